@@ -1,0 +1,2 @@
+//! The `yuba` binary.
+fn main() {}

@@ -1,0 +1,236 @@
+//! What a function is, and the one dispatcher that deals with null, unknown and marked arguments for all of them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use ecow::EcoString;
+
+use crate::{Marks, Path, Type, Value, convert};
+
+/// The interface of a function: one row of the table that evaluation, completion and `metadata functions` share.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// Name without namespace.
+    pub name: &'static str,
+    /// One or two sentences for people.
+    pub description: &'static str,
+    /// The parameters that must be given.
+    pub params: Vec<Param>,
+    /// The parameter that takes all further arguments.
+    pub variadic: Option<Param>,
+    /// What is known of the result's type before the arguments are.
+    pub result: Type,
+    /// The result is never null (and an unknown result says so).
+    pub never_null: bool,
+}
+
+/// One parameter, and which special values its function wants to see itself.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// Name for help and error messages.
+    pub name: &'static str,
+    /// One sentence for people.
+    pub description: &'static str,
+    /// The type arguments are converted to.
+    pub ty: Type,
+    /// Null reaches the function; otherwise it is an error.
+    pub allow_null: bool,
+    /// An unknown value reaches the function; otherwise the result is unknown.
+    pub allow_unknown: bool,
+    /// A value of unknown type reaches the function; otherwise the result is unknown.
+    pub allow_dynamic: bool,
+    /// Marks reach the function; otherwise they are moved from the argument to the result.
+    pub allow_marked: bool,
+}
+
+impl Param {
+    /// A parameter for which the dispatcher keeps every special value away.
+    pub fn new(name: &'static str, ty: Type, description: &'static str) -> Param {
+        Param {
+            name,
+            description,
+            ty,
+            allow_null: false,
+            allow_unknown: false,
+            allow_dynamic: false,
+            allow_marked: false,
+        }
+    }
+    /// Null reaches the function.
+    #[must_use]
+    pub fn null(mut self) -> Param {
+        self.allow_null = true;
+        self
+    }
+    /// Unknown values reach the function.
+    #[must_use]
+    pub fn unknown(mut self) -> Param {
+        self.allow_unknown = true;
+        self
+    }
+    /// Values of unknown type reach the function.
+    #[must_use]
+    pub fn dynamic(mut self) -> Param {
+        self.allow_dynamic = true;
+        self
+    }
+    /// Marks reach the function.
+    #[must_use]
+    pub fn marked(mut self) -> Param {
+        self.allow_marked = true;
+        self
+    }
+}
+
+/// Why a call failed: about one argument, or about the call as a whole.
+#[derive(Clone, Debug)]
+pub struct FunctionError {
+    /// Index of the argument that is to blame.
+    pub arg: Option<usize>,
+    /// Where in that argument.
+    pub path: Path,
+    /// What is wrong, a sentence part without capital and full stop.
+    pub message: EcoString,
+}
+
+impl FunctionError {
+    /// The call as a whole failed.
+    pub fn new(message: impl Into<EcoString>) -> FunctionError {
+        FunctionError { arg: None, path: Path::new(), message: message.into() }
+    }
+    /// One argument is to blame.
+    pub fn arg(index: usize, message: impl Into<EcoString>) -> FunctionError {
+        FunctionError { arg: Some(index), path: Path::new(), message: message.into() }
+    }
+    /// Something inside one argument is to blame.
+    pub fn arg_path(index: usize, path: Path, message: impl Into<EcoString>) -> FunctionError {
+        FunctionError { arg: Some(index), path, message: message.into() }
+    }
+}
+impl fmt::Display for FunctionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+impl std::error::Error for FunctionError {}
+
+/// The answer of a function.
+pub type Result<T = Value> = std::result::Result<T, FunctionError>;
+
+/// How a function finds the type of its result from its arguments (which may be unknown here, whatever the
+/// parameters say).
+pub type ResultType = fn(&[Value]) -> Result<Type>;
+
+/// What a function does. The second argument is the type that was promised.
+pub type Body = fn(&[Value], &Type) -> Result;
+
+/// A pure function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its interface.
+    pub signature: Signature,
+    /// Finds the result's type; `None` where it is always `signature.result`.
+    pub result_type: Option<ResultType>,
+    /// Does the work.
+    pub body: Body,
+}
+
+impl Function {
+    /// A function whose result always has the same type.
+    pub fn new(
+        name: &'static str,
+        description: &'static str,
+        params: impl Into<Vec<Param>>,
+        result: Type,
+        body: Body,
+    ) -> Function {
+        let params = params.into();
+        let signature = Signature { name, description, params, variadic: None, result, never_null: true };
+        Function { signature, result_type: None, body }
+    }
+    /// The parameter that takes all further arguments.
+    #[must_use]
+    pub fn variadic(mut self, param: Param) -> Function {
+        self.signature.variadic = Some(param);
+        self
+    }
+    /// The result's type depends on the arguments. `signature.result` stays the type shown to people.
+    #[must_use]
+    pub fn typed(mut self, result_type: ResultType) -> Function {
+        self.result_type = Some(result_type);
+        self
+    }
+    /// The result may be null.
+    #[must_use]
+    pub fn nullable(mut self) -> Function {
+        self.signature.never_null = false;
+        self
+    }
+    /// Calls the function. Arguments must have been converted to the parameters' types.
+    pub fn call(&self, args: &[Value]) -> Result {
+        let fixed = |_: &[Value]| Ok(self.signature.result.clone());
+        match self.result_type {
+            Some(result_type) => call(&self.signature, args, result_type, self.body),
+            None => call(&self.signature, args, fixed, self.body),
+        }
+    }
+}
+
+/// The dispatcher: checks arguments against the signature, keeps the special values away that the parameters did not
+/// ask for, moves their marks to the result, and refines an unknown result.
+///
+/// Functions that need the outside world bring closures instead of the function pointers of [`Function`].
+pub fn call(
+    signature: &Signature,
+    args: &[Value],
+    result_type: impl FnOnce(&[Value]) -> Result<Type>,
+    body: impl FnOnce(&[Value], &Type) -> Result,
+) -> Result {
+    check_count(signature, args.len())?;
+    let mut args = Cow::Borrowed(args);
+    let mut marks = Marks::NONE;
+    let mut unknown = false;
+    let mut untyped = false;
+    for index in 0..args.len() {
+        let Some(param) = signature.params.get(index).or(signature.variadic.as_ref()) else { break };
+        if !param.allow_marked && !args[index].is_deeply_unmarked() {
+            let (value, found) = args[index].unmark_deep();
+            args.to_mut()[index] = value;
+            marks = marks.union(&found);
+        }
+        let value = &args[index];
+        if value.is_null() && !param.allow_null {
+            return Err(FunctionError::arg(index, "argument must not be null"));
+        }
+        if value.ty().is_dynamic() {
+            untyped |= !param.allow_dynamic;
+        } else if let Some(message) = convert::conformance_error(value.ty(), &param.ty) {
+            return Err(FunctionError::arg(index, message));
+        }
+        unknown |= !value.is_known() && !param.allow_unknown;
+    }
+    if untyped {
+        return Ok(Value::unknown_dynamic().with_marks(&marks));
+    }
+    let ty = result_type(&args)?;
+    let result = if unknown { Value::unknown(ty) } else { body(&args, &ty)? };
+    let result = if signature.never_null && !result.is_known() && !result.ty().is_dynamic() {
+        result.refine_not_null()
+    } else {
+        result
+    };
+    Ok(result.with_marks(&marks))
+}
+
+fn check_count(signature: &Signature, given: usize) -> Result<()> {
+    let required = signature.params.len();
+    match &signature.variadic {
+        None if given != required => {
+            Err(FunctionError::new(ecow::eco_format!("wrong number of arguments ({required} required; {given} given)")))
+        }
+        Some(_) if given < required => Err(FunctionError::new(ecow::eco_format!(
+            "wrong number of arguments (at least {required} required; {given} given)"
+        ))),
+        _ => Ok(()),
+    }
+}

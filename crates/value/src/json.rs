@@ -1,0 +1,1 @@
+//! JSON codec for values and types.

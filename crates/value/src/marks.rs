@@ -1,0 +1,103 @@
+//! Marks: what a value carries beside its content, and every operation keeps.
+
+use std::sync::Arc;
+
+use ecow::EcoString;
+
+/// Where a deprecated value came from and what its author says about it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Deprecation {
+    /// Address of the deprecated thing, as text.
+    pub source: EcoString,
+    /// The author's message.
+    pub message: EcoString,
+    /// Whether the deprecated thing belongs to a module of somebody else (not of this working directory).
+    pub remote: bool,
+}
+
+/// One mark.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mark {
+    /// Must not be shown.
+    Sensitive,
+    /// Must not be stored.
+    Ephemeral,
+    /// Somebody asked that it not be used any more.
+    Deprecated(Arc<Deprecation>),
+    /// The text of a type, made by the console's `type` function; fit for display only.
+    TypeText,
+}
+
+/// A set of marks. Most values carry none, which costs one null pointer.
+#[derive(Clone, Default, Debug, PartialEq, Eq, Hash)]
+pub struct Marks(Option<Arc<Vec<Mark>>>);
+
+impl Marks {
+    /// No marks.
+    pub const NONE: Marks = Marks(None);
+
+    /// Just this mark.
+    pub fn one(mark: Mark) -> Marks {
+        Marks(Some(Arc::new(vec![mark])))
+    }
+    /// Just `Sensitive`.
+    pub fn sensitive() -> Marks {
+        Marks::one(Mark::Sensitive)
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+    /// The marks in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Mark> {
+        self.0.iter().flat_map(|marks| marks.iter())
+    }
+    /// Whether this mark is among them.
+    pub fn contains(&self, mark: &Mark) -> bool {
+        self.iter().any(|m| m == mark)
+    }
+    /// Whether the value must not be shown.
+    pub fn has_sensitive(&self) -> bool {
+        self.contains(&Mark::Sensitive)
+    }
+    /// Whether the value must not be stored.
+    pub fn has_ephemeral(&self) -> bool {
+        self.contains(&Mark::Ephemeral)
+    }
+    /// Both sets together.
+    #[must_use]
+    pub fn union(&self, other: &Marks) -> Marks {
+        match (&self.0, &other.0) {
+            (_, None) => self.clone(),
+            (None, _) => other.clone(),
+            (Some(a), Some(b)) => {
+                if Arc::ptr_eq(a, b) || b.iter().all(|m| a.contains(m)) {
+                    return self.clone();
+                }
+                let mut all: Vec<Mark> = a.iter().chain(b.iter()).cloned().collect();
+                all.sort();
+                all.dedup();
+                Marks(Some(Arc::new(all)))
+            }
+        }
+    }
+    /// All marks for which `keep` says yes.
+    #[must_use]
+    pub fn filter(&self, keep: impl Fn(&Mark) -> bool) -> Marks {
+        self.iter().filter(|m| keep(m)).cloned().collect()
+    }
+    /// The set without one mark.
+    #[must_use]
+    pub fn without(&self, mark: &Mark) -> Marks {
+        if self.contains(mark) { self.filter(|m| m != mark) } else { self.clone() }
+    }
+}
+
+impl FromIterator<Mark> for Marks {
+    fn from_iter<I: IntoIterator<Item = Mark>>(iter: I) -> Marks {
+        let mut marks: Vec<Mark> = iter.into_iter().collect();
+        marks.sort();
+        marks.dedup();
+        if marks.is_empty() { Marks::NONE } else { Marks(Some(Arc::new(marks))) }
+    }
+}

@@ -1,0 +1,1 @@
+//! MessagePack codec for values, with unknown values as extension types.

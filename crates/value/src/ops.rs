@@ -1,0 +1,1 @@
+//! Operations on values: arithmetic, comparison, logic, indexing. They carry null, unknown and marks along.

@@ -1,0 +1,1 @@
+//! Go regular expression syntax (RE2) over the `regex-automata` engine.

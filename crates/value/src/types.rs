@@ -1,0 +1,347 @@
+//! Types, hash-consed so that equality and hashing look at one pointer.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+
+use ecow::EcoString;
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+
+/// A type. Cloning is a reference count; comparing is a pointer compare.
+#[derive(Clone)]
+pub struct Type(Arc<Node>);
+
+struct Node {
+    kind: TypeKind,
+    hash: u64,
+    has_dynamic: bool,
+    has_optional: bool,
+}
+
+/// What a [`Type`] is made of.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum TypeKind {
+    /// `bool`
+    Bool,
+    /// `number`
+    Number,
+    /// `string`
+    String,
+    /// `any` in a constraint; as the type of a value: not known yet.
+    Dynamic,
+    /// `list(T)`
+    List(Type),
+    /// `set(T)`
+    Set(Type),
+    /// `map(T)`
+    Map(Type),
+    /// `tuple([T, ...])`
+    Tuple(Box<[Type]>),
+    /// `object({...})`, attributes sorted by name, names unique.
+    Object(Box<[ObjectAttr]>),
+}
+
+/// One attribute of an object type. `optional` occurs in constraints only, never in the type of a value.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ObjectAttr {
+    /// The attribute's name.
+    pub name: EcoString,
+    /// Its type.
+    pub ty: Type,
+    /// Whether a conversion to this type may leave it out.
+    pub optional: bool,
+}
+
+/// All live compound types. Entries are weak; dead ones are swept when the table has doubled.
+struct Interner {
+    table: HashTable<(u64, Weak<Node>)>,
+    sweep_at: usize,
+}
+
+static INTERNER: LazyLock<Mutex<Interner>> =
+    LazyLock::new(|| Mutex::new(Interner { table: HashTable::new(), sweep_at: 1024 }));
+
+struct Primitives {
+    bool: Type,
+    number: Type,
+    string: Type,
+    dynamic: Type,
+    empty_object: Type,
+    empty_tuple: Type,
+}
+
+static PRIMITIVES: LazyLock<Primitives> = LazyLock::new(|| Primitives {
+    bool: Type::intern(TypeKind::Bool),
+    number: Type::intern(TypeKind::Number),
+    string: Type::intern(TypeKind::String),
+    dynamic: Type::intern(TypeKind::Dynamic),
+    empty_object: Type::intern(TypeKind::Object(Box::default())),
+    empty_tuple: Type::intern(TypeKind::Tuple(Box::default())),
+});
+
+impl Type {
+    /// `bool`
+    pub fn bool() -> Type {
+        PRIMITIVES.bool.clone()
+    }
+    /// `number`
+    pub fn number() -> Type {
+        PRIMITIVES.number.clone()
+    }
+    /// `string`
+    pub fn string() -> Type {
+        PRIMITIVES.string.clone()
+    }
+    /// `any`
+    pub fn dynamic() -> Type {
+        PRIMITIVES.dynamic.clone()
+    }
+    /// `object({})`
+    pub fn empty_object() -> Type {
+        PRIMITIVES.empty_object.clone()
+    }
+    /// `tuple([])`
+    pub fn empty_tuple() -> Type {
+        PRIMITIVES.empty_tuple.clone()
+    }
+    /// `list(element)`
+    pub fn list(element: Type) -> Type {
+        Type::intern(TypeKind::List(element))
+    }
+    /// `set(element)`
+    pub fn set(element: Type) -> Type {
+        Type::intern(TypeKind::Set(element))
+    }
+    /// `map(element)`
+    pub fn map(element: Type) -> Type {
+        Type::intern(TypeKind::Map(element))
+    }
+    /// `tuple([...])`
+    pub fn tuple(elements: impl Into<Box<[Type]>>) -> Type {
+        Type::intern(TypeKind::Tuple(elements.into()))
+    }
+    /// `object({...})` of required attributes, given in any order; of a name given twice the last one counts.
+    pub fn object(attrs: impl IntoIterator<Item = (EcoString, Type)>) -> Type {
+        Type::object_with_optional(attrs.into_iter().map(|(name, ty)| ObjectAttr { name, ty, optional: false }))
+    }
+    /// `object({...})` with optional attributes, given in any order; of a name given twice the last one counts.
+    pub fn object_with_optional(attrs: impl IntoIterator<Item = ObjectAttr>) -> Type {
+        let mut attrs: Vec<ObjectAttr> = attrs.into_iter().collect();
+        attrs.sort_by(|a, b| a.name.cmp(&b.name));
+        attrs.dedup_by(|later, kept| {
+            let same = later.name == kept.name;
+            if same {
+                std::mem::swap(later, kept);
+            }
+            same
+        });
+        Type::intern(TypeKind::Object(attrs.into()))
+    }
+
+    fn intern(kind: TypeKind) -> Type {
+        let hash = FixedState::default().hash_one(&kind);
+        let mut guard = INTERNER.lock().unwrap_or_else(PoisonError::into_inner);
+        let Interner { table, sweep_at } = &mut *guard;
+        // An upgraded node is kept until the lock is released: dropping the last reference to it in here could drop
+        // nested types, which never take the lock, so order does not matter; it is only about a stable answer.
+        let mut found = None;
+        table.find(hash, |(h, weak)| {
+            *h == hash
+                && weak.upgrade().is_some_and(|node| {
+                    let same = node.kind == kind;
+                    if same {
+                        found = Some(node);
+                    }
+                    same
+                })
+        });
+        if let Some(node) = found {
+            return Type(node);
+        }
+        if table.len() >= *sweep_at {
+            table.retain(|(_, weak)| weak.strong_count() > 0);
+            *sweep_at = (table.len() * 2).max(1024);
+        }
+        let (has_dynamic, has_optional) = contents(&kind);
+        let node = Arc::new(Node { kind, hash, has_dynamic, has_optional });
+        table.insert_unique(hash, (hash, Arc::downgrade(&node)), |(h, _)| *h);
+        Type(node)
+    }
+
+    /// What this type is made of.
+    pub fn kind(&self) -> &TypeKind {
+        &self.0.kind
+    }
+    /// `bool`, `number` or `string`.
+    pub fn is_primitive(&self) -> bool {
+        matches!(self.kind(), TypeKind::Bool | TypeKind::Number | TypeKind::String)
+    }
+    /// `any` itself.
+    pub fn is_dynamic(&self) -> bool {
+        matches!(self.kind(), TypeKind::Dynamic)
+    }
+    /// A list, set or map.
+    pub fn is_collection(&self) -> bool {
+        matches!(self.kind(), TypeKind::List(_) | TypeKind::Set(_) | TypeKind::Map(_))
+    }
+    /// `list(_)`
+    pub fn is_list(&self) -> bool {
+        matches!(self.kind(), TypeKind::List(_))
+    }
+    /// `set(_)`
+    pub fn is_set(&self) -> bool {
+        matches!(self.kind(), TypeKind::Set(_))
+    }
+    /// `map(_)`
+    pub fn is_map(&self) -> bool {
+        matches!(self.kind(), TypeKind::Map(_))
+    }
+    /// `tuple(_)`
+    pub fn is_tuple(&self) -> bool {
+        matches!(self.kind(), TypeKind::Tuple(_))
+    }
+    /// `object(_)`
+    pub fn is_object(&self) -> bool {
+        matches!(self.kind(), TypeKind::Object(_))
+    }
+    /// The element type of a list, set or map.
+    pub fn element(&self) -> Option<&Type> {
+        match self.kind() {
+            TypeKind::List(t) | TypeKind::Set(t) | TypeKind::Map(t) => Some(t),
+            _ => None,
+        }
+    }
+    /// The element types of a tuple.
+    pub fn tuple_elements(&self) -> Option<&[Type]> {
+        match self.kind() {
+            TypeKind::Tuple(elements) => Some(elements),
+            _ => None,
+        }
+    }
+    /// The attributes of an object type, sorted by name.
+    pub fn attrs(&self) -> Option<&[ObjectAttr]> {
+        match self.kind() {
+            TypeKind::Object(attrs) => Some(attrs),
+            _ => None,
+        }
+    }
+    /// The position of an attribute in [`Type::attrs`].
+    pub fn attr_index(&self, name: &str) -> Option<usize> {
+        self.attrs()?.binary_search_by(|a| a.name.as_str().cmp(name)).ok()
+    }
+    /// One attribute of an object type.
+    pub fn attr(&self, name: &str) -> Option<&ObjectAttr> {
+        let index = self.attr_index(name)?;
+        self.attrs()?.get(index)
+    }
+    /// Whether `any` occurs anywhere inside.
+    pub fn has_dynamic(&self) -> bool {
+        self.0.has_dynamic
+    }
+    /// Whether an optional attribute occurs anywhere inside.
+    pub fn has_optional(&self) -> bool {
+        self.0.has_optional
+    }
+    /// The same type with every optional attribute made an ordinary one: the type of values of a constraint.
+    pub fn without_optional(&self) -> Type {
+        if !self.has_optional() {
+            return self.clone();
+        }
+        match self.kind() {
+            TypeKind::List(t) => Type::list(t.without_optional()),
+            TypeKind::Set(t) => Type::set(t.without_optional()),
+            TypeKind::Map(t) => Type::map(t.without_optional()),
+            TypeKind::Tuple(ts) => Type::tuple(ts.iter().map(Type::without_optional).collect::<Vec<_>>()),
+            TypeKind::Object(attrs) => Type::object(attrs.iter().map(|a| (a.name.clone(), a.ty.without_optional()))),
+            TypeKind::Bool | TypeKind::Number | TypeKind::String | TypeKind::Dynamic => self.clone(),
+        }
+    }
+}
+
+fn contents(kind: &TypeKind) -> (bool, bool) {
+    match kind {
+        TypeKind::Bool | TypeKind::Number | TypeKind::String => (false, false),
+        TypeKind::Dynamic => (true, false),
+        TypeKind::List(t) | TypeKind::Set(t) | TypeKind::Map(t) => (t.has_dynamic(), t.has_optional()),
+        TypeKind::Tuple(ts) => (ts.iter().any(Type::has_dynamic), ts.iter().any(Type::has_optional)),
+        TypeKind::Object(attrs) => {
+            (attrs.iter().any(|a| a.ty.has_dynamic()), attrs.iter().any(|a| a.optional || a.ty.has_optional()))
+        }
+    }
+}
+
+impl PartialEq for Type {
+    fn eq(&self, other: &Type) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+impl Eq for Type {}
+impl Hash for Type {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.hash);
+    }
+}
+
+/// Type expression syntax, as in a variable's `type` argument.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            TypeKind::Bool => f.write_str("bool"),
+            TypeKind::Number => f.write_str("number"),
+            TypeKind::String => f.write_str("string"),
+            TypeKind::Dynamic => f.write_str("any"),
+            TypeKind::List(t) => write!(f, "list({t})"),
+            TypeKind::Set(t) => write!(f, "set({t})"),
+            TypeKind::Map(t) => write!(f, "map({t})"),
+            TypeKind::Tuple(ts) => {
+                f.write_str("tuple([")?;
+                for (i, t) in ts.iter().enumerate() {
+                    write!(f, "{}{t}", if i > 0 { "," } else { "" })?;
+                }
+                f.write_str("])")
+            }
+            TypeKind::Object(attrs) => {
+                f.write_str("object({")?;
+                for (i, a) in attrs.iter().enumerate() {
+                    f.write_str(if i > 0 { "," } else { "" })?;
+                    if a.optional {
+                        write!(f, "{}=optional({})", a.name, a.ty)?;
+                    } else {
+                        write!(f, "{}={}", a.name, a.ty)?;
+                    }
+                }
+                f.write_str("})")
+            }
+        }
+    }
+}
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_types_are_one_node() {
+        let a = Type::object([("b".into(), Type::string()), ("a".into(), Type::list(Type::number()))]);
+        let b = Type::object([("a".into(), Type::list(Type::number())), ("b".into(), Type::string())]);
+        assert_eq!(a, b);
+        assert!(Arc::ptr_eq(&a.0, &b.0));
+        assert_ne!(a, Type::empty_object());
+        assert_eq!(a.to_string(), "object({a=list(number),b=string})");
+    }
+
+    #[test]
+    fn dead_types_leave_the_table() {
+        for i in 0..5000 {
+            drop(Type::object([(ecow::eco_format!("only_{i}"), Type::string())]));
+        }
+        let guard = INTERNER.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(guard.table.len() < 4000, "{}", guard.table.len());
+    }
+}
