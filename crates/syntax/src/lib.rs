@@ -1,1 +1,22 @@
-//! .
+//! Text to structure: source files, spans, diagnostics, the lexer, the parser with its lossless tree, lowered
+//! expressions, JSON syntax behind the same [`Body`], and the formatter.
+//!
+//! Parsing never fails: mistakes are diagnostics, and the rest of the file is still there.
+//!
+//! Invariant: nothing here knows what any block means, and nothing here evaluates.
+
+pub mod body;
+pub mod diagnostic;
+pub mod expr;
+pub mod format;
+pub mod json;
+pub mod lexer;
+pub mod parser;
+pub mod source;
+pub mod token;
+pub mod tree;
+
+pub use body::{Attribute, Block, Body, BodySchema, Content};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use expr::{Expr, ExprKind, Traversal, TraversalStep};
+pub use source::{FileId, Position, SourceFile, Sources, Span};

@@ -1,0 +1,137 @@
+//! Mistakes as data: collected while work goes on, rendered by `view`.
+
+use ecow::EcoString;
+
+use crate::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The work cannot succeed.
+    Error,
+    /// Something to look at.
+    Warning,
+}
+
+/// One thing to tell the user.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The title, a phrase without full stop.
+    pub summary: EcoString,
+    /// What happened, why, and what to do; full sentences.
+    pub detail: EcoString,
+    /// The exact place.
+    pub subject: Option<Span>,
+    /// A wider place that helps to understand it.
+    pub context: Option<Span>,
+    /// The object this is about, as an address (`with aws_instance.a,`).
+    pub address: Option<EcoString>,
+    /// What helps to understand an evaluation that failed. Boxed: most diagnostics have none.
+    pub extra: Option<Box<Extra>>,
+}
+
+/// What helps to understand an evaluation that failed.
+#[derive(Clone, Debug, Default)]
+pub struct Extra {
+    /// References in the failing expression and what they held: `("local.x", "is 5")`. Never shows sensitive content.
+    pub values: Vec<(EcoString, EcoString)>,
+    /// The function whose call failed.
+    pub function_call: Option<FunctionCall>,
+    /// An unknown value caused it.
+    pub caused_by_unknown: bool,
+    /// A sensitive value caused it.
+    pub caused_by_sensitive: bool,
+}
+
+/// The function whose call failed, for the snippet's footer and for tools.
+#[derive(Clone, Debug)]
+pub struct FunctionCall {
+    /// The name as written.
+    pub called_as: EcoString,
+    /// How to call it: `join(separator, lists...)`.
+    pub signature: Option<EcoString>,
+}
+
+impl Diagnostic {
+    /// An error without a place.
+    pub fn error(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            summary: summary.into(),
+            detail: detail.into(),
+            subject: None,
+            context: None,
+            address: None,
+            extra: None,
+        }
+    }
+    /// A warning without a place.
+    pub fn warning(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(summary, detail) }
+    }
+    /// At this place.
+    #[must_use]
+    pub fn at(mut self, subject: Span) -> Diagnostic {
+        self.subject = Some(subject);
+        self
+    }
+    /// With this wider place around it.
+    #[must_use]
+    pub fn within(mut self, context: Span) -> Diagnostic {
+        self.context = Some(context);
+        self
+    }
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Diagnostics in the order they were found.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// None yet.
+    pub fn new() -> Diagnostics {
+        Diagnostics::default()
+    }
+    /// Adds one.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.0.push(diagnostic);
+    }
+    /// Adds all of another collection.
+    pub fn extend(&mut self, other: impl IntoIterator<Item = Diagnostic>) {
+        self.0.extend(other);
+    }
+    /// Whether an error is among them.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(Diagnostic::is_error)
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+    /// In order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+}
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Diagnostics {
+        Diagnostics(vec![diagnostic])
+    }
+}

@@ -1,0 +1,1 @@
+//! The formatter: canonical whitespace for any file, whatever its blocks mean.

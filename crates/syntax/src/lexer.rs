@@ -1,0 +1,1 @@
+//! The lexer: bytes to tokens, with a stack of modes for templates.

@@ -1,0 +1,1 @@
+//! The parser: tokens to a lossless tree, lowered bodies and expressions.
