@@ -1,0 +1,172 @@
+//! The function table: the pure functions, those that need the outside world, and those that look at expressions.
+
+pub mod clock;
+pub mod filesystem;
+pub mod random;
+
+use std::sync::LazyLock;
+
+use foldhash::HashMap;
+use foldhash::HashMapExt;
+use yuba_value::function::{self, Function, Param, Signature};
+use yuba_value::{Type, Value};
+
+use crate::world::{Timestamp, World};
+
+/// What a function that is not pure may look at.
+#[derive(Clone, Copy)]
+pub struct CallContext<'a> {
+    /// The outside.
+    pub world: &'a dyn World,
+    /// The directory relative paths start from: the module's, as shown to the user (`.` for the root module).
+    pub base_dir: &'a str,
+    /// When the plan began, where there is one.
+    pub plan_time: Option<Timestamp>,
+    /// Unpredictable functions (`timestamp`, `uuid`, `bcrypt`) answer unknown: their calls are repeated later.
+    pub pure_only: bool,
+    /// The functions of the calling expression, for templates.
+    pub functions: &'static FunctionTable,
+    /// How many `templatefile` calls are around this one.
+    pub template_depth: u32,
+}
+
+/// Finds the type of the result from the arguments.
+pub type WorldResultType = fn(&CallContext<'_>, &[Value]) -> function::Result<Type>;
+
+/// Does the work; the last argument is the type that was promised.
+pub type WorldBody = fn(&CallContext<'_>, &[Value], &Type) -> function::Result;
+
+/// A function that needs the outside world.
+#[derive(Clone, Debug)]
+pub struct WorldFunction {
+    /// Its interface.
+    pub signature: Signature,
+    /// Finds the result's type; `None` where it is always `signature.result`.
+    pub result_type: Option<WorldResultType>,
+    /// The answer differs from call to call.
+    pub unpredictable: bool,
+    /// Does the work.
+    pub body: WorldBody,
+}
+
+impl WorldFunction {
+    /// A function whose result always has the same type and is never null.
+    pub fn new(
+        name: &'static str,
+        description: &'static str,
+        params: impl Into<Vec<Param>>,
+        result: Type,
+        body: WorldBody,
+    ) -> WorldFunction {
+        let params = params.into();
+        let signature = Signature { name, description, params, variadic: None, result, never_null: true };
+        WorldFunction { signature, result_type: None, unpredictable: false, body }
+    }
+    /// The parameter that takes all further arguments.
+    #[must_use]
+    pub fn variadic(mut self, param: Param) -> WorldFunction {
+        self.signature.variadic = Some(param);
+        self
+    }
+    /// The result's type depends on the arguments.
+    #[must_use]
+    pub fn typed(mut self, result_type: WorldResultType) -> WorldFunction {
+        self.result_type = Some(result_type);
+        self
+    }
+    /// The result may be null.
+    #[must_use]
+    pub fn nullable(mut self) -> WorldFunction {
+        self.signature.never_null = false;
+        self
+    }
+    /// The answer differs from call to call.
+    #[must_use]
+    pub fn unpredictable(mut self) -> WorldFunction {
+        self.unpredictable = true;
+        self
+    }
+    /// Calls the function. Arguments must have been converted to the parameters' types.
+    pub fn call(&self, context: &CallContext<'_>, args: &[Value]) -> function::Result {
+        function::call(
+            &self.signature,
+            args,
+            |args| match self.result_type {
+                Some(result_type) => result_type(context, args),
+                None => Ok(self.signature.result.clone()),
+            },
+            |args, ty| {
+                if self.unpredictable && context.pure_only {
+                    return Ok(Value::unknown(ty.clone()));
+                }
+                (self.body)(context, args, ty)
+            },
+        )
+    }
+}
+
+/// One entry of the table.
+#[derive(Clone, Debug)]
+pub enum Builtin {
+    /// A pure function.
+    Pure(Function),
+    /// A function that needs the outside world.
+    World(WorldFunction),
+    /// `can`: whether its expression evaluates.
+    Can(Signature),
+    /// `try`: the first expression that evaluates.
+    Try(Signature),
+}
+
+impl Builtin {
+    /// The interface.
+    pub fn signature(&self) -> &Signature {
+        match self {
+            Builtin::Pure(f) => &f.signature,
+            Builtin::World(f) => &f.signature,
+            Builtin::Can(signature) | Builtin::Try(signature) => signature,
+        }
+    }
+}
+
+/// The functions an expression can call.
+#[derive(Debug)]
+pub struct FunctionTable {
+    by_name: HashMap<&'static str, Builtin>,
+}
+
+impl FunctionTable {
+    /// The functions of expressions in modules.
+    pub fn module() -> &'static FunctionTable {
+        static TABLE: LazyLock<FunctionTable> = LazyLock::new(|| FunctionTable::build(false));
+        &TABLE
+    }
+    /// The functions of the console: with `type`, without `plantimestamp`.
+    pub fn console() -> &'static FunctionTable {
+        static TABLE: LazyLock<FunctionTable> = LazyLock::new(|| FunctionTable::build(true));
+        &TABLE
+    }
+
+    fn build(console: bool) -> FunctionTable {
+        let mut by_name = HashMap::new();
+        for f in yuba_value::functions::all() {
+            by_name.insert(f.signature.name, Builtin::Pure(f));
+        }
+        for f in filesystem::functions().into_iter().chain(clock::functions()).chain(random::functions()) {
+            by_name.insert(f.signature.name, Builtin::World(f));
+        }
+        let _ = console;
+        FunctionTable { by_name }
+    }
+
+    /// The function of a name, plain or with the `core::` namespace.
+    pub fn get(&self, name: &str) -> Option<&Builtin> {
+        self.by_name.get(name.strip_prefix("core::").unwrap_or(name))
+    }
+    /// All functions, sorted by name.
+    pub fn all(&self) -> Vec<&Builtin> {
+        let mut all: Vec<&Builtin> = self.by_name.values().collect();
+        all.sort_by_key(|f| f.signature().name);
+        all
+    }
+}

@@ -1,0 +1,8 @@
+//! Functions that need randomness.
+
+use super::WorldFunction;
+
+/// The functions of this family.
+pub(crate) fn functions() -> Vec<WorldFunction> {
+    Vec::new()
+}
