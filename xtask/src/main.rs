@@ -1,2 +1,27 @@
-//! Project chores.
-fn main() {}
+//! Project chores: `cargo xtask tidy` checks the rules of the house, `cargo xtask conformance` and `cargo xtask bench`
+//! measure the release binary against OpenTofu.
+
+mod conformance;
+mod tidy;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let result = match args.first().map(String::as_str) {
+        Some("tidy") => tidy::run(),
+        Some("conformance") => conformance::run(&args[1..]),
+        Some("bench") => conformance::bench(&args[1..]),
+        _ => Err("usage: cargo xtask tidy | conformance [SUITE...] | bench [ARGS...]".to_owned()),
+    };
+    match result {
+        Ok(message) => {
+            println!("{message}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The rules of the house that a compiler does not check. Each is a sentence in CONTRIBUTING.md.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A source file past this many lines has two ideas in it.
+const MAX_LINES: usize = 800;
+
+/// Words that say nothing about what a thing is, as file names and as endings of type names.
+const BANNED_NAMES: [&str; 8] = ["util", "utils", "helper", "helpers", "common", "manager", "handler", "processor"];
+
+/// What only the crates marked IO may touch.
+const OUTSIDE_WORLD: [&str; 9] = [
+    "std::fs",
+    "std::env",
+    "std::process",
+    "std::net",
+    "std::thread",
+    "SystemTime::now",
+    "Instant::now",
+    "println!",
+    "eprintln!",
+];
+
+/// What must not stay in shipped code.
+const LEFTOVERS: [&str; 6] =
+    ["#[ignore", "todo!(", "unimplemented!(", "dbg!(", concat!("TO", "DO"), concat!("FIX", "ME")];
+
+/// Checks everything; the error lists every breach.
+pub(crate) fn run() -> Result<String, String> {
+    let mut breaches = Vec::new();
+    let crates = read_architecture(&mut breaches);
+    let files = source_files();
+    check_dependencies(&crates, &mut breaches);
+    for path in &files {
+        check_file(path, &crates, &mut breaches);
+    }
+    check_suite_names(&mut breaches);
+    if breaches.is_empty() {
+        Ok(format!("tidy: {} crates, {} files, no breach", crates.len(), files.len()))
+    } else {
+        Err(breaches.join("\n"))
+    }
+}
+
+/// The repository's root.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_owned()
+}
+
+/// One row of the crate table.
+struct CrateRow {
+    level: u32,
+    io: bool,
+}
+
+/// Reads the table `| level | crate | ...` of docs/ARCHITECTURE.md.
+fn read_architecture(breaches: &mut Vec<String>) -> BTreeMap<String, CrateRow> {
+    let mut rows = BTreeMap::new();
+    let text = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap_or_default();
+    for line in text.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, level, name, ..] = cells[..] else { continue };
+        let (Ok(level), Some(name_part)) = (level.parse(), name.split('`').nth(1)) else { continue };
+        rows.insert(name_part.to_owned(), CrateRow { level, io: name.contains("(IO)") });
+    }
+    if rows.is_empty() {
+        breaches.push("docs/ARCHITECTURE.md: no crate table found".to_owned());
+    }
+    rows
+}
+
+/// Arrows only downwards; the table names exactly the crates that exist.
+fn check_dependencies(rows: &BTreeMap<String, CrateRow>, breaches: &mut Vec<String>) {
+    let output = Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .output()
+        .expect("cargo runs xtask, so cargo runs");
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
+    let mut real = Vec::new();
+    for package in &packages {
+        let Some(name) = package["name"].as_str().and_then(|n| n.strip_prefix("yuba-")) else { continue };
+        real.push(name.to_owned());
+        let Some(row) = rows.get(name) else {
+            breaches.push(format!("docs/ARCHITECTURE.md: crate `{name}` exists but is not in the table"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let Some(target) = dependency["name"].as_str().and_then(|n| n.strip_prefix("yuba-")) else { continue };
+            if dependency["kind"].as_str() == Some("dev") {
+                continue;
+            }
+            if rows.get(target).is_some_and(|below| below.level >= row.level) {
+                breaches.push(format!("crates/{name}: depends on `{target}`, which is not below it"));
+            }
+        }
+    }
+    for name in rows.keys().filter(|name| !real.contains(name)) {
+        breaches.push(format!("docs/ARCHITECTURE.md: crate `{name}` is in the table but does not exist"));
+    }
+}
+
+fn source_files() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![root().join("crates"), root().join("xtask"), root().join("fuzz")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() && !["target", "corpus", "artifacts"].iter().any(|skip| path.ends_with(skip)) {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn check_file(path: &Path, crates: &BTreeMap<String, CrateRow>, breaches: &mut Vec<String>) {
+    let shown = path.strip_prefix(root()).unwrap_or(path).display().to_string();
+    let Ok(text) = fs::read_to_string(path) else {
+        breaches.push(format!("{shown}: cannot be read as text"));
+        return;
+    };
+    if !text.starts_with("//! ") {
+        breaches.push(format!("{shown}: starts without a `//!` sentence"));
+    }
+    let lines = text.lines().count();
+    if lines > MAX_LINES {
+        breaches.push(format!("{shown}: {lines} lines, past {MAX_LINES} there are two ideas in it"));
+    }
+    let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
+    if BANNED_NAMES.contains(&stem) {
+        breaches.push(format!("{shown}: a file name that says nothing"));
+    }
+    let owner = shown.strip_prefix("crates/").and_then(|rest| rest.split('/').next());
+    let pure = owner.and_then(|name| crates.get(name)).is_some_and(|row| !row.io) && shown.contains("/src/");
+    let own_rules = shown == "xtask/src/tidy.rs";
+    let mut in_tests = false;
+    for (index, line) in text.lines().enumerate() {
+        let at = format!("{shown}:{}", index + 1);
+        in_tests |= line.trim_start().starts_with("#[cfg(test)]");
+        let code = line.split("//").next().unwrap_or_default();
+        if let Some(word) = banned_type(code) {
+            breaches.push(format!("{at}: type name `{word}` says nothing"));
+        }
+        if own_rules {
+            continue;
+        }
+        if let Some(found) = LEFTOVERS.iter().find(|leftover| line.contains(*leftover)) {
+            breaches.push(format!("{at}: `{found}` left behind"));
+        }
+        if pure
+            && !in_tests
+            && let Some(found) = OUTSIDE_WORLD.iter().find(|word| code.contains(*word))
+        {
+            breaches.push(format!("{at}: `{found}` in a crate without access to the outside world"));
+        }
+    }
+}
+
+fn banned_type(code: &str) -> Option<&str> {
+    let rest =
+        ["struct ", "enum ", "trait "].iter().find_map(|keyword| code.split_once(keyword)).map(|(_, rest)| rest)?;
+    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+    BANNED_NAMES.iter().any(|banned| name.to_lowercase().ends_with(banned)).then_some(name)
+}
+
+/// Sections of the executable specification have globally unique names.
+fn check_suite_names(breaches: &mut Vec<String>) {
+    let mut seen: BTreeMap<String, String> = BTreeMap::new();
+    let mut chapters: Vec<_> = fs::read_dir(root().join("suite")).into_iter().flatten().flatten().collect();
+    chapters.sort_by_key(std::fs::DirEntry::path);
+    for chapter in chapters {
+        let file = chapter.file_name().to_string_lossy().into_owned();
+        let text = fs::read_to_string(chapter.path()).unwrap_or_default();
+        for name in text.lines().filter_map(|line| line.strip_prefix("## ")) {
+            if let Some(other) = seen.insert(name.to_owned(), file.clone()) {
+                breaches.push(format!("suite/{file}: section `{name}` is in {other} already"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_house_is_tidy() {
+        if let Err(breaches) = super::run() {
+            panic!("\n{breaches}");
+        }
+    }
+
+    #[test]
+    fn names_that_say_nothing_are_found() {
+        assert_eq!(super::banned_type("pub struct StateManager {"), Some("StateManager"));
+        assert_eq!(super::banned_type("pub struct Scanner {"), None);
+    }
+}
