@@ -146,11 +146,11 @@ fn check_file(path: &Path, crates: &BTreeMap<String, CrateRow>, breaches: &mut V
         let at = format!("{shown}:{}", index + 1);
         in_tests |= line.trim_start().starts_with("#[cfg(test)]");
         let code = line.split("//").next().unwrap_or_default();
-        if let Some(word) = banned_type(code) {
-            breaches.push(format!("{at}: type name `{word}` says nothing"));
-        }
         if own_rules {
             continue;
+        }
+        if let Some(word) = banned_type(code) {
+            breaches.push(format!("{at}: type name `{word}` says nothing"));
         }
         if let Some(found) = LEFTOVERS.iter().find(|leftover| line.contains(*leftover)) {
             breaches.push(format!("{at}: `{found}` left behind"));
