@@ -1,6 +1,7 @@
 //! Tokens: the lexer's output. Concatenated, their bytes are the file.
 
 /// One token. Every byte of the file belongs to exactly one token, whitespace and comments included.
+/// The last token is always [`TokenKind::Eof`], which is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     /// What it is.
@@ -9,6 +10,17 @@ pub struct Token {
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
+}
+
+impl Token {
+    /// Its bytes, given the bytes of the file.
+    pub fn bytes<'s>(&self, source: &'s [u8]) -> &'s [u8] {
+        source.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+    /// Whether the parser never sees it: whitespace and the byte order mark. Comments and line ends matter to it.
+    pub fn is_space(&self) -> bool {
+        matches!(self.kind, TokenKind::Whitespace | TokenKind::Bom)
+    }
 }
 
 /// What a token is.
@@ -42,7 +54,7 @@ pub enum TokenKind {
     InterpolationStart,
     /// `%{` or `%{~`
     DirectiveStart,
-    /// `}` or `~}` that ends an interpolation or directive.
+    /// `}` or `~}` that ends an interpolation or directive; any other `~}` too.
     TemplateSequenceEnd,
     /// `{`
     OpenBrace,
@@ -102,21 +114,17 @@ pub enum TokenKind {
     Ellipsis,
     /// `&`, `|`, `^`, `~`: operators of other languages.
     Bitwise,
-    /// `**`: an operator of other languages.
-    StarStar,
     /// `'`: strings of other languages.
     Apostrophe,
     /// `` ` ``: strings of other languages.
     Backtick,
     /// `;`: a separator of other languages.
     Semicolon,
-    /// A tab where the language does not allow one.
-    Tab,
     /// A character that starts nothing.
     Invalid,
     /// Bytes that are not UTF-8.
     BadUtf8,
-    /// A quoted template that never ends on its line.
+    /// Line ends inside a quoted template, which may not have any.
     QuotedNewline,
     /// The end of the file, empty.
     Eof,
