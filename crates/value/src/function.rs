@@ -198,12 +198,16 @@ pub fn call(
             args.to_mut()[index] = value;
             marks = marks.union(&found);
         }
+        if untyped {
+            // After an argument of unknown type the others only give their marks.
+            continue;
+        }
         let value = &args[index];
         if value.is_null() && !param.allow_null {
             return Err(FunctionError::arg(index, "argument must not be null"));
         }
         if value.ty().is_dynamic() {
-            untyped |= !param.allow_dynamic;
+            untyped = !param.allow_dynamic;
         } else if let Some(message) = convert::conformance_error(value.ty(), &param.ty) {
             return Err(FunctionError::arg(index, message));
         }

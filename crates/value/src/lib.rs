@@ -27,5 +27,5 @@ pub use marks::{Deprecation, Mark, Marks};
 pub use number::Number;
 pub use path::{Path, PathStep};
 pub use types::{ObjectAttr, Type, TypeKind};
-pub use unknown::{Bound, Refinement, Unknown};
-pub use value::{Plain, Value, View};
+pub use unknown::{Bound, Range, Refine, Refinement, Unknown};
+pub use value::{MAX_DEPTH, Plain, Value, View};

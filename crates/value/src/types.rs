@@ -15,8 +15,36 @@ pub struct Type(Arc<Node>);
 struct Node {
     kind: TypeKind,
     hash: u64,
+    depth: u32,
     has_dynamic: bool,
     has_optional: bool,
+}
+
+/// Types nested deeper than this are dropped with a work list instead of recursion.
+const RECURSIVE_DROP_DEPTH: u32 = 64;
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if self.depth <= RECURSIVE_DROP_DEPTH {
+            return;
+        }
+        let mut pending = Vec::new();
+        take_children(&mut self.kind, &mut pending);
+        while let Some(ty) = pending.pop() {
+            if let Some(mut node) = Arc::into_inner(ty.0) {
+                take_children(&mut node.kind, &mut pending);
+            }
+        }
+    }
+}
+
+fn take_children(kind: &mut TypeKind, into: &mut Vec<Type>) {
+    match std::mem::replace(kind, TypeKind::Dynamic) {
+        TypeKind::List(t) | TypeKind::Set(t) | TypeKind::Map(t) => into.push(t),
+        TypeKind::Tuple(ts) => into.extend(ts),
+        TypeKind::Object(attrs) => into.extend(attrs.into_iter().map(|a| a.ty)),
+        TypeKind::Bool | TypeKind::Number | TypeKind::String | TypeKind::Dynamic => {}
+    }
 }
 
 /// What a [`Type`] is made of.
@@ -127,15 +155,18 @@ impl Type {
     }
     /// `object({...})` with optional attributes, given in any order; of a name given twice the last one counts.
     pub fn object_with_optional(attrs: impl IntoIterator<Item = ObjectAttr>) -> Type {
-        let mut attrs: Vec<ObjectAttr> = attrs.into_iter().collect();
-        attrs.sort_by(|a, b| a.name.cmp(&b.name));
-        attrs.dedup_by(|later, kept| {
-            let same = later.name == kept.name;
-            if same {
-                std::mem::swap(later, kept);
-            }
-            same
-        });
+        let mut attrs: Vec<ObjectAttr> =
+            attrs.into_iter().map(|attr| ObjectAttr { name: crate::value::normalize(attr.name), ..attr }).collect();
+        if !attrs.is_sorted_by(|a, b| a.name < b.name) {
+            attrs.sort_by(|a, b| a.name.cmp(&b.name));
+            attrs.dedup_by(|later, kept| {
+                let same = later.name == kept.name;
+                if same {
+                    std::mem::swap(later, kept);
+                }
+                same
+            });
+        }
         Type::intern(TypeKind::Object(attrs.into()))
     }
 
@@ -163,8 +194,8 @@ impl Type {
             table.retain(|(_, weak)| weak.strong_count() > 0);
             *sweep_at = (table.len() * 2).max(1024);
         }
-        let (has_dynamic, has_optional) = contents(&kind);
-        let node = Arc::new(Node { kind, hash, has_dynamic, has_optional });
+        let (depth, has_dynamic, has_optional) = contents(&kind);
+        let node = Arc::new(Node { kind, hash, depth, has_dynamic, has_optional });
         table.insert_unique(hash, (hash, Arc::downgrade(&node)), |(h, _)| *h);
         Type(node)
     }
@@ -235,6 +266,33 @@ impl Type {
         let index = self.attr_index(name)?;
         self.attrs()?.get(index)
     }
+    /// How deep types are nested in it: 0 for `string`, 1 for `list(string)`. No value of the type is nested deeper.
+    pub fn depth(&self) -> u32 {
+        self.0.depth
+    }
+    /// The English name of the type for messages about a given value: `list of string`.
+    pub fn friendly_name(&self) -> String {
+        self.english("dynamic", "dynamic")
+    }
+    /// The English name of the type for messages about what is wanted: `list of any single type`.
+    pub fn friendly_constraint_name(&self) -> String {
+        self.english("any type", "any single type")
+    }
+    fn english(&self, dynamic: &str, dynamic_element: &str) -> String {
+        let element =
+            |t: &Type| if t.is_dynamic() { dynamic_element.to_string() } else { t.english(dynamic, dynamic_element) };
+        match self.kind() {
+            TypeKind::Bool => "bool".to_string(),
+            TypeKind::Number => "number".to_string(),
+            TypeKind::String => "string".to_string(),
+            TypeKind::Dynamic => dynamic.to_string(),
+            TypeKind::List(t) => format!("list of {}", element(t)),
+            TypeKind::Set(t) => format!("set of {}", element(t)),
+            TypeKind::Map(t) => format!("map of {}", element(t)),
+            TypeKind::Tuple(_) => "tuple".to_string(),
+            TypeKind::Object(_) => "object".to_string(),
+        }
+    }
     /// Whether `any` occurs anywhere inside.
     pub fn has_dynamic(&self) -> bool {
         self.0.has_dynamic
@@ -259,14 +317,22 @@ impl Type {
     }
 }
 
-fn contents(kind: &TypeKind) -> (bool, bool) {
+/// Depth, whether `any` occurs, whether an optional attribute occurs.
+fn contents(kind: &TypeKind) -> (u32, bool, bool) {
     match kind {
-        TypeKind::Bool | TypeKind::Number | TypeKind::String => (false, false),
-        TypeKind::Dynamic => (true, false),
-        TypeKind::List(t) | TypeKind::Set(t) | TypeKind::Map(t) => (t.has_dynamic(), t.has_optional()),
-        TypeKind::Tuple(ts) => (ts.iter().any(Type::has_dynamic), ts.iter().any(Type::has_optional)),
+        TypeKind::Bool | TypeKind::Number | TypeKind::String => (0, false, false),
+        TypeKind::Dynamic => (0, true, false),
+        TypeKind::List(t) | TypeKind::Set(t) | TypeKind::Map(t) => {
+            (t.depth().saturating_add(1), t.has_dynamic(), t.has_optional())
+        }
+        TypeKind::Tuple(ts) => {
+            let depth = ts.iter().map(Type::depth).max().unwrap_or(0).saturating_add(1);
+            (depth, ts.iter().any(Type::has_dynamic), ts.iter().any(Type::has_optional))
+        }
         TypeKind::Object(attrs) => {
-            (attrs.iter().any(|a| a.ty.has_dynamic()), attrs.iter().any(|a| a.optional || a.ty.has_optional()))
+            let depth = attrs.iter().map(|a| a.ty.depth()).max().unwrap_or(0).saturating_add(1);
+            let has_optional = attrs.iter().any(|a| a.optional || a.ty.has_optional());
+            (depth, attrs.iter().any(|a| a.ty.has_dynamic()), has_optional)
         }
     }
 }

@@ -14,6 +14,10 @@ pub struct Value {
     marks: Marks,
 }
 
+/// How deep values may be nested that are read from input (JSON, YAML, MessagePack, expressions). Whoever builds values
+/// from input refuses what is nested deeper, so that walking a value never exhausts the stack.
+pub const MAX_DEPTH: u32 = 512;
+
 /// A node without its own marks. Children may carry marks unless [`Plain::is_deeply_unmarked`].
 #[derive(Clone)]
 pub struct Plain(Repr);
@@ -33,6 +37,35 @@ struct Compound {
     items: Items,
     has_unknown: bool,
     has_marks: bool,
+}
+
+/// Values nested deeper than this are dropped with a work list instead of recursion.
+const RECURSIVE_DROP_DEPTH: u32 = 64;
+
+impl Drop for Compound {
+    fn drop(&mut self) {
+        if self.ty.depth() <= RECURSIVE_DROP_DEPTH {
+            return;
+        }
+        let mut pending = Vec::new();
+        self.items.take_all(&mut pending);
+        while let Some(value) = pending.pop() {
+            if let Repr::Compound(compound) = value.plain.0
+                && let Some(mut compound) = Arc::into_inner(compound)
+            {
+                compound.items.take_all(&mut pending);
+            }
+        }
+    }
+}
+
+impl Items {
+    fn take_all(&mut self, into: &mut Vec<Value>) {
+        match self {
+            Items::Seq(items) => into.extend(std::mem::take(items)),
+            Items::Map(items) => into.extend(std::mem::take(items).into_iter().map(|(_, v)| v)),
+        }
+    }
 }
 
 enum Items {
@@ -105,13 +138,7 @@ impl Value {
     }
     /// A text; brought into normal form C.
     pub fn string(text: impl Into<EcoString>) -> Value {
-        let text = text.into();
-        let text = if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
-            text
-        } else {
-            text.nfc().collect()
-        };
-        Repr::String(text).into()
+        Repr::String(normalize(text.into())).into()
     }
     /// A list. Every element must be of the element type (or the element type has `any` inside and they agree).
     pub fn list(element: Type, items: Vec<Value>) -> Value {
@@ -149,6 +176,36 @@ impl Value {
         let ty = Type::map(element);
         Repr::Compound(Arc::new(Compound { ty, items: Items::Map(items.into()), has_unknown, has_marks })).into()
     }
+    /// A list whose element type is found from its elements: all have the same type, except that a null or an unknown
+    /// of no particular type takes the type of the others. `None` if the types differ, or if there are no elements.
+    pub fn list_of(items: Vec<Value>) -> Option<Value> {
+        let element = common_type(items.iter())?;
+        let items = items.into_iter().map(|v| v.retyped(&element)).collect();
+        Some(Value::list(element, items))
+    }
+    /// A set whose element type is found from its elements, as in [`Value::list_of`].
+    pub fn set_of(items: Vec<Value>) -> Option<Value> {
+        let element = common_type(items.iter())?;
+        let items = items.into_iter().map(|v| v.retyped(&element)).collect();
+        Some(Value::set(element, items))
+    }
+    /// A map whose element type is found from its elements, as in [`Value::list_of`].
+    pub fn map_of(items: Vec<(EcoString, Value)>) -> Option<Value> {
+        let element = common_type(items.iter().map(|(_, v)| v))?;
+        let items = items.into_iter().map(|(k, v)| (k, v.retyped(&element))).collect();
+        Some(Value::map(element, items))
+    }
+    /// A null or unknown of no particular type becomes one of `ty`.
+    fn retyped(self, ty: &Type) -> Value {
+        if !self.ty().is_dynamic() || ty.is_dynamic() {
+            return self;
+        }
+        let plain = match self.plain.0 {
+            Repr::Null(_) => Repr::Null(ty.clone()),
+            _ => Repr::Unknown(Arc::new(Unknown { ty: ty.clone(), refinement: Refinement::default() })),
+        };
+        Value { plain: Plain(plain), marks: self.marks }
+    }
     /// A tuple.
     pub fn tuple(items: Vec<Value>) -> Value {
         let ty = Type::tuple(items.iter().map(|v| v.ty().clone()).collect::<Vec<_>>());
@@ -182,6 +239,10 @@ impl Value {
     /// The type.
     pub fn ty(&self) -> &Type {
         self.plain.ty()
+    }
+    /// How deep values are nested in it, at most; compare with [`MAX_DEPTH`].
+    pub fn depth(&self) -> u32 {
+        self.ty().depth()
     }
     /// Whether it is null.
     pub fn is_null(&self) -> bool {
@@ -375,8 +436,31 @@ impl Plain {
     }
 }
 
-/// Sorts by key and keeps the last of equal keys.
+/// Texts are kept in Unicode normal form C, keys and attribute names included.
+pub(crate) fn normalize(text: EcoString) -> EcoString {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes { text } else { text.nfc().collect() }
+}
+
+/// The one type all values have, not counting those of type `any`.
+fn common_type<'a>(values: impl Iterator<Item = &'a Value>) -> Option<Type> {
+    let mut common: Option<&Type> = None;
+    for value in values {
+        match common {
+            Some(ty) if ty == value.ty() || value.ty().is_dynamic() => {}
+            Some(ty) if !ty.is_dynamic() => return None,
+            _ => common = Some(value.ty()),
+        }
+    }
+    common.cloned()
+}
+
+/// Brings keys into normal form, sorts by key and keeps the last of equal keys.
 fn sort_entries(entries: &mut Vec<(EcoString, Value)>) {
+    for (key, _) in entries.iter_mut() {
+        if !key.is_ascii() {
+            *key = normalize(std::mem::take(key));
+        }
+    }
     if entries.is_sorted_by(|a, b| a.0 < b.0) {
         return;
     }

@@ -1,11 +1,115 @@
 //! Conversion of values between types, and unification of types.
+//!
+//! A conversion is planned from two types ([`Conversion::new`]) and then carried out on values. A plan is *safe* when
+//! no value can fail it. Marks stay on their nodes (those inside a set move to the set), unknown values keep what is
+//! known about them, and null becomes null of the new type.
+
+mod apply;
+mod defaults;
+mod dynamic;
+mod mismatch;
+mod plan;
+mod unify;
+
+use std::fmt;
+use std::sync::Arc;
 
 use ecow::EcoString;
 
-use crate::Type;
+use crate::{Path, PathStep, Type, Value};
 
-/// Why a value of type `given` is not acceptable where `wanted` (which may contain `any`) is; `None` if it is.
-pub fn conformance_error(given: &Type, wanted: &Type) -> Option<EcoString> {
-    let _ = (given, wanted);
-    None
+pub use defaults::Defaults;
+pub use mismatch::{conformance_error, mismatch_message};
+pub use unify::{Unified, unify, unify_unsafe, unify_with};
+
+/// Why a value cannot be converted.
+#[derive(Clone, Debug)]
+pub struct ConvertError {
+    /// Where in the value.
+    pub path: Path,
+    /// What is wrong, a sentence part without capital and full stop.
+    pub message: EcoString,
+}
+
+impl ConvertError {
+    fn new(message: impl Into<EcoString>) -> ConvertError {
+        ConvertError { path: Path::new(), message: message.into() }
+    }
+    /// The same error seen from one level further out. Steps are collected in reverse; see [`Conversion::apply`].
+    fn inside(mut self, step: PathStep) -> ConvertError {
+        self.path.0.push(step);
+        self
+    }
+    fn outermost(mut self) -> ConvertError {
+        self.path.0.reverse();
+        self
+    }
+}
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+impl std::error::Error for ConvertError {}
+
+/// Whether values of one type can be converted to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Safety {
+    /// No value can.
+    None,
+    /// Every value can.
+    Safe,
+    /// It depends on the value.
+    Unsafe,
+}
+
+/// Which conversions a plan may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allow {
+    /// Only those that cannot fail.
+    Safe,
+    /// Also those that depend on the value.
+    Unsafe,
+}
+
+/// A planned conversion.
+#[derive(Clone)]
+pub struct Conversion(Arc<plan::Plan>);
+
+impl Conversion {
+    /// Plans a conversion; `None` if there is none.
+    pub fn new(from: &Type, to: &Type, allow: Allow) -> Option<Conversion> {
+        plan::plan(from, to, allow).map(Conversion)
+    }
+    /// Carries it out on a value of the type it was planned for.
+    pub fn apply(&self, value: &Value) -> Result<Value, ConvertError> {
+        apply::apply(&self.0, value).map_err(ConvertError::outermost)
+    }
+}
+
+/// Converts a value to a type, which may contain `any` and optional attributes.
+pub fn convert(value: &Value, to: &Type) -> Result<Value, ConvertError> {
+    convert_inside(value, to).map_err(ConvertError::outermost)
+}
+
+/// As [`convert`], with the error's path still in reverse.
+fn convert_inside(value: &Value, to: &Type) -> Result<Value, ConvertError> {
+    if value.ty() == to || (to.has_optional() && value.ty() == &to.without_optional()) {
+        return Ok(value.clone());
+    }
+    match plan::plan(value.ty(), to, Allow::Unsafe) {
+        Some(plan) => apply::apply(&plan, value),
+        None => Err(ConvertError::new(mismatch_message(value.ty(), to))),
+    }
+}
+
+/// Whether values of one type can be converted to another.
+pub fn conversion_exists(from: &Type, to: &Type) -> Safety {
+    if from == &to.without_optional() || plan::plan(from, to, Allow::Safe).is_some() {
+        Safety::Safe
+    } else if plan::plan(from, to, Allow::Unsafe).is_some() {
+        Safety::Unsafe
+    } else {
+        Safety::None
+    }
 }

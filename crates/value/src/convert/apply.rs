@@ -1,0 +1,265 @@
+//! Carrying out a planned conversion.
+
+use ecow::{EcoString, eco_format};
+
+use crate::{Number, PathStep, Type, Value, View, ops};
+
+use super::dynamic::replace_dynamic;
+use super::plan::{FromElement, Inner, MapAttr, Plan, Step, plan};
+use super::unify::unify_with;
+use super::{Allow, ConvertError, convert_inside, mismatch_message};
+
+type Result<T = Value> = std::result::Result<T, ConvertError>;
+
+/// Carries out a plan. The path of an error is in reverse.
+pub(super) fn apply(plan: &Plan, value: &Value) -> Result {
+    if let Step::Forget = plan.step {
+        return Ok(Value::unknown_dynamic().with_marks(&value.marks_deep()));
+    }
+    if let Step::Both(first, second) = &plan.step {
+        return apply(second, &apply(first, value)?);
+    }
+    if plan.to.is_dynamic() {
+        return Ok(value.clone());
+    }
+    let result = if !value.is_known() {
+        unknown(value, &plan.to)
+    } else if value.is_null() {
+        Value::null(replace_dynamic(value.ty(), &plan.to.without_optional()))
+    } else {
+        known(plan, value)?
+    };
+    Ok(if value.marks().is_empty() { result } else { result.with_marks(value.marks()) })
+}
+
+fn apply_inner(inner: &Inner, value: &Value) -> Result {
+    match inner {
+        Some(plan) => apply(plan, value),
+        None => Ok(value.clone()),
+    }
+}
+
+/// An unknown value of the new type, with what stays true of the old one.
+fn unknown(value: &Value, to: &Type) -> Value {
+    let range = value.range();
+    let to = replace_dynamic(value.ty(), &to.without_optional());
+    let from = value.ty();
+    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let mut result = Value::unknown(to.clone()).refine();
+    if range.definitely_not_null() {
+        result = result.not_null();
+    }
+    if let (Some(attrs), true) = (from.attrs(), to.is_map()) {
+        result = result.len(count(attrs.len()));
+    } else if let (Some(elements), true) = (from.tuple_elements(), to.is_list()) {
+        result = result.len(count(elements.len()));
+    } else if let (Some(elements), true) = (from.tuple_elements(), to.is_set()) {
+        result = result.len_min(count(elements.len()).min(1)).len_max(count(elements.len()));
+    } else if from.is_collection() && to.is_collection() {
+        let least = range.known.min_len;
+        result = result.len_min(if to.is_set() { least.min(1) } else { least });
+        if let Some(most) = range.known.max_len {
+            result = result.len_max(most);
+        }
+    }
+    result.done()
+}
+
+fn known(plan: &Plan, value: &Value) -> Result {
+    match (&plan.step, value.view_ignoring_marks()) {
+        (Step::ByValue, _) => convert_inside(&value.unmark().0, &plan.to),
+        (Step::NumberToString, View::Number(number)) => Ok(Value::string(eco_format!("{number}"))),
+        (Step::BoolToString, View::Bool(b)) => Ok(Value::string(if b { "true" } else { "false" })),
+        (Step::StringToNumber, View::String(text)) => {
+            Number::parse(text).map(Value::number).ok_or_else(|| ConvertError::new("a number is required"))
+        }
+        (Step::StringToBool, View::String(text)) => parse_bool(text),
+        (Step::Object(attrs), View::Object(items)) => object(attrs, items, value.ty(), &plan.to),
+        (Step::Tuple(inners), View::Tuple(items)) => {
+            let items = elements(items.iter().zip(inners))?;
+            Ok(Value::tuple(items))
+        }
+        (Step::List(inner), View::List(items) | View::Set(items)) => {
+            let from = value.ty().element().unwrap_or(&plan.to);
+            if !ops::length(value).is_ok_and(|n| n.is_known()) {
+                // Unknown elements of a set may turn out to be the same, so there is no telling the positions.
+                let list = Type::list(from.clone());
+                return Ok(Value::unknown(replace_dynamic(&list, &plan.to.without_optional())));
+            }
+            let items = elements(items.iter().map(|v| (v, inner)))?;
+            list(element_of(&plan.to), from, items)
+        }
+        (Step::Set(inner), View::List(items) | View::Set(items)) => {
+            let from = value.ty().element().unwrap_or(&plan.to);
+            let items = elements(items.iter().map(|v| (v, inner)))?;
+            set(element_of(&plan.to), from, items)
+        }
+        (Step::Map(inner), View::Map(items)) => {
+            let from = value.ty().element().unwrap_or(&plan.to);
+            let mut converted = Vec::with_capacity(items.len());
+            for (key, item) in items {
+                let item = apply_inner(inner, item).map_err(|e| e.inside(key_step(key)))?;
+                converted.push((key.clone(), item));
+            }
+            map(element_of(&plan.to), from, converted, Allow::Safe)
+        }
+        (Step::TupleToList(inners, allow), View::Tuple(items)) => {
+            let items = elements(items.iter().zip(inners))?;
+            let items = unify_elements(items, *allow)?;
+            list(element_of(&plan.to), element_of(&plan.to), items)
+        }
+        (Step::TupleToSet(inners), View::Tuple(items)) => {
+            let items = elements(items.iter().zip(inners))?;
+            set(element_of(&plan.to), element_of(&plan.to), items)
+        }
+        (Step::ObjectToMap { element, attrs, allow }, View::Object(items)) => {
+            let names = value.ty().attrs().unwrap_or_default();
+            let mut converted = Vec::with_capacity(items.len());
+            for ((item, inner), attr) in items.iter().zip(attrs).zip(names) {
+                let item = apply_inner(inner, item).map_err(|e| e.inside(key_step(&attr.name)))?;
+                converted.push((attr.name.clone(), item));
+            }
+            map(element, element_of(&plan.to), converted, *allow)
+        }
+        (Step::MapToObject(attrs), View::Map(items)) => map_to_object(attrs, items, &plan.to),
+        _ => Err(ConvertError::new(mismatch_message(value.ty(), &plan.to))),
+    }
+}
+
+fn parse_bool(text: &EcoString) -> Result {
+    match text.as_str() {
+        "true" | "1" => Ok(Value::bool(true)),
+        "false" | "0" => Ok(Value::bool(false)),
+        _ => Err(ConvertError::new(match text.to_lowercase().as_str() {
+            lower @ ("true" | "false") => eco_format!("a bool is required; write {lower:?} in lower case"),
+            _ => "a bool is required".into(),
+        })),
+    }
+}
+
+fn element_of(ty: &Type) -> &Type {
+    ty.element().unwrap_or(ty)
+}
+
+fn key_step(key: &EcoString) -> PathStep {
+    PathStep::Index(Value::string(key.clone()))
+}
+
+fn index_step(index: usize) -> PathStep {
+    PathStep::Index(Value::int(i64::try_from(index).unwrap_or(i64::MAX)))
+}
+
+fn elements<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Inner)>) -> Result<Vec<Value>> {
+    pairs.enumerate().map(|(i, (v, inner))| apply_inner(inner, v).map_err(|e| e.inside(index_step(i)))).collect()
+}
+
+/// A list of converted elements. `from` is the element type an empty list takes when `any` was wanted.
+fn list(element: &Type, from: &Type, items: Vec<Value>) -> Result {
+    if let Some(element) = fixed_element(element, from, items.is_empty()) {
+        return Ok(Value::list(element, items));
+    }
+    Value::list_of(items).ok_or_else(|| ConvertError::new("all list elements must have the same type"))
+}
+
+fn set(element: &Type, from: &Type, items: Vec<Value>) -> Result {
+    if let Some(element) = fixed_element(element, from, items.is_empty()) {
+        return Ok(Value::set(element, items));
+    }
+    Value::set_of(items).ok_or_else(|| ConvertError::new("all set elements must have the same type"))
+}
+
+fn map(element: &Type, from: &Type, items: Vec<(EcoString, Value)>, allow: Allow) -> Result {
+    if let Some(element) = fixed_element(element, from, items.is_empty()) {
+        return Ok(Value::map(element, items));
+    }
+    let (keys, mut items): (Vec<_>, Vec<_>) = items.into_iter().unzip();
+    if element.is_collection() || element.is_object() {
+        items = unify_elements(items, allow)?;
+    }
+    Value::map_of(keys.into_iter().zip(items).collect())
+        .ok_or_else(|| ConvertError::new("all map elements must have the same type"))
+}
+
+/// The element type where it does not depend on the elements.
+fn fixed_element(element: &Type, from: &Type, is_empty: bool) -> Option<Type> {
+    match (element.has_dynamic(), is_empty) {
+        (false, _) => Some(element.without_optional()),
+        (true, true) if element.is_dynamic() => Some(from.clone()),
+        (true, true) => Some(element.without_optional()),
+        (true, false) => None,
+    }
+}
+
+/// Elements that still differ in what stands for `any` inside them are brought to a common type.
+fn unify_elements(items: Vec<Value>, allow: Allow) -> Result<Vec<Value>> {
+    let Some(first) = items.first() else { return Ok(items) };
+    if items.iter().all(|v| v.ty() == first.ty()) {
+        return Ok(items);
+    }
+    let common = unify_with(items.iter().map(Value::ty), allow)
+        .ok_or_else(|| ConvertError::new("there is no type that all elements can be converted to"))?;
+    let convert = |(index, item): (usize, Value)| {
+        if item.ty() == &common.ty {
+            return Ok(item);
+        }
+        plan(item.ty(), &common.ty, allow)
+            .ok_or_else(|| ConvertError::new(mismatch_message(item.ty(), &common.ty)))
+            .and_then(|plan| apply(&plan, &item))
+            .map_err(|e| e.inside(index_step(index)))
+    };
+    items.into_iter().enumerate().map(convert).collect()
+}
+
+fn object(attrs: &[Option<(usize, Inner)>], items: &[Value], from: &Type, to: &Type) -> Result {
+    let wanted = to.attrs().unwrap_or_default();
+    let given = from.attrs().unwrap_or_default();
+    let mut values = Vec::with_capacity(wanted.len());
+    for (source, attr) in attrs.iter().zip(wanted) {
+        values.push(match source {
+            None => Value::null(attr.ty.without_optional()),
+            Some((index, inner)) => {
+                let item = items.get(*index).zip(given.get(*index));
+                let (item, _) = item.ok_or_else(|| ConvertError::new(mismatch_message(from, to)))?;
+                apply_inner(inner, item).map_err(|e| e.inside(PathStep::Attr(attr.name.clone())))?
+            }
+        });
+    }
+    Ok(structure(to, values))
+}
+
+/// An object of the type `to`, or of the values' own types where `any` is inside.
+fn structure(to: &Type, values: Vec<Value>) -> Value {
+    if !to.has_dynamic() {
+        return Value::structure(to.without_optional(), values);
+    }
+    let names = to.attrs().unwrap_or_default().iter().map(|a| a.name.clone());
+    Value::object(names.zip(values).collect())
+}
+
+fn map_to_object(attrs: &[MapAttr], items: &[(EcoString, Value)], to: &Type) -> Result {
+    let wanted = to.attrs().unwrap_or_default();
+    let mut values = Vec::with_capacity(attrs.len());
+    for (attr, target) in attrs.iter().zip(wanted) {
+        let found = items.binary_search_by(|(key, _)| key.cmp(&attr.name)).ok().and_then(|at| items.get(at));
+        values.push(match (found, &attr.from_element) {
+            (Some((_, item)), FromElement::Same) => item.clone(),
+            (Some((key, item)), FromElement::Convert(plan)) => {
+                apply(plan, item).map_err(|e| e.inside(key_step(key)))?
+            }
+            (Some((key, item)), FromElement::Never) => {
+                return Err(ConvertError::new(eco_format!(
+                    "map elements do not fit attribute {key:?}: {}",
+                    mismatch_message(item.ty(), &target.ty)
+                )));
+            }
+            (None, _) if attr.optional => Value::null(target.ty.without_optional()),
+            (None, _) => {
+                return Err(ConvertError::new(eco_format!(
+                    "the map has no element for required attribute {:?}",
+                    attr.name
+                )));
+            }
+        });
+    }
+    Ok(structure(to, values))
+}
