@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 
-use crate::Span;
+use crate::{Diagnostics, Span};
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -40,13 +40,17 @@ pub enum ExprKind {
     Template(Arc<[Expr]>),
     /// `"${a}"`: exactly one interpolation; the value of `a` itself.
     TemplateWrap(Box<Expr>),
-    /// `%{ if }`: a conditional of two templates, whose missing `else` is the empty text.
-    /// Lowered to [`ExprKind::Conditional`]; `%{ for }` becomes this: the for's tuple of texts, joined.
+    /// `%{ for }`: the for's tuple of texts, joined. (`%{ if }` is lowered to [`ExprKind::Conditional`] of two
+    /// templates, a missing `else` being the empty text.)
     TemplateJoin(Box<Expr>),
     /// `[a, b]`
     Tuple(Arc<[Expr]>),
     /// `{ a = b }`
     Object(Arc<[ObjectItem]>),
+    /// A string of JSON syntax: a template to evaluation, a reference or call to whoever reads it statically.
+    JsonString(Box<JsonString>),
+    /// An object of JSON syntax: as [`ExprKind::Object`], but a key given twice is a mistake.
+    JsonObject(Arc<[ObjectItem]>),
     /// `[for x in y : z]`, `{for k, v in y : k => v...}`
     For(Box<ForExpr>),
     /// `a.*.b`, `a[*].b`
@@ -70,6 +74,16 @@ pub enum Literal {
     Number(EcoString),
     /// A text without interpolation, escapes resolved, in normal form C.
     String(EcoString),
+}
+
+/// A string of JSON syntax.
+#[derive(Clone, Debug)]
+pub struct JsonString {
+    /// The text after JSON's own escapes: the value where no references are allowed.
+    pub text: EcoString,
+    /// The text as a template, with what is wrong with it: reported when it is evaluated. None when the text has no
+    /// template sequence, so that its value is the text in normal form C.
+    pub template: Option<(Expr, Diagnostics)>,
 }
 
 /// `a.b[0].c`
@@ -210,9 +224,12 @@ pub enum UnaryOp {
 /// `key = value`
 #[derive(Clone, Debug)]
 pub struct ObjectItem {
-    /// The key. A bare name is a [`Literal::String`] already; `(name)` is not, and a bare traversal of several
-    /// steps stays a traversal with `key_is_traversal`, which is a mistake evaluation explains.
+    /// The key. A bare name is a [`Literal::String`] already (with `key_is_bare_name`); `(name)` is not, and a bare
+    /// traversal of several steps stays a traversal with `key_is_bare_traversal`, which is a mistake evaluation
+    /// explains.
     pub key: Expr,
+    /// The key is a name without quotes or parentheses.
+    pub key_is_bare_name: bool,
     /// The key is a dotted name without parentheses.
     pub key_is_bare_traversal: bool,
     /// The value.
