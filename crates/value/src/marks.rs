@@ -64,6 +64,15 @@ impl Marks {
     pub fn has_ephemeral(&self) -> bool {
         self.contains(&Mark::Ephemeral)
     }
+    /// A text of the value with these marks for use in a message: quoted, or a stand-in if it must not be shown.
+    pub fn redact(&self, text: &str) -> EcoString {
+        match (self.has_ephemeral(), self.has_sensitive()) {
+            (true, true) => "(ephemeral sensitive value)".into(),
+            (true, false) => "(ephemeral value)".into(),
+            (false, true) => "(sensitive value)".into(),
+            (false, false) => ecow::eco_format!("{text:?}"),
+        }
+    }
     /// Both sets together.
     #[must_use]
     pub fn union(&self, other: &Marks) -> Marks {

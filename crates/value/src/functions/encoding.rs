@@ -1,8 +1,193 @@
-//! The encoding functions.
+//! Texts in other notations: Base64, gzip, character sets, URLs.
 
-use crate::function::Function;
+use std::io::Read;
+
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use ecow::{EcoString, eco_format};
+
+use super::charset::Charset;
+use crate::function::{Function, FunctionError, Param, Result};
+use crate::{Type, Value};
 
 /// This family's rows of the table.
 pub(crate) fn functions() -> Vec<Function> {
-    Vec::new()
+    let text = |name, description| Param::new(name, Type::string(), description);
+    vec![
+        Function::new(
+            "base64decode",
+            "Reads Base64 text whose content is UTF-8 text.",
+            [text("str", "The Base64 text.").marked()],
+            Type::string(),
+            |args, _| base64decode(&args[0]),
+        ),
+        Function::new(
+            "base64encode",
+            "Writes the UTF-8 bytes of a text in Base64.",
+            [text("str", "The text to encode.")],
+            Type::string(),
+            |args, _| Ok(Value::string(STANDARD.encode(argument(args, 0)))),
+        ),
+        Function::new(
+            "base64gunzip",
+            "Unpacks gzip-compressed UTF-8 text that is given in Base64.",
+            [text("str", "The compressed text in Base64.").marked()],
+            Type::string(),
+            |args, _| base64gunzip(&args[0]),
+        ),
+        Function::new(
+            "base64gzip",
+            "Compresses a text with gzip and writes the result in Base64.",
+            [text("str", "The text to compress.")],
+            Type::string(),
+            |args, _| Ok(Value::string(STANDARD.encode(super::gzip::compress(argument(args, 0).as_bytes())))),
+        ),
+        Function::new(
+            "textdecodebase64",
+            "Reads Base64 text whose content is text in a given character set.",
+            [
+                text("source", "The Base64 text."),
+                text("encoding", "The IANA name of the character set, like `UTF-16LE`."),
+            ],
+            Type::string(),
+            |args, _| {
+                let (name, charset) = find_charset(argument(args, 1))?;
+                let bytes = decode_base64(argument(args, 0)).map_err(|problem| FunctionError::arg(0, problem))?;
+                let decoded = charset.decode(&bytes).ok_or_else(|| {
+                    FunctionError::arg(0, eco_format!("the bytes it stands for are not valid text in {name}"))
+                })?;
+                Ok(Value::string(decoded))
+            },
+        ),
+        Function::new(
+            "textencodebase64",
+            "Writes a text in a given character set and the result in Base64.",
+            [
+                text("string", "The text to encode."),
+                text("encoding", "The IANA name of the character set, like `UTF-16LE`."),
+            ],
+            Type::string(),
+            |args, _| {
+                let (name, charset) = find_charset(argument(args, 1))?;
+                let bytes = charset.encode(argument(args, 0)).ok_or_else(|| {
+                    FunctionError::arg(0, eco_format!("the text has characters that do not exist in {name}"))
+                })?;
+                Ok(Value::string(STANDARD.encode(bytes)))
+            },
+        ),
+        Function::new(
+            "urldecode",
+            "Reads text that was encoded for use in a URL.",
+            [text("str", "The encoded text.")],
+            Type::string(),
+            |args, _| urldecode(argument(args, 0)),
+        ),
+        Function::new(
+            "urlencode",
+            "Encodes a text so that it can be a part of the query of a URL.",
+            [text("str", "The text to encode.")],
+            Type::string(),
+            |args, _| Ok(Value::string(urlencode(argument(args, 0)))),
+        ),
+    ]
+}
+
+fn argument(args: &[Value], index: usize) -> &str {
+    args.get(index).and_then(Value::as_str).map_or("", EcoString::as_str)
+}
+
+// ---- Base64 -----------------------------------------------------------------------------------------------------
+
+/// Reads standard Base64 with padding; line breaks are skipped and unused bits ignored.
+pub(super) fn decode_base64(text: &str) -> std::result::Result<Vec<u8>, EcoString> {
+    const ENGINE: GeneralPurpose =
+        GeneralPurpose::new(&alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+    let decoded =
+        if text.contains(['\r', '\n']) { ENGINE.decode(text.replace(['\r', '\n'], "")) } else { ENGINE.decode(text) };
+    decoded.map_err(|problem| match problem {
+        base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => {
+            eco_format!("invalid Base64 symbol at offset {at}")
+        }
+        _ => "the Base64 text is incomplete or wrongly padded".into(),
+    })
+}
+
+fn base64decode(value: &Value) -> Result {
+    let (value, marks) = value.unmark();
+    let text = value.as_str().map_or("", EcoString::as_str);
+    let bytes = decode_base64(text)
+        .map_err(|_| FunctionError::new(eco_format!("failed to decode Base64 data {}", marks.redact(text))))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| FunctionError::new("the decoded bytes are not valid UTF-8, so they cannot be a string"))?;
+    Ok(Value::string(text).with_marks(&marks))
+}
+
+/// Unpacked texts longer than this are taken for an attack.
+const MAX_UNPACKED: u64 = 128 << 20;
+
+fn base64gunzip(value: &Value) -> Result {
+    let (value, marks) = value.unmark();
+    let text = value.as_str().map_or("", EcoString::as_str);
+    let bytes = decode_base64(text)
+        .map_err(|_| FunctionError::new(eco_format!("failed to decode Base64 data {}", marks.redact(text))))?;
+    let mut unpacked = Vec::new();
+    flate2::read::MultiGzDecoder::new(bytes.as_slice())
+        .take(MAX_UNPACKED + 1)
+        .read_to_end(&mut unpacked)
+        .map_err(|problem| FunctionError::new(eco_format!("the data is not valid gzip: {problem}")))?;
+    if unpacked.len() as u64 > MAX_UNPACKED {
+        return Err(FunctionError::new(eco_format!(
+            "the unpacked text would be longer than {} MiB",
+            MAX_UNPACKED >> 20
+        )));
+    }
+    let text = String::from_utf8(unpacked)
+        .map_err(|_| FunctionError::new("the unpacked bytes are not valid UTF-8, so they cannot be a string"))?;
+    Ok(Value::string(text).with_marks(&marks))
+}
+
+fn find_charset(name: &str) -> Result<(&'static str, Charset)> {
+    Charset::find(name).ok_or_else(|| {
+        FunctionError::arg(1, eco_format!("{name:?} is not the IANA name or alias of a supported character set"))
+    })
+}
+
+// ---- URLs -------------------------------------------------------------------------------------------------------
+
+fn urlencode(text: &str) -> EcoString {
+    let mut out = EcoString::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
+            b' ' => out.push('+'),
+            _ => out.push_str(&eco_format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+fn urldecode(text: &str) -> Result {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'+' => out.push(b' '),
+            b'%' => {
+                let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+                let (Some(high), Some(low)) = (digit(at), digit(at + 1)) else {
+                    let escape = String::from_utf8_lossy(&bytes[at - 1..bytes.len().min(at + 2)]);
+                    return Err(FunctionError::new(eco_format!("{escape:?} is not a valid URL escape")));
+                };
+                out.push((high << 4 | low) as u8);
+                at += 2;
+            }
+            _ => out.push(byte),
+        }
+    }
+    let text = String::from_utf8(out)
+        .map_err(|_| FunctionError::new("the decoded bytes are not valid UTF-8, so they cannot be a string"))?;
+    Ok(Value::string(text))
 }

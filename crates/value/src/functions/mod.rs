@@ -2,6 +2,7 @@
 //!
 //! Each family has `pub(crate) fn functions() -> Vec<Function>`; [`all`] is the table.
 
+mod charset;
 pub mod cidr;
 pub mod collection;
 pub mod conversion;
@@ -10,11 +11,14 @@ pub mod csv;
 pub mod datetime;
 pub mod encoding;
 pub mod format;
+mod gzip;
 pub mod number;
 pub mod pattern;
+mod rsa;
 pub mod sensitivity;
 pub mod set;
 pub mod string;
+pub mod timestamp;
 pub mod yaml;
 
 use crate::function::Function;
