@@ -1,8 +1,355 @@
-//! The collection functions.
+//! The functions that ask something about a whole collection, or pick one thing out of several.
 
-use crate::function::Function;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::arguments::{elements, list_of};
+use super::identity::ValueTable;
+use crate::function::{Function, FunctionError, Param, Result};
+use crate::{Bound, Number, Refinement, Type, TypeKind, Value, View, convert, eco_format, ops};
 
 /// This family's rows of the table.
 pub(crate) fn functions() -> Vec<Function> {
-    Vec::new()
+    let bools = || [Param::new("list", Type::list(Type::bool()), "The truth values to look at.")];
+    let any_list = |description| Param::new("list", Type::dynamic(), description);
+    let open = |name, description| Param::new(name, Type::dynamic(), description).unknown().dynamic().null();
+    vec![
+        Function::new(
+            "alltrue",
+            "Tells whether every element of a list is true. Of an empty list this holds.",
+            bools(),
+            Type::bool(),
+            alltrue,
+        ),
+        Function::new(
+            "anytrue",
+            "Tells whether at least one element of a list is true. Of an empty list this does not hold.",
+            bools(),
+            Type::bool(),
+            anytrue,
+        ),
+        Function::new(
+            "coalesce",
+            "Picks the first argument that is neither null nor an empty text.",
+            [],
+            Type::dynamic(),
+            coalesce,
+        )
+        .variadic(open("vals", "The values to choose from, all of one type."))
+        .typed(coalesce_type),
+        Function::new("coalescelist", "Picks the first list that has elements.", [], Type::dynamic(), coalescelist)
+            .variadic(open("vals", "The lists to choose from."))
+            .typed(coalescelist_type),
+        Function::new(
+            "contains",
+            "Tells whether a value is among the elements of a list, tuple or set.",
+            [
+                any_list("The list, tuple or set to search."),
+                Param::new("value", Type::dynamic(), "The value to look for."),
+            ],
+            Type::bool(),
+            contains,
+        ),
+        Function::new(
+            "index",
+            "Finds the position of the first element of a list that equals a value.",
+            [any_list("The list to search."), Param::new("value", Type::dynamic(), "The value to look for.")],
+            Type::number(),
+            index,
+        ),
+        Function::new(
+            "length",
+            "Counts the elements of a collection, the attributes of an object, or the characters of a text.",
+            [Param::new("value", Type::dynamic(), "What to count.").dynamic().unknown().marked()],
+            Type::number(),
+            length,
+        )
+        .typed(length_type),
+        Function::new(
+            "matchkeys",
+            "Picks those elements of a list whose partner in a second list occurs in a third one.",
+            [
+                Param::new("values", Type::list(Type::dynamic()), "The list to pick from."),
+                Param::new("keys", Type::list(Type::dynamic()), "The partners, one for each value."),
+                Param::new("searchset", Type::list(Type::dynamic()), "The partners to pick the values of."),
+            ],
+            Type::list(Type::dynamic()),
+            matchkeys,
+        )
+        .typed(matchkeys_type),
+        Function::new(
+            "one",
+            "Takes the only element out of a list, set or tuple; an empty one gives null.",
+            [any_list("A list, set or tuple of at most one element.")],
+            Type::dynamic(),
+            one,
+        )
+        .typed(one_type)
+        .nullable(),
+        Function::new("sum", "Adds up numbers.", [any_list("The numbers to add up, at least one.")], Type::number(), sum),
+        Function::new("list", "No longer available; write `tolist([...])`.", [], Type::dynamic(), |_, ty| {
+            Ok(Value::unknown(ty.clone()))
+        })
+        .variadic(open("vals", "The elements."))
+        .typed(|_| Err(FunctionError::new("\"list\" does not exist any more; write tolist([...]) to make a list")))
+        .nullable(),
+        Function::new("map", "No longer available; write `tomap({...})`.", [], Type::dynamic(), |_, ty| {
+            Ok(Value::unknown(ty.clone()))
+        })
+        .variadic(open("vals", "Keys and elements in turn."))
+        .typed(|_| Err(FunctionError::new("\"map\" does not exist any more; write tomap({...}) to make a map")))
+        .nullable(),
+    ]
+}
+
+fn alltrue(args: &[Value], _: &Type) -> Result {
+    for item in elements(args, 0)? {
+        if !item.is_known() {
+            return Ok(Value::unknown(Type::bool()));
+        }
+        if item.as_bool() != Some(true) {
+            return Ok(Value::bool(false));
+        }
+    }
+    Ok(Value::bool(true))
+}
+
+fn anytrue(args: &[Value], _: &Type) -> Result {
+    let items = elements(args, 0)?;
+    if items.iter().any(|item| item.as_bool() == Some(true)) {
+        return Ok(Value::bool(true));
+    }
+    Ok(if items.iter().all(Value::is_known) { Value::bool(false) } else { Value::unknown(Type::bool()) })
+}
+
+fn coalesce_type(args: &[Value]) -> Result<Type> {
+    let types: Vec<Type> = args.iter().map(|v| v.ty().clone()).collect();
+    convert::unify_unsafe(&types).ok_or_else(|| FunctionError::new("all arguments must be of one type"))
+}
+
+fn coalesce(args: &[Value], ty: &Type) -> Result {
+    for (index, arg) in args.iter().enumerate() {
+        let value = convert::convert(arg, ty).map_err(|e| FunctionError::arg_path(index, e.path, e.message))?;
+        match value.view_ignoring_marks() {
+            View::Unknown(_) => return Ok(Value::unknown(ty.clone())),
+            View::Null => {}
+            // Quirk: an empty text counts only where all arguments are texts; of open type it is taken.
+            View::String(text) if text.is_empty() && matches!(ty.kind(), TypeKind::String) => {}
+            _ => return Ok(value),
+        }
+    }
+    Err(FunctionError::new("every argument is null or an empty text, and one must not be"))
+}
+
+fn coalescelist_type(args: &[Value]) -> Result<Type> {
+    let Some(first) = args.first() else {
+        return Err(FunctionError::new("there must be at least one argument"));
+    };
+    for arg in args {
+        if !arg.is_known() {
+            return Ok(Type::dynamic());
+        }
+        if !arg.ty().is_list() && !arg.ty().is_tuple() {
+            return Err(FunctionError::new("every argument must be a list or tuple"));
+        }
+    }
+    let same = args.iter().all(|arg| arg.ty() == first.ty());
+    Ok(if same { first.ty().clone() } else { Type::dynamic() })
+}
+
+fn coalescelist(args: &[Value], ty: &Type) -> Result {
+    for arg in args {
+        if !arg.is_known() {
+            return Ok(Value::unknown(ty.clone()));
+        }
+        if arg.as_seq().is_some_and(|items| !items.is_empty()) {
+            return Ok(arg.clone());
+        }
+    }
+    Err(FunctionError::new("every argument is null or empty, and one must not be"))
+}
+
+fn contains(args: &[Value], _: &Type) -> Result {
+    if !is_sequence(args[0].ty()) {
+        return Err(FunctionError::new("only a list, tuple or set can be searched"));
+    }
+    let mut undecided = false;
+    for item in elements(args, 0)? {
+        match ops::equals(&args[1], item).as_bool() {
+            Some(true) => return Ok(Value::bool(true)),
+            Some(false) => {}
+            None => undecided = true,
+        }
+    }
+    Ok(if undecided { Value::unknown(Type::bool()) } else { Value::bool(false) })
+}
+
+fn index(args: &[Value], _: &Type) -> Result {
+    if !args[0].ty().is_list() && !args[0].ty().is_tuple() {
+        return Err(FunctionError::new("only a list or tuple has positions"));
+    }
+    let items = elements(args, 0)?;
+    if items.is_empty() {
+        return Err(FunctionError::new("there is nothing to find in an empty list"));
+    }
+    for (position, item) in (0..).zip(items) {
+        match ops::equals(item, &args[1]).as_bool() {
+            Some(true) => return Ok(Value::int(position)),
+            Some(false) => {}
+            None => return Ok(Value::unknown(Type::number())),
+        }
+    }
+    Err(FunctionError::new("no element of the list equals the value"))
+}
+
+fn length_type(args: &[Value]) -> Result<Type> {
+    match args[0].ty().kind() {
+        TypeKind::Bool | TypeKind::Number => {
+            Err(FunctionError::new("only a text, a collection, a tuple or an object has a length"))
+        }
+        _ => Ok(Type::number()),
+    }
+}
+
+fn length(args: &[Value], _: &Type) -> Result {
+    let value = &args[0];
+    let count = |n: usize| Value::int(i64::try_from(n).unwrap_or(i64::MAX));
+    let answer = match value.ty().kind() {
+        TypeKind::Tuple(elements) => count(elements.len()),
+        TypeKind::Object(attrs) => count(attrs.len()),
+        TypeKind::String => match value.view_ignoring_marks() {
+            View::Unknown(unknown) => {
+                let prefix = unknown.refinement.prefix.graphemes(true).count();
+                let min = Number::from_i64(i64::try_from(prefix).unwrap_or(i64::MAX));
+                let min = Some(Bound { value: min, inclusive: true });
+                Value::unknown_refined(Type::number(), Refinement { not_null: true, min, ..Refinement::default() })
+            }
+            _ => count(value.as_str().map_or(0, |text| text.graphemes(true).count())),
+        },
+        TypeKind::List(_) | TypeKind::Set(_) | TypeKind::Map(_) => {
+            return ops::length(value).map_err(|e| FunctionError::arg(0, eco_format!("{e}")));
+        }
+        TypeKind::Dynamic | TypeKind::Bool | TypeKind::Number => Value::unknown(Type::number()),
+    };
+    Ok(answer.with_marks(value.marks()))
+}
+
+fn matchkeys_type(args: &[Value]) -> Result<Type> {
+    match convert::unify_unsafe(&[args[1].ty().clone(), args[2].ty().clone()]) {
+        Some(_) => Ok(args[0].ty().clone()),
+        None => Err(FunctionError::new("\"keys\" and \"searchset\" must be lists of the same type")),
+    }
+}
+
+fn matchkeys(args: &[Value], ty: &Type) -> Result {
+    let values = elements(args, 0)?;
+    if values.len() != elements(args, 1)?.len() {
+        return Err(FunctionError::new("\"values\" and \"keys\" must have the same number of elements"));
+    }
+    let dynamic = Type::dynamic();
+    let element = ty.element().unwrap_or(&dynamic);
+    let common = convert::unify_unsafe(&[args[1].ty().clone(), args[2].ty().clone()]).unwrap_or_else(|| ty.clone());
+    let converted = |index: usize| {
+        convert::convert(&args[index], &common).map_err(|e| FunctionError::arg_path(index, e.path, e.message))
+    };
+    let (keys, searched) = (converted(1)?, converted(2)?);
+    let searched = searched.as_seq().unwrap_or_default();
+    if searched.is_empty() {
+        return Ok(list_of(element, Vec::new()));
+    }
+    if !args[0].is_wholly_known() || !keys.is_wholly_known() {
+        return Ok(Value::unknown(ty.clone()));
+    }
+    let known = searched.iter().position(|v| !v.is_wholly_known()).unwrap_or(searched.len());
+    let (known, open) = searched.split_at(known);
+    let known: ValueTable<'_> = known.iter().collect();
+    let mut picked = Vec::new();
+    for (key, value) in keys.as_seq().unwrap_or_default().iter().zip(values) {
+        let mut found = known.contains(key);
+        for candidate in open {
+            if found {
+                break;
+            }
+            match ops::equals(key, candidate).as_bool() {
+                Some(equal) => found = equal,
+                // Quirk: not knowing whether one key matches gives an empty list, not an unknown one.
+                None => return Ok(list_of(element, Vec::new())),
+            }
+        }
+        if found {
+            picked.push(value.clone());
+        }
+    }
+    Ok(list_of(element, picked))
+}
+
+fn one_type(args: &[Value]) -> Result<Type> {
+    match args[0].ty().kind() {
+        TypeKind::List(element) | TypeKind::Set(element) => Ok(element.clone()),
+        TypeKind::Tuple(elements) if elements.is_empty() => Ok(Type::dynamic()),
+        TypeKind::Tuple(elements) if elements.len() == 1 => Ok(elements[0].clone()),
+        _ => Err(not_at_most_one()),
+    }
+}
+
+fn one(args: &[Value], ty: &Type) -> Result {
+    if args[0].ty().is_set() && !ops::length(&args[0]).is_ok_and(|length| length.is_known()) {
+        return Ok(Value::unknown(ty.clone()));
+    }
+    match elements(args, 0)? {
+        [] => Ok(Value::null(ty.clone())),
+        [only] => Ok(only.clone()),
+        _ => Err(not_at_most_one()),
+    }
+}
+
+fn not_at_most_one() -> FunctionError {
+    FunctionError::arg(0, "a list, set or tuple of no or one element is required")
+}
+
+fn sum(args: &[Value], _: &Type) -> Result {
+    let not_numbers = || FunctionError::arg(0, "every element must be a number");
+    let list = &args[0];
+    if !is_sequence(list.ty()) {
+        let message = eco_format!("only the elements of a list, set or tuple can be added up, not {}", kind_word(list.ty()));
+        return Err(FunctionError::arg(0, message));
+    }
+    let items = elements(args, 0)?;
+    if items.is_empty() {
+        return Err(FunctionError::arg(0, "an empty list has no sum"));
+    }
+    if !list.is_wholly_known() {
+        return Ok(Value::unknown(Type::number()));
+    }
+    let mut total: Option<Value> = None;
+    for item in items {
+        if item.is_null() {
+            return Err(not_numbers());
+        }
+        let item = convert::convert(item, &Type::number()).map_err(|_| not_numbers())?;
+        total = Some(match total {
+            None => item,
+            Some(total) => ops::add(&total, &item)
+                .map_err(|_| FunctionError::new("infinities of opposite sign have no sum"))?,
+        });
+    }
+    total.ok_or_else(not_numbers)
+}
+
+fn is_sequence(ty: &Type) -> bool {
+    ty.is_list() || ty.is_set() || ty.is_tuple()
+}
+
+/// What a type is, in a word or two for a sentence.
+pub(super) fn kind_word(ty: &Type) -> &'static str {
+    match ty.kind() {
+        TypeKind::Bool => "a bool",
+        TypeKind::Number => "a number",
+        TypeKind::String => "a string",
+        TypeKind::Dynamic => "a value of unknown type",
+        TypeKind::List(_) => "a list",
+        TypeKind::Set(_) => "a set",
+        TypeKind::Map(_) => "a map",
+        TypeKind::Tuple(_) => "a tuple",
+        TypeKind::Object(_) => "an object",
+    }
 }

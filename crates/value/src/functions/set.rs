@@ -1,8 +1,216 @@
-//! The set functions.
+//! The functions on sets.
 
-use crate::function::Function;
+use super::arguments::{list_of, set_of};
+use super::identity::ValueTable;
+use crate::function::{Function, FunctionError, Param, Result};
+use crate::{Marks, Refinement, Type, TypeKind, Value, View, convert, eco_format, ops};
+
+/// `setproduct` makes at most this many combinations.
+const MAX_PRODUCT: usize = 1 << 22;
+
+/// Beyond these an unknown `setproduct` says nothing of its length.
+const MAX_ARG_BOUND: u64 = 1024;
+const MAX_PRODUCT_BOUND: u64 = 2048;
 
 /// This family's rows of the table.
 pub(crate) fn functions() -> Vec<Function> {
-    Vec::new()
+    let sets = || Type::set(Type::dynamic());
+    let set = |name, description| Param::new(name, sets(), description).dynamic();
+    vec![
+        Function::new(
+            "setintersection",
+            "Makes a set of the elements that occur in all of the given sets.",
+            [set("first_set", "The first set.")],
+            sets(),
+            |args, ty| combine(args, ty, intersection),
+        )
+        .variadic(set("other_sets", "Further sets."))
+        .typed(set_type),
+        Function::new(
+            "setproduct",
+            "Makes all combinations of one element of each set. Of lists it makes a list, in order.",
+            [],
+            Type::dynamic(),
+            setproduct,
+        )
+        .variadic(Param::new("sets", Type::dynamic(), "The sets or lists to combine, at least two.").marked().unknown())
+        .typed(setproduct_type),
+        Function::new(
+            "setsubtract",
+            "Makes a set of the elements of one set that do not occur in another one.",
+            [set("a", "The set to take from."), set("b", "The elements to leave out.")],
+            sets(),
+            |args, ty| combine(args, ty, difference),
+        )
+        .typed(set_type),
+        Function::new(
+            "setunion",
+            "Makes a set of the elements that occur in any of the given sets.",
+            [set("first_set", "The first set.")],
+            sets(),
+            setunion,
+        )
+        .variadic(set("other_sets", "Further sets."))
+        .typed(set_type),
+    ]
+}
+
+fn set_type(args: &[Value]) -> Result<Type> {
+    let mut types = Vec::with_capacity(args.len());
+    for arg in args {
+        let Some(element) = arg.ty().element() else { return Ok(Type::dynamic()) };
+        // An empty set of no particular type goes with all others.
+        if element.is_dynamic() && arg.as_seq().is_some_and(<[Value]>::is_empty) {
+            continue;
+        }
+        types.push(element.clone());
+    }
+    if types.is_empty() {
+        return Ok(Type::set(Type::dynamic()));
+    }
+    match convert::unify_unsafe(&types) {
+        Some(element) => Ok(Type::set(element)),
+        None => Err(FunctionError::new("the elements of all sets must be of types that go together")),
+    }
+}
+
+/// The arguments as sets of the common type.
+fn converted(args: &[Value], ty: &Type) -> Result<Vec<Value>> {
+    let one = |(index, arg): (usize, &Value)| {
+        convert::convert(arg, ty).map_err(|e| FunctionError::arg_path(index, e.path, e.message))
+    };
+    args.iter().enumerate().map(one).collect()
+}
+
+fn setunion(args: &[Value], ty: &Type) -> Result {
+    let sets = converted(args, ty)?;
+    let items = sets.iter().flat_map(|set| set.as_seq().unwrap_or_default()).cloned().collect();
+    Ok(set_of(ty.element().unwrap_or(&Type::dynamic()), items))
+}
+
+fn combine(args: &[Value], ty: &Type, step: fn(Vec<Value>, &[Value]) -> Vec<Value>) -> Result {
+    let sets = converted(args, ty)?;
+    // What is still unknown may be equal to anything, so no element is certain to stay or to go.
+    if sets.iter().any(|set| !set.is_wholly_known()) {
+        return Ok(Value::unknown(ty.clone()));
+    }
+    let mut sets = sets.iter().map(|set| set.as_seq().unwrap_or_default());
+    let first = sets.next().unwrap_or_default().to_vec();
+    Ok(set_of(ty.element().unwrap_or(&Type::dynamic()), sets.fold(first, step)))
+}
+
+fn intersection(mut kept: Vec<Value>, other: &[Value]) -> Vec<Value> {
+    let other: ValueTable<'_> = other.iter().collect();
+    kept.retain(|item| other.contains(item));
+    kept
+}
+
+fn difference(mut kept: Vec<Value>, other: &[Value]) -> Vec<Value> {
+    let other: ValueTable<'_> = other.iter().collect();
+    kept.retain(|item| !other.contains(item));
+    kept
+}
+
+fn setproduct_type(args: &[Value]) -> Result<Type> {
+    if args.len() < 2 {
+        return Err(FunctionError::new("there must be at least two sets to combine"));
+    }
+    let mut types = Vec::with_capacity(args.len());
+    let mut ordered = true;
+    for (index, arg) in args.iter().enumerate() {
+        types.push(match arg.ty().kind() {
+            TypeKind::Set(element) => {
+                ordered = false;
+                element.clone()
+            }
+            TypeKind::List(element) => element.clone(),
+            TypeKind::Tuple(elements) if elements.is_empty() => Type::dynamic(),
+            TypeKind::Tuple(elements) => convert::unify_unsafe(elements).ok_or_else(|| {
+                FunctionError::arg(index, "all elements must be of one type, or of types that go together")
+            })?,
+            _ => return Err(FunctionError::arg(index, "a set or list is required")),
+        });
+    }
+    let combination = Type::tuple(types);
+    Ok(if ordered { Type::list(combination) } else { Type::set(combination) })
+}
+
+fn setproduct(args: &[Value], ty: &Type) -> Result {
+    let marks = args.iter().fold(Marks::NONE, |marks, arg| marks.union(arg.marks()));
+    let dynamic = Type::dynamic();
+    let combination = ty.element().unwrap_or(&dynamic);
+    let collection = |items| if ty.is_list() { list_of(combination, items) } else { set_of(combination, items) };
+    if args.iter().any(|arg| !has_known_length(arg)) {
+        let result = match product_bound(args) {
+            Some(0) => collection(Vec::new()),
+            Some(max) => Value::unknown_refined(
+                ty.clone(),
+                Refinement { not_null: true, min_len: 1, max_len: Some(max), ..Refinement::default() },
+            ),
+            None => Value::unknown(ty.clone()),
+        };
+        return Ok(result.with_marks(&marks));
+    }
+    let sides = product_sides(args, combination)?;
+    let total = sides.iter().try_fold(1usize, |total, side| total.checked_mul(side.len()));
+    let total = total.filter(|&total| total <= MAX_PRODUCT).ok_or_else(|| {
+        FunctionError::new(eco_format!("there would be more than {MAX_PRODUCT} combinations, which is too many"))
+    })?;
+    let open = combination.has_dynamic();
+    let mut items = Vec::with_capacity(total);
+    for number in 0..total {
+        let mut rest = number;
+        let mut parts: Vec<Value> = Vec::with_capacity(sides.len());
+        for side in sides.iter().rev() {
+            parts.push(side[rest % side.len()].clone());
+            rest /= side.len();
+        }
+        parts.reverse();
+        items.push(if open { Value::tuple(parts) } else { Value::structure(combination.clone(), parts) });
+    }
+    Ok(collection(items).with_marks(&marks))
+}
+
+/// The elements of each argument, of the type they have in a combination.
+fn product_sides(args: &[Value], combination: &Type) -> Result<Vec<Vec<Value>>> {
+    let types = combination.tuple_elements().unwrap_or_default();
+    let mut sides = Vec::with_capacity(args.len());
+    for (index, (arg, ty)) in args.iter().zip(types).enumerate() {
+        let one = |item: &Value| {
+            if item.ty() == ty {
+                return Ok(item.clone());
+            }
+            convert::convert(item, ty).map_err(|e| FunctionError::arg_path(index, e.path, e.message))
+        };
+        sides.push(arg.as_seq().unwrap_or_default().iter().map(one).collect::<Result<Vec<Value>>>()?);
+    }
+    Ok(sides)
+}
+
+fn has_known_length(value: &Value) -> bool {
+    value.is_known() && (value.is_wholly_known() || !value.ty().is_set() || known_length(value))
+}
+
+fn known_length(value: &Value) -> bool {
+    ops::length(&value.unmark().0).is_ok_and(|length| length.is_known())
+}
+
+/// How many combinations there can be, where all arguments are small.
+fn product_bound(args: &[Value]) -> Option<u64> {
+    let mut product = 1u64;
+    for arg in args {
+        let bound = match (arg.ty().tuple_elements(), arg.view_ignoring_marks()) {
+            (Some(elements), _) => elements.len() as u64,
+            (None, View::Unknown(unknown)) => unknown.refinement.max_len?,
+            (None, _) => arg.as_seq()?.len() as u64,
+        };
+        if bound > MAX_ARG_BOUND {
+            return None;
+        }
+        product *= bound;
+        if product > MAX_PRODUCT_BOUND {
+            return None;
+        }
+    }
+    Some(product)
 }

@@ -1,0 +1,264 @@
+//! The functions on maps and objects.
+
+use std::collections::BTreeMap;
+
+use ecow::EcoString;
+
+use super::arguments::{elements, list_of, map_of, text};
+use super::collection::kind_word;
+use crate::function::{Function, FunctionError, Param, Result};
+use crate::{Marks, Path, Type, TypeKind, Value, View, convert, eco_format};
+
+/// This family's rows of the table.
+pub(crate) fn functions() -> Vec<Function> {
+    let any = |name, description| Param::new(name, Type::dynamic(), description).marked();
+    let string_lists = || Type::map(Type::list(Type::string()));
+    vec![
+        Function::new(
+            "keys",
+            "Lists the keys of a map or the attribute names of an object, in order.",
+            [any("inputMap", "The map or object to read.").unknown()],
+            Type::dynamic(),
+            keys,
+        )
+        .typed(keys_type),
+        Function::new(
+            "lookup",
+            "Takes the element of a map with a given key, or a default value where there is none.",
+            [
+                any("inputMap", "The map or object to look into."),
+                Param::new("key", Type::string(), "The key to look for.").marked(),
+            ],
+            Type::dynamic(),
+            lookup,
+        )
+        .variadic(any("default", "The answer where the key does not occur.").unknown().dynamic().null())
+        .typed(lookup_type)
+        .nullable(),
+        Function::new("merge", "Puts maps or objects together; of equal keys the last one counts.", [], Type::dynamic(), merge)
+            .variadic(any("maps", "The maps or objects, in order; null is passed over.").dynamic().null())
+            .typed(merge_type),
+        Function::new(
+            "transpose",
+            "Turns a map of lists around: each element becomes a key, and the keys it was found under its list.",
+            [Param::new("values", string_lists(), "The map to turn around.")],
+            string_lists(),
+            transpose,
+        ),
+        Function::new(
+            "values",
+            "Lists the elements of a map or the attribute values of an object, in the order of their keys.",
+            [any("mapping", "The map or object to read.")],
+            Type::dynamic(),
+            values,
+        )
+        .typed(values_type),
+        Function::new(
+            "zipmap",
+            "Makes a map from a list of keys and a list of the elements that belong to them.",
+            [
+                Param::new("keys", Type::list(Type::string()), "The keys, in order.").marked(),
+                any("values", "The elements, in the same order."),
+            ],
+            Type::dynamic(),
+            zipmap,
+        )
+        .typed(zipmap_type),
+    ]
+}
+
+fn keys_type(args: &[Value]) -> Result<Type> {
+    match args[0].ty().kind() {
+        TypeKind::Map(_) => Ok(Type::list(Type::string())),
+        TypeKind::Object(attrs) => Ok(Type::tuple(vec![Type::string(); attrs.len()])),
+        _ => Err(FunctionError::arg(0, eco_format!("a map or object is required, not {}", kind_word(args[0].ty())))),
+    }
+}
+
+fn keys(args: &[Value], ty: &Type) -> Result {
+    let result = match (args[0].ty().attrs(), args[0].view_ignoring_marks()) {
+        (Some(attrs), _) => Value::tuple(attrs.iter().map(|a| Value::string(a.name.clone())).collect()),
+        (_, View::Map(items)) => {
+            Value::list(Type::string(), items.iter().map(|(key, _)| Value::string(key.clone())).collect())
+        }
+        _ => Value::unknown(ty.clone()),
+    };
+    Ok(result.with_marks(args[0].marks()))
+}
+
+fn lookup_type(args: &[Value]) -> Result<Type> {
+    if args.len() > 3 {
+        return Err(FunctionError::new(eco_format!("there must be two or three arguments, not {}", args.len())));
+    }
+    match args[0].ty().kind() {
+        TypeKind::Object(_) if !args[1].is_known() => Ok(Type::dynamic()),
+        TypeKind::Object(_) => {
+            let key = text(args, 1)?;
+            match (args[0].ty().attr(key), args.get(2)) {
+                (Some(attr), _) => Ok(attr.ty.clone()),
+                (None, Some(default)) => Ok(default.ty().clone()),
+                (None, None) => {
+                    let message = eco_format!("the object has no attribute {}", shown(key, args[1].marks()));
+                    Err(FunctionError::arg(0, message))
+                }
+            }
+        }
+        TypeKind::Map(element) => match args.get(2).map(|default| convert::convert(default, element)) {
+            Some(Err(_)) => Err(FunctionError::arg(2, "the default must be of the type of the map's elements")),
+            _ => Ok(element.clone()),
+        },
+        _ => Err(FunctionError::arg(0, eco_format!("a map or object is required, not {}", kind_word(args[0].ty())))),
+    }
+}
+
+fn lookup(args: &[Value], ty: &Type) -> Result {
+    let marks = args[0].marks().union(args[1].marks());
+    let key = text(args, 1)?;
+    let found = match args[0].view_ignoring_marks() {
+        View::Object(items) => args[0].ty().attr_index(key).map(|index| &items[index]),
+        View::Map(items) => items.binary_search_by(|(k, _)| k.cmp(key)).ok().map(|index| &items[index].1),
+        _ => None,
+    };
+    if let Some(found) = found {
+        return Ok(found.with_marks(&marks));
+    }
+    let Some(default) = args.get(2) else {
+        return Err(FunctionError::new(eco_format!("there is no key {} in the map", shown(key, args[1].marks()))));
+    };
+    let default = convert::convert(default, ty).map_err(|e| FunctionError::new(e.message))?;
+    Ok(default.with_marks(&marks))
+}
+
+/// A key for a message, unless it must not be shown.
+fn shown(key: &str, marks: &Marks) -> EcoString {
+    match (marks.has_ephemeral(), marks.has_sensitive()) {
+        (true, true) => "(ephemeral sensitive value)".into(),
+        (true, false) => "(ephemeral value)".into(),
+        (false, true) => "(sensitive value)".into(),
+        (false, false) => eco_format!("{key:?}"),
+    }
+}
+
+fn merge_type(args: &[Value]) -> Result<Type> {
+    let Some(first) = args.first() else { return Ok(Type::empty_object()) };
+    let mut attrs: Vec<(EcoString, Type)> = Vec::new();
+    let mut open = false;
+    for arg in args {
+        match (arg.ty().kind(), arg.view_ignoring_marks()) {
+            (TypeKind::Dynamic, _) => return Ok(Type::dynamic()),
+            (TypeKind::Map(_) | TypeKind::Object(_), View::Null) => {}
+            (TypeKind::Object(own), _) => attrs.extend(own.iter().map(|a| (a.name.clone(), a.ty.clone()))),
+            (TypeKind::Map(element), View::Map(items)) => {
+                attrs.extend(items.iter().map(|(key, _)| (key.clone(), element.clone())));
+            }
+            (TypeKind::Map(_), _) => open = true,
+            _ => {
+                let message = eco_format!("only maps and objects can be merged, not {}", kind_word(arg.ty()));
+                return Err(FunctionError::new(message));
+            }
+        }
+    }
+    if args.iter().all(|arg| arg.ty() == first.ty()) {
+        return Ok(first.ty().clone());
+    }
+    Ok(if open { Type::dynamic() } else { Type::object(attrs) })
+}
+
+fn merge(args: &[Value], ty: &Type) -> Result {
+    let mut marks = Marks::NONE;
+    let mut entries = Vec::new();
+    for arg in args.iter().filter(|arg| !arg.is_null()) {
+        marks = marks.union(arg.marks());
+        entries.extend(arg.entries().unwrap_or_default());
+    }
+    let result = match ty.element() {
+        Some(element) => map_of(element, entries),
+        None if entries.is_empty() && ty.attrs().is_some_and(|attrs| !attrs.is_empty()) => {
+            return Err(FunctionError::new("every object is null, so there is nothing to merge"));
+        }
+        None => Value::object(entries),
+    };
+    Ok(result.with_marks(&marks))
+}
+
+fn transpose(args: &[Value], ty: &Type) -> Result {
+    if !args[0].is_wholly_known() {
+        return Ok(Value::unknown(ty.clone()));
+    }
+    let mut turned: BTreeMap<EcoString, Vec<Value>> = BTreeMap::new();
+    for (key, list) in args[0].entries().unwrap_or_default() {
+        let path = Path::new().index(Value::string(key.clone()));
+        let Some(items) = list.as_seq() else {
+            return Err(FunctionError::arg_path(0, path, eco_format!("the list of key {key:?} must not be null")));
+        };
+        for (position, item) in items.iter().enumerate() {
+            let Some(item) = item.as_str() else {
+                let message = eco_format!("element {position} of the list of key {key:?} must not be null");
+                return Err(FunctionError::arg_path(0, path, message));
+            };
+            // Keys come in order, so each list of keys is sorted as it grows.
+            turned.entry(item.clone()).or_default().push(Value::string(key.clone()));
+        }
+    }
+    let entries = turned.into_iter().map(|(key, keys)| (key, Value::list(Type::string(), keys))).collect();
+    Ok(Value::map(Type::list(Type::string()), entries))
+}
+
+fn values_type(args: &[Value]) -> Result<Type> {
+    match args[0].ty().kind() {
+        TypeKind::Map(element) => Ok(Type::list(element.clone())),
+        TypeKind::Object(attrs) => Ok(Type::tuple(attrs.iter().map(|a| a.ty.clone()).collect::<Vec<_>>())),
+        _ => Err(FunctionError::new(eco_format!("a map or object is required, not {}", kind_word(args[0].ty())))),
+    }
+}
+
+fn values(args: &[Value], ty: &Type) -> Result {
+    let items: Vec<Value> = args[0].entries().unwrap_or_default().into_iter().map(|(_, v)| v).collect();
+    let result = match ty.element() {
+        Some(element) => list_of(element, items),
+        None => Value::tuple(items),
+    };
+    Ok(result.with_marks(args[0].marks()))
+}
+
+fn zipmap_type(args: &[Value]) -> Result<Type> {
+    match args[1].ty().kind() {
+        TypeKind::List(element) => Ok(Type::map(element.clone())),
+        TypeKind::Tuple(_) if !args[0].is_wholly_known() => Ok(Type::dynamic()),
+        TypeKind::Tuple(types) => {
+            let keys = zipmap_keys(args, types.len())?;
+            Ok(Type::object(keys.into_iter().zip(types.iter().cloned())))
+        }
+        _ => Err(FunctionError::new(eco_format!("the values must be a list or tuple, not {}", kind_word(args[1].ty())))),
+    }
+}
+
+fn zipmap(args: &[Value], ty: &Type) -> Result {
+    let mut marks = args[0].marks().union(args[1].marks());
+    if !args[0].is_wholly_known() {
+        return Ok(Value::unknown(ty.clone()).with_marks(&marks));
+    }
+    let values = elements(args, 1)?;
+    let keys = zipmap_keys(args, values.len())?;
+    // A key cannot carry marks, so the map does.
+    for key in elements(args, 0)? {
+        marks = marks.union(key.marks());
+    }
+    let entries = keys.into_iter().zip(values.iter().cloned()).collect();
+    let result = match ty.element() {
+        Some(element) => map_of(element, entries),
+        None => Value::object(entries),
+    };
+    Ok(result.with_marks(&marks))
+}
+
+fn zipmap_keys(args: &[Value], values: usize) -> Result<Vec<EcoString>> {
+    let keys = elements(args, 0)?;
+    if keys.len() != values {
+        return Err(FunctionError::new(eco_format!("there are {} keys for {values} values", keys.len())));
+    }
+    let key = |(position, key): (usize, &Value)| {
+        key.as_str().cloned().ok_or_else(|| FunctionError::new(eco_format!("the key at position {position} is null")))
+    };
+    keys.iter().enumerate().map(key).collect()
+}
