@@ -6,7 +6,7 @@
 use ecow::{EcoString, eco_format};
 
 use crate::function::{FunctionError, Result};
-use crate::{Number, Refinement, Type, Value};
+use crate::{Number, Type, Value};
 
 /// The longest text a function builds. Longer ones come from a mistake and would only exhaust the memory.
 pub(crate) const MAX_TEXT: usize = 256 << 20;
@@ -23,16 +23,15 @@ pub(crate) fn number(args: &[Value], index: usize) -> Result<&Number> {
 
 /// The elements of a list, set or tuple argument, its own marks put aside.
 pub(crate) fn elements(args: &[Value], index: usize) -> Result<&[Value]> {
-    args.get(index)
-        .and_then(Value::as_seq)
-        .ok_or_else(|| FunctionError::arg(index, "a list, set or tuple is required"))
+    args.get(index).and_then(Value::as_seq).ok_or_else(|| FunctionError::arg(index, "a list, set or tuple is required"))
 }
 
 /// A number argument as a machine integer; the message says why it is none.
 pub(crate) fn whole_number(value: &Value) -> std::result::Result<i64, EcoString> {
-    value.as_number().and_then(Number::to_i64).ok_or_else(|| {
-        eco_format!("a whole number from {} to {} is required", i64::MIN, i64::MAX)
-    })
+    value
+        .as_number()
+        .and_then(Number::to_i64)
+        .ok_or_else(|| eco_format!("a whole number from {} to {} is required", i64::MIN, i64::MAX))
 }
 
 /// A list of these elements. Where `element` leaves the type open, the elements decide.
@@ -57,9 +56,4 @@ fn common_type<'a>(element: &Type, items: impl Iterator<Item = &'a Value>) -> Ty
     let mut items = items.map(Value::ty).peekable();
     let Some(first) = items.peek().copied() else { return element.clone() };
     items.find(|ty| !ty.is_dynamic()).unwrap_or(first).clone()
-}
-
-/// An unknown value that will not be null.
-pub(crate) fn unknown_not_null(ty: Type) -> Value {
-    Value::unknown_refined(ty, Refinement { not_null: true, ..Refinement::default() })
 }

@@ -85,7 +85,13 @@ pub(crate) fn functions() -> Vec<Function> {
         )
         .typed(one_type)
         .nullable(),
-        Function::new("sum", "Adds up numbers.", [any_list("The numbers to add up, at least one.")], Type::number(), sum),
+        Function::new(
+            "sum",
+            "Adds up numbers.",
+            [any_list("The numbers to add up, at least one.")],
+            Type::number(),
+            sum,
+        ),
         Function::new("list", "No longer available; write `tolist([...])`.", [], Type::dynamic(), |_, ty| {
             Ok(Value::unknown(ty.clone()))
         })
@@ -127,8 +133,9 @@ fn coalesce_type(args: &[Value]) -> Result<Type> {
 }
 
 fn coalesce(args: &[Value], ty: &Type) -> Result {
-    for (index, arg) in args.iter().enumerate() {
-        let value = convert::convert(arg, ty).map_err(|e| FunctionError::arg_path(index, e.path, e.message))?;
+    for arg in args {
+        // Quirk: what cannot be converted to the common type after all is passed over like null.
+        let Ok(value) = convert::convert(arg, ty) else { continue };
         match value.view_ignoring_marks() {
             View::Unknown(_) => return Ok(Value::unknown(ty.clone())),
             View::Null => {}
@@ -248,9 +255,7 @@ fn matchkeys(args: &[Value], ty: &Type) -> Result {
     let dynamic = Type::dynamic();
     let element = ty.element().unwrap_or(&dynamic);
     let common = convert::unify_unsafe(&[args[1].ty().clone(), args[2].ty().clone()]).unwrap_or_else(|| ty.clone());
-    let converted = |index: usize| {
-        convert::convert(&args[index], &common).map_err(|e| FunctionError::arg_path(index, e.path, e.message))
-    };
+    let converted = |index: usize| convert::convert(&args[index], &common).map_err(|e| FunctionError::new(e.message));
     let (keys, searched) = (converted(1)?, converted(2)?);
     let searched = searched.as_seq().unwrap_or_default();
     if searched.is_empty() {
@@ -310,7 +315,8 @@ fn sum(args: &[Value], _: &Type) -> Result {
     let not_numbers = || FunctionError::arg(0, "every element must be a number");
     let list = &args[0];
     if !is_sequence(list.ty()) {
-        let message = eco_format!("only the elements of a list, set or tuple can be added up, not {}", kind_word(list.ty()));
+        let message =
+            eco_format!("only the elements of a list, set or tuple can be added up, not {}", kind_word(list.ty()));
         return Err(FunctionError::arg(0, message));
     }
     let items = elements(args, 0)?;
@@ -328,8 +334,9 @@ fn sum(args: &[Value], _: &Type) -> Result {
         let item = convert::convert(item, &Type::number()).map_err(|_| not_numbers())?;
         total = Some(match total {
             None => item,
-            Some(total) => ops::add(&total, &item)
-                .map_err(|_| FunctionError::new("infinities of opposite sign have no sum"))?,
+            Some(total) => {
+                ops::add(&total, &item).map_err(|_| FunctionError::new("infinities of opposite sign have no sum"))?
+            }
         });
     }
     total.ok_or_else(not_numbers)
@@ -351,5 +358,226 @@ pub(super) fn kind_word(ty: &Type) -> &'static str {
         TypeKind::Map(_) => "a map",
         TypeKind::Tuple(_) => "a tuple",
         TypeKind::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, list, map, n, nulls, obj, s, set, tuple, unknown};
+    use super::*;
+    use crate::Mark;
+    use expect_test::expect;
+
+    fn t() -> Value {
+        Value::bool(true)
+    }
+    fn f() -> Value {
+        Value::bool(false)
+    }
+
+    #[test]
+    fn truth() {
+        let empty = || Value::list(Type::bool(), vec![]);
+        let open = || unknown(Type::bool());
+        let null = || Value::null(Type::bool());
+        check(
+            &[
+                ("alltrue", vec![empty()]),
+                ("alltrue", vec![list([t(), f()])]),
+                ("alltrue", vec![list([t(), null()])]),
+                ("alltrue", vec![list([open(), f()])]),
+                ("alltrue", vec![list([f(), open()])]),
+                ("anytrue", vec![empty()]),
+                ("anytrue", vec![list([open(), t()])]),
+                ("anytrue", vec![list([f(), null()])]),
+                ("anytrue", vec![list([f(), open()])]),
+                ("alltrue", vec![list([t(), t().mark(Mark::Sensitive)])]),
+            ],
+            &expect![[r#"
+                alltrue([]) = true
+                alltrue([true, false]) = false
+                alltrue([true, null(bool)]) = false
+                alltrue([unknown(bool), false]) = unknown(bool)!
+                alltrue([false, unknown(bool)]) = false
+                anytrue([]) = false
+                anytrue([unknown(bool), true]) = true
+                anytrue([false, null(bool)]) = false
+                anytrue([false, unknown(bool)]) = unknown(bool)!
+                alltrue([true, (sensitive)]) = (sensitive)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_first_that_counts() {
+        let null = Value::null_dynamic;
+        check(
+            &[
+                ("coalesce", vec![null(), s(""), s("a"), s("b")]),
+                ("coalesce", vec![s(""), n(0)]),
+                ("coalesce", vec![null()]),
+                ("coalesce", vec![]),
+                ("coalesce", vec![s("a"), unknown(Type::string())]),
+                ("coalesce", vec![unknown(Type::string()), s("a")]),
+                ("coalesce", vec![n(1), tuple([])]),
+                ("coalesce", vec![s("a"), s("b").mark(Mark::Ephemeral)]),
+                ("coalescelist", vec![tuple([]), list([n(1)])]),
+                ("coalescelist", vec![tuple([])]),
+                ("coalescelist", vec![null(), tuple([n(1)])]),
+                ("coalescelist", vec![unknown(Type::dynamic()), tuple([n(1)])]),
+                ("coalescelist", vec![]),
+                ("list", vec![n(1)]),
+            ],
+            &expect![[r#"
+                coalesce(null(any), "", "a", "b") = "a"
+                coalesce("", 0) = "0"
+                coalesce(null(any)) = error: every argument is null or an empty text, and one must not be
+                coalesce() = error: all arguments must be of one type
+                coalesce("a", unknown(string)) = "a"
+                coalesce(unknown(string), "a") = unknown(string)!
+                coalesce(1, tuple[]) = error: all arguments must be of one type
+                coalesce("a", ephemeral:"b") = ephemeral:"a"
+                coalescelist(tuple[], [1]) = [1]
+                coalescelist(tuple[]) = error: every argument is null or empty, and one must not be
+                coalescelist(null(any), tuple[1]) = error: every argument must be a list or tuple
+                coalescelist(unknown(any), tuple[1]) = unknown(any)
+                coalescelist() = error: there must be at least one argument
+                list(1) = error: "list" does not exist any more; write tolist([...]) to make a list
+            "#]],
+        );
+    }
+
+    #[test]
+    fn searching() {
+        check(
+            &[
+                ("contains", vec![tuple([s("a"), n(1)]), n(1)]),
+                ("contains", vec![list([s("1")]), n(1)]),
+                ("contains", vec![set([s("a")]), s("a")]),
+                ("contains", vec![list([unknown(Type::string()), s("a")]), s("a")]),
+                ("contains", vec![list([unknown(Type::string()), s("a")]), s("b")]),
+                ("contains", vec![map([("a", n(1))]), n(1)]),
+                ("contains", vec![tuple([]), Value::null_dynamic()]),
+                ("index", vec![tuple([s("a"), n(1)]), n(1)]),
+                ("index", vec![list([unknown(Type::string()), s("a")]), s("a")]),
+                ("index", vec![tuple([]), n(1)]),
+                ("index", vec![tuple([n(2)]), n(1)]),
+                ("index", vec![set([n(2)]), n(1)]),
+            ],
+            &expect![[r#"
+                contains(tuple["a", 1], 1) = true
+                contains(["1"], 1) = false
+                contains({"a"}, "a") = true
+                contains([unknown(string), "a"], "a") = true
+                contains([unknown(string), "a"], "b") = unknown(bool)!
+                contains({"a": 1}, 1) = error: only a list, tuple or set can be searched
+                contains(tuple[], null(any)) = error in argument 1: argument must not be null
+                index(tuple["a", 1], 1) = 1
+                index([unknown(string), "a"], "a") = unknown(number)!
+                index(tuple[], 1) = error: there is nothing to find in an empty list
+                index(tuple[2], 1) = error: no element of the list equals the value
+                index({2}, 1) = error: only a list or tuple has positions
+            "#]],
+        );
+    }
+
+    #[test]
+    fn matching_keys() {
+        let values = || list([s("x"), s("y"), s("z")]);
+        let keys = || list([n(1), n(2), n(1)]);
+        let open = || unknown(Type::string());
+        check(
+            &[
+                ("matchkeys", vec![values(), keys(), list([n(1)])]),
+                ("matchkeys", vec![values(), keys(), list([s("2")])]),
+                ("matchkeys", vec![values(), keys(), list([])]),
+                ("matchkeys", vec![values(), list([n(1)]), list([n(1)])]),
+                ("matchkeys", vec![values(), keys(), list([tuple([])])]),
+                ("matchkeys", vec![values(), list([s("a"), s("b"), s("a")]), list([s("a"), open()])]),
+                ("matchkeys", vec![values(), list([s("a"), s("a"), s("a")]), list([s("a"), open()])]),
+                ("matchkeys", vec![values(), list([s("a"), open(), s("a")]), list([s("a")])]),
+            ],
+            &expect![[r#"
+                matchkeys(["x", "y", "z"], [1, 2, 1], [1]) = ["x", "z"]
+                matchkeys(["x", "y", "z"], [1, 2, 1], ["2"]) = ["y"]
+                matchkeys(["x", "y", "z"], [1, 2, 1], []) = []
+                matchkeys(["x", "y", "z"], [1], [1]) = error: "values" and "keys" must have the same number of elements
+                matchkeys(["x", "y", "z"], [1, 2, 1], [tuple[]]) = error: "keys" and "searchset" must be lists of the same type
+                matchkeys(["x", "y", "z"], ["a", "b", "a"], ["a", unknown(string)]) = []
+                matchkeys(["x", "y", "z"], ["a", "a", "a"], ["a", unknown(string)]) = ["x", "y", "z"]
+                matchkeys(["x", "y", "z"], ["a", unknown(string), "a"], ["a"]) = unknown(list(string))!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn counting_and_adding() {
+        let null = || Value::null(Type::number());
+        check(
+            &[
+                ("length", vec![s("e\u{301}👨‍👩‍👧क्ष")]),
+                ("length", vec![unknown(Type::string())]),
+                ("length", vec![unknown(Type::tuple(vec![Type::bool()]))]),
+                ("length", vec![obj([("a", n(1)), ("b", n(2))])]),
+                ("length", vec![map([("a", n(1))]).mark(Mark::Sensitive)]),
+                ("length", vec![list([n(1).mark(Mark::Sensitive)])]),
+                ("length", vec![set([unknown(Type::string()), s("a")])]),
+                ("length", vec![unknown(Type::dynamic())]),
+                ("length", vec![n(1)]),
+                ("sum", vec![tuple([n(1), s("2"), n(3)])]),
+                ("sum", vec![list([n(1), null()])]),
+                ("sum", vec![tuple([])]),
+                ("sum", vec![tuple([t()])]),
+                ("sum", vec![list([n(1), unknown(Type::number())])]),
+                ("sum", vec![obj([("a", n(1))])]),
+                ("sum", vec![s("a")]),
+            ],
+            &expect![[r#"
+                length("é👨\u{200d}👩\u{200d}👧क\u{94d}ष") = 4
+                length(unknown(string)) = unknown(number)!
+                length(unknown(tuple([bool]))) = 1
+                length({a=1, b=2}) = 2
+                length((sensitive)) = (sensitive)
+                length([(sensitive)]) = 1
+                length({"a", unknown(string)}) = unknown(number)!
+                length(unknown(any)) = unknown(number)!
+                length(1) = error: only a text, a collection, a tuple or an object has a length
+                sum(tuple[1, "2", 3]) = 6
+                sum([1, null(number)]) = error in argument 0: every element must be a number
+                sum(tuple[]) = error in argument 0: an empty list has no sum
+                sum(tuple[true]) = error in argument 0: every element must be a number
+                sum([1, unknown(number)]) = unknown(number)!
+                sum({a=1}) = error in argument 0: only the elements of a list, set or tuple can be added up, not an object
+                sum("a") = error in argument 0: only the elements of a list, set or tuple can be added up, not a string
+            "#]],
+        );
+    }
+
+    #[test]
+    fn at_most_one() {
+        check(
+            &[
+                ("one", vec![tuple([])]),
+                ("one", vec![list([n(1)])]),
+                ("one", vec![set([n(1)])]),
+                ("one", vec![nulls()]),
+                ("one", vec![tuple([n(1), n(2)])]),
+                ("one", vec![set([unknown(Type::string()), s("a")])]),
+                ("one", vec![unknown(Type::list(Type::string()))]),
+                ("one", vec![s("a")]),
+                ("one", vec![list([n(1).mark(Mark::Ephemeral)])]),
+            ],
+            &expect![[r#"
+                one(tuple[]) = null(any)
+                one([1]) = 1
+                one({1}) = 1
+                one(["a", null(string)]) = error in argument 0: a list, set or tuple of no or one element is required
+                one(tuple[1, 2]) = error in argument 0: a list, set or tuple of no or one element is required
+                one({"a", unknown(string)}) = unknown(string)
+                one(unknown(list(string))) = unknown(string)
+                one("a") = error in argument 0: a list, set or tuple of no or one element is required
+                one([ephemeral:1]) = ephemeral:1
+            "#]],
+        );
     }
 }

@@ -87,3 +87,67 @@ fn failure(value: &Value, wanted: &Type) -> ecow::EcoString {
         _ => eco_format!("{what} cannot become {}", kind_word(wanted)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, list, map, n, obj, s, set, tuple, unknown};
+    use super::*;
+    use crate::Mark;
+    use expect_test::expect;
+
+    #[test]
+    fn conversions() {
+        check(
+            &[
+                ("tobool", vec![s("true")]),
+                ("tobool", vec![s("yes")]),
+                ("tobool", vec![n(1)]),
+                ("tobool", vec![Value::null_dynamic()]),
+                ("tonumber", vec![s("12")]),
+                ("tonumber", vec![s("a")]),
+                ("tonumber", vec![s("a").mark(Mark::Sensitive)]),
+                ("tonumber", vec![s("a").mark(Mark::Ephemeral)]),
+                ("tostring", vec![n(1)]),
+                ("tostring", vec![tuple([])]),
+                ("tostring", vec![unknown(Type::number())]),
+                ("tostring", vec![unknown(Type::dynamic())]),
+                ("tostring", vec![n(1).mark(Mark::Ephemeral)]),
+                ("tolist", vec![tuple([s("a"), n(1)])]),
+                ("tolist", vec![set([s("b"), s("a")])]),
+                ("tolist", vec![tuple([s("a"), tuple([])])]),
+                ("tolist", vec![s("a")]),
+                ("tolist", vec![unknown(Type::list(Type::string()))]),
+                ("toset", vec![tuple([s("b"), s("a"), s("b")])]),
+                ("tomap", vec![obj([("a", n(1)), ("b", s("x"))])]),
+                ("tomap", vec![obj([("a", n(1)), ("b", tuple([]))])]),
+                ("tomap", vec![list([])]),
+                ("tomap", vec![map([])]),
+            ],
+            &expect![[r#"
+                tobool("true") = true
+                tobool("yes") = error in argument 0: "yes" cannot become a bool; only the strings "true" and "false" can
+                tobool(1) = error in argument 0: a number cannot become a bool
+                tobool(null(any)) = null(bool)
+                tonumber("12") = 12
+                tonumber("a") = error in argument 0: "a" cannot become a number; it must be a number in decimal notation
+                tonumber((sensitive)) = error in argument 0: this sensitive value, a string, cannot become a number
+                tonumber(ephemeral:"a") = error in argument 0: this ephemeral value, a string, cannot become a number
+                tostring(1) = "1"
+                tostring(tuple[]) = error in argument 0: a tuple cannot become a string
+                tostring(unknown(number)) = unknown(string)
+                tostring(unknown(any)) = unknown(string)
+                tostring(ephemeral:1) = ephemeral:"1"
+                tolist(tuple["a", 1]) = ["a", "1"]
+                tolist({"a", "b"}) = ["a", "b"]
+                tolist(tuple["a", tuple[]]) = error in argument 0: a tuple cannot become a list
+                tolist("a") = error in argument 0: a string cannot become a list
+                tolist(unknown(list(string))) = unknown(list(any))
+                toset(tuple["b", "a", "b"]) = {"a", "b"}
+                tomap({a=1, b="x"}) = {"a": "1", "b": "x"}
+                tomap({a=1, b=tuple[]}) = error in argument 0: an object cannot become a map
+                tomap([]) = error in argument 0: a list cannot become a map
+                tomap({}) = {}
+            "#]],
+        );
+    }
+}

@@ -35,9 +35,15 @@ pub(crate) fn functions() -> Vec<Function> {
         .variadic(any("default", "The answer where the key does not occur.").unknown().dynamic().null())
         .typed(lookup_type)
         .nullable(),
-        Function::new("merge", "Puts maps or objects together; of equal keys the last one counts.", [], Type::dynamic(), merge)
-            .variadic(any("maps", "The maps or objects, in order; null is passed over.").dynamic().null())
-            .typed(merge_type),
+        Function::new(
+            "merge",
+            "Puts maps or objects together; of equal keys the last one counts.",
+            [],
+            Type::dynamic(),
+            merge,
+        )
+        .variadic(any("maps", "The maps or objects, in order; null is passed over.").dynamic().null())
+        .typed(merge_type),
         Function::new(
             "transpose",
             "Turns a map of lists around: each element becomes a key, and the keys it was found under its list.",
@@ -229,7 +235,9 @@ fn zipmap_type(args: &[Value]) -> Result<Type> {
             let keys = zipmap_keys(args, types.len())?;
             Ok(Type::object(keys.into_iter().zip(types.iter().cloned())))
         }
-        _ => Err(FunctionError::new(eco_format!("the values must be a list or tuple, not {}", kind_word(args[1].ty())))),
+        _ => {
+            Err(FunctionError::new(eco_format!("the values must be a list or tuple, not {}", kind_word(args[1].ty()))))
+        }
     }
 }
 
@@ -261,4 +269,164 @@ fn zipmap_keys(args: &[Value], values: usize) -> Result<Vec<EcoString>> {
         key.as_str().cloned().ok_or_else(|| FunctionError::new(eco_format!("the key at position {position} is null")))
     };
     keys.iter().enumerate().map(key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, list, map, n, nulls, obj, s, set, tuple, unknown};
+    use super::*;
+    use crate::Mark;
+    use expect_test::expect;
+
+    #[test]
+    fn keys_and_values() {
+        let hidden = || s("x").mark(Mark::Sensitive);
+        check(
+            &[
+                ("keys", vec![map([("b", n(1)), ("a", n(2))])]),
+                ("keys", vec![obj([("b", n(1)), ("a", s("x"))])]),
+                ("keys", vec![unknown(Type::object([("a".into(), Type::string())]))]),
+                ("keys", vec![unknown(Type::map(Type::string()))]),
+                ("keys", vec![map([("a", hidden())])]),
+                ("keys", vec![list([])]),
+                ("keys", vec![Value::null_dynamic()]),
+                ("values", vec![map([("b", n(1)), ("a", n(2))])]),
+                ("values", vec![obj([("b", n(1)), ("a", hidden())])]),
+                ("values", vec![obj([])]),
+                ("values", vec![list([])]),
+            ],
+            &expect![[r#"
+                keys({"a": 2, "b": 1}) = ["a", "b"]
+                keys({a="x", b=1}) = tuple["a", "b"]
+                keys(unknown(object({a=string}))) = tuple["a"]
+                keys(unknown(map(string))) = unknown(list(string))!
+                keys({"a": (sensitive)}) = ["a"]
+                keys([]) = error in argument 0: a map or object is required, not a list
+                keys(null(any)) = error in argument 0: argument must not be null
+                values({"a": 2, "b": 1}) = [2, 1]
+                values({a=(sensitive), b=1}) = tuple[(sensitive), 1]
+                values({}) = tuple[]
+                values([]) = error: a map or object is required, not a list
+            "#]],
+        );
+    }
+
+    #[test]
+    fn looking_up() {
+        let m = || map([("a", s("x"))]);
+        let o = || obj([("a", s("x"))]);
+        let secret = || s("zz").mark(Mark::Sensitive);
+        check(
+            &[
+                ("lookup", vec![m(), s("a")]),
+                ("lookup", vec![m(), s("b")]),
+                ("lookup", vec![m(), s("b"), n(1)]),
+                ("lookup", vec![m(), s("b"), tuple([])]),
+                ("lookup", vec![m(), s("b"), Value::null_dynamic()]),
+                ("lookup", vec![o(), s("a"), n(1)]),
+                ("lookup", vec![o(), s("b"), n(1)]),
+                ("lookup", vec![o(), s("b")]),
+                ("lookup", vec![o(), secret()]),
+                ("lookup", vec![m(), secret()]),
+                ("lookup", vec![m(), s("a").mark(Mark::Ephemeral)]),
+                ("lookup", vec![o(), s("a"), n(1), n(2)]),
+                ("lookup", vec![o(), unknown(Type::string())]),
+                ("lookup", vec![list([]), s("a")]),
+            ],
+            &expect![[r#"
+                lookup({"a": "x"}, "a") = "x"
+                lookup({"a": "x"}, "b") = error: there is no key "b" in the map
+                lookup({"a": "x"}, "b", 1) = "1"
+                lookup({"a": "x"}, "b", tuple[]) = error in argument 2: the default must be of the type of the map's elements
+                lookup({"a": "x"}, "b", null(any)) = null(string)
+                lookup({a="x"}, "a", 1) = "x"
+                lookup({a="x"}, "b", 1) = 1
+                lookup({a="x"}, "b") = error in argument 0: the object has no attribute "b"
+                lookup({a="x"}, (sensitive)) = error in argument 0: the object has no attribute (sensitive value)
+                lookup({"a": "x"}, (sensitive)) = error: there is no key (sensitive value) in the map
+                lookup({"a": "x"}, ephemeral:"a") = ephemeral:"x"
+                lookup({a="x"}, "a", 1, 2) = error: there must be two or three arguments, not 4
+                lookup({a="x"}, unknown(string)) = unknown(any)
+                lookup([], "a") = error in argument 0: a map or object is required, not a list
+            "#]],
+        );
+    }
+
+    #[test]
+    fn merging() {
+        let object_type = || Type::object([("a".into(), Type::number())]);
+        let number_map = || Type::map(Type::number());
+        check(
+            &[
+                ("merge", vec![map([("a", n(1)), ("b", n(2))]), map([("b", n(3))])]),
+                ("merge", vec![map([("a", n(1))]), obj([("b", s("x"))])]),
+                ("merge", vec![obj([("a", n(1))]), obj([("a", s("x"))]), Value::null_dynamic()]),
+                ("merge", vec![Value::null_dynamic()]),
+                ("merge", vec![Value::null(number_map())]),
+                ("merge", vec![Value::null(object_type())]),
+                ("merge", vec![Value::null(object_type()), obj([("a", n(1))])]),
+                ("merge", vec![]),
+                ("merge", vec![unknown(number_map()), map([("a", n(1))])]),
+                ("merge", vec![unknown(number_map()), obj([("a", n(1))])]),
+                ("merge", vec![list([])]),
+                ("merge", vec![map([("a", n(1))]).mark(Mark::Ephemeral), map([("b", n(2))])]),
+            ],
+            &expect![[r#"
+                merge({"a": 1, "b": 2}, {"b": 3}) = {"a": 1, "b": 3}
+                merge({"a": 1}, {b="x"}) = {a=1, b="x"}
+                merge({a=1}, {a="x"}, null(any)) = {a="x"}
+                merge(null(any)) = {}
+                merge(null(map(number))) = {}
+                merge(null(object({a=number}))) = error: every object is null, so there is nothing to merge
+                merge(null(object({a=number})), {a=1}) = {a=1}
+                merge() = {}
+                merge(unknown(map(number)), {"a": 1}) = unknown(map(number))!
+                merge(unknown(map(number)), {a=1}) = unknown(any)
+                merge([]) = error: only maps and objects can be merged, not a list
+                merge(ephemeral:{"a": 1}, {"b": 2}) = ephemeral:{"a": 1, "b": 2}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn turning_around() {
+        let ab = || list([s("a"), s("b")]);
+        let open = || list([s("a"), unknown(Type::string())]);
+        check(
+            &[
+                ("transpose", vec![map([("x", ab()), ("w", list([s("b")]))])]),
+                ("transpose", vec![map([("x", nulls())])]),
+                ("transpose", vec![map([("x", Value::null(Type::list(Type::string())))])]),
+                ("transpose", vec![map([("x", open())])]),
+                ("zipmap", vec![ab(), list([n(1), n(2)])]),
+                ("zipmap", vec![ab(), tuple([n(1), s("x")])]),
+                ("zipmap", vec![list([s("a"), s("a")]), tuple([n(1), s("x")])]),
+                ("zipmap", vec![ab(), list([n(1)])]),
+                ("zipmap", vec![ab(), tuple([n(1)])]),
+                ("zipmap", vec![nulls(), list([n(1), n(2)])]),
+                ("zipmap", vec![nulls(), tuple([n(1), n(2)])]),
+                ("zipmap", vec![open(), list([n(1), n(2)])]),
+                ("zipmap", vec![open(), tuple([n(1), n(2)])]),
+                ("zipmap", vec![ab(), set([n(1), n(2)])]),
+                ("zipmap", vec![list([s("a").mark(Mark::Ephemeral)]), list([n(1)])]),
+            ],
+            &expect![[r#"
+                transpose({"w": ["b"], "x": ["a", "b"]}) = {"a": ["x"], "b": ["w", "x"]}
+                transpose({"x": ["a", null(string)]}) = error in argument 0: element 1 of the list of key "x" must not be null
+                transpose({"x": null(list(string))}) = error in argument 0: the list of key "x" must not be null
+                transpose({"x": ["a", unknown(string)]}) = unknown(map(list(string)))!
+                zipmap(["a", "b"], [1, 2]) = {"a": 1, "b": 2}
+                zipmap(["a", "b"], tuple[1, "x"]) = {a=1, b="x"}
+                zipmap(["a", "a"], tuple[1, "x"]) = {a="x"}
+                zipmap(["a", "b"], [1]) = error: there are 2 keys for 1 values
+                zipmap(["a", "b"], tuple[1]) = error: there are 2 keys for 1 values
+                zipmap(["a", null(string)], [1, 2]) = error: the key at position 1 is null
+                zipmap(["a", null(string)], tuple[1, 2]) = error: the key at position 1 is null
+                zipmap(["a", unknown(string)], [1, 2]) = unknown(map(number))!
+                zipmap(["a", unknown(string)], tuple[1, 2]) = unknown(any)
+                zipmap(["a", "b"], {1, 2}) = error: the values must be a list or tuple, not a set
+                zipmap([ephemeral:"a"], [1]) = ephemeral:{"a": 1}
+            "#]],
+        );
+    }
 }

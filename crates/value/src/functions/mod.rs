@@ -59,7 +59,7 @@ mod testing {
 
     use crate::{EcoString, Type, Value};
 
-    pub(super) fn check(calls: &[(&str, Vec<Value>)], expect: Expect) {
+    pub(super) fn check(calls: &[(&str, Vec<Value>)], expect: &Expect) {
         let table = super::all();
         let mut out = String::new();
         for (name, args) in calls {

@@ -5,9 +5,7 @@ use crate::{Mark, Type, Value, View};
 
 /// This family's rows of the table.
 pub(crate) fn functions() -> Vec<Function> {
-    let any = |description| {
-        [Param::new("value", Type::dynamic(), description).unknown().null().marked().dynamic()]
-    };
+    let any = |description| [Param::new("value", Type::dynamic(), description).unknown().null().marked().dynamic()];
     let same_type = |args: &[Value]| Ok(args[0].ty().clone());
     vec![
         Function::new(
@@ -96,7 +94,17 @@ mod tests {
                 ("issensitive", vec![list([hidden()])]),
                 ("issensitive", vec![unknown(Type::string()).mark(Mark::Sensitive)]),
             ],
-            expect![[r#""#]],
+            &expect![[r#"
+                sensitive("x") = (sensitive)
+                sensitive(null(any)) = (sensitive)
+                nonsensitive((sensitive)) = "x"
+                nonsensitive(1) = 1
+                nonsensitive([(sensitive)]) = [(sensitive)]
+                nonsensitive((sensitive)) = ephemeral:"x"
+                issensitive((sensitive)) = true
+                issensitive([(sensitive)]) = false
+                issensitive((sensitive)) = unknown(bool)!
+            "#]],
         );
     }
 
@@ -111,7 +119,13 @@ mod tests {
                 ("ephemeralasnull", vec![obj([("a", list([brief(), s("y")])), ("b", n(1))])]),
                 ("ephemeralasnull", vec![list([s("y")]).mark(Mark::Ephemeral)]),
             ],
-            expect![[r#""#]],
+            &expect![[r#"
+                ephemeralasnull(ephemeral:"x") = null(string)
+                ephemeralasnull(ephemeral:unknown(string)) = unknown(string)
+                ephemeralasnull(ephemeral:null(string)) = null(string)
+                ephemeralasnull({a=[ephemeral:"x", "y"], b=1}) = {a=[null(string), "y"], b=1}
+                ephemeralasnull(ephemeral:["y"]) = null(list(string))
+            "#]],
         );
     }
 }

@@ -70,7 +70,11 @@ pub(crate) fn functions() -> Vec<Function> {
             Type::list(Type::number()),
             range,
         )
-        .variadic(Param::new("params", Type::number(), "A limit; or a start and a limit; or a start, a limit and a step.")),
+        .variadic(Param::new(
+            "params",
+            Type::number(),
+            "A limit; or a start and a limit; or a start, a limit and a step.",
+        )),
         Function::new(
             "reverse",
             "Puts the elements of a list into reverse order.",
@@ -110,7 +114,10 @@ fn chunklist(args: &[Value], ty: &Type) -> Result {
     let chunks = match size {
         _ if items.is_empty() => Vec::new(),
         0 => vec![args[0].unmark().0],
-        _ => items.chunks(size).map(|chunk| list_of(piece_type.element().unwrap_or(&piece_type), chunk.to_vec())).collect(),
+        _ => items
+            .chunks(size)
+            .map(|chunk| list_of(piece_type.element().unwrap_or(&piece_type), chunk.to_vec()))
+            .collect(),
     };
     Ok(list_of(&piece_type, chunks).with_marks(&marks))
 }
@@ -156,8 +163,7 @@ fn concat(args: &[Value], ty: &Type) -> Result {
     for (index, arg) in args.iter().enumerate() {
         marks = marks.union(arg.marks());
         if ty.is_list() && arg.ty() != ty {
-            let converted =
-                convert::convert(arg, ty).map_err(|e| FunctionError::arg_path(index, e.path, e.message))?;
+            let converted = convert::convert(arg, ty).map_err(|e| FunctionError::arg_path(index, e.path, e.message))?;
             items.extend_from_slice(converted.as_seq().unwrap_or_default());
         } else {
             items.extend_from_slice(elements(args, index)?);
@@ -367,7 +373,8 @@ fn slice_bounds(args: &[Value]) -> Result<Option<(usize, usize)>> {
             .map_err(|_| FunctionError::arg(index, eco_format!("the {what} index must not be negative")))?;
         match length {
             Some(length) if position > length => {
-                let message = eco_format!("the {what} index {position} is past the end of the list, which has {length} elements");
+                let message =
+                    eco_format!("the {what} index {position} is past the end of the list, which has {length} elements");
                 Err(FunctionError::arg(index, message))
             }
             _ => Ok(Some(position)),
@@ -399,4 +406,196 @@ fn sort(args: &[Value], ty: &Type) -> Result {
     let mut items = items.to_vec();
     items.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
     Ok(Value::list(Type::string(), items))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, list, n, nulls, obj, s, set, tuple, unknown};
+    use super::*;
+    use crate::Mark;
+    use expect_test::expect;
+
+    #[test]
+    fn cutting() {
+        let five = || list([1, 2, 3, 4, 5].map(n));
+        let half = || Value::number(Number::from_f64(0.5).expect("it is a number"));
+        check(
+            &[
+                ("chunklist", vec![five(), n(2)]),
+                ("chunklist", vec![five(), n(0)]),
+                ("chunklist", vec![five(), n(i64::MAX)]),
+                ("chunklist", vec![list([]), n(2)]),
+                ("chunklist", vec![five(), n(-1)]),
+                ("chunklist", vec![five(), half()]),
+                ("element", vec![five(), n(6)]),
+                ("element", vec![five(), n(-1)]),
+                ("element", vec![five(), n(i64::MIN)]),
+                ("element", vec![tuple([]), n(0)]),
+                ("element", vec![list([]), n(0)]),
+                ("element", vec![tuple([n(1), s("a")]), n(3)]),
+                ("element", vec![tuple([n(1), s("a")]), unknown(Type::number())]),
+                ("element", vec![set([n(1)]), n(0)]),
+                ("element", vec![five(), half()]),
+                ("slice", vec![five(), n(1), n(3)]),
+                ("slice", vec![tuple([n(1), s("a")]), n(1), n(2)]),
+                ("slice", vec![five(), n(5), n(5)]),
+                ("slice", vec![five(), n(3), n(1)]),
+                ("slice", vec![five(), n(-1), n(1)]),
+                ("slice", vec![five(), n(0), n(6)]),
+                ("slice", vec![set([n(1)]), n(0), n(1)]),
+                ("slice", vec![s("abc"), n(0), n(1)]),
+                ("slice", vec![five(), half(), n(1)]),
+                ("slice", vec![unknown(Type::list(Type::string())), n(1), n(0)]),
+                ("slice", vec![tuple([n(1)]), unknown(Type::number()), n(1)]),
+            ],
+            &expect![[r#"
+                chunklist([1, 2, 3, 4, 5], 2) = [[1, 2], [3, 4], [5]]
+                chunklist([1, 2, 3, 4, 5], 0) = [[1, 2, 3, 4, 5]]
+                chunklist([1, 2, 3, 4, 5], 9223372036854776000) = [[1, 2, 3, 4, 5]]
+                chunklist([], 2) = []
+                chunklist([1, 2, 3, 4, 5], -1) = error: the size must not be negative
+                chunklist([1, 2, 3, 4, 5], 0.5) = error: the size is not usable: a whole number from -9223372036854775808 to 9223372036854775807 is required
+                element([1, 2, 3, 4, 5], 6) = 2
+                element([1, 2, 3, 4, 5], -1) = 5
+                element([1, 2, 3, 4, 5], -9223372036854776000) = 3
+                element(tuple[], 0) = error: an empty list has no element to take
+                element([], 0) = error: an empty list has no element to take
+                element(tuple[1, "a"], 3) = "a"
+                element(tuple[1, "a"], unknown(number)) = unknown(any)
+                element({1}, 0) = error: elements of a set have no position
+                element([1, 2, 3, 4, 5], 0.5) = error: the index is not usable: a whole number from -9223372036854775808 to 9223372036854775807 is required
+                slice([1, 2, 3, 4, 5], 1, 3) = [2, 3]
+                slice(tuple[1, "a"], 1, 2) = tuple["a"]
+                slice([1, 2, 3, 4, 5], 5, 5) = []
+                slice([1, 2, 3, 4, 5], 3, 1) = error in argument 1: the start index must not be greater than the end index
+                slice([1, 2, 3, 4, 5], -1, 1) = error in argument 1: the start index must not be negative
+                slice([1, 2, 3, 4, 5], 0, 6) = error in argument 2: the end index 6 is past the end of the list, which has 5 elements
+                slice({1}, 0, 1) = error in argument 0: the elements of a set have no positions; make it a list with tolist(...) if any order will do
+                slice("abc", 0, 1) = error in argument 0: a list or tuple is required, not a string
+                slice([1, 2, 3, 4, 5], 0.5, 1) = error in argument 1: the start index is not usable: a whole number from -9223372036854775808 to 9223372036854775807 is required
+                slice(unknown(list(string)), 1, 0) = error in argument 1: the start index must not be greater than the end index
+                slice(tuple[1], unknown(number), 1) = unknown(any)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn joining() {
+        let open = || unknown(Type::list(Type::string()));
+        check(
+            &[
+                ("concat", vec![list([s("a")]), list([n(1)])]),
+                ("concat", vec![list([s("a")]), tuple([n(1)])]),
+                ("concat", vec![list([]), list([s("a")])]),
+                ("concat", vec![list([]), list([])]),
+                ("concat", vec![tuple([])]),
+                ("concat", vec![]),
+                ("concat", vec![tuple([]), s("a")]),
+                ("concat", vec![open(), list([s("a")])]),
+                ("concat", vec![open(), tuple([s("a")])]),
+                ("concat", vec![list([s("a")]).mark(Mark::Ephemeral), list([s("b").mark(Mark::Sensitive)])]),
+                ("flatten", vec![tuple([list([s("a")]), tuple([tuple([]), n(1), set([n(2)])]), obj([])])]),
+                ("flatten", vec![tuple([Value::null(Type::list(Type::string()))])]),
+                ("flatten", vec![tuple([open(), n(1)])]),
+                ("flatten", vec![tuple([unknown(Type::string()), n(1)])]),
+                ("flatten", vec![tuple([unknown(Type::dynamic()), n(1)])]),
+                ("flatten", vec![tuple([tuple([n(1)]).mark(Mark::Ephemeral), n(2)])]),
+                ("flatten", vec![obj([("a", n(1))])]),
+                ("flatten", vec![tuple([])]),
+            ],
+            &expect![[r#"
+                concat(["a"], [1]) = ["a", "1"]
+                concat(["a"], tuple[1]) = tuple["a", 1]
+                concat([], ["a"]) = ["a"]
+                concat([], []) = []
+                concat(tuple[]) = tuple[]
+                concat() = error: there must be at least one argument
+                concat(tuple[], "a") = error in argument 1: only lists and tuples can be put together, not a string
+                concat(unknown(list(string)), ["a"]) = unknown(list(string))!
+                concat(unknown(list(string)), tuple["a"]) = unknown(any)
+                concat(ephemeral:["a"], [(sensitive)]) = ephemeral:["a", (sensitive)]
+                flatten(tuple[["a"], tuple[tuple[], 1, {2}], {}]) = tuple["a", 1, 2, {}]
+                flatten(tuple[null(list(string))]) = tuple[null(list(string))]
+                flatten(tuple[unknown(list(string)), 1]) = unknown(any)
+                flatten(tuple[unknown(string), 1]) = tuple[unknown(string), 1]
+                flatten(tuple[unknown(any), 1]) = unknown(any)
+                flatten(tuple[ephemeral:tuple[1], 2]) = ephemeral:tuple[1, 2]
+                flatten({a=1}) = error: only a list, set or tuple can be flattened
+                flatten(tuple[]) = tuple[]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn ordering() {
+        let open = || unknown(Type::string());
+        check(
+            &[
+                ("reverse", vec![tuple([n(1), s("a")])]),
+                ("reverse", vec![set([s("b"), s("a")])]),
+                ("reverse", vec![list([])]),
+                ("reverse", vec![s("ab")]),
+                ("sort", vec![list([s("b"), s("B"), s("é"), s("a10"), s("a9")])]),
+                ("sort", vec![nulls()]),
+                ("sort", vec![list([s("b"), open()])]),
+                ("sort", vec![unknown(Type::list(Type::string()))]),
+                ("compact", vec![list([s(""), s("a"), Value::null(Type::string())])]),
+                ("compact", vec![list([s(""), open()])]),
+                ("distinct", vec![list([s("b"), s("a"), s("b")])]),
+                ("distinct", vec![list([tuple([n(1)]), tuple([n(2)]), tuple([n(1)])])]),
+                ("distinct", vec![list([s("b"), open()])]),
+                ("distinct", vec![list([])]),
+            ],
+            &expect![[r#"
+                reverse(tuple[1, "a"]) = tuple["a", 1]
+                reverse({"a", "b"}) = ["b", "a"]
+                reverse([]) = []
+                reverse("ab") = error in argument 0: a string has no order to reverse
+                sort(["b", "B", "é", "a10", "a9"]) = ["B", "a10", "a9", "b", "é"]
+                sort(["a", null(string)]) = error: element 1 is null, and null has no place in the order
+                sort(["b", unknown(string)]) = [unknown(string), unknown(string)]
+                sort(unknown(list(string))) = unknown(list(string))!
+                compact(["", "a", null(string)]) = ["a"]
+                compact(["", unknown(string)]) = unknown(list(string))!
+                distinct(["b", "a", "b"]) = ["b", "a"]
+                distinct([tuple[1], tuple[2], tuple[1]]) = [tuple[1], tuple[2]]
+                distinct(["b", unknown(string)]) = unknown(list(string))!
+                distinct([]) = []
+            "#]],
+        );
+    }
+
+    #[test]
+    fn ranges() {
+        check(
+            &[
+                ("range", vec![n(3)]),
+                ("range", vec![n(-3)]),
+                ("range", vec![n(5), n(3)]),
+                ("range", vec![n(1), n(8), n(3)]),
+                ("range", vec![n(8), n(1), n(-3)]),
+                ("range", vec![n(5), n(5), n(0)]),
+                ("range", vec![n(1), n(5), n(0)]),
+                ("range", vec![n(5), n(1), n(1)]),
+                ("range", vec![n(1), n(5), n(-1)]),
+                ("range", vec![n(i64::MAX)]),
+                ("range", vec![]),
+                ("range", vec![unknown(Type::number())]),
+            ],
+            &expect![[r#"
+                range(3) = [0, 1, 2]
+                range(-3) = [0, -1, -2]
+                range(5, 3) = [5, 4]
+                range(1, 8, 3) = [1, 4, 7]
+                range(8, 1, -3) = [8, 5, 2]
+                range(5, 5, 0) = []
+                range(1, 5, 0) = error: there would be more than 1024 numbers; bring start and limit closer together or take a larger step
+                range(5, 1, 1) = error in argument 1: with a positive step the limit must not be below the start
+                range(1, 5, -1) = error in argument 1: with a negative step the limit must not be above the start
+                range(9223372036854776000) = error: there would be more than 1024 numbers; bring start and limit closer together or take a larger step
+                range() = error: there must be one, two or three arguments
+                range(unknown(number)) = unknown(list(number))!
+            "#]],
+        );
+    }
 }

@@ -175,12 +175,12 @@ fn setproduct(args: &[Value], ty: &Type) -> Result {
 fn product_sides(args: &[Value], combination: &Type) -> Result<Vec<Vec<Value>>> {
     let types = combination.tuple_elements().unwrap_or_default();
     let mut sides = Vec::with_capacity(args.len());
-    for (index, (arg, ty)) in args.iter().zip(types).enumerate() {
+    for (arg, ty) in args.iter().zip(types) {
         let one = |item: &Value| {
             if item.ty() == ty {
                 return Ok(item.clone());
             }
-            convert::convert(item, ty).map_err(|e| FunctionError::arg_path(index, e.path, e.message))
+            convert::convert(item, ty).map_err(|e| FunctionError::new(e.message))
         };
         sides.push(arg.as_seq().unwrap_or_default().iter().map(one).collect::<Result<Vec<Value>>>()?);
     }
@@ -213,4 +213,84 @@ fn product_bound(args: &[Value]) -> Option<u64> {
         }
     }
     Some(product)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{check, list, n, s, set, tuple, unknown};
+    use super::*;
+    use crate::Mark;
+    use expect_test::expect;
+
+    #[test]
+    fn combining() {
+        let letters = |text: &str| set(text.chars().map(|c| s(&c.to_string())));
+        let open = || set([s("a"), unknown(Type::string())]);
+        check(
+            &[
+                ("setunion", vec![letters("cab"), letters("bd")]),
+                ("setunion", vec![letters("a"), set([n(1)])]),
+                ("setunion", vec![set([]), letters("a")]),
+                ("setunion", vec![set([]), set([])]),
+                ("setunion", vec![letters("b"), open()]),
+                ("setunion", vec![letters("b"), set([tuple([])])]),
+                ("setintersection", vec![letters("abc"), letters("bcd"), letters("cb")]),
+                ("setintersection", vec![letters("abc"), open()]),
+                ("setsubtract", vec![letters("abc"), letters("bd")]),
+                ("setsubtract", vec![letters("abc"), set([])]),
+                ("setsubtract", vec![letters("12"), set([n(1)])]),
+            ],
+            &expect![[r#"
+                setunion({"a", "b", "c"}, {"b", "d"}) = {"a", "b", "c", "d"}
+                setunion({"a"}, {1}) = {"1", "a"}
+                setunion({}, {"a"}) = {"a"}
+                setunion({}, {}) = {}
+                setunion({"b"}, {"a", unknown(string)}) = {"a", "b", unknown(string)}
+                setunion({"b"}, {tuple[]}) = error: the elements of all sets must be of types that go together
+                setintersection({"a", "b", "c"}, {"b", "c", "d"}, {"b", "c"}) = {"b", "c"}
+                setintersection({"a", "b", "c"}, {"a", unknown(string)}) = unknown(set(string))!
+                setsubtract({"a", "b", "c"}, {"b", "d"}) = {"a", "c"}
+                setsubtract({"a", "b", "c"}, {}) = {"a", "b", "c"}
+                setsubtract({"1", "2"}, {1}) = {"2"}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn products() {
+        let wide = || list((0..3000).map(n));
+        let open = || unknown(Type::list(Type::string()));
+        check(
+            &[
+                ("setproduct", vec![list([s("a"), s("b")]), tuple([n(1), s("x")])]),
+                ("setproduct", vec![set([s("b"), s("a")]), list([n(1)])]),
+                ("setproduct", vec![list([s("a")]), tuple([])]),
+                ("setproduct", vec![set([s("a")]), tuple([])]),
+                ("setproduct", vec![list([s("a")])]),
+                ("setproduct", vec![list([s("a")]), s("b")]),
+                ("setproduct", vec![list([s("a")]), tuple([n(1), tuple([])])]),
+                ("setproduct", vec![wide(), wide()]),
+                ("setproduct", vec![open(), list([s("a")])]),
+                ("setproduct", vec![open(), tuple([])]),
+                ("setproduct", vec![list([unknown(Type::string())]), list([n(1)])]),
+                ("setproduct", vec![list([s("a")]).mark(Mark::Ephemeral), list([s("b").mark(Mark::Sensitive)])]),
+                ("setproduct", vec![list([s("a")]), set([n(1)]), list([s("b").mark(Mark::Ephemeral)])]),
+            ],
+            &expect![[r#"
+                setproduct(["a", "b"], tuple[1, "x"]) = [tuple["a", "1"], tuple["a", "x"], tuple["b", "1"], tuple["b", "x"]]
+                setproduct({"a", "b"}, [1]) = {tuple["a", 1], tuple["b", 1]}
+                setproduct(["a"], tuple[]) = []
+                setproduct({"a"}, tuple[]) = {}
+                setproduct(["a"]) = error: there must be at least two sets to combine
+                setproduct(["a"], "b") = error in argument 1: a set or list is required
+                setproduct(["a"], tuple[1, tuple[]]) = error in argument 1: all elements must be of one type, or of types that go together
+                setproduct([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1..., [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1...) = error: there would be more than 4194304 combinations, which is too many
+                setproduct(unknown(list(string)), ["a"]) = unknown(list(tuple([string,string])))!
+                setproduct(unknown(list(string)), tuple[]) = unknown(list(tuple([string,any])))!
+                setproduct([unknown(string)], [1]) = [tuple[unknown(string), 1]]
+                setproduct(ephemeral:["a"], [(sensitive)]) = ephemeral:[tuple["a", (sensitive)]]
+                setproduct(["a"], {1}, [ephemeral:"b"]) = ephemeral:{tuple["a", 1, "b"]}
+            "#]],
+        );
+    }
 }
