@@ -128,7 +128,7 @@ fn append(value: &Value, digits: Digits, out: &mut Vec<u8>) {
 
 fn append_number(number: &Number, digits: Digits, out: &mut Vec<u8>) {
     let text = match digits {
-        Digits::Ten => number.to_string(),
+        Digits::Ten => number.format(b'g', Some(10)),
         Digits::All => number.to_string(),
     };
     out.extend_from_slice(text.as_bytes());

@@ -133,7 +133,7 @@ impl Refine {
         });
         if self.original.ty() == &Type::number()
             && tighter
-            && bound.value != infinity(true)
+            && bound.value != Number::infinity(true)
             && consistent(Some(&bound), self.refinement.max.as_ref())
         {
             self.refinement.min = Some(bound);
@@ -147,7 +147,7 @@ impl Refine {
         });
         if self.original.ty() == &Type::number()
             && tighter
-            && bound.value != infinity(false)
+            && bound.value != Number::infinity(false)
             && consistent(self.refinement.min.as_ref(), Some(&bound))
         {
             self.refinement.max = Some(bound);
@@ -182,12 +182,6 @@ impl Refine {
         let known = if self.refinement.not_null { only_value(ty, &self.refinement) } else { None };
         known.unwrap_or_else(|| Value::unknown_refined(ty.clone(), self.refinement)).with_marks(&self.marks)
     }
-}
-
-/// The end of all numbers on one side.
-pub(crate) fn infinity(negative: bool) -> Number {
-    let value = if negative { f64::NEG_INFINITY } else { f64::INFINITY };
-    Number::from_f64(value).expect("infinity is not a not-a-number")
 }
 
 fn consistent(min: Option<&Bound>, max: Option<&Bound>) -> bool {

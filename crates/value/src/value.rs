@@ -513,7 +513,22 @@ impl std::fmt::Debug for Value {
             View::Null => write!(f, "null({})", self.ty()),
             View::Unknown(u) => {
                 write!(f, "unknown({})", u.ty)?;
-                if u.refinement.not_null { f.write_str("!") } else { Ok(()) }
+                let Refinement { not_null, prefix, min, max, min_len, max_len } = &u.refinement;
+                f.write_str(if *not_null { "!" } else { "" })?;
+                if !prefix.is_empty() {
+                    write!(f, " prefix {prefix:?}")?;
+                }
+                if let Some(min) = min {
+                    write!(f, " >{} {}", if min.inclusive { "=" } else { "" }, min.value)?;
+                }
+                if let Some(max) = max {
+                    write!(f, " <{} {}", if max.inclusive { "=" } else { "" }, max.value)?;
+                }
+                match max_len {
+                    Some(max) => write!(f, " len {min_len}..={max}"),
+                    None if *min_len > 0 => write!(f, " len {min_len}.."),
+                    None => Ok(()),
+                }
             }
             View::Bool(b) => write!(f, "{b}"),
             View::Number(n) => write!(f, "{n}"),

@@ -1,40 +1,40 @@
 //! Arithmetic. A result that is not known yet still knows its bounds where the operands know theirs.
 
-use crate::unknown::{Bound, Range, infinity};
+use crate::unknown::{Bound, Range};
 use crate::{Number, Type, Value};
 
 use super::{OpError, Result, check, unmark2};
 
 /// `a + b`
 pub fn add(a: &Value, b: &Value) -> Result {
-    binary(a, b, checked::add, "infinity cannot be added to its opposite")
+    binary(a, b, Number::add, "infinity cannot be added to its opposite")
 }
 
 /// `a - b`
 pub fn sub(a: &Value, b: &Value) -> Result {
-    binary(a, b, checked::sub, "infinity cannot be subtracted from itself")
+    binary(a, b, Number::sub, "infinity cannot be subtracted from itself")
 }
 
 /// `a * b`
 pub fn mul(a: &Value, b: &Value) -> Result {
-    binary(a, b, checked::mul, "zero cannot be multiplied by infinity")
+    binary(a, b, Number::mul, "zero cannot be multiplied by infinity")
 }
 
 /// `a / b`; a number divided by zero is infinite.
 pub fn div(a: &Value, b: &Value) -> Result {
-    unbounded(a, b, checked::div, "zero cannot be divided by zero, nor infinity by infinity")
+    unbounded(a, b, Number::div, "zero cannot be divided by zero, nor infinity by infinity")
 }
 
 /// `a % b`, with the sign of `a`.
 pub fn rem(a: &Value, b: &Value) -> Result {
-    unbounded(a, b, checked::rem, "there is no remainder with infinity")
+    unbounded(a, b, Number::rem, "there is no remainder with infinity")
 }
 
 /// `-a`
 pub fn neg(a: &Value) -> Result {
     check(&[a], &Type::number(), "number")?;
     let result = match a.as_number() {
-        Some(number) => Value::number(checked::neg(number)),
+        Some(number) => Value::number(number.neg()),
         None => unknown_number(),
     };
     Ok(result.with_marks(a.marks()))
@@ -44,7 +44,7 @@ pub fn neg(a: &Value) -> Result {
 pub fn absolute(a: &Value) -> Result {
     check(&[a], &Type::number(), "number")?;
     let result = match a.as_number() {
-        Some(number) => Value::number(checked::abs(number)),
+        Some(number) => Value::number(number.abs()),
         None => unknown_number().refine().number_min(Bound::inclusive(Number::from_i64(0))).done(),
     };
     Ok(result.with_marks(a.marks()))
@@ -77,37 +77,11 @@ fn binary(a: &Value, b: &Value, operation: Operation, not_a_number: &'static str
 
 /// The least and the greatest result of an operation that is monotonic in each operand, from the ends of the ranges.
 fn corners(a: &Range, b: &Range, operation: Operation) -> Option<(Number, Number)> {
-    let end =
-        |bound: &Option<Bound>, negative: bool| bound.as_ref().map_or_else(|| infinity(negative), |b| b.value.clone());
+    let end = |bound: &Option<Bound>, negative: bool| {
+        bound.as_ref().map_or_else(|| Number::infinity(negative), |b| b.value.clone())
+    };
     let a = [end(&a.known.min, true), end(&a.known.max, false)];
     let b = [end(&b.known.min, true), end(&b.known.max, false)];
     let results = a.iter().flat_map(|x| b.iter().map(move |y| operation(x, y))).collect::<Option<Vec<_>>>()?;
     Some((results.iter().min()?.clone(), results.iter().max()?.clone()))
-}
-
-/// The operations of numbers, `None` where the result is not a number.
-mod checked {
-    use crate::Number;
-
-    pub(super) fn add(a: &Number, b: &Number) -> Option<Number> {
-        Number::from_f64(a.to_f64() + b.to_f64())
-    }
-    pub(super) fn sub(a: &Number, b: &Number) -> Option<Number> {
-        Number::from_f64(a.to_f64() - b.to_f64())
-    }
-    pub(super) fn mul(a: &Number, b: &Number) -> Option<Number> {
-        Number::from_f64(a.to_f64() * b.to_f64())
-    }
-    pub(super) fn div(a: &Number, b: &Number) -> Option<Number> {
-        Number::from_f64(a.to_f64() / b.to_f64())
-    }
-    pub(super) fn neg(a: &Number) -> Number {
-        Number::from_f64(-a.to_f64()).unwrap_or_else(|| a.clone())
-    }
-    pub(super) fn abs(a: &Number) -> Number {
-        Number::from_f64(a.to_f64().abs()).unwrap_or_else(|| a.clone())
-    }
-    pub(super) fn rem(a: &Number, b: &Number) -> Option<Number> {
-        Number::from_f64(a.to_f64() % b.to_f64())
-    }
 }
