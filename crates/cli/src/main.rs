@@ -1,2 +1,36 @@
-//! The `yuba` binary.
-fn main() {}
+//! The `yuba` binary: argv, environment and terminals on one side, `yuba-session` and `yuba-view` on the other.
+//!
+//! The way through: [`dispatch`] finds the command in the table of [`commands`], [`flags`] parses its arguments by the
+//! command's own table, the command turns them into its settings and does its work through [`terminal::Terminal`].
+//! What a command answers becomes an exit code in one place, [`exit`].
+//!
+//! Invariant: no language rule lives here.
+
+mod commands;
+mod crash;
+mod dispatch;
+mod exit;
+mod flags;
+mod help;
+mod suggest;
+mod terminal;
+mod words;
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Room for recursion over deeply nested expressions. Address space only: pages are taken when they are touched.
+const STACK_BYTES: usize = 256 << 20;
+
+fn main() -> ExitCode {
+    crash::install_hook();
+    let thread = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK_BYTES);
+    let code = match thread.spawn(dispatch::run) {
+        Ok(running) => running.join().unwrap_or(crash::EXIT_CODE),
+        // Address space is limited here; the stack of the process has to do.
+        Err(_) => dispatch::run(),
+    };
+    ExitCode::from(code)
+}

@@ -1,1 +1,18 @@
-//! .
+//! Fixture texts and a sandbox that runs commands on them. For tests only.
+//!
+//! A fixture is one text with many files:
+//!
+//! ```text
+//! //- main.tf
+//! a = 1
+//! //- modules/x/main.tf
+//! b = 2
+//! ```
+//!
+//! Invariant: this crate depends on no other crate of the project.
+
+mod fixture;
+mod sandbox;
+
+pub use fixture::{File, parse_fixture};
+pub use sandbox::{Run, Sandbox};

@@ -1,1 +1,14 @@
-//! .
+//! Data to look at: diagnostics, values and function tables as text for people and as JSON for programs.
+//!
+//! Called by `cli` with data that other crates made. Everything is a function from data to text; widths and colours
+//! are arguments.
+//!
+//! Invariant: nothing here knows how data came to be, and nothing here reads the environment or asks a terminal.
+
+pub mod diagnostic;
+pub mod diagnostic_json;
+pub mod functions;
+pub mod json;
+pub mod snippet;
+pub mod value;
+pub mod wrap;

@@ -1,0 +1,64 @@
+//! The table of commands. One file per command: its flags, its settings, one function that does it.
+
+use crate::exit::Outcome;
+use crate::flags::{Args, Flag};
+use crate::terminal::Terminal;
+
+pub(crate) mod version;
+
+/// One row of the table.
+pub(crate) struct Command {
+    /// The words after `yuba`, separated by one space.
+    pub(crate) name: &'static str,
+    /// One line for the list of commands.
+    pub(crate) synopsis: &'static str,
+    /// What follows the name in the usage line.
+    pub(crate) usage: &'static str,
+    /// What it does, in paragraphs separated by an empty line.
+    pub(crate) about: &'static str,
+    /// Its own flags; [`crate::flags::COMMON`] come on top.
+    pub(crate) flags: &'static [Flag],
+    /// What it does.
+    pub(crate) run: Run,
+}
+
+/// What a command does.
+#[derive(Clone, Copy)]
+pub(crate) enum Run {
+    /// Its work.
+    Function(fn(&mut Terminal, &Args) -> Outcome),
+    /// Nothing: it groups the commands whose names start with its name.
+    Subcommands,
+}
+
+/// All commands, in the order of the help.
+pub(crate) const COMMANDS: &[&Command] = &[&version::COMMAND];
+
+/// The commands of the main workflow, listed first.
+pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
+
+/// Commands of OpenTofu that this version does not have yet.
+pub(crate) const NOT_YET: &[&str] = &[
+    "init",
+    "validate",
+    "plan",
+    "apply",
+    "destroy",
+    "force-unlock",
+    "get",
+    "graph",
+    "import",
+    "login",
+    "logout",
+    "output",
+    "providers",
+    "refresh",
+    "show",
+    "state",
+    "taint",
+    "test",
+    "untaint",
+    "workspace",
+    "env",
+    "push",
+];

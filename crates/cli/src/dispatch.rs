@@ -1,0 +1,138 @@
+//! From argv to a command: the working directory, extra arguments from the environment, help, unknown names.
+
+use std::ffi::OsString;
+
+use crate::commands::{self, Command, Run};
+use crate::exit::{self, Failure};
+use crate::terminal::Terminal;
+use crate::{flags, help, suggest, words};
+
+/// Exit code when no command was named.
+const NO_COMMAND: u8 = 127;
+
+/// Runs the command that the process was asked for and gives its exit code.
+pub(crate) fn run() -> u8 {
+    let mut terminal = Terminal::new();
+    match request(std::env::args_os().skip(1)) {
+        Ok(args) => run_args(&mut terminal, &args),
+        Err(message) => {
+            terminal.err(&format!("{message}\n"));
+            1
+        }
+    }
+}
+
+/// The arguments after `-chdir` and the environment had their say.
+fn request(args: impl Iterator<Item = OsString>) -> Result<Vec<String>, String> {
+    let args = args.map(|arg| arg.into_string().map_err(|arg| format!("Invalid argument {arg:?}: not valid UTF-8")));
+    let mut args = args.collect::<Result<Vec<String>, String>>()?;
+    if let Some(directory) = take_chdir(&mut args)? {
+        std::env::set_current_dir(&directory)
+            .map_err(|error| format!("Error handling -chdir option: chdir {directory}: {error}"))?;
+    }
+    let name = named_command(&args);
+    let (path, last) = name
+        .map_or((String::new(), ""), |name| (name.replace(['-', ' '], "_"), name.rsplit(' ').next().unwrap_or(name)));
+    let last = last.to_owned();
+    for variable in ["TF_CLI_ARGS".to_owned(), format!("TF_CLI_ARGS_{path}")] {
+        let Some(value) = std::env::var_os(&variable).filter(|value| !value.is_empty()) else { continue };
+        let extra = value
+            .to_str()
+            .and_then(words::split)
+            .ok_or_else(|| format!("Error parsing extra CLI args from {variable}: invalid command line string"))?;
+        let position = args.iter().position(|arg| *arg == last).map_or(0, |position| position + 1);
+        args.splice(position..position, extra);
+    }
+    // Quirk: wherever it stands, this asks for the version.
+    if args.iter().any(|arg| matches!(arg.as_str(), "-v" | "-version" | "--version")) {
+        args.insert(0, "version".to_owned());
+    }
+    Ok(args)
+}
+
+/// Takes `-chdir=DIR` out of the arguments before the command.
+fn take_chdir(args: &mut Vec<String>) -> Result<Option<String>, String> {
+    let global = args.iter().take_while(|arg| arg.starts_with('-'));
+    let mut found = None;
+    for (position, arg) in global.enumerate() {
+        match arg.strip_prefix("-chdir") {
+            Some("" | "=") => {
+                return Err("Invalid -chdir option: must include an equals sign followed by a directory path, like \
+                            -chdir=example"
+                    .to_owned());
+            }
+            Some(value) if value.starts_with('=') => found = Some((position, value[1..].to_owned())),
+            _ => {}
+        }
+    }
+    Ok(found.map(|(position, directory)| {
+        args.remove(position);
+        directory
+    }))
+}
+
+/// The words of the arguments that name a command, as far as we know it: `metadata functions`.
+fn named_command(args: &[String]) -> Option<&str> {
+    let start = args.iter().position(|arg| !arg.is_empty() && !arg.starts_with('-'))?;
+    let known = commands::COMMANDS.iter().filter(|command| {
+        let mut given = args[start..].iter();
+        command.name.split(' ').all(|word| given.next().is_some_and(|arg| arg == word))
+    });
+    Some(known.max_by_key(|command| command.name.len()).map_or(args[start].as_str(), |command| command.name))
+}
+
+fn run_args(terminal: &mut Terminal, args: &[String]) -> u8 {
+    let before_end = args.iter().take_while(|arg| *arg != "--");
+    let wants_help = before_end.into_iter().any(|arg| matches!(arg.as_str(), "-h" | "-help" | "--help"));
+    let Some(name) = named_command(args) else {
+        terminal.out(&help::main());
+        return terminal.finish(if wants_help { 0 } else { NO_COMMAND });
+    };
+    let Some(command) = commands::COMMANDS.iter().find(|command| command.name == name) else {
+        terminal.err(&unknown(name));
+        return 1;
+    };
+    if wants_help {
+        terminal.out(&help::command(command));
+        return terminal.finish(0);
+    }
+    let start = args.iter().position(|arg| !arg.is_empty() && !arg.starts_with('-')).unwrap_or(0);
+    if start > 0 {
+        let flag = &args[0];
+        let detail = format!(
+            "{flag:?} stands before the subcommand {name:?}. Only -chdir, -help and -version may stand there; put the \
+             options of the subcommand after its name."
+        );
+        return exit::code(terminal, command, Err(Failure::usage("Invalid flags before the subcommand", detail)));
+    }
+    run_command(terminal, command, &args[start + command.name.split(' ').count()..])
+}
+
+fn run_command(terminal: &mut Terminal, command: &'static Command, args: &[String]) -> u8 {
+    let Run::Function(function) = command.run else {
+        terminal.out(&help::command(command));
+        return terminal.finish(1);
+    };
+    let outcome = match flags::parse(command.flags, args) {
+        Ok(args) => {
+            terminal.configure(&args);
+            function(terminal, &args)
+        }
+        Err(message) => Err(Failure::usage("Failed to parse command-line flags", message)),
+    };
+    exit::code(terminal, command, outcome)
+}
+
+fn unknown(name: &str) -> String {
+    if commands::NOT_YET.contains(&name) {
+        return format!(
+            "`{name}` is part of the OpenTofu command line, but this version of Yuba does not have it yet.\n\n\
+             To see what this version has, run:\n  yuba -help\n"
+        );
+    }
+    let known = commands::COMMANDS.iter().map(|command| command.name).chain(commands::NOT_YET.iter().copied());
+    let hint = suggest::similar(name, known).map_or_else(String::new, |close| format!(" Did you mean {close:?}?"));
+    format!(
+        "Yuba has no command named {name:?}.{hint}\n\nTo see all of Yuba's top-level commands, run:\n  yuba -help\n"
+    )
+}

@@ -1,0 +1,205 @@
+//! Flags as Go programs have them (`-var x`, `-var=x`, `--var`), parsed by a command's table.
+//!
+//! The same table gives the help text, so that a flag cannot exist without being documented.
+
+use crate::suggest;
+
+/// One row of a command's table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flag {
+    /// Name without dashes.
+    pub(crate) name: &'static str,
+    /// What it takes.
+    pub(crate) kind: Kind,
+    /// What it does, for the help: full sentences.
+    pub(crate) help: &'static str,
+}
+
+/// What a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Nothing, or `=true` / `=false`; absent it has this value.
+    Switch(bool),
+    /// A text; the last one counts. What the help shows as the value.
+    Text(&'static str),
+    /// A text, as often as wanted. What the help shows as the value.
+    List(&'static str),
+}
+
+impl Flag {
+    /// A switch that is off unless given.
+    pub(crate) const fn switch(name: &'static str, help: &'static str) -> Flag {
+        Flag { name, kind: Kind::Switch(false), help }
+    }
+    /// A switch that is on unless given as `=false`.
+    pub(crate) const fn switch_off(name: &'static str, help: &'static str) -> Flag {
+        Flag { name, kind: Kind::Switch(true), help }
+    }
+    /// A text.
+    pub(crate) const fn text(name: &'static str, value: &'static str, help: &'static str) -> Flag {
+        Flag { name, kind: Kind::Text(value), help }
+    }
+    /// A text that may be given several times.
+    pub(crate) const fn list(name: &'static str, value: &'static str, help: &'static str) -> Flag {
+        Flag { name, kind: Kind::List(value), help }
+    }
+}
+
+/// The flags that every command has.
+pub(crate) const COMMON: &[Flag] = &[
+    Flag::switch("no-color", "Write no colors. The environment variable NO_COLOR does the same for all commands."),
+    Flag::switch(
+        "compact-warnings",
+        "If there are warnings but no errors, show only the title and the place of each warning.",
+    ),
+    Flag::switch_off("consolidate-warnings", "Show warnings with the same title one by one instead of as one."),
+    Flag::switch("consolidate-errors", "Show errors with the same title as one."),
+    Flag::switch("concise", "Leave progress messages out."),
+];
+
+/// What the arguments of a command say.
+#[derive(Clone, Debug)]
+pub(crate) struct Args {
+    table: &'static [Flag],
+    given: Vec<(&'static str, String)>,
+    /// What is not a flag.
+    pub(crate) positional: Vec<String>,
+}
+
+impl Args {
+    /// Whether a switch is on, given or by default.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        let flag = self.table.iter().chain(COMMON).find(|flag| flag.name == name);
+        debug_assert!(flag.is_some_and(|flag| matches!(flag.kind, Kind::Switch(_))), "{name} is no switch");
+        self.text(name).map_or(flag.is_some_and(|flag| flag.kind == Kind::Switch(true)), |value| value == "true")
+    }
+    /// The last value of a flag, if it was given.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.iter().filter(|(given, _)| *given == name).last().map(|(_, value)| value)
+    }
+    /// All flags in the order they were given.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.given.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+}
+
+/// Parses the arguments of a command. The error says what is wrong with which argument.
+pub(crate) fn parse(table: &'static [Flag], args: &[String]) -> Result<Args, String> {
+    let given = args.iter().filter_map(|arg| common_anywhere(arg)).collect();
+    let mut parsed = Args { table, given, positional: Vec::new() };
+    let mut rest = args.iter().filter(|arg| common_anywhere(arg).is_none());
+    while let Some(arg) = rest.next() {
+        let Some(dashed) = arg.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
+            parsed.positional.push(arg.clone());
+            break;
+        };
+        let text = dashed.strip_prefix('-').unwrap_or(dashed);
+        if text.is_empty() {
+            break;
+        }
+        if text.starts_with(['-', '=']) {
+            return Err(format!("bad flag syntax: {arg}"));
+        }
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let Some(flag) = table.iter().chain(COMMON).find(|flag| flag.name == name) else {
+            return Err(undefined(table, name));
+        };
+        let value = match (flag.kind, value) {
+            (Kind::Switch(_), None) => "true".to_owned(),
+            (Kind::Switch(_), Some(value)) => parse_bool(value)
+                .ok_or_else(|| format!("invalid boolean value {value:?} for -{name}: parse error"))?
+                .to_string(),
+            (_, Some(value)) => value.to_owned(),
+            (_, None) => rest.next().ok_or_else(|| format!("flag needs an argument: -{name}"))?.clone(),
+        };
+        parsed.given.push((flag.name, value));
+    }
+    parsed.positional.extend(rest.cloned());
+    Ok(parsed)
+}
+
+/// Quirk: in their plain form the common flags count wherever they stand, even after positional arguments.
+fn common_anywhere(arg: &str) -> Option<(&'static str, String)> {
+    let (name, value) = match arg.strip_prefix('-')?.split_once('=') {
+        Some((name @ ("consolidate-warnings" | "consolidate-errors"), value @ ("true" | "false"))) => (name, value),
+        Some(_) => return None,
+        None => (&arg[1..], "true"),
+    };
+    let flag = COMMON.iter().find(|flag| flag.name == name)?;
+    Some((flag.name, value.to_owned()))
+}
+
+fn undefined(table: &[Flag], name: &str) -> String {
+    let names = table.iter().chain(COMMON).map(|flag| flag.name);
+    match suggest::similar(name, names) {
+        Some(close) => format!("flag provided but not defined: -{name}\nDid you mean -{close}?"),
+        None => format!("flag provided but not defined: -{name}"),
+    }
+}
+
+/// The spellings that Go's `strconv.ParseBool` accepts.
+fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[Flag] = &[
+        Flag::switch("json", ""),
+        Flag::switch_off("list", ""),
+        Flag::text("state", "path", ""),
+        Flag::list("var", "'a=b'", ""),
+    ];
+
+    fn check(args: &[&str], expected: &str) {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let got = match parse(TABLE, &args) {
+            Ok(parsed) => {
+                let given: Vec<String> = parsed.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                format!("{} | {}", given.join(" "), parsed.positional.join(" "))
+            }
+            Err(message) => message,
+        };
+        assert_eq!(got, expected, "{args:?}");
+    }
+
+    #[test]
+    fn go_flag_forms() {
+        check(&[], " | ");
+        check(
+            &["-json", "--list=false", "-var", "a=1", "-var=b=2", "--state=x"],
+            "json=true list=false var=a=1 var=b=2 state=x | ",
+        );
+        check(&["-json=F", "x", "-json"], "json=false | x -json");
+        check(&["-var", "-json"], "var=-json | ");
+        check(&["--", "-json"], " | -json");
+        check(&["-", "-json"], " | - -json");
+        check(&["x", "-no-color", "-consolidate-warnings=false"], "no-color=true consolidate-warnings=false | x");
+        check(&["--no-color=0"], "no-color=false | ");
+    }
+
+    #[test]
+    fn go_flag_errors() {
+        check(&["-x"], "flag provided but not defined: -x");
+        check(&["--jsno=1"], "flag provided but not defined: -jsno\nDid you mean -json?");
+        check(&["-state"], "flag needs an argument: -state");
+        check(&["-json=maybe"], "invalid boolean value \"maybe\" for -json: parse error");
+        check(&["---json"], "bad flag syntax: ---json");
+        check(&["-=x"], "bad flag syntax: -=x");
+    }
+
+    #[test]
+    fn switches_have_defaults() {
+        let args = parse(TABLE, &[]).expect("because there is nothing to refuse");
+        assert!(!args.is_on("json") && args.is_on("list") && args.is_on("consolidate-warnings"));
+    }
+}

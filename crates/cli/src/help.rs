@@ -1,0 +1,93 @@
+//! Help texts, made from the tables of commands and flags.
+
+use std::fmt::Write as _;
+
+use yuba_view::wrap::wrap;
+
+use crate::commands::{COMMANDS, Command, PRIMARY};
+use crate::flags::{COMMON, Flag, Kind};
+
+/// Column at which help wraps.
+const WIDTH: usize = 79;
+
+/// What `yuba -help` shows.
+pub(crate) fn main() -> String {
+    let mut text = "Usage: yuba [global options] <subcommand> [args]\n\n".to_owned();
+    let top_level: Vec<&Command> = COMMANDS.iter().copied().filter(|command| !command.name.contains(' ')).collect();
+    let longest = top_level.iter().map(|command| command.name.len()).max().unwrap_or(0);
+    let (main, other): (Vec<&Command>, Vec<&Command>) =
+        top_level.into_iter().partition(|command| PRIMARY.contains(&command.name));
+    for (title, commands) in [("Main commands", main), ("All other commands", other)] {
+        if commands.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "{title}:");
+        for command in commands {
+            let _ = writeln!(text, "  {:longest$}  {}", command.name, command.synopsis);
+        }
+        text.push('\n');
+    }
+    text.push_str("Global options (use these before the subcommand, if any):\n");
+    for (option, help) in [
+        ("-chdir=DIR", "Work in this directory instead of the current one."),
+        ("-help", "Show this help, or the help of the given subcommand."),
+        ("-version", "The same as the \"version\" subcommand."),
+    ] {
+        let _ = writeln!(text, "  {option:longest$}  {help}");
+    }
+    text
+}
+
+/// What `yuba <command> -help` shows.
+pub(crate) fn command(command: &Command) -> String {
+    let mut text = format!("Usage: yuba [global options] {} {}", command.name, command.usage).trim_end().to_owned();
+    text.push_str("\n\n");
+    for paragraph in command.about.split("\n\n") {
+        indented(&mut text, 2, paragraph);
+        text.push('\n');
+    }
+    let prefix = format!("{} ", command.name);
+    let subcommands: Vec<(&str, &Command)> =
+        COMMANDS.iter().copied().filter_map(|c| Some((c.name.strip_prefix(&prefix)?, c))).collect();
+    if !subcommands.is_empty() {
+        text.push_str("Subcommands:\n");
+        let longest = subcommands.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        for (name, subcommand) in &subcommands {
+            let _ = writeln!(text, "    {name:longest$}    {}", subcommand.synopsis);
+        }
+        return text;
+    }
+    let flags: Vec<(String, &Flag)> = command
+        .flags
+        .iter()
+        .chain(COMMON)
+        .filter(|flag| !flag.help.is_empty())
+        .map(|flag| (spelled(flag), flag))
+        .collect();
+    let longest = flags.iter().map(|(spelling, _)| spelling.len()).max().unwrap_or(0);
+    text.push_str("Options:\n");
+    for (spelling, flag) in flags {
+        let column = longest + 4;
+        let _ = write!(text, "\n  {spelling:longest$}  ");
+        let mut help = String::new();
+        indented(&mut help, column, flag.help);
+        text.push_str(help.trim_start());
+    }
+    text
+}
+
+/// A flag as a user would type it.
+fn spelled(flag: &Flag) -> String {
+    match flag.kind {
+        Kind::Switch(false) => format!("-{}", flag.name),
+        Kind::Switch(true) => format!("-{}=false", flag.name),
+        Kind::Text(value) => format!("-{}={value}", flag.name),
+        Kind::List(value) => format!("-{} {value}", flag.name),
+    }
+}
+
+fn indented(text: &mut String, column: usize, paragraph: &str) {
+    for line in wrap(paragraph, WIDTH - column).lines() {
+        let _ = writeln!(text, "{:column$}{line}", "");
+    }
+}

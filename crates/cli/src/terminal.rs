@@ -1,0 +1,139 @@
+//! Standard output and standard error: colours, widths, and what happens when nobody reads any more.
+
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+
+use yuba_syntax::{Diagnostics, Severity, Sources};
+use yuba_view::diagnostic::{self, Style};
+
+use crate::flags::Args;
+
+/// Width of text when the output is no terminal.
+const DEFAULT_WIDTH: usize = 78;
+
+/// The two output streams of the process.
+pub(crate) struct Terminal {
+    stdout: Stream,
+    stderr: Stream,
+    diagnostics: diagnostic::Options,
+}
+
+struct Stream {
+    file: File,
+    colour: bool,
+    width: usize,
+    /// The reader has gone or the device is full: nothing more is written.
+    failed: Option<std::io::Error>,
+}
+
+enum File {
+    Stdout(std::io::Stdout),
+    Stderr(std::io::Stderr),
+}
+
+impl Terminal {
+    /// The streams of this process, before any flag is known.
+    pub(crate) fn new() -> Terminal {
+        let colour_wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+        Terminal {
+            stdout: Stream {
+                colour: colour_wanted && stdout.is_terminal(),
+                width: width(terminal_size::terminal_size_of(&stdout)),
+                file: File::Stdout(stdout),
+                failed: None,
+            },
+            stderr: Stream {
+                colour: colour_wanted && stderr.is_terminal(),
+                width: width(terminal_size::terminal_size_of(&stderr)),
+                file: File::Stderr(stderr),
+                failed: None,
+            },
+            diagnostics: diagnostic::Options::default(),
+        }
+    }
+
+    /// Applies the flags that every command has.
+    pub(crate) fn configure(&mut self, args: &Args) {
+        if args.is_on("no-color") {
+            self.stdout.colour = false;
+            self.stderr.colour = false;
+        }
+        self.diagnostics.compact_warnings = args.is_on("compact-warnings");
+        self.diagnostics.consolidate_warnings = args.is_on("consolidate-warnings");
+        self.diagnostics.consolidate_errors = args.is_on("consolidate-errors");
+    }
+
+    /// Whether colours may be written to standard output.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.stdout.colour
+    }
+
+    /// Writes data to standard output, as it is.
+    pub(crate) fn out(&mut self, text: &str) {
+        self.out_bytes(text.as_bytes());
+    }
+
+    /// Writes data to standard output that need not be text.
+    pub(crate) fn out_bytes(&mut self, bytes: &[u8]) {
+        self.stdout.write(bytes);
+    }
+
+    /// Writes talk to standard error, as it is.
+    pub(crate) fn err(&mut self, text: &str) {
+        self.stderr.write(text.as_bytes());
+    }
+
+    /// Shows diagnostics: errors on standard error, warnings on standard output, as OpenTofu does.
+    pub(crate) fn report(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
+        let style = if self.stderr.colour { Style::Coloured } else { Style::Plain };
+        for (severity, text) in
+            diagnostic::render_all(diagnostics, sources, style, self.stderr.width, &self.diagnostics)
+        {
+            match severity {
+                Severity::Error => self.err(&text),
+                Severity::Warning => self.out(&text),
+            }
+        }
+    }
+
+    /// Flushes; an output that could not be written is an error unless its reader just left.
+    pub(crate) fn finish(&mut self, code: u8) -> u8 {
+        self.stdout.flush();
+        match self.stdout.failed.take() {
+            Some(error) if error.kind() != ErrorKind::BrokenPipe => {
+                self.err(&format!("\nError: Failed to write output\n\nStandard output cannot be written: {error}.\n"));
+                code.max(1)
+            }
+            _ => code,
+        }
+    }
+}
+
+impl Stream {
+    fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = match &mut self.file {
+                File::Stdout(file) => file.write_all(bytes),
+                File::Stderr(file) => file.write_all(bytes),
+            }
+            .err();
+        }
+    }
+    fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = match &mut self.file {
+                File::Stdout(file) => file.flush(),
+                File::Stderr(file) => file.flush(),
+            }
+            .err();
+        }
+    }
+}
+
+fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
+    match size {
+        Some((terminal_size::Width(columns), _)) if columns > 0 => usize::from(columns),
+        _ => DEFAULT_WIDTH,
+    }
+}

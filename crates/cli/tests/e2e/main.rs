@@ -1,0 +1,19 @@
+//! The real executable, from the outside: what it prints and how it exits.
+
+mod flags;
+mod help;
+mod version;
+
+use expect_test::Expect;
+use yuba_testkit::Sandbox;
+
+/// A sandbox for the executable under test.
+fn sandbox(fixture: &str) -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_yuba"), fixture)
+}
+
+/// Runs the executable in an empty directory and compares exit code and outputs.
+#[track_caller]
+fn check(args: &[&str], expect: &Expect) {
+    expect.assert_eq(&sandbox("").run(args).to_string());
+}

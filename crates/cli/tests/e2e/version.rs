@@ -1,0 +1,62 @@
+//! `version` in its spellings.
+
+use expect_test::expect;
+
+use crate::{check, sandbox};
+
+fn masked(args: &[&str]) -> String {
+    let os = std::env::consts::OS.replace("macos", "darwin");
+    let arch = std::env::consts::ARCH.replace("x86_64", "amd64").replace("aarch64", "arm64");
+    let text = sandbox("").run(args).to_string();
+    text.replace(&format!("{os}_{arch}"), "<platform>").replace(env!("CARGO_PKG_VERSION"), "<version>")
+}
+
+#[test]
+fn version_names_itself_and_the_language() {
+    let expected = expect![[r#"
+        exit 0
+        --- stdout
+        Yuba v<version>
+        on <platform>
+        language level: OpenTofu v1.12.6
+    "#]];
+    for args in [&["version"][..], &["-version"], &["--version"], &["-v"], &["version", "ignored"], &["plan", "-v"]] {
+        expected.assert_eq(&masked(args));
+    }
+}
+
+#[test]
+fn version_as_json() {
+    let expected = expect![[r#"
+        exit 0
+        --- stdout
+        {
+          "terraform_version": "1.12.6",
+          "yuba_version": "<version>",
+          "platform": "<platform>",
+          "provider_selections": {}
+        }
+    "#]];
+    for args in [&["version", "-json"][..], &["version", "--json=true"], &["version", "-json=1"]] {
+        expected.assert_eq(&masked(args));
+    }
+}
+
+#[test]
+fn version_refuses_what_it_does_not_know() {
+    check(
+        &["version", "-jsno"],
+        &expect![[r#"
+            exit 1
+            --- stderr
+
+            Error: Failed to parse command-line flags
+
+            flag provided but not defined: -jsno
+            Did you mean -json?
+
+            For more help on using this command, run:
+              yuba version -help
+        "#]],
+    );
+}

@@ -1,0 +1,301 @@
+//! Diagnostics as people read them: boxed and coloured on a terminal, plain elsewhere.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use yuba_syntax::diagnostic::FunctionCall;
+use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
+
+use crate::snippet::{Place, Snippet, place, snippet};
+use crate::wrap::wrap;
+
+/// How a diagnostic is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// With colours and a rule at the left.
+    Coloured,
+    /// Without any control sequence.
+    Plain,
+}
+
+/// How many diagnostics are shown, and how much of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Warnings without an error among them show title and place only.
+    pub compact_warnings: bool,
+    /// Warnings with the same title are shown as one.
+    pub consolidate_warnings: bool,
+    /// Errors with the same title are shown as one.
+    pub consolidate_errors: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { compact_warnings: false, consolidate_warnings: true, consolidate_errors: false }
+    }
+}
+
+/// Longest line of code that is shown in full, in bytes; of longer ones only the part around the highlight.
+const MAX_CODE_LINE: usize = 1000;
+
+/// All diagnostics in the order people read them: warnings first, then by place. The text of each ends a line.
+pub fn render_all(
+    diagnostics: &Diagnostics,
+    sources: &Sources,
+    style: Style,
+    width: usize,
+    options: &Options,
+) -> Vec<(Severity, String)> {
+    let groups = consolidate(sorted(diagnostics, sources), options);
+    if options.compact_warnings && !groups.is_empty() && groups.iter().all(|group| !group.first.is_error()) {
+        return vec![(Severity::Warning, compact(&groups, sources, style))];
+    }
+    let render_group = |group: &Group<'_>| match group.note() {
+        Some(note) => {
+            let mut noted = group.first.clone();
+            let gap = if noted.detail.is_empty() { "" } else { "\n\n" };
+            noted.detail = format!("{}{gap}{note}", noted.detail).into();
+            (noted.severity, render(&noted, sources, style, width))
+        }
+        None => (group.first.severity, render(group.first, sources, style, width)),
+    };
+    groups.iter().map(render_group).collect()
+}
+
+/// One diagnostic, wrapped to a width (0: not wrapped).
+pub fn render(diagnostic: &Diagnostic, sources: &Sources, style: Style, width: usize) -> String {
+    let paint = Paint { on: style == Style::Coloured };
+    let (title, colour) = match diagnostic.severity {
+        Severity::Error => ("Error: ", RED),
+        Severity::Warning => ("Warning: ", YELLOW),
+    };
+    let mut text = String::new();
+    if style == Style::Plain {
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{}{}\n", paint.bold_in(colour, title), paint.bold(&visible(&diagnostic.summary)));
+    write_code(&mut text, diagnostic, sources, paint);
+    // The rule at the left and one free column need room, the plain style just the free column.
+    let width = width.saturating_sub(if style == Style::Coloured { 3 } else { 1 });
+    if !diagnostic.detail.is_empty() {
+        for line in visible(&diagnostic.detail).split('\n') {
+            // Indented lines are preformatted.
+            let wrapped = if width == 0 || line.starts_with(' ') { line.into() } else { Cow::Owned(wrap(line, width)) };
+            let _ = writeln!(text, "{wrapped}");
+        }
+    }
+    if style == Style::Coloured { boxed(&text, colour, paint) } else { text }
+}
+
+const RED: &str = "31";
+const YELLOW: &str = "33";
+const GREY: &str = "90";
+
+/// Control sequences, or none.
+#[derive(Clone, Copy)]
+struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    fn with<'a>(self, codes: &str, text: &'a str) -> Cow<'a, str> {
+        if self.on { format!("\x1b[{codes}m{text}\x1b[0m").into() } else { text.into() }
+    }
+    fn bold(self, text: &str) -> Cow<'_, str> {
+        self.with("1", text)
+    }
+    fn bold_in<'a>(self, colour: &str, text: &'a str) -> Cow<'a, str> {
+        self.with(&format!("1;{colour}"), text)
+    }
+}
+
+/// Draws the rule at the left of a text.
+fn boxed(text: &str, colour: &str, paint: Paint) -> String {
+    let mut out = format!("{}\n", paint.with(colour, "╷"));
+    let rule = paint.with(colour, "│");
+    for line in text.lines() {
+        let gap = if line.is_empty() { "" } else { " " };
+        let _ = writeln!(out, "{rule}{gap}{line}");
+    }
+    let _ = writeln!(out, "{}", paint.with(colour, "╵"));
+    out
+}
+
+fn write_code(text: &mut String, diagnostic: &Diagnostic, sources: &Sources, paint: Paint) {
+    if let Some(address) = &diagnostic.address {
+        let _ = writeln!(text, "  with {},", visible(address));
+    }
+    let Some(Place { filename, start, .. }) = place(diagnostic, sources) else {
+        if diagnostic.address.is_some() {
+            text.push('\n');
+        }
+        return;
+    };
+    let Some(snippet) = snippet(diagnostic, sources) else { return };
+    let context = snippet.context.as_ref().map_or_else(String::new, |context| format!(", in {}", visible(context)));
+    let _ = writeln!(text, "  on {} line {}{context}:", visible(&filename), start.line);
+    write_lines(text, &snippet, paint);
+    write_values(text, diagnostic, paint);
+    text.push('\n');
+}
+
+fn write_lines(text: &mut String, snippet: &Snippet, paint: Paint) {
+    let mut offset = 0;
+    for (index, line) in snippet.code.split('\n').enumerate() {
+        let (start, end) = (snippet.highlight_start, snippet.highlight_end);
+        let inside = |at: usize| at.clamp(offset, offset + line.len()) - offset;
+        let (from, to) = (inside(start), inside(end).max(inside(start)));
+        let (shown_from, shown_to) = shown_part(line, from);
+        let _ = write!(text, "{:4}: ", snippet.start_line + index);
+        if shown_from > 0 {
+            text.push('…');
+        }
+        let mut push = |from: usize, to: usize, codes: &str| {
+            let (from, to) = (from.clamp(shown_from, shown_to), to.clamp(shown_from, shown_to));
+            if from < to {
+                let part = visible_in_line(&line[from..to]);
+                text.push_str(&if codes.is_empty() { part } else { paint.with(codes, &part).into_owned().into() });
+            }
+        };
+        push(0, from, "");
+        push(from, to, "4");
+        push(to, line.len(), "");
+        if shown_to < line.len() {
+            text.push('…');
+        }
+        text.push('\n');
+        offset += line.len() + 1;
+    }
+}
+
+/// Which part of a line of code is shown: all of it, or the surroundings of the highlight if it is very long.
+fn shown_part(line: &str, highlight: usize) -> (usize, usize) {
+    if line.len() <= MAX_CODE_LINE {
+        return (0, line.len());
+    }
+    let from = line.floor_char_boundary(highlight.saturating_sub(MAX_CODE_LINE / 2));
+    (from, line.floor_char_boundary((from + MAX_CODE_LINE).min(line.len())))
+}
+
+fn write_values(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
+    let Some(extra) = &diagnostic.extra else { return };
+    let call = extra.function_call.as_ref().and_then(|call| Some((call, parameters(call)?)));
+    if extra.values.is_empty() && call.is_none() {
+        return;
+    }
+    let _ = writeln!(text, "    {}", paint.with(GREY, "├────────────────"));
+    let rule = paint.with(GREY, "│");
+    if let Some((call, parameters)) = call {
+        let name = visible_in_line(&call.called_as);
+        let _ = writeln!(text, "    {rule} while calling {}{parameters}", paint.bold(&name));
+    }
+    let mut values: Vec<_> = extra.values.iter().collect();
+    values.sort();
+    for (name, statement) in values {
+        let (name, statement) = (visible_in_line(name), visible_in_line(statement));
+        let _ = writeln!(text, "    {rule} {} {statement}", paint.bold(&name));
+    }
+}
+
+/// `(separator, lists...)` of the signature `join(separator, lists...)`.
+fn parameters(call: &FunctionCall) -> Option<&str> {
+    let signature = call.signature.as_ref()?;
+    signature.find('(').map(|open| &signature[open..])
+}
+
+/// A text without characters that change what a terminal does or the order in which characters are shown. They become
+/// visible signs, so that a configuration cannot draw on the screen of those who read its mistakes.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_bad = |c: char| is_control(c) && c != '\n' && c != '\t';
+    if !text.contains(is_bad) {
+        return text.into();
+    }
+    text.replace("\r\n", "\n").chars().map(|c| if is_bad(c) { picture(c) } else { c }).collect::<String>().into()
+}
+
+/// The same for text that has to stay on one line.
+fn visible_in_line(text: &str) -> Cow<'_, str> {
+    let is_bad = |c: char| is_control(c) && c != '\t';
+    if !text.contains(is_bad) {
+        return text.into();
+    }
+    text.chars().map(|c| if is_bad(c) { picture(c) } else { c }).collect::<String>().into()
+}
+
+fn is_control(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The sign for a control character: the Unicode block "Control Pictures" has one for each of the old ones.
+fn picture(c: char) -> char {
+    match c {
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\x7f' => '\u{2421}',
+        _ => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+/// Diagnostics with the same title, shown as the first of them.
+struct Group<'a> {
+    first: &'a Diagnostic,
+    others: Vec<&'a Diagnostic>,
+}
+
+impl Group<'_> {
+    fn note(&self) -> Option<String> {
+        let noun = if self.first.is_error() { "error" } else { "warning" };
+        match self.others.len() {
+            0 => None,
+            1 => Some(format!("(and one more similar {noun} elsewhere)")),
+            count => Some(format!("(and {count} more similar {noun}s elsewhere)")),
+        }
+    }
+}
+
+fn sorted<'a>(diagnostics: &'a Diagnostics, sources: &Sources) -> Vec<&'a Diagnostic> {
+    let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
+    sorted.sort_by_cached_key(|diagnostic| {
+        let place = diagnostic.subject.map(|subject| {
+            let name = sources.get(subject.file).map_or("", |file| &file.name);
+            (name.matches('/').count(), name.to_owned(), subject.start, subject.end)
+        });
+        (diagnostic.is_error(), place)
+    });
+    sorted
+}
+
+fn consolidate<'a>(diagnostics: Vec<&'a Diagnostic>, options: &Options) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for diagnostic in diagnostics {
+        let wanted = match diagnostic.severity {
+            Severity::Error => options.consolidate_errors,
+            Severity::Warning => options.consolidate_warnings,
+        };
+        let same = |group: &&mut Group<'_>| {
+            let first = group.first;
+            first.subject.is_some() && (first.severity, &first.summary) == (diagnostic.severity, &diagnostic.summary)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) if wanted && diagnostic.subject.is_some() => group.others.push(diagnostic),
+            _ => groups.push(Group { first: diagnostic, others: Vec::new() }),
+        }
+    }
+    groups
+}
+
+fn compact(groups: &[Group<'_>], sources: &Sources, style: Style) -> String {
+    let paint = Paint { on: style == Style::Coloured };
+    let mut text = format!("\n{}\n\n", paint.bold_in(YELLOW, "Warnings:"));
+    for group in groups {
+        let _ = writeln!(text, "- {}", visible(&group.first.summary));
+        if let Some(place) = place(group.first, sources) {
+            let more = match group.others.len() {
+                0 => String::new(),
+                count => format!(" (and {count} more)"),
+            };
+            let _ = writeln!(text, "  on {} line {}{more}", visible(&place.filename), place.start.line);
+        }
+    }
+    text.push_str("\nTo see the full warning notes, run Yuba without -compact-warnings.\n");
+    text
+}

@@ -1,0 +1,145 @@
+//! JSON text as Go programs write it, members in the order they were given.
+
+use std::fmt::Write as _;
+
+/// A piece of JSON to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A text.
+    String(String),
+    /// Elements.
+    Array(Vec<Json>),
+    /// Members in order.
+    Object(Vec<(String, Json)>),
+}
+
+impl Json {
+    /// An object of these members.
+    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Json)>) -> Json {
+        Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    /// On one line, without spaces.
+    pub fn compact(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, None);
+        out
+    }
+
+    /// On many lines, indented by two spaces.
+    pub fn indented(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, Some(0));
+        out
+    }
+
+    fn write(&self, out: &mut String, indent: Option<usize>) {
+        match self {
+            Json::Null => out.push_str("null"),
+            Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Json::Int(value) => {
+                let _ = write!(out, "{value}");
+            }
+            Json::String(text) => write_string(out, text),
+            Json::Array(elements) => write_items(out, indent, '[', ']', elements, |out, indent, element| {
+                element.write(out, indent);
+            }),
+            Json::Object(members) => write_items(out, indent, '{', '}', members, |out, indent, (name, value)| {
+                write_string(out, name);
+                out.push_str(if indent.is_some() { ": " } else { ":" });
+                value.write(out, indent);
+            }),
+        }
+    }
+}
+
+fn write_items<T>(
+    out: &mut String,
+    indent: Option<usize>,
+    open: char,
+    close: char,
+    items: &[T],
+    mut write: impl FnMut(&mut String, Option<usize>, &T),
+) {
+    out.push(open);
+    let inner = indent.map(|level| level + 1);
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        new_line(out, inner);
+        write(out, inner, item);
+    }
+    if !items.is_empty() {
+        new_line(out, indent);
+    }
+    out.push(close);
+}
+
+fn new_line(out: &mut String, indent: Option<usize>) {
+    if let Some(level) = indent {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", level));
+    }
+}
+
+fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            // Go writes these escaped so that the text can stand in HTML and JavaScript.
+            '\u{0}'..='\u{1f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+impl From<&str> for Json {
+    fn from(text: &str) -> Json {
+        Json::String(text.to_owned())
+    }
+}
+impl From<String> for Json {
+    fn from(text: String) -> Json {
+        Json::String(text)
+    }
+}
+impl From<usize> for Json {
+    fn from(number: usize) -> Json {
+        Json::Int(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_what_go_writes() {
+        let json = Json::object([
+            ("a", Json::Array(vec![Json::Null, Json::Bool(true), Json::Int(-1)])),
+            ("b", Json::from("<\"é\\\n\u{1}>")),
+            ("c", Json::object([])),
+            ("d", Json::Array(vec![])),
+        ]);
+        assert_eq!(json.compact(), r#"{"a":[null,true,-1],"b":"\u003c\"é\\\n\u0001\u003e","c":{},"d":[]}"#);
+        let expected = "{\n  \"a\": [\n    null,\n    true,\n    -1\n  ],\n  \"b\": \"\\u003c\\\"é\\\\\\n\\u0001\\u003e\",\n  \"c\": {},\n  \"d\": []\n}";
+        assert_eq!(json.indented(), expected);
+    }
+}
