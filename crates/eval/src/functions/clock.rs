@@ -1,8 +1,32 @@
 //! Functions that ask for the time.
 
+use yuba_value::functions::timestamp::Timestamp;
+use yuba_value::{Type, Value};
+
 use super::WorldFunction;
 
 /// The functions of this family.
 pub(crate) fn functions() -> Vec<WorldFunction> {
-    Vec::new()
+    vec![
+        WorldFunction::new(
+            "timestamp",
+            "Gives the current date and time in UTC, in RFC 3339 syntax.",
+            [],
+            Type::string(),
+            |context, _, _| Ok(text(context.world.now())),
+        )
+        .unpredictable(),
+        WorldFunction::new(
+            "plantimestamp",
+            "Gives the date and time when the plan was begun, in UTC and RFC 3339 syntax.",
+            [],
+            Type::string(),
+            |context, _, ty| Ok(context.plan_time.map_or_else(|| Value::unknown(ty.clone()), text)),
+        )
+        .nullable(),
+    ]
+}
+
+fn text(time: crate::world::Timestamp) -> Value {
+    Value::string(Timestamp::from_unix(time.seconds, time.nanos).to_string())
 }

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod filesystem;
+mod glob;
 pub mod random;
 
 use std::sync::LazyLock;

@@ -17,6 +17,7 @@ mod identity;
 mod letters;
 pub mod mapping;
 pub mod number;
+pub mod path;
 pub mod pattern;
 mod rsa;
 pub mod sensitivity;
@@ -41,6 +42,7 @@ pub fn all() -> Vec<Function> {
     table.extend(format::functions());
     table.extend(mapping::functions());
     table.extend(number::functions());
+    table.extend(path::functions());
     table.extend(pattern::functions());
     table.extend(sensitivity::functions());
     table.extend(sequence::functions());
