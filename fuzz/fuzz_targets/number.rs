@@ -1,0 +1,19 @@
+//! A text that reads as a number prints as a text that reads as the same number; arithmetic does not panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use yuba_value::Number;
+
+fuzz_target!(|text: &str| {
+    let (left, right) = text.split_once(' ').unwrap_or((text, "3"));
+    let Some(a) = Number::parse(left) else { return };
+    if !a.is_infinite() {
+        let shown = a.to_string();
+        assert_eq!(Number::parse(&shown).as_ref(), Some(&a), "{left} prints as {shown}");
+    }
+    let Some(b) = Number::parse(right) else { return };
+    for result in [a.add(&b), a.sub(&b), a.mul(&b)].into_iter().flatten() {
+        let _ = result.to_string();
+    }
+    let _ = (a.div(&b), a.rem(&b), a.floor(), a.ceil(), a.cmp(&b), a.to_i64(), a.to_f64());
+});
