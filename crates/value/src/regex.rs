@@ -1,1 +1,0 @@
-//! Go regular expression syntax (RE2) over the `regex-automata` engine.
