@@ -54,6 +54,8 @@ pub struct Block {
     pub body: Body,
     /// Type and labels: what messages about the block point at.
     pub header_span: Span,
+    /// The opening brace.
+    pub open_span: Span,
     /// All of it.
     pub span: Span,
 }

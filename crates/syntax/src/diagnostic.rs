@@ -118,6 +118,13 @@ impl Diagnostics {
     pub fn len(&self) -> usize {
         self.0.len()
     }
+    /// Moves those from `to` on before those from `from` on.
+    pub(crate) fn rotate(&mut self, from: usize, to: usize) {
+        if let Some(tail) = self.0.get_mut(from..) {
+            let by = (to - from).min(tail.len());
+            tail.rotate_left(by);
+        }
+    }
     /// In order.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()

@@ -13,6 +13,8 @@ pub mod json;
 pub mod lexer;
 pub mod parser;
 pub mod source;
+mod statics;
+pub mod suggestion;
 pub mod token;
 pub mod tree;
 

@@ -1,1 +1,0 @@
-//! The parser: tokens to a lossless tree, lowered bodies and expressions.

@@ -1,0 +1,346 @@
+//! Terms in brackets: parentheses, calls, tuples, objects and `for` expressions.
+
+use ecow::EcoString;
+
+use super::{Mark, Parser, Tok, diagnostics};
+use crate::expr::{CallExpr, Expr, ExprKind, ForExpr, Literal, ObjectItem};
+use crate::token::TokenKind as K;
+use crate::tree::NodeKind;
+
+impl Parser<'_> {
+    pub(super) fn parens(&mut self) -> Expr {
+        let mark = self.open();
+        let open = self.read();
+        let newlines = self.set_newlines(false);
+        let before = self.diags.len();
+        let inner = self.expression();
+        if self.diags.len() > before {
+            self.recover(K::CloseParen);
+            self.set_newlines(newlines);
+            self.close(NodeKind::Parens, mark);
+            return inner;
+        }
+        if self.kind != K::CloseParen {
+            let at = self.next_span();
+            self.report(diagnostics::unbalanced_parens(at, open.span.to(at)));
+            self.recovery = true;
+        }
+        let close = self.read();
+        self.set_newlines(newlines);
+        self.close(NodeKind::Parens, mark);
+        Expr { kind: ExprKind::Parens(Box::new(inner)), span: open.span.to(close.span) }
+    }
+
+    /// A call whose name, or first part of the name, has been read.
+    pub(super) fn call(&mut self, first: Tok, mark: Mark) -> Expr {
+        let mut open = self.read();
+        let mut name = EcoString::from(self.text(first));
+        let mut name_span = first.span;
+        while open.kind == K::DoubleColon {
+            let part = self.read();
+            if part.kind != K::Ident {
+                return self.bad_call(first, part, mark, diagnostics::missing_function_name);
+            }
+            name.push_str("::");
+            name.push_str(self.text(part));
+            name_span = name_span.to(part.span);
+            open = self.read();
+        }
+        if open.kind != K::OpenParen {
+            return self.bad_call(first, open, mark, diagnostics::missing_open_paren);
+        }
+
+        let newlines = self.set_newlines(false);
+        let (args, expand_last, close) = self.arguments(first, open);
+        self.set_newlines(newlines);
+        self.close(NodeKind::Call, mark);
+        let call =
+            CallExpr { name, name_span, open_span: open.span, close_span: close.span, args: args.into(), expand_last };
+        Expr { kind: ExprKind::Call(Box::new(call)), span: first.span.to(close.span) }
+    }
+
+    fn bad_call(
+        &mut self,
+        first: Tok,
+        found: Tok,
+        mark: Mark,
+        diagnostic: fn(crate::Span, crate::Span) -> crate::Diagnostic,
+    ) -> Expr {
+        let span = first.span.to(found.span);
+        self.report(diagnostic(found.span, span));
+        self.recover_over_parens();
+        self.close(NodeKind::Call, mark);
+        self.invalid(span)
+    }
+
+    fn arguments(&mut self, name: Tok, open: Tok) -> (Vec<Expr>, bool, Tok) {
+        let mut args = Vec::new();
+        loop {
+            // Also after the comma that may follow the last argument.
+            if self.kind == K::CloseParen {
+                return (args, false, self.read());
+            }
+            let before = self.diags.len();
+            args.push(self.expression());
+            if self.lost_since(before) {
+                return (args, false, self.recover(K::CloseParen));
+            }
+            let separator = self.read();
+            match separator.kind {
+                K::CloseParen => return (args, false, separator),
+                K::Comma => {}
+                K::Ellipsis => {
+                    if self.kind == K::CloseParen {
+                        return (args, true, self.read());
+                    }
+                    self.report_first(|| {
+                        diagnostics::missing_close_paren(separator.span, name.span.to(separator.span))
+                    });
+                    return (args, true, self.recover(K::CloseParen));
+                }
+                K::Eof => {
+                    self.report(diagnostics::unterminated_call(name.span.to(open.span)));
+                    return (args, false, self.recover(K::CloseParen));
+                }
+                _ => {
+                    self.report(diagnostics::missing_argument_separator(separator.span, name.span.to(separator.span)));
+                    return (args, false, self.recover(K::CloseParen));
+                }
+            }
+        }
+    }
+
+    pub(super) fn tuple(&mut self) -> Expr {
+        let mark = self.open();
+        let open = self.read();
+        let newlines = self.set_newlines(false);
+        if self.next_is_word("for") {
+            let expr = self.for_expr(open, mark);
+            self.set_newlines(newlines);
+            return expr;
+        }
+        let mut items = Vec::new();
+        let close = loop {
+            if self.kind == K::CloseBracket {
+                break self.read();
+            }
+            let before = self.diags.len();
+            items.push(self.expression());
+            if self.lost_since(before) {
+                break self.recover(K::CloseBracket);
+            }
+            match self.kind {
+                K::CloseBracket => break self.read(),
+                K::Comma => {
+                    self.read();
+                }
+                kind => {
+                    let at = self.next_span();
+                    self.report_first(|| match kind {
+                        K::Eof => diagnostics::unterminated_tuple(open.span),
+                        _ => diagnostics::missing_item_separator(at, open.span.to(at)),
+                    });
+                    break self.recover(K::CloseBracket);
+                }
+            }
+        };
+        self.set_newlines(newlines);
+        self.close(NodeKind::Tuple, mark);
+        Expr { kind: ExprKind::Tuple(items.into()), span: open.span.to(close.span) }
+    }
+
+    pub(super) fn object(&mut self) -> Expr {
+        let mark = self.open();
+        let open = self.read();
+        // Line ends separate the items of an object, but mean nothing in a `for` expression.
+        let newlines = self.set_newlines(false);
+        if self.next_is_word("for") {
+            self.set_newlines(newlines);
+            return self.for_expr(open, mark);
+        }
+        self.set_newlines(true);
+        let mut items = Vec::new();
+        let close = self.object_items(open, &mut items);
+        self.set_newlines(newlines);
+        self.close(NodeKind::Object, mark);
+        Expr { kind: ExprKind::Object(items.into()), span: open.span.to(close.span) }
+    }
+
+    fn object_items(&mut self, open: Tok, items: &mut Vec<ObjectItem>) -> Tok {
+        loop {
+            while self.kind == K::Newline {
+                self.read();
+            }
+            if self.kind == K::CloseBrace {
+                return self.read();
+            }
+            let mark = self.open();
+            let in_parens = self.kind == K::OpenParen;
+            let before = self.diags.len();
+            let key = self.expression();
+            if self.lost_since(before) {
+                return self.recover(K::CloseBrace);
+            }
+            if !matches!(self.kind, K::Equal | K::Colon) {
+                let (kind, at) = (self.kind, self.next_span());
+                self.report_first(|| diagnostics::missing_object_value(kind, at, open.span));
+                return self.recover(K::CloseBrace);
+            }
+            self.read();
+            let before = self.diags.len();
+            let value = self.expression();
+            self.close(NodeKind::ObjectItem, mark);
+            let lost = self.lost_since(before);
+            // What could not be read for want of a name is kept, so that tools see the item they may complete.
+            if !lost || matches!(value.kind, ExprKind::Invalid) {
+                items.push(object_item(key, in_parens, value));
+            }
+            if lost {
+                return self.recover(K::CloseBrace);
+            }
+            match self.kind {
+                K::CloseBrace => return self.read(),
+                K::Comma | K::Newline => {
+                    self.read();
+                }
+                kind => {
+                    let at = self.next_span();
+                    self.report_first(|| match kind {
+                        K::Eof => diagnostics::unterminated_object(open.span),
+                        _ => diagnostics::missing_attribute_separator(at, open.span.to(at)),
+                    });
+                    return self.recover(K::CloseBrace);
+                }
+            }
+        }
+    }
+
+    /// A `for` expression whose opening bracket has been read.
+    fn for_expr(&mut self, open: Tok, mark: Mark) -> Expr {
+        let newlines = self.set_newlines(false);
+        let expr = self.for_parts(open);
+        self.set_newlines(newlines);
+        self.close(NodeKind::For, mark);
+        expr
+    }
+
+    fn for_parts(&mut self, open: Tok) -> Expr {
+        let makes_object = open.kind == K::OpenBrace;
+        let close_kind = if makes_object { K::CloseBrace } else { K::CloseBracket };
+        self.read();
+
+        if self.kind != K::Ident {
+            return self.bad_for(open, "needs a name for the element after \"for\"");
+        }
+        let mut value_name = self.name();
+        let mut key_name = None;
+        if self.kind == K::Comma {
+            self.read();
+            if self.kind != K::Ident {
+                return self.bad_for(open, "needs a name for the value after the comma");
+            }
+            key_name = Some(std::mem::replace(&mut value_name, self.name()));
+        }
+        if !self.next_is_word("in") {
+            return self.bad_for(open, "needs the keyword \"in\" after its names");
+        }
+        self.read();
+        let before = self.diags.len();
+        let collection = self.expression();
+        if self.lost_since(before) {
+            return self.skip_for(open);
+        }
+        if self.kind != K::Colon {
+            return self.bad_for(open, "needs a colon after the collection");
+        }
+        self.read();
+
+        let before = self.diags.len();
+        let mut value = self.expression();
+        let mut key = None;
+        if self.kind == K::FatArrow {
+            self.read();
+            key = Some(std::mem::replace(&mut value, self.expression()));
+        }
+        if self.lost_since(before) {
+            return self.skip_for(open);
+        }
+        let ellipsis = (self.kind == K::Ellipsis).then(|| self.read());
+        let mut condition = None;
+        if self.next_is_word("if") {
+            self.read();
+            let before = self.diags.len();
+            condition = Some(self.expression());
+            if self.lost_since(before) {
+                return self.skip_for(open);
+            }
+        }
+        let close = if self.kind == close_kind {
+            self.read()
+        } else {
+            let at = self.next_span();
+            self.report_first(|| diagnostics::bad_for_expression(at, open.span.to(at), "has something after its end"));
+            self.recover(close_kind)
+        };
+
+        let span = open.span.to(close.span);
+        match &key {
+            Some(key) if !makes_object => {
+                self.report(diagnostics::bad_for_expression(key.span, span, "that builds a tuple has no keys"));
+            }
+            None if makes_object => {
+                self.report(diagnostics::bad_for_expression(
+                    value.span,
+                    span,
+                    "that builds an object needs a key, as in \"key => value\",",
+                ));
+            }
+            _ => {}
+        }
+        if let Some(ellipsis) = ellipsis.filter(|_| !makes_object) {
+            let problem = "that builds a tuple cannot group its values with \"...\"";
+            self.report(diagnostics::bad_for_expression(ellipsis.span, span, problem));
+        }
+        let parts = ForExpr {
+            key_name,
+            value_name,
+            collection,
+            key,
+            value,
+            condition,
+            group: ellipsis.is_some(),
+            open_span: open.span,
+            close_span: close.span,
+        };
+        Expr { kind: ExprKind::For(Box::new(parts)), span }
+    }
+
+    pub(super) fn name(&mut self) -> EcoString {
+        let token = self.read();
+        self.text(token).into()
+    }
+
+    fn bad_for(&mut self, open: Tok, problem: &str) -> Expr {
+        let at = self.next_span();
+        self.report_first(|| diagnostics::bad_for_expression(at, open.span.to(at), problem));
+        self.skip_for(open)
+    }
+
+    fn skip_for(&mut self, open: Tok) -> Expr {
+        let close = self.recover(if open.kind == K::OpenBrace { K::CloseBrace } else { K::CloseBracket });
+        self.invalid(open.span.to(close.span))
+    }
+}
+
+/// A bare name as a key is text; the words `true`, `false` and `null` are names there.
+fn object_item(key: Expr, in_parens: bool, value: Expr) -> ObjectItem {
+    let name = if in_parens { None } else { key.as_keyword() };
+    let key_is_bare_traversal =
+        !in_parens && matches!(&key.kind, ExprKind::Traversal(traversal) if !traversal.steps.is_empty());
+    let key_is_bare_name = name.is_some();
+    let key = match name {
+        Some(name) => Expr { kind: ExprKind::Literal(Literal::String(super::normalized(&name))), span: key.span },
+        None => key,
+    };
+    ObjectItem { key, key_is_bare_name, key_is_bare_traversal, value }
+}

@@ -1,0 +1,218 @@
+//! Reading expressions without evaluating them: what they refer to, and the forms that are syntax rather than value.
+
+use ecow::EcoString;
+
+use crate::expr::{CallExpr, Expr, ExprKind, Literal, ObjectItem, Traversal, TraversalStep};
+use crate::source::Span;
+use crate::{Diagnostic, Diagnostics, parser};
+
+impl Expr {
+    /// Every reference in it, in order, except to names that a `for` inside of it defines.
+    pub fn variables(&self) -> Vec<&Traversal> {
+        let mut found = Vec::new();
+        walk(self, &mut Vec::new(), &mut |expr, scopes| {
+            if let ExprKind::Traversal(traversal) = &expr.kind
+                && !scopes.contains(&&traversal.root)
+            {
+                found.push(traversal);
+            }
+        });
+        found
+    }
+
+    /// Every call in it, outer ones before inner ones.
+    pub fn functions(&self) -> Vec<&CallExpr> {
+        let mut found = Vec::new();
+        walk(self, &mut Vec::new(), &mut |expr, _| {
+            if let ExprKind::Call(call) = &expr.kind {
+                found.push(&**call);
+            }
+        });
+        found
+    }
+
+    /// It as a reference, if it is nothing else. The words `true`, `false` and `null` are names here, and a string of
+    /// JSON syntax is read as a reference.
+    pub fn as_traversal(&self) -> Option<Traversal> {
+        match &self.kind {
+            ExprKind::Traversal(traversal) => Some(traversal.clone()),
+            ExprKind::Literal(Literal::Null) => Some(name_traversal("null", self.span)),
+            ExprKind::Literal(Literal::Bool(true)) => Some(name_traversal("true", self.span)),
+            ExprKind::Literal(Literal::Bool(false)) => Some(name_traversal("false", self.span)),
+            ExprKind::RelativeTraversal(source, steps) => {
+                let source = source.as_traversal()?;
+                let steps = source.steps.iter().chain(steps.iter()).cloned().collect();
+                Some(Traversal { steps, span: self.span, ..source })
+            }
+            ExprKind::JsonString(string) => {
+                let offset = self.span.start.saturating_add(1);
+                let (traversal, diagnostics) =
+                    parser::parse_traversal_at(self.span.file, offset, string.text.as_bytes());
+                traversal.filter(|_| !diagnostics.has_errors())
+            }
+            _ => None,
+        }
+    }
+
+    /// It as a reference, or why it is none.
+    pub fn to_traversal(&self) -> Result<Traversal, Diagnostics> {
+        self.as_traversal().ok_or_else(|| {
+            let detail = "Only a reference is possible here: a name, attributes, and indexes with constant keys. \
+                Calculations, function calls and templates are not.";
+            Diagnostic::error("Invalid expression", detail).at(self.span).into()
+        })
+    }
+
+    /// It as a single name, if it is nothing else.
+    pub fn as_keyword(&self) -> Option<EcoString> {
+        match &self.kind {
+            ExprKind::Traversal(traversal) if traversal.steps.is_empty() => Some(traversal.root.clone()),
+            ExprKind::Literal(_) | ExprKind::JsonString(_) => {
+                self.as_traversal().filter(|traversal| traversal.steps.is_empty()).map(|traversal| traversal.root)
+            }
+            _ => None,
+        }
+    }
+
+    /// It as a call, if it is nothing else. A string of JSON syntax is read as an expression.
+    pub fn as_call(&self) -> Option<CallExpr> {
+        match &self.kind {
+            ExprKind::Call(call) => Some((**call).clone()),
+            ExprKind::JsonString(string) => {
+                let offset = self.span.start.saturating_add(1);
+                let (expr, diagnostics) = parser::parse_expression_at(self.span.file, offset, string.text.as_bytes());
+                if diagnostics.has_errors() { None } else { expr.as_call() }
+            }
+            _ => None,
+        }
+    }
+
+    /// Its items, if it is written as a tuple.
+    pub fn as_list(&self) -> Option<&[Expr]> {
+        match &self.kind {
+            ExprKind::Tuple(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Its items, if it is written as an object.
+    pub fn as_map(&self) -> Option<&[ObjectItem]> {
+        match &self.kind {
+            ExprKind::Object(items) | ExprKind::JsonObject(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Its text, if it is a string without interpolation.
+    pub fn as_literal_string(&self) -> Option<&EcoString> {
+        match &self.kind {
+            ExprKind::Literal(Literal::String(text)) => Some(text),
+            ExprKind::JsonString(string) if string.template.is_none() => Some(&string.text),
+            _ => None,
+        }
+    }
+
+    /// The part that messages about the expression as a whole point at: the operator's first operand, the name of a
+    /// call, an opening bracket.
+    pub fn start_span(&self) -> Span {
+        match &self.kind {
+            ExprKind::Traversal(traversal) => traversal.root_span,
+            ExprKind::RelativeTraversal(source, _) => source.start_span(),
+            ExprKind::Index(index) => index.collection.start_span(),
+            ExprKind::Call(call) => call.name_span.to(call.open_span),
+            ExprKind::Conditional(conditional) => conditional.condition.start_span(),
+            ExprKind::Binary(binary) => binary.left.start_span(),
+            ExprKind::Unary(unary) => unary.op_span,
+            ExprKind::Template(parts) => parts.first().map_or(self.span, Expr::start_span),
+            ExprKind::TemplateWrap(inner) => Span { end: self.span.start.max(inner.span.start), ..self.span },
+            ExprKind::Tuple(_) | ExprKind::Object(_) => Span { end: self.span.start + 1, ..self.span },
+            ExprKind::For(parts) => parts.open_span,
+            ExprKind::Splat(splat) => splat.marker_span,
+            ExprKind::TemplateJoin(tuple) => tuple.start_span(),
+            _ => self.span,
+        }
+    }
+}
+
+impl ObjectItem {
+    /// The key as a reference, where an object is read as syntax: `aws.west = ...`, and a bare name.
+    pub fn key_as_traversal(&self) -> Option<Traversal> {
+        match &self.key.kind {
+            ExprKind::Literal(Literal::String(name)) if self.key_is_bare_name => {
+                Some(name_traversal(name, self.key.span))
+            }
+            _ => self.key.as_traversal(),
+        }
+    }
+}
+
+impl TraversalStep {
+    /// Where it stands, with its dot or brackets.
+    pub fn span(&self) -> Span {
+        match self {
+            TraversalStep::Attr { span, .. } | TraversalStep::Index { span, .. } => *span,
+        }
+    }
+}
+
+fn name_traversal(name: &str, span: Span) -> Traversal {
+    Traversal { root: name.into(), root_span: span, steps: [].into(), span }
+}
+
+/// Visits an expression and all in it, outer before inner, with the names that are local there.
+fn walk<'e>(expr: &'e Expr, scopes: &mut Vec<&'e EcoString>, visit: &mut dyn FnMut(&'e Expr, &[&'e EcoString])) {
+    visit(expr, scopes);
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Traversal(_) | ExprKind::SplatItem | ExprKind::Invalid => {}
+        ExprKind::RelativeTraversal(inner, _)
+        | ExprKind::Parens(inner)
+        | ExprKind::TemplateWrap(inner)
+        | ExprKind::TemplateJoin(inner) => walk(inner, scopes, visit),
+        ExprKind::Index(index) => {
+            walk(&index.collection, scopes, visit);
+            walk(&index.key, scopes, visit);
+        }
+        ExprKind::Call(call) => call.args.iter().for_each(|arg| walk(arg, scopes, visit)),
+        ExprKind::Conditional(conditional) => {
+            walk(&conditional.condition, scopes, visit);
+            walk(&conditional.if_true, scopes, visit);
+            walk(&conditional.if_false, scopes, visit);
+        }
+        ExprKind::Binary(binary) => {
+            walk(&binary.left, scopes, visit);
+            walk(&binary.right, scopes, visit);
+        }
+        ExprKind::Unary(unary) => walk(&unary.operand, scopes, visit),
+        ExprKind::Template(parts) | ExprKind::Tuple(parts) => {
+            parts.iter().for_each(|part| walk(part, scopes, visit));
+        }
+        ExprKind::Object(items) | ExprKind::JsonObject(items) => {
+            for item in items.iter() {
+                walk(&item.key, scopes, visit);
+                walk(&item.value, scopes, visit);
+            }
+        }
+        ExprKind::For(parts) => {
+            walk(&parts.collection, scopes, visit);
+            let outside = scopes.len();
+            scopes.extend(parts.key_name.iter().chain([&parts.value_name]));
+            if let Some(key) = &parts.key {
+                walk(key, scopes, visit);
+            }
+            walk(&parts.value, scopes, visit);
+            if let Some(condition) = &parts.condition {
+                walk(condition, scopes, visit);
+            }
+            scopes.truncate(outside);
+        }
+        ExprKind::Splat(splat) => {
+            walk(&splat.source, scopes, visit);
+            walk(&splat.each, scopes, visit);
+        }
+        ExprKind::JsonString(string) => {
+            if let Some((template, _)) = &string.template {
+                walk(template, scopes, visit);
+            }
+        }
+    }
+}
