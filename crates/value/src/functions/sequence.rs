@@ -451,13 +451,13 @@ mod tests {
             &expect![[r#"
                 chunklist([1, 2, 3, 4, 5], 2) = [[1, 2], [3, 4], [5]]
                 chunklist([1, 2, 3, 4, 5], 0) = [[1, 2, 3, 4, 5]]
-                chunklist([1, 2, 3, 4, 5], 9223372036854776000) = [[1, 2, 3, 4, 5]]
+                chunklist([1, 2, 3, 4, 5], 9223372036854775807) = [[1, 2, 3, 4, 5]]
                 chunklist([], 2) = []
                 chunklist([1, 2, 3, 4, 5], -1) = error: the size must not be negative
                 chunklist([1, 2, 3, 4, 5], 0.5) = error: the size is not usable: a whole number from -9223372036854775808 to 9223372036854775807 is required
                 element([1, 2, 3, 4, 5], 6) = 2
                 element([1, 2, 3, 4, 5], -1) = 5
-                element([1, 2, 3, 4, 5], -9223372036854776000) = 3
+                element([1, 2, 3, 4, 5], -9223372036854775808) = 3
                 element(tuple[], 0) = error: an empty list has no element to take
                 element([], 0) = error: an empty list has no element to take
                 element(tuple[1, "a"], 3) = "a"
@@ -592,7 +592,7 @@ mod tests {
                 range(1, 5, 0) = error: there would be more than 1024 numbers; bring start and limit closer together or take a larger step
                 range(5, 1, 1) = error in argument 1: with a positive step the limit must not be below the start
                 range(1, 5, -1) = error in argument 1: with a negative step the limit must not be above the start
-                range(9223372036854776000) = error: there would be more than 1024 numbers; bring start and limit closer together or take a larger step
+                range(9223372036854775807) = error: there would be more than 1024 numbers; bring start and limit closer together or take a larger step
                 range() = error: there must be one, two or three arguments
                 range(unknown(number)) = unknown(list(number))!
             "#]],
