@@ -35,25 +35,33 @@ pub(crate) fn whole_number(value: &Value) -> std::result::Result<i64, EcoString>
 }
 
 /// A list of these elements. Where `element` leaves the type open, the elements decide.
-pub(crate) fn list_of(element: &Type, items: Vec<Value>) -> Value {
-    Value::list(common_type(element, items.iter()), items)
+pub(crate) fn list_of(element: &Type, items: Vec<Value>) -> Result {
+    Ok(Value::list(common_type(element, items.iter())?, items))
 }
 
 /// A set of these elements. Where `element` leaves the type open, the elements decide.
-pub(crate) fn set_of(element: &Type, items: Vec<Value>) -> Value {
-    Value::set(common_type(element, items.iter()), items)
+pub(crate) fn set_of(element: &Type, items: Vec<Value>) -> Result {
+    Ok(Value::set(common_type(element, items.iter())?, items))
 }
 
 /// A map of these elements. Where `element` leaves the type open, the elements decide.
-pub(crate) fn map_of(element: &Type, items: Vec<(EcoString, Value)>) -> Value {
-    Value::map(common_type(element, items.iter().map(|(_, v)| v)), items)
+pub(crate) fn map_of(element: &Type, items: Vec<(EcoString, Value)>) -> Result {
+    Ok(Value::map(common_type(element, items.iter().map(|(_, v)| v))?, items))
 }
 
-fn common_type<'a>(element: &Type, items: impl Iterator<Item = &'a Value>) -> Type {
+fn common_type<'a>(element: &Type, items: impl Iterator<Item = &'a Value>) -> Result<Type> {
     if !element.has_dynamic() {
-        return element.clone();
+        return Ok(element.clone());
     }
-    let mut items = items.map(Value::ty).peekable();
-    let Some(first) = items.peek().copied() else { return element.clone() };
-    items.find(|ty| !ty.is_dynamic()).unwrap_or(first).clone()
+    let mut common: Option<&Type> = None;
+    for ty in items.map(Value::ty) {
+        match common {
+            Some(have) if have == ty || ty.is_dynamic() => {}
+            Some(have) if !have.is_dynamic() => {
+                return Err(FunctionError::new(eco_format!("elements of types {have} and {ty} do not go together")));
+            }
+            _ => common = Some(ty),
+        }
+    }
+    Ok(common.unwrap_or(element).clone())
 }

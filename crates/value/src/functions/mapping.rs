@@ -158,10 +158,7 @@ fn merge_type(args: &[Value]) -> Result<Type> {
                 attrs.extend(items.iter().map(|(key, _)| (key.clone(), element.clone())));
             }
             (TypeKind::Map(_), _) => open = true,
-            _ => {
-                let message = eco_format!("only maps and objects can be merged, not {}", kind_word(arg.ty()));
-                return Err(FunctionError::new(message));
-            }
+            _ => return Err(not_mergeable(arg.ty())),
         }
     }
     if args.iter().all(|arg| arg.ty() == first.ty()) {
@@ -175,16 +172,25 @@ fn merge(args: &[Value], ty: &Type) -> Result {
     let mut entries = Vec::new();
     for arg in args.iter().filter(|arg| !arg.is_null()) {
         marks = marks.union(arg.marks());
-        entries.extend(arg.entries().unwrap_or_default());
+        match arg.entries() {
+            Some(own) => entries.extend(own),
+            // Quirk: a null of no type keeps the other arguments from being checked, and an empty list passes.
+            None if arg.as_seq().is_some_and(<[Value]>::is_empty) => {}
+            None => return Err(not_mergeable(arg.ty())),
+        }
     }
     let result = match ty.element() {
-        Some(element) => map_of(element, entries),
+        Some(element) => map_of(element, entries)?,
         None if entries.is_empty() && ty.attrs().is_some_and(|attrs| !attrs.is_empty()) => {
             return Err(FunctionError::new("every object is null, so there is nothing to merge"));
         }
         None => Value::object(entries),
     };
     Ok(result.with_marks(&marks))
+}
+
+fn not_mergeable(ty: &Type) -> FunctionError {
+    FunctionError::new(eco_format!("only maps and objects can be merged, not {}", kind_word(ty)))
 }
 
 fn transpose(args: &[Value], ty: &Type) -> Result {
@@ -221,7 +227,7 @@ fn values_type(args: &[Value]) -> Result<Type> {
 fn values(args: &[Value], ty: &Type) -> Result {
     let items: Vec<Value> = args[0].entries().unwrap_or_default().into_iter().map(|(_, v)| v).collect();
     let result = match ty.element() {
-        Some(element) => list_of(element, items),
+        Some(element) => list_of(element, items)?,
         None => Value::tuple(items),
     };
     Ok(result.with_marks(args[0].marks()))
@@ -254,7 +260,7 @@ fn zipmap(args: &[Value], ty: &Type) -> Result {
     }
     let entries = keys.into_iter().zip(values.iter().cloned()).collect();
     let result = match ty.element() {
-        Some(element) => map_of(element, entries),
+        Some(element) => map_of(element, entries)?,
         None => Value::object(entries),
     };
     Ok(result.with_marks(&marks))
@@ -369,6 +375,8 @@ mod tests {
                 ("merge", vec![unknown(number_map()), map([("a", n(1))])]),
                 ("merge", vec![unknown(number_map()), obj([("a", n(1))])]),
                 ("merge", vec![list([])]),
+                ("merge", vec![Value::null_dynamic(), list([])]),
+                ("merge", vec![Value::null_dynamic(), list([n(1)])]),
                 ("merge", vec![map([("a", n(1))]).mark(Mark::Ephemeral), map([("b", n(2))])]),
             ],
             &expect![[r#"
@@ -383,6 +391,8 @@ mod tests {
                 merge(unknown(map(number)), {"a": 1}) = unknown(map(number))!
                 merge(unknown(map(number)), {a=1}) = unknown(any)
                 merge([]) = error: only maps and objects can be merged, not a list
+                merge(null(any), []) = {}
+                merge(null(any), [1]) = error: only maps and objects can be merged, not a list
                 merge(ephemeral:{"a": 1}, {"b": 2}) = ephemeral:{"a": 1, "b": 2}
             "#]],
         );

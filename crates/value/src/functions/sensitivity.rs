@@ -64,7 +64,10 @@ fn ephemeral_as_null(value: &Value) -> Value {
         // Whether it will be ephemeral is as unknown as the value itself.
         View::Unknown(_) => Value::unknown(ty),
         _ if value.marks().has_ephemeral() => Value::null(ty),
-        // The elements of a set carry no marks of their own.
+        // The elements of a set carry no marks of their own, but may be unknown.
+        View::Set(items) if !value.is_wholly_known() => {
+            Value::set(ty.element().cloned().unwrap_or(ty), items.iter().map(ephemeral_as_null).collect())
+        }
         View::List(_) | View::Tuple(_) | View::Map(_) | View::Object(_) => {
             value.ignoring_marks().map_children(&mut ephemeral_as_null).into()
         }

@@ -117,9 +117,9 @@ fn chunklist(args: &[Value], ty: &Type) -> Result {
         _ => items
             .chunks(size)
             .map(|chunk| list_of(piece_type.element().unwrap_or(&piece_type), chunk.to_vec()))
-            .collect(),
+            .collect::<Result<Vec<Value>>>()?,
     };
-    Ok(list_of(&piece_type, chunks).with_marks(&marks))
+    Ok(list_of(&piece_type, chunks)?.with_marks(&marks))
 }
 
 fn compact(args: &[Value], ty: &Type) -> Result {
@@ -170,7 +170,7 @@ fn concat(args: &[Value], ty: &Type) -> Result {
         }
     }
     let result = match ty.element() {
-        Some(element) => list_of(element, items),
+        Some(element) => list_of(element, items)?,
         None => Value::tuple(items),
     };
     Ok(result.with_marks(&marks))
@@ -182,7 +182,7 @@ fn distinct(args: &[Value], ty: &Type) -> Result {
     }
     let mut seen = ValueTable::new();
     let kept: Vec<Value> = elements(args, 0)?.iter().filter(|item| seen.insert(item)).cloned().collect();
-    Ok(list_of(ty.element().unwrap_or(&Type::dynamic()), kept))
+    list_of(ty.element().unwrap_or(&Type::dynamic()), kept)
 }
 
 fn element_type(args: &[Value]) -> Result<Type> {
@@ -324,7 +324,7 @@ fn reverse_type(args: &[Value]) -> Result<Type> {
 fn reverse(args: &[Value], ty: &Type) -> Result {
     let items: Vec<Value> = elements(args, 0)?.iter().rev().cloned().collect();
     let result = match ty.element() {
-        Some(element) => list_of(element, items),
+        Some(element) => list_of(element, items)?,
         None => Value::tuple(items),
     };
     Ok(result.with_marks(args[0].marks()))
@@ -351,7 +351,7 @@ fn slice(args: &[Value], ty: &Type) -> Result {
     let (start, end) = slice_bounds(args)?.ok_or_else(|| FunctionError::new("the positions are not known yet"))?;
     let items = elements(args, 0)?.get(start..end).unwrap_or_default().to_vec();
     let result = match ty.element() {
-        Some(element) => list_of(element, items),
+        Some(element) => list_of(element, items)?,
         None => Value::tuple(items),
     };
     Ok(result.with_marks(args[0].marks()))
@@ -488,6 +488,7 @@ mod tests {
                 ("concat", vec![list([s("a")]), tuple([n(1)])]),
                 ("concat", vec![list([]), list([s("a")])]),
                 ("concat", vec![list([]), list([])]),
+                ("concat", vec![list([n(1)]), list([]), list([obj([])])]),
                 ("concat", vec![tuple([])]),
                 ("concat", vec![]),
                 ("concat", vec![tuple([]), s("a")]),
@@ -508,6 +509,7 @@ mod tests {
                 concat(["a"], tuple[1]) = tuple["a", 1]
                 concat([], ["a"]) = ["a"]
                 concat([], []) = []
+                concat([1], [], [{}]) = error: elements of types number and object({}) do not go together
                 concat(tuple[]) = tuple[]
                 concat() = error: there must be at least one argument
                 concat(tuple[], "a") = error in argument 1: only lists and tuples can be put together, not a string

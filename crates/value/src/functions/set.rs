@@ -3,7 +3,7 @@
 use super::arguments::{list_of, set_of};
 use super::identity::ValueTable;
 use crate::function::{Function, FunctionError, Param, Result};
-use crate::{Marks, Refinement, Type, TypeKind, Value, View, convert, eco_format, ops};
+use crate::{Marks, Type, TypeKind, Value, View, convert, eco_format, ops};
 
 /// `setproduct` makes at most this many combinations.
 const MAX_PRODUCT: usize = 1 << 22;
@@ -85,7 +85,7 @@ fn converted(args: &[Value], ty: &Type) -> Result<Vec<Value>> {
 fn setunion(args: &[Value], ty: &Type) -> Result {
     let sets = converted(args, ty)?;
     let items = sets.iter().flat_map(|set| set.as_seq().unwrap_or_default()).cloned().collect();
-    Ok(set_of(ty.element().unwrap_or(&Type::dynamic()), items))
+    set_of(ty.element().unwrap_or(&Type::dynamic()), items)
 }
 
 fn combine(args: &[Value], ty: &Type, step: fn(Vec<Value>, &[Value]) -> Vec<Value>) -> Result {
@@ -96,7 +96,7 @@ fn combine(args: &[Value], ty: &Type, step: fn(Vec<Value>, &[Value]) -> Vec<Valu
     }
     let mut sets = sets.iter().map(|set| set.as_seq().unwrap_or_default());
     let first = sets.next().unwrap_or_default().to_vec();
-    Ok(set_of(ty.element().unwrap_or(&Type::dynamic()), sets.fold(first, step)))
+    set_of(ty.element().unwrap_or(&Type::dynamic()), sets.fold(first, step))
 }
 
 fn intersection(mut kept: Vec<Value>, other: &[Value]) -> Vec<Value> {
@@ -142,11 +142,8 @@ fn setproduct(args: &[Value], ty: &Type) -> Result {
     let collection = |items| if ty.is_list() { list_of(combination, items) } else { set_of(combination, items) };
     if args.iter().any(|arg| !has_known_length(arg)) {
         let result = match product_bound(args) {
-            Some(0) => collection(Vec::new()),
-            Some(max) => Value::unknown_refined(
-                ty.clone(),
-                Refinement { not_null: true, min_len: 1, max_len: Some(max), ..Refinement::default() },
-            ),
+            Some(0) => collection(Vec::new())?,
+            Some(max) => Value::unknown(ty.clone()).refine().not_null().len_min(1).len_max(max).done(),
             None => Value::unknown(ty.clone()),
         };
         return Ok(result.with_marks(&marks));
@@ -168,7 +165,7 @@ fn setproduct(args: &[Value], ty: &Type) -> Result {
         parts.reverse();
         items.push(if open { Value::tuple(parts) } else { Value::structure(combination.clone(), parts) });
     }
-    Ok(collection(items).with_marks(&marks))
+    Ok(collection(items)?.with_marks(&marks))
 }
 
 /// The elements of each argument, of the type they have in a combination.
@@ -202,7 +199,8 @@ fn product_bound(args: &[Value]) -> Option<u64> {
         let bound = match (arg.ty().tuple_elements(), arg.view_ignoring_marks()) {
             (Some(elements), _) => elements.len() as u64,
             (None, View::Unknown(unknown)) => unknown.refinement.max_len?,
-            (None, _) => arg.as_seq()?.len() as u64,
+            (None, _) if has_known_length(arg) => arg.as_seq()?.len() as u64,
+            (None, _) => return None,
         };
         if bound > MAX_ARG_BOUND {
             return None;
