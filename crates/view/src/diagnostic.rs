@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use yuba_syntax::diagnostic::FunctionCall;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
-use crate::snippet::{Place, Snippet, place, snippet};
+use crate::snippet::{Excerpts, Place, Snippet};
 use crate::wrap::wrap;
 
 /// How a diagnostic is drawn.
@@ -46,24 +46,25 @@ pub fn render_all(
     width: usize,
     options: &Options,
 ) -> Vec<(Severity, String)> {
+    let excerpts = Excerpts::new(sources);
     let groups = consolidate(sorted(diagnostics, sources), options);
     if options.compact_warnings && !groups.is_empty() && groups.iter().all(|group| !group.first.is_error()) {
-        return vec![(Severity::Warning, compact(&groups, sources, style))];
+        return vec![(Severity::Warning, compact(&groups, &excerpts, style))];
     }
     let render_group = |group: &Group<'_>| match group.note() {
         Some(note) => {
             let mut noted = group.first.clone();
             let gap = if noted.detail.is_empty() { "" } else { "\n\n" };
             noted.detail = format!("{}{gap}{note}", noted.detail).into();
-            (noted.severity, render(&noted, sources, style, width))
+            (noted.severity, render(&noted, &excerpts, style, width))
         }
-        None => (group.first.severity, render(group.first, sources, style, width)),
+        None => (group.first.severity, render(group.first, &excerpts, style, width)),
     };
     groups.iter().map(render_group).collect()
 }
 
 /// One diagnostic, wrapped to a width (0: not wrapped).
-pub fn render(diagnostic: &Diagnostic, sources: &Sources, style: Style, width: usize) -> String {
+pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, style: Style, width: usize) -> String {
     let paint = Paint { on: style == Style::Coloured };
     let (title, colour) = match diagnostic.severity {
         Severity::Error => ("Error: ", RED),
@@ -74,7 +75,7 @@ pub fn render(diagnostic: &Diagnostic, sources: &Sources, style: Style, width: u
         text.push('\n');
     }
     let _ = writeln!(text, "{}{}\n", paint.bold_in(colour, title), paint.bold(&visible(&diagnostic.summary)));
-    write_code(&mut text, diagnostic, sources, paint);
+    write_code(&mut text, diagnostic, excerpts, paint);
     // The rule at the left and one free column need room, the plain style just the free column.
     let width = width.saturating_sub(if style == Style::Coloured { 3 } else { 1 });
     if !diagnostic.detail.is_empty() {
@@ -121,17 +122,17 @@ fn boxed(text: &str, colour: &str, paint: Paint) -> String {
     out
 }
 
-fn write_code(text: &mut String, diagnostic: &Diagnostic, sources: &Sources, paint: Paint) {
+fn write_code(text: &mut String, diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, paint: Paint) {
     if let Some(address) = &diagnostic.address {
         let _ = writeln!(text, "  with {},", visible(address));
     }
-    let Some(Place { filename, start, .. }) = place(diagnostic, sources) else {
+    let Some(Place { filename, start, .. }) = excerpts.place(diagnostic) else {
         if diagnostic.address.is_some() {
             text.push('\n');
         }
         return;
     };
-    let Some(snippet) = snippet(diagnostic, sources) else { return };
+    let Some(snippet) = excerpts.snippet(diagnostic) else { return };
     let context = snippet.context.as_ref().map_or_else(String::new, |context| format!(", in {}", visible(context)));
     let _ = writeln!(text, "  on {} line {}{context}:", visible(&filename), start.line);
     write_lines(text, &snippet, paint);
@@ -283,12 +284,12 @@ fn consolidate<'a>(diagnostics: Vec<&'a Diagnostic>, options: &Options) -> Vec<G
     groups
 }
 
-fn compact(groups: &[Group<'_>], sources: &Sources, style: Style) -> String {
+fn compact(groups: &[Group<'_>], excerpts: &Excerpts<'_>, style: Style) -> String {
     let paint = Paint { on: style == Style::Coloured };
     let mut text = format!("\n{}\n\n", paint.bold_in(YELLOW, "Warnings:"));
     for group in groups {
         let _ = writeln!(text, "- {}", visible(&group.first.summary));
-        if let Some(place) = place(group.first, sources) {
+        if let Some(place) = excerpts.place(group.first) {
             let more = match group.others.len() {
                 0 => String::new(),
                 count => format!(" (and {count} more)"),
@@ -298,4 +299,278 @@ fn compact(groups: &[Group<'_>], sources: &Sources, style: Style) -> String {
     }
     text.push_str("\nTo see the full warning notes, run Yuba without -compact-warnings.\n");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use expect_test::{Expect, expect};
+    use yuba_syntax::diagnostic::Extra;
+    use yuba_syntax::{SourceFile, Span};
+
+    use super::*;
+
+    /// `«subject»` marks the subject of a diagnostic, `‹context›` its context.
+    fn diagnostic(severity: Severity, summary: &str, detail: &str, code: &str) -> (Diagnostic, Sources) {
+        let mut plain = String::new();
+        let mut marks = BTreeMap::new();
+        for c in code.chars() {
+            if "«»‹›".contains(c) {
+                marks.insert(c, plain.len());
+            } else {
+                plain.push(c);
+            }
+        }
+        let mut sources = Sources::new();
+        let file = sources.add(SourceFile::new("main.tf", plain.into_bytes()));
+        let span = |from, to| Some(Span::new(file, *marks.get(&from)?, *marks.get(&to)?));
+        let mut diagnostic = Diagnostic { severity, ..Diagnostic::error(summary, detail) };
+        diagnostic.subject = span('«', '»');
+        diagnostic.context = span('‹', '›');
+        (diagnostic, sources)
+    }
+
+    fn check(code: &str, expect: &Expect) {
+        let (diagnostic, sources) = diagnostic(Severity::Error, "Bad thing", "What to do.", code);
+        expect.assert_eq(&render(&diagnostic, &Excerpts::new(&sources), Style::Plain, 78));
+    }
+
+    /// Control sequences as text.
+    fn shown(text: &str) -> String {
+        text.replace('\x1b', "^")
+    }
+
+    #[test]
+    fn the_line_of_the_subject_is_shown() {
+        check(
+            "a = 1\nb = «2»\nc = 3\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 2:
+               2: b = 2
+
+            What to do.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn the_context_adds_lines_and_empty_lines_count() {
+        check(
+            "a = ‹f(\n\n  «2»,\n)›\nc = 3\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 3:
+               1: a = f(
+               2: 
+               3:   2,
+               4: )
+
+            What to do.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_subject_with_its_line_end_shows_the_next_line_too() {
+        check(
+            "b =« \n»}\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 1:
+               1: b = 
+               2: }
+
+            What to do.
+        "#]],
+        );
+        check(
+            "b =« \n»\n}\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 1:
+               1: b = 
+
+            What to do.
+        "#]],
+        );
+        check(
+            "b =«»",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 1:
+               1: b =
+
+            What to do.
+        "#]],
+        );
+        check(
+            "",
+            &expect![[r#"
+
+            Error: Bad thing
+
+            What to do.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn values_and_the_call_stand_below_the_code() {
+        let (mut diagnostic, sources) = diagnostic(Severity::Error, "Bad", "Detail.", "a = «join(local.x, var.y)»\n");
+        diagnostic.address = Some("aws_instance.a[0]".into());
+        diagnostic.extra = Some(Box::new(Extra {
+            values: vec![("var.y".into(), "is \"a\"".into()), ("local.x".into(), "is 5".into())],
+            function_call: Some(FunctionCall {
+                called_as: "core::join".into(),
+                signature: Some("join(separator, lists...)".into()),
+            }),
+            ..Extra::default()
+        }));
+        let excerpts = Excerpts::new(&sources);
+        expect![[r#"
+
+            Error: Bad
+
+              with aws_instance.a[0],
+              on main.tf line 1:
+               1: a = join(local.x, var.y)
+                ├────────────────
+                │ while calling core::join(separator, lists...)
+                │ local.x is 5
+                │ var.y is "a"
+
+            Detail.
+        "#]]
+        .assert_eq(&render(&diagnostic, &excerpts, Style::Plain, 78));
+        expect![[r#"
+            ^[31m╷^[0m
+            ^[31m│^[0m ^[1;31mError: ^[0m^[1mBad^[0m
+            ^[31m│^[0m
+            ^[31m│^[0m   with aws_instance.a[0],
+            ^[31m│^[0m   on main.tf line 1:
+            ^[31m│^[0m    1: a = ^[4mjoin(local.x, var.y)^[0m
+            ^[31m│^[0m     ^[90m├────────────────^[0m
+            ^[31m│^[0m     ^[90m│^[0m while calling ^[1mcore::join^[0m(separator, lists...)
+            ^[31m│^[0m     ^[90m│^[0m ^[1mlocal.x^[0m is 5
+            ^[31m│^[0m     ^[90m│^[0m ^[1mvar.y^[0m is "a"
+            ^[31m│^[0m
+            ^[31m│^[0m Detail.
+            ^[31m╵^[0m
+        "#]]
+        .assert_eq(&shown(&render(&diagnostic, &excerpts, Style::Coloured, 78)));
+    }
+
+    #[test]
+    fn details_are_wrapped_but_preformatted_lines_are_not() {
+        let detail = "This sentence is longer than one line.\n\n  this line stays as long as it is\nEnd.";
+        let (diagnostic, sources) = diagnostic(Severity::Warning, "Long", detail, "");
+        let excerpts = Excerpts::new(&sources);
+        expect![[r#"
+
+            Warning: Long
+
+            This sentence is
+            longer than one line.
+
+              this line stays as long as it is
+            End.
+        "#]]
+        .assert_eq(&render(&diagnostic, &excerpts, Style::Plain, 22));
+        expect![[r#"
+            ^[33m╷^[0m
+            ^[33m│^[0m ^[1;33mWarning: ^[0m^[1mLong^[0m
+            ^[33m│^[0m
+            ^[33m│^[0m This sentence is
+            ^[33m│^[0m longer than one
+            ^[33m│^[0m line.
+            ^[33m│^[0m
+            ^[33m│^[0m   this line stays as long as it is
+            ^[33m│^[0m End.
+            ^[33m╵^[0m
+        "#]]
+        .assert_eq(&shown(&render(&diagnostic, &excerpts, Style::Coloured, 22)));
+    }
+
+    #[test]
+    fn control_characters_become_visible() {
+        check(
+            "a = «\"\u{1b}[31m\u{9b}\u{202e}\"» # \r x\r\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 1:
+               1: a = "␛[31m��" # ␍ x
+
+            What to do.
+        "#]],
+        );
+        assert_eq!(visible("a\tb\r\nc\x07"), "a\tb\nc␇");
+    }
+
+    #[test]
+    fn very_long_lines_are_cut_around_the_highlight() {
+        let code = format!("{}«x»{}", "a".repeat(10_000), "b".repeat(10_000));
+        let (diagnostic, sources) = diagnostic(Severity::Error, "Bad", "", &code);
+        let text = render(&diagnostic, &Excerpts::new(&sources), Style::Plain, 78);
+        assert!(text.contains("aaaxbbb") && text.len() < 1200, "{text}");
+    }
+
+    #[test]
+    fn warnings_come_first_and_equal_ones_as_one() {
+        let mut all = Diagnostics::new();
+        let mut sources = Sources::new();
+        let file = sources.add(SourceFile::new("a.tf", &b"x\ny\nz\n"[..]));
+        for start in [4, 0, 2] {
+            all.push(Diagnostic::warning("Old", "Use new.").at(Span::new(file, start, start + 1)));
+        }
+        let show = |all: &Diagnostics, options: Options| {
+            let rendered = render_all(all, &sources, Style::Plain, 78, &options);
+            rendered.into_iter().map(|(_, text)| text).collect::<String>()
+        };
+        let compact = Options { compact_warnings: true, ..Options::default() };
+        expect![[r#"
+
+            Warnings:
+
+            - Old
+              on a.tf line 1 (and 2 more)
+
+            To see the full warning notes, run Yuba without -compact-warnings.
+        "#]]
+        .assert_eq(&show(&all, compact));
+        all.push(Diagnostic::error("Broken", "").at(Span::new(file, 0, 1)));
+        expect![[r#"
+
+            Warning: Old
+
+              on a.tf line 1:
+               1: x
+
+            Use new.
+
+            (and 2 more similar warnings elsewhere)
+
+            Error: Broken
+
+              on a.tf line 1:
+               1: x
+
+        "#]]
+        .assert_eq(&show(&all, compact));
+        let apart = Options { consolidate_warnings: false, ..Options::default() };
+        assert_eq!(show(&all, apart).matches("Warning: Old").count(), 3);
+    }
 }

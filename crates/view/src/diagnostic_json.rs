@@ -1,15 +1,15 @@
 //! Diagnostics as JSON, for editors and other programs.
 
 use yuba_syntax::diagnostic::FunctionCall;
-use yuba_syntax::{Diagnostic, Position, Severity, Sources};
+use yuba_syntax::{Diagnostic, Position, Severity};
 use yuba_value::function::Signature;
 
 use crate::functions;
 use crate::json::Json;
-use crate::snippet::{Place, Snippet, place, snippet};
+use crate::snippet::{Excerpts, Place, Snippet};
 
 /// One diagnostic as an object. `signature` finds the signature of a function by the name it was called by.
-pub fn render(diagnostic: &Diagnostic, sources: &Sources, signature: &dyn Fn(&str) -> Option<Signature>) -> Json {
+pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn Fn(&str) -> Option<Signature>) -> Json {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -22,10 +22,10 @@ pub fn render(diagnostic: &Diagnostic, sources: &Sources, signature: &dyn Fn(&st
     if let Some(address) = &diagnostic.address {
         members.push(("address", Json::from(address.as_str())));
     }
-    if let Some(place) = place(diagnostic, sources) {
+    if let Some(place) = excerpts.place(diagnostic) {
         members.push(("range", range(&place)));
     }
-    if let Some(snippet) = snippet(diagnostic, sources) {
+    if let Some(snippet) = excerpts.snippet(diagnostic) {
         members.push(("snippet", code(&snippet, diagnostic, signature)));
     }
     Json::object(members)
@@ -80,4 +80,97 @@ fn function_call(call: &FunctionCall, signature: &dyn Fn(&str) -> Option<Signatu
         members.push(("signature", Json::object(described)));
     }
     Json::object(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use yuba_syntax::diagnostic::Extra;
+    use yuba_syntax::{SourceFile, Sources, Span};
+    use yuba_value::Type;
+    use yuba_value::function::Param;
+
+    use super::*;
+
+    #[test]
+    fn every_member_is_there() {
+        let mut sources = Sources::new();
+        let file = sources.add(SourceFile::new("a.tf", &b"a = 1\nb = join(local.x)\n"[..]));
+        let mut diagnostic = Diagnostic::error("Invalid <value>", "No.").at(Span::new(file, 15, 22));
+        diagnostic.extra = Some(Box::new(Extra {
+            values: vec![("local.x".into(), "is 5".into())],
+            function_call: Some(FunctionCall { called_as: "join".into(), signature: None }),
+            ..Extra::default()
+        }));
+        let signature = |name: &str| {
+            (name == "join").then(|| Signature {
+                name: "join",
+                description: "",
+                params: vec![Param::new("separator", Type::string(), "")],
+                variadic: Some(Param::new("lists", Type::list(Type::string()), "")),
+                result: Type::string(),
+                never_null: true,
+            })
+        };
+        expect![[r#"
+            {
+              "severity": "error",
+              "summary": "Invalid \u003cvalue\u003e",
+              "detail": "No.",
+              "range": {
+                "filename": "a.tf",
+                "start": {
+                  "line": 2,
+                  "column": 10,
+                  "byte": 15
+                },
+                "end": {
+                  "line": 2,
+                  "column": 17,
+                  "byte": 22
+                }
+              },
+              "snippet": {
+                "context": null,
+                "code": "b = join(local.x)",
+                "start_line": 2,
+                "highlight_start_offset": 9,
+                "highlight_end_offset": 16,
+                "values": [
+                  {
+                    "traversal": "local.x",
+                    "statement": "is 5"
+                  }
+                ],
+                "function_call": {
+                  "called_as": "join",
+                  "signature": {
+                    "name": "join",
+                    "params": [
+                      {
+                        "name": "separator",
+                        "type": "string"
+                      }
+                    ],
+                    "variadic_param": {
+                      "name": "lists",
+                      "type": [
+                        "list",
+                        "string"
+                      ]
+                    },
+                    "return_type": "string"
+                  }
+                }
+              }
+            }"#]]
+        .assert_eq(&render(&diagnostic, &Excerpts::new(&sources), &signature).indented());
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let sources = Sources::new();
+        let json = render(&Diagnostic::warning("Hm", ""), &Excerpts::new(&sources), &|_| None);
+        assert_eq!(json.compact(), r#"{"severity":"warning","summary":"Hm","detail":""}"#);
+    }
 }

@@ -71,3 +71,24 @@ pub fn type_json(ty: &Type) -> Json {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_two_names() {
+        let signature = Signature {
+            name: "f",
+            description: "Does it.",
+            params: vec![Param::new("a", Type::list(Type::dynamic()), "First.").null()],
+            variadic: Some(Param::new("more", Type::string(), "")),
+            result: Type::bool(),
+            never_null: true,
+        };
+        let described = r#"{"description":"Does it.","return_type":"bool","parameters":[{"name":"a","description":"First.","is_nullable":true,"type":["list","dynamic"]}],"variadic_parameter":{"name":"more","type":"string"}}"#;
+        let expected =
+            format!(r#"{{"format_version":"1.0","function_signatures":{{"core::f":{described},"f":{described}}}}}"#);
+        assert_eq!(render([&signature]).compact(), expected);
+    }
+}
