@@ -32,11 +32,11 @@ fn help_of_a_command() {
 
               -json                        Show the same as a JSON object.
 
-              -no-color                    Write no colors. The environment variable NO_COLOR
-                                           does the same for all commands.
+              -no-color                    Write no colors. The environment variable
+                                           NO_COLOR does the same for all commands.
 
-              -compact-warnings            If there are warnings but no errors, show only the
-                                           title and the place of each warning.
+              -compact-warnings            If there are warnings but no errors, show only
+                                           the title and the place of each warning.
 
               -consolidate-warnings=false  Show warnings with the same title one by one
                                            instead of as one.

@@ -2,6 +2,7 @@
 
 mod flags;
 mod help;
+mod metadata;
 mod version;
 
 use expect_test::Expect;

@@ -1,0 +1,52 @@
+//! `metadata functions`.
+
+use expect_test::expect;
+
+use crate::{check, sandbox};
+
+#[test]
+fn functions_as_json() {
+    let run = sandbox("").run(&["metadata", "functions", "-json"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let starts = run.stdout.starts_with(r#"{"format_version":"1.0","function_signatures":{"#);
+    assert!(starts && run.stdout.ends_with("}}\n"));
+    for (name, expected) in [("upper", true), ("core::upper", true), ("list", false), ("map", false), ("type", false)] {
+        assert_eq!(run.stdout.contains(&format!(r#""{name}":{{"description":"#)), expected, "{name}");
+    }
+}
+
+#[test]
+fn json_is_required() {
+    check(
+        &["metadata", "functions"],
+        &expect![[r#"
+            exit 1
+            --- stderr
+
+            Error: Invalid arguments
+
+            The `yuba metadata functions` command writes JSON only: give it the `-json`
+            flag.
+
+            For more help on using this command, run:
+              yuba metadata functions -help
+        "#]],
+    );
+}
+
+#[test]
+fn the_group_alone_shows_its_subcommands() {
+    check(
+        &["metadata"],
+        &expect![[r#"
+            exit 1
+            --- stdout
+            Usage: yuba [global options] metadata <subcommand> [options] [args]
+
+              The subcommands of this command tell tools what the language offers.
+
+            Subcommands:
+                functions    Show the signatures and descriptions of all functions
+        "#]],
+    );
+}
