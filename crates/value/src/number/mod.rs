@@ -13,6 +13,7 @@
 mod arith;
 mod decimal;
 mod format;
+pub(crate) mod machine;
 mod parse;
 
 use std::cmp::Ordering;
