@@ -16,6 +16,8 @@ pub mod msgpack;
 pub mod number;
 pub mod ops;
 pub mod path;
+#[cfg(test)]
+mod properties;
 pub mod regex;
 mod set;
 pub mod types;

@@ -174,8 +174,48 @@ fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
     }
-    !(c.is_control() || c.is_whitespace())
-        && !matches!(u32::from(c),
-            0xad | 0x600..=0x605 | 0x61c | 0x6dd | 0x70f | 0x180e | 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x206f
-            | 0xe000..=0xf8ff | 0xfeff | 0xfff0..=0xfffb | 0xfffe..=0xffff | 0xe_0000..=0xe_00ff | 0xf_0000..)
+    if c.is_control() || c.is_whitespace() {
+        return false;
+    }
+    !matches!(u32::from(c),
+        0xad | 0x600..=0x605 | 0x61c | 0x6dd | 0x70f | 0x180e | 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x206f
+        | 0xe000..=0xf8ff | 0xfeff | 0xfff0..=0xfffb | 0xfffe..=0xffff | 0xe_0000..=0xe_00ff | 0xf_0000..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_in_the_order_people_see() {
+        let number = |text: &str| Value::number(Number::parse(text).expect("a number"));
+        let object = |a: Value| Value::object(vec![("a".into(), a)]);
+        let string = Type::string();
+        let sets = [
+            Value::set_of(vec![
+                "b".into(),
+                Value::null(string.clone()),
+                "a".into(),
+                Value::unknown(string),
+                "b".into(),
+            ]),
+            Value::set_of(vec![number("10"), number("9"), number("1e1")]),
+            Value::set_of(vec![object(number("10")), object(number("9")), object(number("-1")), object(number("9.0"))]),
+            Value::set_of(vec![object(number("1.00000000002")), object(number("1.00000000001"))]),
+            Value::set_of(vec![object("a\nb".into()), object("a".into()), object("a b".into())]),
+            Value::set_of(vec![object(Value::unknown_dynamic()), object(Value::unknown_dynamic())]),
+            Value::set_of(vec!["a".into(), Value::int(1)]),
+        ];
+        let text: String = sets.iter().map(|v| format!("{v:?}\n")).collect();
+        expect_test::expect![[r#"
+            Some({"a", "b", unknown(string), null(string)})
+            Some({9, 10})
+            Some({{a=-1}, {a=10}, {a=9}})
+            Some({{a=1.00000000001}, {a=1.00000000002}})
+            Some({{a="a b"}, {a="a"}, {a="a\nb"}})
+            Some({{a=unknown(any)}, {a=unknown(any)}})
+            None
+        "#]]
+        .assert_eq(&text);
+    }
 }

@@ -404,10 +404,11 @@ mod tests {
 
     #[test]
     fn dead_types_leave_the_table() {
-        for i in 0..5000 {
+        for i in 0..100_000 {
             drop(Type::object([(ecow::eco_format!("only_{i}"), Type::string())]));
         }
         let guard = INTERNER.lock().unwrap_or_else(PoisonError::into_inner);
-        assert!(guard.table.len() < 4000, "{}", guard.table.len());
+        // Other tests have live types of their own.
+        assert!(guard.table.len() < 80_000, "{}", guard.table.len());
     }
 }

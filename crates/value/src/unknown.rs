@@ -285,3 +285,63 @@ pub fn safe_prefix(prefix: &str) -> EcoString {
         _ => prefix[..start].into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_ends_where_nothing_can_combine() {
+        let cases = [
+            ("", ""),
+            ("a", ""),
+            ("boo", "bo"),
+            ("boop\r", "boop"),
+            ("hello 가", "hello "),
+            ("hello 🤷🏽\u{200d}♂\u{fe0f}", "hello "),
+            ("hello 🤷 ", "hello 🤷 "),
+            ("hello \u{1f1e6}\u{1f1e6}", "hello "),
+            ("ami-", "ami-"),
+            ("{\"foo\":", "{\"foo\":"),
+        ];
+        for (prefix, safe) in cases {
+            assert_eq!(safe_prefix(prefix), safe, "{prefix:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_fully_known_is_known() {
+        let bound = |n: i64| Bound::inclusive(Number::from_i64(n));
+        let number = || Value::unknown(Type::number()).refine();
+        let list = || Value::unknown(Type::list(Type::string())).refine();
+        let set = || Value::unknown(Type::set(Type::string())).refine();
+        let results = [
+            number().not_null().number_min(bound(1)).number_max(bound(1)).done(),
+            number().number_min(bound(1)).number_max(bound(1)).done(),
+            number().number_min(bound(1)).number_min(bound(0)).number_max(bound(0)).done(),
+            list().not_null().len(2).done(),
+            list().not_null().len(0).done(),
+            list().len(2).done(),
+            set().not_null().len(1).done(),
+            set().not_null().len(2).done(),
+            Value::unknown(Type::string()).refine().prefix("ab-").prefix("ab-c").prefix("x-").done(),
+            Value::unknown_dynamic().refine().not_null().done(),
+            Value::null_dynamic().refine().not_null().done(),
+        ];
+        let text: String = results.iter().map(|v| format!("{v:?}\n")).collect();
+        expect_test::expect![[r#"
+            1
+            unknown(number) >= 1 <= 1
+            unknown(number) >= 1
+            [unknown(string), unknown(string)]
+            []
+            unknown(list(string)) len 2..=2
+            {unknown(string)}
+            unknown(set(string))! len 2..=2
+            unknown(string) prefix "ab-"
+            unknown(any)
+            null(any)
+        "#]]
+        .assert_eq(&text);
+    }
+}

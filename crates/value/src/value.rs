@@ -105,7 +105,7 @@ impl Value {
 
     /// Null of a type.
     pub fn null(ty: Type) -> Value {
-        Repr::Null(ty).into()
+        Repr::Null(of_values(ty)).into()
     }
     /// Null of no particular type: the literal `null`.
     pub fn null_dynamic() -> Value {
@@ -113,12 +113,12 @@ impl Value {
     }
     /// Unknown of a type, with nothing known about it.
     pub fn unknown(ty: Type) -> Value {
-        Repr::Unknown(Arc::new(Unknown { ty, refinement: Refinement::default() })).into()
+        Value::unknown_refined(ty, Refinement::default())
     }
     /// Unknown, with something known about it. `refinement` must fit the type; use the builder of
     /// [`Value::refine`] to collapse what is fully known.
     pub fn unknown_refined(ty: Type, refinement: Refinement) -> Value {
-        Repr::Unknown(Arc::new(Unknown { ty, refinement })).into()
+        Repr::Unknown(Arc::new(Unknown { ty: of_values(ty), refinement })).into()
     }
     /// Unknown of unknown type.
     pub fn unknown_dynamic() -> Value {
@@ -142,6 +142,7 @@ impl Value {
     }
     /// A list. Every element must be of the element type (or the element type has `any` inside and they agree).
     pub fn list(element: Type, items: Vec<Value>) -> Value {
+        let element = of_values(element);
         debug_assert!(
             items.iter().all(|v| v.ty() == &element || element.has_dynamic()),
             "list of {element}: {items:?}"
@@ -150,6 +151,7 @@ impl Value {
     }
     /// A set; duplicates vanish, marks of elements move to the set.
     pub fn set(element: Type, items: Vec<Value>) -> Value {
+        let element = of_values(element);
         debug_assert!(items.iter().all(|v| v.ty() == &element || element.has_dynamic()), "set of {element}: {items:?}");
         let mut marks = Marks::NONE;
         let items: Vec<Value> = items
@@ -165,6 +167,7 @@ impl Value {
     }
     /// A map; of a key given twice the last one counts.
     pub fn map(element: Type, items: Vec<(EcoString, Value)>) -> Value {
+        let element = of_values(element);
         debug_assert!(
             items.iter().all(|(_, v)| v.ty() == &element || element.has_dynamic()),
             "map of {element}: {items:?}"
@@ -434,6 +437,11 @@ impl Plain {
         };
         value.plain
     }
+}
+
+/// The type of values of a constraint: optional attributes never occur in the type of a value.
+fn of_values(ty: Type) -> Type {
+    if ty.has_optional() { ty.without_optional() } else { ty }
 }
 
 /// Texts are kept in Unicode normal form C, keys and attribute names included.

@@ -13,30 +13,28 @@ type Result<T = Value> = std::result::Result<T, ConvertError>;
 
 /// Carries out a plan. The path of an error is in reverse.
 pub(super) fn apply(plan: &Plan, value: &Value) -> Result {
-    if let Step::Forget = plan.step {
-        return Ok(Value::unknown_dynamic().with_marks(&value.marks_deep()));
-    }
-    if let Step::Both(first, second) = &plan.step {
-        return apply(second, &apply(first, value)?);
-    }
-    if plan.to.is_dynamic() {
-        return Ok(value.clone());
+    match &plan.step {
+        Step::Forget => return Ok(forget(value)),
+        Step::Both(first, second) => return both(first, second, value),
+        Step::Keep => return Ok(value.clone()),
+        _ => {}
     }
     let result = if !value.is_known() {
-        unknown(value, &plan.to)
+        Ok(unknown(value, &plan.to))
     } else if value.is_null() {
-        Value::null(replace_dynamic(value.ty(), &plan.to.without_optional()))
+        Ok(Value::null(replace_dynamic(value.ty(), &plan.to.without_optional())))
     } else {
-        known(plan, value)?
+        known(plan, value)
     };
-    Ok(if value.marks().is_empty() { result } else { result.with_marks(value.marks()) })
+    if value.marks().is_empty() { result } else { result.map(|result| result.with_marks(value.marks())) }
 }
 
-fn apply_inner(inner: &Inner, value: &Value) -> Result {
-    match inner {
-        Some(plan) => apply(plan, value),
-        None => Ok(value.clone()),
-    }
+fn forget(value: &Value) -> Value {
+    Value::unknown_dynamic().with_marks(&value.marks_deep())
+}
+
+fn both(first: &Plan, second: &Plan, value: &Value) -> Result {
+    apply(second, &apply(first, value)?)
 }
 
 /// An unknown value of the new type, with what stays true of the old one.
@@ -65,64 +63,117 @@ fn unknown(value: &Value, to: &Type) -> Value {
     result.done()
 }
 
+// From here on functions are called once per level of nesting: plain loops and a function per case, because adaptors
+// and one large function would take several times the stack.
+
 fn known(plan: &Plan, value: &Value) -> Result {
+    let view = value.view_ignoring_marks();
+    match (&plan.step, view) {
+        (Step::ByValue, _) => by_value(plan, value),
+        (Step::Object(attrs), View::Object(items)) => object(attrs, items, value.ty(), &plan.to),
+        (Step::Tuple(inners), View::Tuple(items)) => to_tuple(inners, items),
+        (Step::List(inner), View::List(items) | View::Set(items)) => to_list(inner, value, items, &plan.to),
+        (Step::Set(inner), View::List(items) | View::Set(items)) => to_set(inner, value, items, &plan.to),
+        (Step::Map(inner), View::Map(items)) => to_map(inner, value, items, &plan.to),
+        (Step::TupleToList(inners, allow), View::Tuple(items)) => tuple_to_list(inners, items, &plan.to, *allow),
+        (Step::TupleToSet(inners), View::Tuple(items)) => tuple_to_set(inners, items, &plan.to),
+        (Step::ObjectToMap { .. }, View::Object(items)) => object_to_map(plan, value, items),
+        (Step::MapToObject(attrs), View::Map(items)) => map_to_object(attrs, items, &plan.to),
+        _ => primitive(plan, value),
+    }
+}
+
+fn by_value(plan: &Plan, value: &Value) -> Result {
+    convert_inside(&value.unmark().0, &plan.to)
+}
+
+fn primitive(plan: &Plan, value: &Value) -> Result {
     match (&plan.step, value.view_ignoring_marks()) {
-        (Step::ByValue, _) => convert_inside(&value.unmark().0, &plan.to),
         (Step::NumberToString, View::Number(number)) => Ok(Value::string(eco_format!("{number}"))),
         (Step::BoolToString, View::Bool(b)) => Ok(Value::string(if b { "true" } else { "false" })),
         (Step::StringToNumber, View::String(text)) => {
             Number::parse(text).map(Value::number).ok_or_else(|| ConvertError::new("a number is required"))
         }
         (Step::StringToBool, View::String(text)) => parse_bool(text),
-        (Step::Object(attrs), View::Object(items)) => object(attrs, items, value.ty(), &plan.to),
-        (Step::Tuple(inners), View::Tuple(items)) => {
-            let items = elements(items.iter().zip(inners))?;
-            Ok(Value::tuple(items))
-        }
-        (Step::List(inner), View::List(items) | View::Set(items)) => {
-            let from = value.ty().element().unwrap_or(&plan.to);
-            if !ops::length(value).is_ok_and(|n| n.is_known()) {
-                // Unknown elements of a set may turn out to be the same, so there is no telling the positions.
-                let list = Type::list(from.clone());
-                return Ok(Value::unknown(replace_dynamic(&list, &plan.to.without_optional())));
-            }
-            let items = elements(items.iter().map(|v| (v, inner)))?;
-            list(element_of(&plan.to), from, items)
-        }
-        (Step::Set(inner), View::List(items) | View::Set(items)) => {
-            let from = value.ty().element().unwrap_or(&plan.to);
-            let items = elements(items.iter().map(|v| (v, inner)))?;
-            set(element_of(&plan.to), from, items)
-        }
-        (Step::Map(inner), View::Map(items)) => {
-            let from = value.ty().element().unwrap_or(&plan.to);
-            let mut converted = Vec::with_capacity(items.len());
-            for (key, item) in items {
-                let item = apply_inner(inner, item).map_err(|e| e.inside(key_step(key)))?;
-                converted.push((key.clone(), item));
-            }
-            map(element_of(&plan.to), from, converted, Allow::Safe)
-        }
-        (Step::TupleToList(inners, allow), View::Tuple(items)) => {
-            let items = elements(items.iter().zip(inners))?;
-            let items = unify_elements(items, *allow)?;
-            list(element_of(&plan.to), element_of(&plan.to), items)
-        }
-        (Step::TupleToSet(inners), View::Tuple(items)) => {
-            let items = elements(items.iter().zip(inners))?;
-            set(element_of(&plan.to), element_of(&plan.to), items)
-        }
-        (Step::ObjectToMap { element, attrs, allow }, View::Object(items)) => {
-            let names = value.ty().attrs().unwrap_or_default();
-            let mut converted = Vec::with_capacity(items.len());
-            for ((item, inner), attr) in items.iter().zip(attrs).zip(names) {
-                let item = apply_inner(inner, item).map_err(|e| e.inside(key_step(&attr.name)))?;
-                converted.push((attr.name.clone(), item));
-            }
-            map(element, element_of(&plan.to), converted, *allow)
-        }
-        (Step::MapToObject(attrs), View::Map(items)) => map_to_object(attrs, items, &plan.to),
         _ => Err(ConvertError::new(mismatch_message(value.ty(), &plan.to))),
+    }
+}
+
+fn to_tuple(inners: &[Inner], items: &[Value]) -> Result {
+    let mut converted = Vec::with_capacity(items.len());
+    for (index, (item, inner)) in items.iter().zip(inners).enumerate() {
+        converted.push(element(index, item, inner)?);
+    }
+    Ok(Value::tuple(converted))
+}
+
+fn to_list(inner: &Inner, value: &Value, items: &[Value], to: &Type) -> Result {
+    let from = element_of(value.ty());
+    if !ops::length(value).is_ok_and(|n| n.is_known()) {
+        // Unknown elements of a set may turn out to be the same, so there is no telling the positions.
+        let list = Type::list(from.clone());
+        return Ok(Value::unknown(replace_dynamic(&list, &to.without_optional())));
+    }
+    let mut converted = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        converted.push(element(index, item, inner)?);
+    }
+    list(element_of(to), from, converted)
+}
+
+fn to_set(inner: &Inner, value: &Value, items: &[Value], to: &Type) -> Result {
+    let mut converted = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        converted.push(element(index, item, inner)?);
+    }
+    set(element_of(to), element_of(value.ty()), converted)
+}
+
+fn to_map(inner: &Inner, value: &Value, items: &[(EcoString, Value)], to: &Type) -> Result {
+    let mut converted = Vec::with_capacity(items.len());
+    for (key, item) in items {
+        converted.push((key.clone(), entry(key, item, inner)?));
+    }
+    map(element_of(to), element_of(value.ty()), converted, Allow::Safe)
+}
+
+fn tuple_to_list(inners: &[Inner], items: &[Value], to: &Type, allow: Allow) -> Result {
+    let mut converted = Vec::with_capacity(items.len());
+    for (index, (item, inner)) in items.iter().zip(inners).enumerate() {
+        converted.push(element(index, item, inner)?);
+    }
+    list(element_of(to), element_of(to), unify_elements(converted, allow)?)
+}
+
+fn tuple_to_set(inners: &[Inner], items: &[Value], to: &Type) -> Result {
+    let mut converted = Vec::with_capacity(items.len());
+    for (index, (item, inner)) in items.iter().zip(inners).enumerate() {
+        converted.push(element(index, item, inner)?);
+    }
+    set(element_of(to), element_of(to), converted)
+}
+
+fn object_to_map(plan: &Plan, value: &Value, items: &[Value]) -> Result {
+    let Step::ObjectToMap { element, attrs, allow } = &plan.step else { return primitive(plan, value) };
+    let names = value.ty().attrs().unwrap_or_default();
+    let mut converted = Vec::with_capacity(items.len());
+    for ((attr, item), inner) in names.iter().zip(items).zip(attrs) {
+        converted.push((attr.name.clone(), entry(&attr.name, item, inner)?));
+    }
+    map(element, element_of(&plan.to), converted, *allow)
+}
+
+fn element(index: usize, value: &Value, inner: &Inner) -> Result {
+    match inner {
+        Some(plan) => apply(plan, value).map_err(|e| e.inside(index_step(index))),
+        None => Ok(value.clone()),
+    }
+}
+
+fn entry(key: &EcoString, value: &Value, inner: &Inner) -> Result {
+    match inner {
+        Some(plan) => apply(plan, value).map_err(|e| e.inside(key_step(key))),
+        None => Ok(value.clone()),
     }
 }
 
@@ -147,10 +198,6 @@ fn key_step(key: &EcoString) -> PathStep {
 
 fn index_step(index: usize) -> PathStep {
     PathStep::Index(Value::int(i64::try_from(index).unwrap_or(i64::MAX)))
-}
-
-fn elements<'a>(pairs: impl Iterator<Item = (&'a Value, &'a Inner)>) -> Result<Vec<Value>> {
-    pairs.enumerate().map(|(i, (v, inner))| apply_inner(inner, v).map_err(|e| e.inside(index_step(i)))).collect()
 }
 
 /// A list of converted elements. `from` is the element type an empty list takes when `any` was wanted.
@@ -212,19 +259,22 @@ fn unify_elements(items: Vec<Value>, allow: Allow) -> Result<Vec<Value>> {
 
 fn object(attrs: &[Option<(usize, Inner)>], items: &[Value], from: &Type, to: &Type) -> Result {
     let wanted = to.attrs().unwrap_or_default();
-    let given = from.attrs().unwrap_or_default();
     let mut values = Vec::with_capacity(wanted.len());
     for (source, attr) in attrs.iter().zip(wanted) {
         values.push(match source {
             None => Value::null(attr.ty.without_optional()),
-            Some((index, inner)) => {
-                let item = items.get(*index).zip(given.get(*index));
-                let (item, _) = item.ok_or_else(|| ConvertError::new(mismatch_message(from, to)))?;
-                apply_inner(inner, item).map_err(|e| e.inside(PathStep::Attr(attr.name.clone())))?
-            }
+            Some((index, inner)) => match (items.get(*index), inner) {
+                (None, _) => return Err(ConvertError::new(mismatch_message(from, to))),
+                (Some(item), None) => item.clone(),
+                (Some(item), Some(plan)) => attribute(&attr.name, item, plan)?,
+            },
         });
     }
     Ok(structure(to, values))
+}
+
+fn attribute(name: &EcoString, value: &Value, plan: &Plan) -> Result {
+    apply(plan, value).map_err(|e| e.inside(PathStep::Attr(name.clone())))
 }
 
 /// An object of the type `to`, or of the values' own types where `any` is inside.

@@ -9,6 +9,8 @@ mod defaults;
 mod dynamic;
 mod mismatch;
 mod plan;
+#[cfg(test)]
+mod tests;
 mod unify;
 
 use std::fmt;

@@ -82,13 +82,7 @@ fn step(from: &Type, to: &Type, allow: Allow) -> Option<Step> {
         (TypeKind::String, TypeKind::Number) => is_unsafe.then_some(Step::StringToNumber),
         (TypeKind::String, TypeKind::Bool) => is_unsafe.then_some(Step::StringToBool),
         (TypeKind::Object(from), TypeKind::Object(to)) => object_to_object(from, to, allow),
-        (TypeKind::Tuple(from), TypeKind::Tuple(to)) => {
-            if from.len() != to.len() {
-                return None;
-            }
-            let inners = from.iter().zip(to.iter()).map(|(from, to)| inner(from, to, allow));
-            Some(Step::Tuple(inners.collect::<Option<_>>()?))
-        }
+        (TypeKind::Tuple(from), TypeKind::Tuple(to)) => tuple_to_tuple(from, to, allow),
         (TypeKind::List(from) | TypeKind::Set(from), TypeKind::List(to)) => inner(from, to, allow).map(Step::List),
         (TypeKind::List(_), TypeKind::Set(_)) if !is_unsafe => None,
         (TypeKind::List(from) | TypeKind::Set(from), TypeKind::Set(to)) => inner(from, to, allow).map(Step::Set),
@@ -101,20 +95,41 @@ fn step(from: &Type, to: &Type, allow: Allow) -> Option<Step> {
             let to = tuple_element(from, to, allow)?;
             Some(Step::TupleToSet(each(from.iter(), &to, allow)?))
         }
-        (TypeKind::Object(from), TypeKind::Map(to)) => {
-            let mut element = to.clone();
-            if to.is_dynamic() && !from.is_empty() {
-                element = unify_with(from.iter().map(|a| &a.ty), allow)?.ty;
-            }
-            let attrs = each(from.iter().map(|a| &a.ty), &element, allow)?;
-            Some(Step::ObjectToMap { element, attrs, allow })
-        }
-        (TypeKind::Map(from), TypeKind::Object(to)) if is_unsafe => {
-            let attrs = to.iter().map(|attr| map_attr(from, attr, allow));
-            Some(Step::MapToObject(attrs.collect::<Option<_>>()?))
-        }
+        (TypeKind::Object(from), TypeKind::Map(to)) => object_to_map(from, to, allow),
+        (TypeKind::Map(from), TypeKind::Object(to)) if is_unsafe => map_to_object(from, to, allow),
         _ => None,
     }
+}
+
+// Plain loops: these functions call each other once per level of nesting, and iterator adaptors would take several
+// times the stack.
+
+fn tuple_to_tuple(from: &[Type], to: &[Type], allow: Allow) -> Option<Step> {
+    if from.len() != to.len() {
+        return None;
+    }
+    let mut inners = Vec::with_capacity(to.len());
+    for (from, to) in from.iter().zip(to) {
+        inners.push(inner(from, to, allow)?);
+    }
+    Some(Step::Tuple(inners))
+}
+
+fn object_to_map(from: &[ObjectAttr], to: &Type, allow: Allow) -> Option<Step> {
+    let mut element = to.clone();
+    if to.is_dynamic() && !from.is_empty() {
+        element = unify_with(from.iter().map(|a| &a.ty), allow)?.ty;
+    }
+    let attrs = each(from.iter().map(|a| &a.ty), &element, allow)?;
+    Some(Step::ObjectToMap { element, attrs, allow })
+}
+
+fn map_to_object(from: &Type, to: &[ObjectAttr], allow: Allow) -> Option<Step> {
+    let mut attrs = Vec::with_capacity(to.len());
+    for attr in to {
+        attrs.push(map_attr(from, attr, allow)?);
+    }
+    Some(Step::MapToObject(attrs))
 }
 
 fn object_to_object(from: &[ObjectAttr], to: &[ObjectAttr], allow: Allow) -> Option<Step> {
