@@ -266,8 +266,10 @@ impl Parser<'_> {
         } else {
             let close = self.read();
             if close.kind != K::CloseBracket && !self.recovery {
+                // Quirk: the place is where reading goes on, not where the bracket is missing.
+                let close = self.recover(K::CloseBracket);
                 self.report(diagnostics::unclosed_index(close.span));
-                self.recover(K::CloseBracket)
+                close
             } else {
                 close
             }
@@ -286,8 +288,9 @@ impl Parser<'_> {
         self.read();
         let mut close = self.read();
         if close.kind != K::CloseBracket && !self.recovery {
-            self.report(diagnostics::unclosed_splat(close.span));
+            // Quirk: the place is where reading goes on, not where the bracket is missing.
             close = self.recover(K::CloseBracket);
+            self.report(diagnostics::unclosed_splat(close.span));
         }
         let marker_span = open.span.to(close.span);
         let item = Expr { kind: ExprKind::SplatItem, span: marker_span };
