@@ -18,6 +18,7 @@ pub mod ops;
 pub mod path;
 #[cfg(test)]
 mod properties;
+pub mod quote;
 pub mod regex;
 mod set;
 pub mod types;
@@ -28,6 +29,7 @@ pub use ecow::{EcoString, eco_format};
 pub use marks::{Deprecation, Mark, Marks};
 pub use number::Number;
 pub use path::{Path, PathStep};
+pub use quote::quote;
 pub use types::{ObjectAttr, Type, TypeKind};
 pub use unknown::{Bound, Range, Refine, Refinement, Unknown};
 pub use value::{MAX_DEPTH, Plain, Value, View};

@@ -9,8 +9,9 @@ use std::sync::LazyLock;
 
 use foldhash::HashMap;
 use foldhash::HashMapExt;
+use yuba_syntax::Sources;
 use yuba_value::function::{self, Function, Param, Signature};
-use yuba_value::{Type, Value};
+use yuba_value::{Mark, Type, Value};
 
 use crate::world::{Timestamp, World};
 
@@ -27,8 +28,10 @@ pub struct CallContext<'a> {
     pub pure_only: bool,
     /// The functions of the calling expression, for templates.
     pub functions: &'static FunctionTable,
-    /// How many `templatefile` calls are around this one.
+    /// How many template functions are around this call.
     pub template_depth: u32,
+    /// The files expressions come from, for messages that name places inside a text.
+    pub sources: Option<&'a Sources>,
 }
 
 /// Finds the type of the result from the arguments.
@@ -156,7 +159,16 @@ impl FunctionTable {
         for f in filesystem::functions().into_iter().chain(clock::functions()).chain(random::functions()) {
             by_name.insert(f.signature.name, Builtin::World(f));
         }
-        let _ = console;
+        for f in crate::template::functions() {
+            by_name.insert(f.signature.name, Builtin::World(f));
+        }
+        if console {
+            by_name.remove("plantimestamp");
+            by_name.insert("type", Builtin::World(type_function()));
+        }
+        for special in [can(), try_()] {
+            by_name.insert(special.signature().name, special);
+        }
         FunctionTable { by_name }
     }
 
@@ -164,10 +176,49 @@ impl FunctionTable {
     pub fn get(&self, name: &str) -> Option<&Builtin> {
         self.by_name.get(name.strip_prefix("core::").unwrap_or(name))
     }
+    /// All names, in no particular order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.by_name.keys().copied()
+    }
     /// All functions, sorted by name.
     pub fn all(&self) -> Vec<&Builtin> {
         let mut all: Vec<&Builtin> = self.by_name.values().collect();
         all.sort_by_key(|f| f.signature().name);
         all
     }
+}
+
+/// `can`: looks at its expression, not at a value.
+fn can() -> Builtin {
+    Builtin::Can(Signature {
+        name: "can",
+        description: "Whether an expression can be evaluated without an error.",
+        params: vec![Param::new("expression", Type::dynamic(), "The expression to try.")],
+        variadic: None,
+        result: Type::bool(),
+        never_null: false,
+    })
+}
+
+/// `try`: looks at its expressions, not at values.
+fn try_() -> Builtin {
+    Builtin::Try(Signature {
+        name: "try",
+        description: "The value of the first of several expressions that can be evaluated without an error.",
+        params: Vec::new(),
+        variadic: Some(Param::new("expressions", Type::dynamic(), "The expressions to try, in this order.")),
+        result: Type::dynamic(),
+        never_null: false,
+    })
+}
+
+/// The console's `type`: a null of the argument's type, marked so that the console shows the type and that any other
+/// use is found out.
+fn type_function() -> WorldFunction {
+    let value = Param::new("value", Type::dynamic(), "The value whose type is asked for.").null().unknown().dynamic();
+    WorldFunction::new("type", "The type of a value.", [value], Type::dynamic(), |_, args, _| {
+        let ty = args.first().map_or_else(Type::dynamic, |v| v.ty().clone());
+        Ok(Value::null(ty).mark(Mark::TypeText))
+    })
+    .nullable()
 }

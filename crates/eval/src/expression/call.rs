@@ -1,0 +1,299 @@
+//! Function calls: arguments, expansion, `try` and `can`.
+
+use ecow::{EcoString, eco_format};
+use yuba_syntax::expr::{CallExpr, Literal};
+use yuba_syntax::{Diagnostic, Expr, ExprKind, Span};
+use yuba_value::function::{FunctionError, Signature};
+use yuba_value::{Type, Value, convert};
+
+use super::Evaluator;
+use crate::diagnostics;
+use crate::functions::Builtin;
+use crate::suggestion::closest;
+
+/// An argument: an expression, or an element of the expanded last one.
+enum Argument<'e> {
+    Expr(&'e Expr),
+    Element(Value, &'e Expr),
+}
+
+impl Evaluator<'_> {
+    pub(super) fn call(&mut self, e: &CallExpr, expr: &Expr) -> Value {
+        let Some(function) = self.context.functions.get(&e.name) else {
+            let diagnostic = self.unknown_function(e, expr.span);
+            self.report(diagnostic, expr);
+            return Value::unknown_dynamic();
+        };
+        let signature = function.signature();
+        let mut args: Vec<Argument<'_>> = e.args.iter().map(Argument::Expr).collect();
+        let before = self.diagnostics.len();
+        if e.expand_last
+            && let Some(Argument::Expr(last)) = args.pop()
+        {
+            match self.expand(last, e, expr, signature) {
+                Ok(items) => args.extend(items.into_iter().map(|item| Argument::Element(item, last))),
+                Err(unknown) => return unknown,
+            }
+        }
+        if let Some(diagnostic) = self.wrong_count(e, expr.span, signature, &args) {
+            // Quirk: whatever was found in an expanded argument is not reported beside this.
+            self.diagnostics.truncate(before);
+            let diagnostic = self.in_call(diagnostic, &e.name, signature);
+            self.report(diagnostic, expr);
+            return Value::unknown_dynamic();
+        }
+        match function {
+            Builtin::Can(_) => self.can(&args),
+            Builtin::Try(_) => self.try_each(e, expr, signature, &args),
+            Builtin::Pure(f) => self.invoke(e, expr, signature, &args, before, |values, _| f.call(values)),
+            Builtin::World(f) => self.invoke(e, expr, signature, &args, before, |values, s| f.call(&s.context, values)),
+        }
+    }
+
+    /// The elements of the argument before `...`; the result of the call where there is an error or they are not known.
+    fn expand(&mut self, last: &Expr, e: &CallExpr, expr: &Expr, signature: &Signature) -> Result<Vec<Value>, Value> {
+        let (value, failed) = self.eval_checked(last);
+        if failed {
+            return Err(Value::unknown_dynamic());
+        }
+        let is_sequence = value.ty().is_tuple() || value.ty().is_list() || value.ty().is_set();
+        let diagnostic = if value.is_null() && (is_sequence || value.ty().is_dynamic()) {
+            diagnostics::expanding_null(last.span, expr.span)
+        } else if value.ty().is_dynamic() || (is_sequence && !value.is_known()) {
+            return Err(Value::unknown_dynamic().with_marks(value.marks()));
+        } else if let Some(items) = value.as_seq() {
+            return Ok(items.iter().map(|item| item.with_marks(value.marks())).collect());
+        } else {
+            diagnostics::expanding_type(&value.ty().friendly_name(), last.span, expr.span)
+        };
+        let diagnostic = self.in_call(diagnostic, &e.name, signature);
+        self.report(diagnostic, last);
+        Err(Value::unknown_dynamic())
+    }
+
+    fn wrong_count(
+        &self,
+        e: &CallExpr,
+        call: Span,
+        signature: &Signature,
+        args: &[Argument<'_>],
+    ) -> Option<Diagnostic> {
+        let wanted = signature.params.len();
+        if let Some(missing) = signature.params.get(args.len()) {
+            let least = if signature.variadic.is_some() { "at least " } else { "" };
+            let detail = eco_format!(
+                "The function {:?} takes {least}{} but {} given: the value for {:?} is missing.",
+                e.name,
+                arguments(wanted),
+                were(args.len()),
+                missing.name
+            );
+            return Some(diagnostics::not_enough_arguments(detail, e.close_span, call));
+        }
+        let extra = args.get(wanted).filter(|_| signature.variadic.is_none())?;
+        let detail =
+            eco_format!("The function {:?} takes only {} but {} given.", e.name, arguments(wanted), were(args.len()));
+        Some(diagnostics::too_many_arguments(detail, self.arg_span(extra), call))
+    }
+
+    /// Evaluates and converts the arguments, then calls.
+    fn invoke(
+        &mut self,
+        e: &CallExpr,
+        expr: &Expr,
+        signature: &Signature,
+        args: &[Argument<'_>],
+        before: usize,
+        run: impl FnOnce(&[Value], &Self) -> yuba_value::function::Result,
+    ) -> Value {
+        let mut values = Vec::with_capacity(args.len());
+        for (at, arg) in args.iter().enumerate() {
+            let (value, source) = match arg {
+                Argument::Expr(source) => (self.eval(source), *source),
+                Argument::Element(value, source) => (value.clone(), *source),
+            };
+            let Some(param) = signature.params.get(at).or(signature.variadic.as_ref()) else { continue };
+            values.push(if param.ty.is_dynamic() || *value.ty() == param.ty {
+                value
+            } else {
+                convert::convert(&value, &param.ty).unwrap_or_else(|reason| {
+                    let at = self.arg_span(arg);
+                    let diagnostic = diagnostics::invalid_argument(param.name, &reason.to_string(), at, expr.span);
+                    let diagnostic = self.in_call(diagnostic, &e.name, signature);
+                    self.report(diagnostic, source);
+                    Value::unknown(param.ty.clone())
+                })
+            });
+        }
+        if self.errors_since(before) {
+            return Value::unknown_dynamic();
+        }
+        match run(&values, self) {
+            Ok(value) => value,
+            Err(error) => {
+                self.call_error(&error, e, expr, signature, args);
+                Value::unknown_dynamic()
+            }
+        }
+    }
+
+    fn call_error(
+        &mut self,
+        error: &FunctionError,
+        e: &CallExpr,
+        expr: &Expr,
+        signature: &Signature,
+        args: &[Argument<'_>],
+    ) {
+        let reason = error.message.trim_end_matches('.');
+        let param = error.arg.and_then(|at| signature.params.get(at).or(signature.variadic.as_ref()));
+        let arg = error.arg.and_then(|at| args.get(at));
+        let (diagnostic, about) = match (param, arg) {
+            (Some(param), Some(arg)) => {
+                let (Argument::Expr(source) | Argument::Element(_, source)) = arg;
+                let diagnostic = diagnostics::invalid_argument(param.name, reason, self.arg_span(arg), expr.span);
+                (diagnostic, *source)
+            }
+            (Some(param), None) => {
+                let mut diagnostic = diagnostics::invalid_argument(param.name, reason, expr.span, expr.span);
+                diagnostic.context = None;
+                (diagnostic, expr)
+            }
+            (None, _) => {
+                let start = e.name_span.to(e.open_span);
+                (diagnostics::call_failed(&e.name, reason, start, expr.span), expr)
+            }
+        };
+        let diagnostic = self.in_call(diagnostic, &e.name, signature);
+        self.report(diagnostic, about);
+    }
+
+    /// Whether the expression evaluates.
+    fn can(&mut self, args: &[Argument<'_>]) -> Value {
+        let Some(arg) = args.first() else { return Value::bool(false) };
+        let (value, diags) = self.eval_quietly(arg);
+        if super::has_errors(&diags) {
+            Value::bool(false)
+        } else if value.is_wholly_known() {
+            Value::bool(true)
+        } else {
+            Value::unknown(Type::bool())
+        }
+    }
+
+    /// The first expression that evaluates.
+    fn try_each(&mut self, e: &CallExpr, expr: &Expr, signature: &Signature, args: &[Argument<'_>]) -> Value {
+        let mut reasons = EcoString::new();
+        for arg in args {
+            let (value, diags) = self.eval_quietly(arg);
+            if !super::has_errors(&diags) {
+                return if value.is_wholly_known() { value } else { Value::unknown_dynamic() };
+            }
+            for diagnostic in diags {
+                let place = diagnostic.subject.and_then(|span| self.place(span));
+                let place = place.map(|p| format!(" (at {p})")).unwrap_or_default();
+                reasons.push_str(&eco_format!("- {}{place}\n  {}\n", diagnostic.summary, diagnostic.detail));
+            }
+        }
+        let message = match args {
+            [] => "at least one expression must be given".into(),
+            _ => eco_format!("none of the expressions could be evaluated:\n{reasons}\nOne of them has to work"),
+        };
+        self.call_error(&FunctionError::new(message), e, expr, signature, args);
+        Value::unknown_dynamic()
+    }
+
+    fn eval_quietly(&mut self, arg: &Argument<'_>) -> (Value, Vec<Diagnostic>) {
+        match arg {
+            Argument::Expr(source) => {
+                self.quiet += 1;
+                let answer = self.eval_apart(source);
+                self.quiet -= 1;
+                answer
+            }
+            Argument::Element(value, _) => (value.clone(), Vec::new()),
+        }
+    }
+
+    /// `name:line,column-column`
+    fn place(&self, span: Span) -> Option<String> {
+        crate::template::place(self.context.sources, span)
+    }
+
+    fn arg_span(&self, arg: &Argument<'_>) -> Span {
+        match arg {
+            Argument::Expr(source) => self.start_span(source),
+            Argument::Element(_, source) => source.span,
+        }
+    }
+
+    /// The part of an expression that messages about it as an argument point at.
+    fn start_span(&self, expr: &Expr) -> Span {
+        let mut expr = expr;
+        loop {
+            expr = match &expr.kind {
+                ExprKind::Conditional(e) => &e.condition,
+                ExprKind::Binary(e) => &e.left,
+                ExprKind::Parens(inner) | ExprKind::TemplateJoin(inner) => inner,
+                ExprKind::Template(parts) => match parts.first() {
+                    Some(first) if matches!(first.kind, ExprKind::Literal(_)) => return first.span,
+                    Some(first) => first,
+                    None => return expr.span,
+                },
+                ExprKind::Call(e) => return e.name_span.to(e.open_span),
+                ExprKind::Index(e) => return e.open_span,
+                ExprKind::Tuple(_) | ExprKind::Object(_) => return Span { end: expr.span.start + 1, ..expr.span },
+                ExprKind::For(e) => return e.open_span,
+                ExprKind::Splat(e) => return e.marker_span,
+                ExprKind::Unary(e) => return e.op_span,
+                ExprKind::Literal(Literal::String(_)) => return self.inside_quotes(expr.span),
+                _ => return expr.span,
+            };
+        }
+    }
+
+    /// The text between the quotes of a string.
+    fn inside_quotes(&self, span: Span) -> Span {
+        let file = self.context.sources.and_then(|sources| sources.get(span.file));
+        match file.and_then(|file| file.bytes.get(span.start as usize)) {
+            Some(b'"') if span.end > span.start + 2 => Span { start: span.start + 1, end: span.end - 1, ..span },
+            _ => span,
+        }
+    }
+
+    fn unknown_function(&self, e: &CallExpr, call: Span) -> Diagnostic {
+        let names = || self.context.functions.names();
+        let suggest = |name: &str, prefix: &str| {
+            closest(name, names()).map(|name| format!(" Did you mean \"{prefix}{name}\"?")).unwrap_or_default()
+        };
+        match e.name.rsplit_once("::") {
+            None => diagnostics::unknown_function(&e.name, &suggest(&e.name, ""), e.name_span, call),
+            Some(("core", name)) => {
+                diagnostics::unknown_core_function(name, &suggest(name, "core::"), e.name_span, call)
+            }
+            Some((namespace, name)) if namespace == "core" || namespace.starts_with("core::") => {
+                diagnostics::unknown_core_function(name, "", e.name_span, call)
+            }
+            Some((namespace, _)) if namespace == "provider" || namespace.starts_with("provider::") => {
+                diagnostics::provider_function_here(&e.name, e.name_span, call)
+            }
+            Some(_) => diagnostics::unknown_namespace(&e.name, e.name_span, call),
+        }
+    }
+}
+
+fn arguments(count: usize) -> EcoString {
+    match count {
+        0 => "no arguments".into(),
+        1 => "1 argument".into(),
+        n => eco_format!("{n} arguments"),
+    }
+}
+
+fn were(count: usize) -> EcoString {
+    match count {
+        0 => "none was".into(),
+        1 => "1 was".into(),
+        n => eco_format!("{n} were"),
+    }
+}

@@ -1,0 +1,213 @@
+//! `[for x in y : z]` and `{for k, v in y : k => v}`
+
+use ecow::EcoString;
+use foldhash::HashMap;
+use yuba_syntax::Expr;
+use yuba_syntax::expr::ForExpr;
+use yuba_value::{Marks, Type, Value, convert};
+
+use super::{Evaluator, each_element};
+use crate::diagnostics;
+
+/// A rough size of one element of a result.
+const ELEMENT_BYTES: usize = 64;
+
+/// What one evaluation of a `for` collects.
+#[derive(Default)]
+struct Collected {
+    tuple: Vec<Value>,
+    keys: HashMap<EcoString, usize>,
+    object: Vec<(EcoString, Vec<Value>)>,
+    marks: Marks,
+    unknown: bool,
+    stopped: bool,
+}
+
+impl Evaluator<'_> {
+    pub(super) fn for_expr(&mut self, e: &ForExpr, expr: &Expr) -> Value {
+        let collection = self.eval(&e.collection);
+        if collection.is_null() {
+            self.report(diagnostics::for_over_null(e.collection.span, expr.span), &e.collection);
+            return Value::unknown_dynamic();
+        }
+        if collection.ty().is_dynamic() {
+            return Value::unknown_dynamic().with_marks(collection.marks());
+        }
+        let (collection, collection_marks) = collection.unmark();
+        if !collection.can_iterate() {
+            let kind = collection.ty().friendly_name();
+            self.report(diagnostics::for_over_primitive(&kind, e.collection.span, expr.span), &e.collection);
+            return Value::unknown_dynamic();
+        }
+        let outer = self.locals.len();
+        self.locals.extend(e.key_name.iter().map(|name| (name.clone(), Value::unknown_dynamic())));
+        self.locals.push((e.value_name.clone(), Value::unknown_dynamic()));
+        let result = self.for_elements(e, expr, &collection, &collection_marks);
+        self.locals.truncate(outer);
+        result
+    }
+
+    fn for_elements(&mut self, e: &ForExpr, expr: &Expr, collection: &Value, collection_marks: &Marks) -> Value {
+        // The condition is tried once with unknown names, so that a wrong type is reported once only.
+        let mut condition_marks = Marks::NONE;
+        if let Some(condition) = &e.condition {
+            match self.trial_condition(condition, expr) {
+                Some(marks) => condition_marks = marks,
+                None => return Value::unknown_dynamic(),
+            }
+        }
+        if !collection.is_known() {
+            return Value::unknown_dynamic().with_marks(collection_marks).with_marks(&condition_marks);
+        }
+        let mut collected = Collected { marks: collection_marks.clone(), ..Collected::default() };
+        each_element(collection, |key, value| {
+            if collected.stopped {
+                return;
+            }
+            self.set_locals(e, key, value.clone());
+            if let Some(condition) = &e.condition
+                && !self.included(condition, expr, e.key.is_some(), &mut collected)
+            {
+                return;
+            }
+            match &e.key {
+                None => {
+                    let value = self.eval(&e.value);
+                    collected.tuple.push(value);
+                }
+                Some(key) => self.keyed(e, key, expr, &mut collected),
+            }
+            collected.stopped = !self.afford(ELEMENT_BYTES, expr.span);
+        });
+        if collected.unknown || collected.stopped {
+            return Value::unknown_dynamic().with_marks(&collected.marks);
+        }
+        let result = match &e.key {
+            None => Value::tuple(collected.tuple),
+            Some(_) if e.group => {
+                Value::object(collected.object.into_iter().map(|(key, values)| (key, Value::tuple(values))).collect())
+            }
+            Some(_) => Value::object(
+                collected
+                    .object
+                    .into_iter()
+                    .filter_map(|(key, values)| Some((key, values.into_iter().next()?)))
+                    .collect(),
+            ),
+        };
+        result.with_marks(&collected.marks)
+    }
+
+    fn set_locals(&mut self, e: &ForExpr, key: Value, value: Value) {
+        let count = self.locals.len();
+        if let Some((_, slot)) = self.locals.get_mut(count - 1) {
+            *slot = value;
+        }
+        if e.key_name.is_some()
+            && let Some((_, slot)) = self.locals.get_mut(count - 2)
+        {
+            *slot = key;
+        }
+    }
+
+    /// The condition with names that are not known yet: its marks, or `None` where it cannot work.
+    fn trial_condition(&mut self, condition: &Expr, expr: &Expr) -> Option<Marks> {
+        let (value, failed) = self.eval_checked(condition);
+        if value.is_null() {
+            self.report(diagnostics::for_condition_null("Condition is null", condition.span, expr.span), condition);
+            return None;
+        }
+        if let Err(reason) = convert::convert(&value, &Type::bool()) {
+            self.report(diagnostics::for_condition(&reason.to_string(), condition.span, expr.span), condition);
+            return None;
+        }
+        (!failed).then(|| value.marks().clone())
+    }
+
+    /// Whether the condition lets the element pass.
+    fn included(&mut self, condition: &Expr, expr: &Expr, keyed: bool, collected: &mut Collected) -> bool {
+        let value = self.eval(condition);
+        if value.is_null() {
+            if !collected.unknown {
+                let diagnostic = diagnostics::for_condition_null("Invalid 'for' condition", condition.span, expr.span);
+                self.report(diagnostic, condition);
+            }
+            collected.unknown = true;
+            return false;
+        }
+        collected.marks = collected.marks.union(value.marks());
+        // For tuples an unknown condition is not looked at closer; for objects its type still counts.
+        if !value.is_known() && !keyed {
+            collected.unknown = true;
+            return false;
+        }
+        match convert::convert(&value, &Type::bool()) {
+            Ok(value) => match value.as_bool() {
+                Some(included) => included,
+                None => {
+                    collected.unknown = true;
+                    false
+                }
+            },
+            Err(reason) => {
+                if !collected.unknown {
+                    let diagnostic = diagnostics::for_condition(&reason.to_string(), condition.span, expr.span);
+                    self.report(diagnostic, condition);
+                }
+                collected.unknown = true;
+                false
+            }
+        }
+    }
+
+    /// One item of an object.
+    fn keyed(&mut self, e: &ForExpr, key_expr: &Expr, expr: &Expr, collected: &mut Collected) {
+        let key = self.eval(key_expr);
+        if key.is_null() {
+            if !collected.unknown {
+                self.report(diagnostics::for_key_null(key_expr.span, expr.span), key_expr);
+            }
+            collected.unknown = true;
+            return;
+        }
+        collected.marks = collected.marks.union(key.marks());
+        if !key.is_known() {
+            collected.unknown = true;
+            return;
+        }
+        let name = match convert::convert(&key, &Type::string()) {
+            Ok(name) => name,
+            Err(reason) => {
+                if !collected.unknown {
+                    self.report(diagnostics::for_key(&reason.to_string(), key_expr.span, expr.span), key_expr);
+                }
+                collected.unknown = true;
+                return;
+            }
+        };
+        let value = self.eval(&e.value);
+        let Some(name) = name.as_str() else {
+            collected.unknown = true;
+            return;
+        };
+        match collected.keys.get(name).copied() {
+            None => {
+                collected.keys.insert(name.clone(), collected.object.len());
+                collected.object.push((name.clone(), vec![value]));
+            }
+            Some(at) if e.group => {
+                if let Some((_, values)) = collected.object.get_mut(at) {
+                    values.push(value);
+                }
+            }
+            Some(_) => {
+                let secret = key.marks().has_sensitive() || key.marks().has_ephemeral();
+                let diagnostic = match secret {
+                    true => diagnostics::for_duplicate_secret_key(key_expr.span, expr.span),
+                    false => diagnostics::for_duplicate_key(name, key_expr.span, expr.span),
+                };
+                self.report(diagnostic, key_expr);
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Steps into values: `value[key]` and `value.name`.
+
+use ecow::{EcoString, eco_format};
+use yuba_syntax::expr::IndexExpr;
+use yuba_syntax::{Diagnostic, Expr, Span};
+use yuba_value::{Type, TypeKind, Value, View, convert, ops};
+
+use super::Evaluator;
+use crate::diagnostics::{attribute_of_null, index_of_null, invalid_index, missing_map_element, unsupported_attribute};
+use crate::suggestion::did_you_mean;
+
+type Answer = Result<Value, Box<Diagnostic>>;
+
+impl Evaluator<'_> {
+    pub(super) fn index(&mut self, e: &IndexExpr, expr: &Expr) -> Value {
+        let collection = self.eval(&e.collection);
+        let key = self.eval(&e.key);
+        index(&collection, &key, e.bracket_span).unwrap_or_else(|diagnostic| {
+            self.report(*diagnostic, expr);
+            Value::unknown_dynamic()
+        })
+    }
+}
+
+/// `collection[key]`; `at` is where the step stands.
+pub(crate) fn index(collection: &Value, key: &Value, at: Span) -> Answer {
+    if collection.is_null() {
+        return Err(index_of_null(at).into());
+    }
+    if key.is_null() {
+        return Err(invalid_index("The key is null, so it does not select an element.", at).into());
+    }
+    if key.ty().is_dynamic() || collection.ty().is_dynamic() {
+        return Ok(Value::unknown_dynamic().with_marks(collection.marks()));
+    }
+    match collection.ty().kind() {
+        TypeKind::List(_) | TypeKind::Tuple(_) => element(collection, key, &Type::number(), at),
+        TypeKind::Map(_) => element(collection, key, &Type::string(), at),
+        TypeKind::Object(_) => attribute_by_key(collection, key, at),
+        TypeKind::Set(_) => Err(invalid_index(
+            "The elements of a set have no order and no keys, so none of them can be selected. Work on all of them \
+             with a 'for' expression, or convert the set with tolist first.",
+            at,
+        )
+        .into()),
+        _ => Err(invalid_index(
+            eco_format!("This is a {}, which has no elements to select.", collection.ty().friendly_name()),
+            at,
+        )
+        .into()),
+    }
+}
+
+fn element(collection: &Value, key: &Value, key_type: &Type, at: Span) -> Answer {
+    let key = converted_key(key, key_type, at)?;
+    let (has, _) = ops::has_index(collection, &key).unmark();
+    match has.as_bool() {
+        None => {
+            let ty = collection.ty().element().cloned().unwrap_or_else(Type::dynamic);
+            Ok(Value::unknown(ty).with_marks(collection.marks()))
+        }
+        Some(false) => Err(invalid_index(no_element(collection, &key), at).into()),
+        Some(true) => ops::index(collection, &key).map_err(|e| invalid_index(eco_format!("{e}."), at).into()),
+    }
+}
+
+fn converted_key(key: &Value, ty: &Type, at: Span) -> Answer {
+    if key.ty() == ty {
+        return Ok(key.clone());
+    }
+    convert::convert(key, ty)
+        .map_err(|e| invalid_index(eco_format!("This key does not select an element: {e}."), at).into())
+}
+
+/// Why a key selects nothing. Shows neither keys nor lengths that are marked.
+fn no_element(collection: &Value, key: &Value) -> EcoString {
+    const START: &str = "The key does not select an element";
+    if let View::Map(items) = collection.view_ignoring_marks() {
+        if collection.marks().is_empty()
+            && key.marks().is_empty()
+            && let Some(name) = key.as_str()
+        {
+            let suggestion = did_you_mean(name, items.iter().map(|(key, _)| key.as_str()));
+            return eco_format!("This map has no element with the key {name:?}.{suggestion}");
+        }
+        return eco_format!("{START} of this map.");
+    }
+    let Some(number) = key.as_number() else { return eco_format!("{START}.") };
+    if !number.is_integer() {
+        return eco_format!("{START}: a position in a sequence is a whole number, but this one has a fractional part.");
+    }
+    if number.is_negative() {
+        return eco_format!("{START}: positions in a sequence start at 0 and cannot be negative.");
+    }
+    let length = ops::length(collection).ok().filter(|n| n.marks().is_empty());
+    match length.as_ref().and_then(Value::as_number).and_then(|n| n.to_i64()) {
+        Some(0) => eco_format!("{START}: the collection has no elements."),
+        Some(1) => eco_format!("{START}: the collection has only one element, at position 0."),
+        Some(n) => eco_format!("{START}: the collection has {n} elements, at positions 0 to {}.", n - 1),
+        None => eco_format!("{START}: the position is beyond the end."),
+    }
+}
+
+/// `object[key]`
+fn attribute_by_key(object: &Value, key: &Value, at: Span) -> Answer {
+    let name = converted_key(key, &Type::string(), at)?;
+    if !object.is_known() || !name.is_known() {
+        return Ok(Value::unknown_dynamic().with_marks(object.marks()));
+    }
+    let attrs = object.ty().attrs().unwrap_or_default();
+    let text = name.as_str().map_or("", |s| s.as_str());
+    if object.ty().attr(text).is_some() {
+        // Quirk: marks of the key do not reach the result.
+        return ops::get_attr(object, text).map_err(|e| invalid_index(eco_format!("{e}."), at).into());
+    }
+    let detail = if *key.ty() == Type::number() {
+        "This object has no such attribute: the attributes of an object are selected by name, not by position.".into()
+    } else if key.marks().is_empty() && object.marks().is_empty() {
+        let suggestion = did_you_mean(text, attrs.iter().map(|a| a.name.as_str()));
+        eco_format!("This object has no attribute named {text:?}.{suggestion}")
+    } else {
+        "This object has no attribute of this name.".into()
+    };
+    Err(invalid_index(detail, at).into())
+}
+
+/// `object.name`; `at` is where the step stands.
+pub(crate) fn get_attr(object: &Value, name: &str, at: Span) -> Answer {
+    if object.is_null() {
+        return Err(attribute_of_null(name, at).into());
+    }
+    let unsupported = |detail: EcoString| Err(unsupported_attribute(detail, at).into());
+    match object.ty().kind() {
+        TypeKind::Object(attrs) => ops::get_attr(object, name).or_else(|_| {
+            let suggestion = did_you_mean(name, attrs.iter().map(|a| a.name.as_str()));
+            unsupported(eco_format!("This object does not have an attribute named {name:?}.{suggestion}"))
+        }),
+        TypeKind::Map(element) => {
+            let View::Map(items) = object.view_ignoring_marks() else {
+                return Ok(Value::unknown(element.clone()).with_marks(object.marks()));
+            };
+            ops::index(object, &Value::string(name)).map_err(|_| {
+                let suggestion = match object.marks().is_empty() {
+                    true => did_you_mean(name, items.iter().map(|(key, _)| key.as_str())),
+                    false => String::new(),
+                };
+                missing_map_element(name, &suggestion, at).into()
+            })
+        }
+        TypeKind::Dynamic => Ok(Value::unknown_dynamic().with_marks(object.marks())),
+        TypeKind::List(element) if element.attr(name).is_some() => unsupported(eco_format!(
+            "This is a list of objects, and only the objects in it have an attribute {name:?}. Select one of them \
+             with an index like [0], or ask all of them with [*].{name}."
+        )),
+        TypeKind::List(element) if element.is_object() => unsupported(
+            "This is a list of objects, which has no attributes of its own. Select one of its elements with an index \
+             like [0], or ask all of them with [*]."
+                .into(),
+        ),
+        TypeKind::Set(element) if element.is_object() => unsupported(
+            "This is a set of objects, which has no attributes of its own. Ask all of its elements with [*].".into(),
+        ),
+        _ => unsupported(eco_format!("This is a {}, which has no attributes.", object.ty().friendly_name())),
+    }
+}

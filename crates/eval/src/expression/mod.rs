@@ -1,0 +1,254 @@
+//! Evaluation of expressions, exactly as the language defines it for null, unknown and marked operands.
+//!
+//! An [`Evaluator`] goes through the lowered expression once. Mistakes are pushed and work goes on with an unknown
+//! value, so that one run finds many. What a sub-expression has pushed can be taken back: the side of a conditional
+//! that was not chosen, a logical operator that needed only one side, `try` and `can`.
+
+mod call;
+mod conditional;
+mod explain;
+mod for_expr;
+mod index;
+mod json;
+mod object;
+mod operators;
+mod splat;
+mod template;
+
+use std::cell::Cell;
+
+use ecow::EcoString;
+use yuba_syntax::expr::Literal;
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span, Traversal, TraversalStep};
+use yuba_value::{Number, Value, View};
+
+use crate::diagnostics;
+use crate::functions::CallContext;
+use crate::suggestion::did_you_mean;
+
+pub use explain::signature_text;
+use index::{get_attr, index};
+
+/// No single result may take more memory than this, roughly counted.
+pub(crate) const MEMORY_BUDGET: usize = 512 << 20;
+
+/// The names an expression can use, beside those of its own `for` expressions.
+pub trait Variables {
+    /// The value a name starts from, and how many of the name's steps have been taken to get there.
+    fn get(&self, traversal: &Traversal) -> Option<(Value, usize)>;
+    /// First names, for suggestions.
+    fn names(&self) -> Vec<EcoString>;
+}
+
+/// No names at all.
+pub struct NoVariables;
+
+impl Variables for NoVariables {
+    fn get(&self, _: &Traversal) -> Option<(Value, usize)> {
+        None
+    }
+    fn names(&self) -> Vec<EcoString> {
+        Vec::new()
+    }
+}
+
+/// Evaluates an expression. Names are taken as they are; see [`crate::scope`] for the checks before.
+pub fn evaluate(expr: &Expr, variables: &dyn Variables, context: CallContext<'_>) -> (Value, Diagnostics) {
+    let mut evaluator = Evaluator {
+        variables,
+        context,
+        locals: Vec::new(),
+        splat_items: Vec::new(),
+        diagnostics: Vec::new(),
+        quiet: 0,
+        spent: Cell::new(0),
+    };
+    let value = evaluator.eval(expr);
+    let mut diagnostics = Diagnostics::new();
+    diagnostics.extend(evaluator.diagnostics);
+    (value, diagnostics)
+}
+
+/// Runs with enough stack for one more level of nesting, whatever the thread it was called on has left.
+pub(crate) fn with_stack<R>(work: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(128 << 10, 4 << 20, work)
+}
+
+/// One evaluation under way.
+pub(crate) struct Evaluator<'a> {
+    variables: &'a dyn Variables,
+    context: CallContext<'a>,
+    /// Names of the `for` expressions around, innermost last.
+    locals: Vec<(EcoString, Value)>,
+    /// Items of the splats around, innermost last.
+    splat_items: Vec<Value>,
+    diagnostics: Vec<Diagnostic>,
+    /// Above zero nobody will look at what diagnostics say about values.
+    quiet: u32,
+    /// Bytes of text and elements built by the expression under way, for [`MEMORY_BUDGET`].
+    spent: Cell<usize>,
+}
+
+impl Evaluator<'_> {
+    pub(crate) fn eval(&mut self, expr: &Expr) -> Value {
+        match &expr.kind {
+            // The leaves need no stack to speak of.
+            ExprKind::Literal(literal) => literal_value(literal),
+            ExprKind::Traversal(traversal) => self.traversal(traversal, expr),
+            _ => with_stack(|| self.eval_inner(expr)),
+        }
+    }
+
+    fn eval_inner(&mut self, expr: &Expr) -> Value {
+        match &expr.kind {
+            ExprKind::Literal(literal) => literal_value(literal),
+            ExprKind::Traversal(traversal) => self.traversal(traversal, expr),
+            ExprKind::RelativeTraversal(source, steps) => {
+                let value = self.eval(source);
+                self.steps(value, steps, expr)
+            }
+            ExprKind::Index(e) => self.index(e, expr),
+            ExprKind::Call(e) => self.call(e, expr),
+            ExprKind::Conditional(e) => self.conditional(e, expr),
+            ExprKind::Binary(e) => self.binary(e, expr),
+            ExprKind::Unary(e) => self.unary(e, expr),
+            ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) => self.eval(inner),
+            ExprKind::Template(parts) => self.template(parts, expr),
+            ExprKind::TemplateJoin(inner) => self.template_join(inner, expr),
+            ExprKind::Tuple(items) => {
+                let items: Vec<Value> = items.iter().map(|item| self.eval(item)).collect();
+                Value::tuple(items)
+            }
+            ExprKind::Object(items) => self.object(items),
+            ExprKind::JsonString(e) => self.json_string(e),
+            ExprKind::JsonObject(items) => self.json_object(items, expr),
+            ExprKind::For(e) => self.for_expr(e, expr),
+            ExprKind::Splat(e) => self.splat(e, expr),
+            ExprKind::SplatItem => self.splat_items.last().cloned().unwrap_or_else(Value::unknown_dynamic),
+            ExprKind::Invalid => Value::unknown_dynamic(),
+        }
+    }
+
+    /// A name and the steps after it.
+    fn traversal(&mut self, traversal: &Traversal, expr: &Expr) -> Value {
+        match self.lookup(traversal) {
+            Some((value, taken)) => {
+                let steps = traversal.steps.get(taken..).unwrap_or_default();
+                self.steps(value, steps, expr)
+            }
+            None => {
+                let mut names = self.variables.names();
+                names.extend(self.locals.iter().map(|(name, _)| name.clone()));
+                let suggestion = did_you_mean(&traversal.root, names.iter().map(EcoString::as_str));
+                let diagnostic = diagnostics::unknown_variable(&traversal.root, &suggestion, traversal.root_span);
+                self.report(diagnostic, expr);
+                Value::unknown_dynamic()
+            }
+        }
+    }
+
+    fn lookup(&self, traversal: &Traversal) -> Option<(Value, usize)> {
+        match self.locals.iter().rev().find(|(name, _)| *name == traversal.root) {
+            Some((_, value)) => Some((value.clone(), 0)),
+            None => self.variables.get(traversal),
+        }
+    }
+
+    fn steps(&mut self, value: Value, steps: &[TraversalStep], expr: &Expr) -> Value {
+        let mut value = value;
+        for step in steps {
+            match take_step(&value, step) {
+                Ok(next) => value = next,
+                Err(diagnostic) => {
+                    self.report(*diagnostic, expr);
+                    return Value::unknown_dynamic();
+                }
+            }
+        }
+        value
+    }
+
+    /// Evaluates, and answers the diagnostics apart.
+    fn eval_apart(&mut self, expr: &Expr) -> (Value, Vec<Diagnostic>) {
+        let before = self.diagnostics.len();
+        let value = self.eval(expr);
+        (value, self.diagnostics.split_off(before))
+    }
+
+    /// Evaluates, and says whether errors were found.
+    fn eval_checked(&mut self, expr: &Expr) -> (Value, bool) {
+        let before = self.diagnostics.len();
+        let value = self.eval(expr);
+        (value, self.errors_since(before))
+    }
+
+    fn errors_since(&self, before: usize) -> bool {
+        self.diagnostics.get(before..).is_some_and(has_errors)
+    }
+
+    /// Pushes a diagnostic about `expr`, with what the names in it stand for.
+    fn report(&mut self, diagnostic: Diagnostic, expr: &Expr) {
+        let diagnostic = self.explain(diagnostic, expr);
+        self.push(diagnostic);
+    }
+
+    fn push(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Counts memory about to be used by one result; says no when it is too much, with a diagnostic.
+    fn afford(&mut self, bytes: usize, span: Span) -> bool {
+        let spent = self.spent.get().saturating_add(bytes);
+        self.spent.set(spent);
+        if spent <= MEMORY_BUDGET {
+            return true;
+        }
+        if self.diagnostics.last().is_none_or(|last| last.summary != "Result too large") {
+            self.push(diagnostics::result_too_large(span));
+        }
+        false
+    }
+}
+
+fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(Diagnostic::is_error)
+}
+
+/// One step into a value.
+fn take_step(value: &Value, step: &TraversalStep) -> Result<Value, Box<Diagnostic>> {
+    match step {
+        TraversalStep::Attr { name, span } => get_attr(value, name, *span),
+        TraversalStep::Index { key, span } => index(value, &literal_value(key), *span),
+    }
+}
+
+/// The value of a literal. Numbers have the precision of literals.
+pub(crate) fn literal_value(literal: &Literal) -> Value {
+    const PRECISION: u32 = 512;
+    match literal {
+        Literal::Null => Value::null_dynamic(),
+        Literal::Bool(value) => Value::bool(*value),
+        Literal::Int(value) => Value::number(Number::from_i64(*value).with_precision(PRECISION)),
+        Literal::Number(text) => Number::parse(text).map_or_else(Value::unknown_dynamic, Value::number),
+        Literal::String(text) => Value::string(text.clone()),
+    }
+}
+
+/// Calls `visit` with key and value of each element of a known list, set, tuple, map or object without own marks;
+/// of a set the key is the element itself.
+fn each_element(collection: &Value, mut visit: impl FnMut(Value, &Value)) {
+    let position = |at: usize| Value::int(i64::try_from(at).unwrap_or(i64::MAX));
+    match collection.view_ignoring_marks() {
+        View::List(items) | View::Tuple(items) => {
+            items.iter().enumerate().for_each(|(at, item)| visit(position(at), item));
+        }
+        View::Set(items) => items.iter().for_each(|item| visit(item.clone(), item)),
+        View::Map(items) => items.iter().for_each(|(key, item)| visit(Value::string(key.clone()), item)),
+        View::Object(items) => {
+            for (attr, item) in collection.ty().attrs().unwrap_or_default().iter().zip(items) {
+                visit(Value::string(attr.name.clone()), item);
+            }
+        }
+        View::Null | View::Unknown(_) | View::Bool(_) | View::Number(_) | View::String(_) => {}
+    }
+}

@@ -1,0 +1,176 @@
+//! Operators: conversion of operands, short circuits, and the operation itself.
+
+use yuba_syntax::expr::{BinaryExpr, BinaryOp, UnaryExpr, UnaryOp};
+use yuba_syntax::{Diagnostic, Expr};
+use yuba_value::ops::{self, OpError};
+use yuba_value::{Type, Value, convert};
+
+use super::{Evaluator, has_errors};
+use crate::diagnostics;
+
+impl Evaluator<'_> {
+    pub(super) fn binary(&mut self, e: &BinaryExpr, expr: &Expr) -> Value {
+        let operand_type = operand_type(e.op);
+        let result_type = result_type(e.op);
+        let before = self.diagnostics.len();
+        let (left, left_diags) = self.eval_apart(&e.left);
+        let left = convert_operand(left, operand_type.as_ref());
+        if let Err(reason) = &left {
+            self.report(diagnostics::invalid_operand("left", reason, e.left.span, expr.span), &e.left);
+        }
+        let (right, right_diags) = self.eval_apart(&e.right);
+        let right = convert_operand(right, operand_type.as_ref());
+        if let Err(reason) = &right {
+            self.report(diagnostics::invalid_operand("right", reason, e.right.span, expr.span), &e.right);
+        }
+        let (Ok(left), Ok(right)) = (left, right) else {
+            self.diagnostics.extend(left_diags);
+            self.diagnostics.extend(right_diags);
+            return Value::unknown(result_type);
+        };
+        let marks = left.marks().union(right.marks());
+        let (left, right) = (left.unmark().0, right.unmark().0);
+        match self.short_circuit(e.op, (&left, &left_diags), (&right, &right_diags)) {
+            Some((value, Side::Left)) => {
+                self.diagnostics.extend(left_diags);
+                return value.with_marks(&marks);
+            }
+            Some((value, Side::Right)) => {
+                self.diagnostics.extend(right_diags);
+                return value.with_marks(&marks);
+            }
+            None => {}
+        }
+        self.diagnostics.extend(left_diags);
+        self.diagnostics.extend(right_diags);
+        if self.errors_since(before) {
+            return Value::unknown(result_type).with_marks(&marks);
+        }
+        match operate(e.op, &left, &right) {
+            Ok(value) => value.with_marks(&marks),
+            Err(reason) => {
+                self.report(diagnostics::operation_failed(&reason.to_string(), expr.span), expr);
+                Value::unknown(result_type)
+            }
+        }
+    }
+
+    /// Where one side of a logical operator decides, its value and whose diagnostics count.
+    fn short_circuit(
+        &self,
+        op: BinaryOp,
+        (left, left_diags): (&Value, &[Diagnostic]),
+        (right, _): (&Value, &[Diagnostic]),
+    ) -> Option<(Value, Side)> {
+        let decisive = match op {
+            BinaryOp::Or => true,
+            BinaryOp::And => false,
+            _ => return None,
+        };
+        let unknown = || Value::unknown(Type::bool()).refine_not_null();
+        // Quirk: null counts as false here, so `null && true` is false, while `null || false` is an error.
+        let decides = |value: &Value| value.is_known() && (value.as_bool() == Some(true)) == decisive;
+        match (left.is_known(), right.is_known()) {
+            (false, false) if has_errors(left_diags) => None,
+            (false, false) => Some((unknown(), Side::Left)),
+            _ if decides(left) => Some((Value::bool(decisive), Side::Left)),
+            _ if decides(right) => Some((Value::bool(decisive), Side::Right)),
+            (false, true) => Some((unknown(), Side::Left)),
+            (true, false) => Some((unknown(), Side::Right)),
+            (true, true) => None,
+        }
+    }
+
+    pub(super) fn unary(&mut self, e: &UnaryExpr, expr: &Expr) -> Value {
+        let ty = match e.op {
+            UnaryOp::Negate => Type::number(),
+            UnaryOp::Not => Type::bool(),
+        };
+        let before = self.diagnostics.len();
+        let operand = self.eval(&e.operand);
+        let operand = convert_operand(operand, Some(&ty)).unwrap_or_else(|reason| {
+            self.report(diagnostics::invalid_operand("only", &reason, e.operand.span, expr.span), &e.operand);
+            Value::unknown(ty.clone())
+        });
+        if self.errors_since(before) {
+            return Value::unknown(ty);
+        }
+        let result = match e.op {
+            _ if operand.is_null() => Err(OpError::Null { operand: 0 }),
+            _ if !operand.is_known() => Ok(Value::unknown(ty.clone()).refine_not_null().with_marks(operand.marks())),
+            UnaryOp::Negate => ops::neg(&operand),
+            UnaryOp::Not => ops::not(&operand),
+        };
+        result.unwrap_or_else(|reason| {
+            self.report(diagnostics::operation_failed(&reason.to_string(), expr.span), expr);
+            Value::unknown(ty)
+        })
+    }
+}
+
+/// Whose diagnostics count.
+enum Side {
+    Left,
+    Right,
+}
+
+fn convert_operand(value: Value, ty: Option<&Type>) -> Result<Value, String> {
+    match ty {
+        Some(ty) if value.ty() != ty => convert::convert(&value, ty).map_err(|e| e.to_string()),
+        _ => Ok(value),
+    }
+}
+
+/// What both operands are converted to; `None` for operators that take anything.
+fn operand_type(op: BinaryOp) -> Option<Type> {
+    match op {
+        BinaryOp::Or | BinaryOp::And => Some(Type::bool()),
+        BinaryOp::Equal | BinaryOp::NotEqual => None,
+        _ => Some(Type::number()),
+    }
+}
+
+fn result_type(op: BinaryOp) -> Type {
+    match op {
+        BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo => Type::number(),
+        _ => Type::bool(),
+    }
+}
+
+/// The operation on operands without own marks.
+fn operate(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, OpError> {
+    let arithmetic = |f: fn(&Value, &Value) -> ops::Result| {
+        if left.is_null() || right.is_null() {
+            return Err(OpError::Null { operand: usize::from(!left.is_null()) });
+        }
+        // Of an arithmetic result with an unknown operand nothing is known but that it is not null.
+        if !left.is_known() || !right.is_known() {
+            return Ok(Value::unknown(Type::number()).refine_not_null());
+        }
+        f(left, right)
+    };
+    match op {
+        BinaryOp::Or | BinaryOp::And if left.is_null() || right.is_null() => {
+            Err(OpError::Null { operand: usize::from(!left.is_null()) })
+        }
+        BinaryOp::Or => ops::or(left, right),
+        BinaryOp::And => ops::and(left, right),
+        BinaryOp::Equal | BinaryOp::NotEqual => {
+            // Marks inside go to the result as a whole.
+            let (left, left_marks) = left.unmark_deep();
+            let (right, right_marks) = right.unmark_deep();
+            let result =
+                if op == BinaryOp::Equal { ops::equals(&left, &right) } else { ops::not_equals(&left, &right) };
+            Ok(result.refine_not_null().with_marks(&left_marks.union(&right_marks)))
+        }
+        BinaryOp::Greater => ops::greater_than(left, right),
+        BinaryOp::GreaterEqual => ops::greater_than_or_equal(left, right),
+        BinaryOp::Less => ops::less_than(left, right),
+        BinaryOp::LessEqual => ops::less_than_or_equal(left, right),
+        BinaryOp::Add => arithmetic(ops::add),
+        BinaryOp::Subtract => arithmetic(ops::sub),
+        BinaryOp::Multiply => arithmetic(ops::mul),
+        BinaryOp::Divide => arithmetic(ops::div),
+        BinaryOp::Modulo => arithmetic(ops::rem),
+    }
+}

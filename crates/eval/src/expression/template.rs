@@ -1,0 +1,92 @@
+//! Templates: texts with interpolations and directives.
+
+use ecow::EcoString;
+use yuba_syntax::Expr;
+use yuba_value::{Marks, Type, Value, View, convert};
+
+use super::Evaluator;
+use crate::diagnostics;
+
+/// How much of a known beginning an unknown result remembers.
+const LONGEST_PREFIX: usize = 128;
+
+impl Evaluator<'_> {
+    pub(super) fn template(&mut self, parts: &[Expr], expr: &Expr) -> Value {
+        let before = self.diagnostics.len();
+        let mut text = EcoString::new();
+        let mut known = true;
+        let mut marks = Marks::NONE;
+        for part in parts {
+            let value = self.eval(part);
+            if value.is_null() {
+                self.report(diagnostics::null_in_template(part.span, expr.span), part);
+                continue;
+            }
+            marks = marks.union(value.marks());
+            if !value.is_known() {
+                known = false;
+                continue;
+            }
+            let (value, _) = value.unmark();
+            match convert::convert(&value, &Type::string()) {
+                Ok(value) => {
+                    // Once something is unknown only the text before it counts.
+                    if known && !self.errors_since(before) {
+                        let piece = value.as_str().map_or("", |s| s.as_str());
+                        if self.afford(piece.len(), expr.span) {
+                            text.push_str(piece);
+                        }
+                    }
+                }
+                Err(reason) => {
+                    let diagnostic = diagnostics::not_text_in_template(&reason.to_string(), part.span, expr.span);
+                    self.report(diagnostic, part);
+                }
+            }
+        }
+        let result = if known {
+            Value::string(text)
+        } else {
+            let refine = Value::unknown(Type::string()).refine().not_null();
+            match text.as_str() {
+                "" => refine,
+                _ if self.errors_since(before) => refine,
+                text => refine.prefix(&text[..text.floor_char_boundary(LONGEST_PREFIX)]),
+            }
+            .done()
+        };
+        result.with_marks(&marks)
+    }
+
+    /// The texts of a `%{ for }`, joined.
+    pub(super) fn template_join(&mut self, tuple: &Expr, expr: &Expr) -> Value {
+        let tuple = self.eval(tuple);
+        let unknown = || Value::unknown(Type::string());
+        let View::Tuple(items) = tuple.view_ignoring_marks() else { return unknown() };
+        let mut marks = tuple.marks().clone();
+        let mut text = EcoString::new();
+        for item in items {
+            if item.is_null() {
+                self.report(diagnostics::null_in_template_for(expr.span), expr);
+                continue;
+            }
+            if item.ty().is_dynamic() {
+                return unknown().with_marks(tuple.marks());
+            }
+            let item = match convert::convert(item, &Type::string()) {
+                Ok(item) => item,
+                Err(reason) => {
+                    self.report(diagnostics::not_text_in_template_for(&reason.to_string(), expr.span), expr);
+                    continue;
+                }
+            };
+            let Some(piece) = item.as_str() else { return unknown().with_marks(tuple.marks()) };
+            marks = marks.union(item.marks());
+            if !self.afford(piece.len(), expr.span) {
+                return unknown().with_marks(&marks);
+            }
+            text.push_str(piece);
+        }
+        Value::string(text).with_marks(&marks)
+    }
+}

@@ -1,0 +1,226 @@
+//! What names mean: the checks and lookups before an expression is evaluated.
+//!
+//! All references of an expression are resolved first. Mistakes in them are reported even where evaluation would not
+//! get there: `try(aws_x.undeclared, 1)` is an error.
+
+use ecow::{EcoString, eco_format};
+use foldhash::{HashMap, HashMapExt};
+use yuba_addrs::{Reference, ResourceMode, Subject};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span, Traversal};
+use yuba_value::{Mark, Value};
+
+use crate::expression::{Variables, evaluate};
+use crate::functions::CallContext;
+use crate::references::{each_call, each_traversal};
+use crate::suggestion::did_you_mean;
+use crate::world::World;
+
+/// The things an expression can refer to where it stands.
+pub trait Scope {
+    /// Checks that can be made without any value. When they fail, no value is asked for.
+    fn check(&self, reference: &Reference) -> Diagnostics;
+    /// The value of the whole thing a reference is about: of a resource or module with instances all of them.
+    fn value(&self, reference: &Reference) -> (Value, Diagnostics);
+}
+
+/// Checks and resolves the references of an expression, then evaluates it.
+pub fn eval_expr(expr: &Expr, scope: &dyn Scope, context: CallContext<'_>) -> (Value, Diagnostics) {
+    let mut diagnostics = Diagnostics::new();
+    let mut references: Vec<(Option<&Traversal>, Reference)> = Vec::new();
+    each_traversal(expr, &mut |traversal| {
+        let (reference, problems) = Reference::parse(traversal);
+        diagnostics.extend(problems);
+        references.extend(reference.map(|r| (Some(traversal), r)));
+    });
+    each_call(expr, &mut |call| {
+        if let Some((reference, problems)) = Reference::parse_function(&call.name, call.name_span) {
+            diagnostics.extend(problems);
+            references.extend(reference.map(|r| (None, r)));
+        }
+    });
+    let mut found = Diagnostics::new();
+    for (_, reference) in &references {
+        found.extend(scope.check(reference));
+    }
+    let mut resolved = Resolved { values: HashMap::with_capacity(references.len()) };
+    if !found.has_errors() {
+        for (traversal, reference) in &references {
+            let (value, problems) = scope.value(reference);
+            found.extend(problems);
+            if let Some(traversal) = traversal {
+                resolved.values.insert(identity(traversal), (value, reference.value_steps));
+            }
+        }
+    }
+    diagnostics.extend(found);
+    if diagnostics.has_errors() {
+        return (Value::unknown_dynamic(), diagnostics);
+    }
+    let (value, problems) = evaluate(expr, &resolved, context);
+    diagnostics.extend(problems);
+    (value, diagnostics)
+}
+
+/// The values of an expression's names, by where the name is in memory: the expression is not moved meanwhile.
+struct Resolved {
+    values: HashMap<usize, (Value, usize)>,
+}
+
+fn identity(traversal: &Traversal) -> usize {
+    std::ptr::from_ref(traversal).addr()
+}
+
+impl Variables for Resolved {
+    fn get(&self, traversal: &Traversal) -> Option<(Value, usize)> {
+        self.values.get(&identity(traversal)).cloned()
+    }
+    fn names(&self) -> Vec<EcoString> {
+        Vec::new()
+    }
+}
+
+/// The root module of a directory without configuration: nothing is declared, but `path` and `terraform` are there.
+pub struct EmptyModule<'a> {
+    /// For the working directory.
+    pub world: &'a dyn World,
+    /// The directory the program was started in, where that is not the working directory.
+    pub original_dir: Option<EcoString>,
+    /// The name of the workspace.
+    pub workspace: EcoString,
+}
+
+impl Scope for EmptyModule<'_> {
+    fn check(&self, reference: &Reference) -> Diagnostics {
+        let error = |summary: &str, detail: EcoString| at(Diagnostic::error(summary, detail), reference.span).into();
+        match &reference.subject {
+            Subject::SelfObject => error(
+                "Invalid \"self\" reference",
+                "There is no \"self\" here: it stands for the resource in provisioner, connection and postcondition \
+                 blocks only."
+                    .into(),
+            ),
+            Subject::Resource(resource) | Subject::ResourceInstance(resource, _) => {
+                let block = match resource.mode {
+                    ResourceMode::Managed => "resource",
+                    ResourceMode::Data => "data",
+                    ResourceMode::Ephemeral => "ephemeral",
+                };
+                error(
+                    "Reference to undeclared resource",
+                    eco_format!(
+                        "The root module has no {} resource {resource}. It would be declared with a {block} {:?} {:?} \
+                         block.",
+                        resource.mode.as_str(),
+                        resource.kind,
+                        resource.name
+                    ),
+                )
+            }
+            Subject::Module(name) | Subject::ModuleInstance(name, _) | Subject::ModuleOutput(name, ..) => error(
+                "Reference to undeclared module",
+                eco_format!("The root module has no module call named {name:?}."),
+            ),
+            _ => Diagnostics::new(),
+        }
+    }
+
+    fn value(&self, reference: &Reference) -> (Value, Diagnostics) {
+        let (summary, detail): (EcoString, EcoString) = match &reference.subject {
+            Subject::Variable(name) => (
+                "Reference to undeclared input variable".into(),
+                eco_format!(
+                    "There is no input variable named {name:?}. It would be declared with a variable {name:?} {{}} block."
+                ),
+            ),
+            Subject::Local(name) => (
+                "Reference to undeclared local value".into(),
+                eco_format!("There is no local value named {name:?}. It would be declared in a locals block."),
+            ),
+            Subject::Path(name) => match path_attr(name, self.world, self.original_dir.as_deref()) {
+                Ok(value) => return (value, Diagnostics::new()),
+                Err(problem) => problem,
+            },
+            Subject::Terraform(alias, name) => match terraform_attr(alias.as_str(), name, &self.workspace) {
+                Ok(value) => return (value, Diagnostics::new()),
+                Err(problem) => problem,
+            },
+            Subject::Count(name) if name == "index" => (
+                "Reference to \"count\" in non-counted context".into(),
+                "There is no \"count\" here: count.index is the number of an instance, in blocks that have the \
+                 \"count\" argument."
+                    .into(),
+            ),
+            Subject::Count(name) => (
+                "Invalid \"count\" attribute".into(),
+                eco_format!("The \"count\" object has no attribute {name:?}; the only one is count.index."),
+            ),
+            Subject::Each(name) if name == "key" => (
+                "Reference to \"each\" in context without for_each".into(),
+                "There is no \"each\" here: each.key is the key of an instance, in blocks that have the \"for_each\" \
+                 argument."
+                    .into(),
+            ),
+            Subject::Each(name) if name == "value" => (
+                "each.value cannot be used in this context".into(),
+                "There is no each.value here: it belongs to an instance of a block that has the \"for_each\" argument."
+                    .into(),
+            ),
+            Subject::Each(name) => (
+                "Invalid \"each\" attribute".into(),
+                eco_format!("The \"each\" object has no attribute {name:?}; there are each.key and each.value."),
+            ),
+            Subject::ProviderFunction(function) => (
+                "BUG: Uninitialized function provider".into(),
+                eco_format!(
+                    "The provider of the function {function} is not there: this directory has no configuration."
+                ),
+            ),
+            Subject::SelfObject
+            | Subject::Resource(_)
+            | Subject::ResourceInstance(..)
+            | Subject::Module(_)
+            | Subject::ModuleInstance(..)
+            | Subject::ModuleOutput(..) => return (Value::unknown_dynamic(), Diagnostics::new()),
+        };
+        (Value::unknown_dynamic(), at(Diagnostic::error(summary, detail), reference.span).into())
+    }
+}
+
+fn at(diagnostic: Diagnostic, span: Option<Span>) -> Diagnostic {
+    match span {
+        Some(span) => diagnostic.at(span),
+        None => diagnostic,
+    }
+}
+
+/// `path.name` in a root module that is the working directory.
+fn path_attr(name: &str, world: &dyn World, original_dir: Option<&str>) -> Result<Value, (EcoString, EcoString)> {
+    match name {
+        "module" | "root" => Ok(Value::string(".")),
+        "cwd" => match original_dir {
+            Some(dir) => Ok(Value::string(dir)),
+            None => world.working_dir().map(Value::string).map_err(|problem| {
+                let detail = eco_format!("The system does not say what the working directory is: {problem}.");
+                ("Failed to get working directory".into(), detail)
+            }),
+        },
+        _ => {
+            let suggestion = did_you_mean(name, ["cwd", "module", "root"]);
+            let detail = eco_format!(
+                "The \"path\" object has no attribute {name:?}; there are path.cwd, path.module and path.root.{suggestion}"
+            );
+            Err(("Invalid \"path\" attribute".into(), detail))
+        }
+    }
+}
+
+/// `terraform.name` or `tofu.name`
+fn terraform_attr(alias: &str, name: &str, workspace: &str) -> Result<Value, (EcoString, EcoString)> {
+    let detail = match name {
+        "workspace" => return Ok(Value::string(workspace)),
+        "applying" => return Ok(Value::bool(false).mark(Mark::Ephemeral)),
+        "env" => eco_format!("Environments have been called workspaces for a long time: write {alias}.workspace."),
+        _ => eco_format!("The {alias:?} object has no attribute {name:?}; the workspace's name is {alias}.workspace."),
+    };
+    Err((eco_format!("Invalid \"{alias}\" attribute"), detail))
+}

@@ -1,0 +1,56 @@
+//! "Did you mean": the name closest to one that does not exist.
+
+/// The closest of `names` that is at most two edits away; of equally close ones the first in alphabetical order.
+pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const MOST_EDITS: usize = 2;
+    if given.len() > 200 {
+        return None;
+    }
+    names
+        .into_iter()
+        .filter(|name| name.len().abs_diff(given.len()) <= MOST_EDITS * 4)
+        .filter_map(|name| Some((edits(given, name, MOST_EDITS)?, name)))
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// How many characters must be added, removed or replaced to turn one text into the other; `None` if more than `most`.
+fn edits(a: &str, b: &str, most: usize) -> Option<usize> {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        let mut best = row[0];
+        for (j, cb) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+            best = best.min(row[j + 1]);
+        }
+        if best > most {
+            return None;
+        }
+    }
+    row.last().copied().filter(|edits| *edits <= most)
+}
+
+/// ` Did you mean "name"?`, or nothing.
+pub(crate) fn did_you_mean<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    closest(given, names).map(|name| format!(" Did you mean {name:?}?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closest_name_is_suggested() {
+        assert_eq!(closest("uppr", ["lower", "upper"]), Some("upper"));
+        assert_eq!(closest("foo", ["root", "cwd"]), Some("root"));
+        assert_eq!(closest("nosuch", ["one", "split"]), None);
+        assert_eq!(closest("jon", ["min", "join", "log"]), Some("join"));
+        assert_eq!(closest("", ["ab", "abc"]), Some("ab"));
+        assert_eq!(closest("ä", ["ö"]), Some("ö"));
+    }
+}

@@ -1,0 +1,147 @@
+//! `templatefile` and `templatestring`: templates that see only the variables they are given.
+
+use ecow::{EcoString, eco_format};
+use foldhash::{HashMap, HashMapExt};
+use yuba_syntax::lexer::is_identifier;
+use yuba_syntax::parser::parse_template;
+use yuba_syntax::{Diagnostics, SourceFile, Sources, Span, Traversal};
+use yuba_value::function::{self, FunctionError, Param};
+use yuba_value::{Type, Value};
+
+use crate::expression::{Variables, evaluate};
+use crate::functions::{Builtin, CallContext, WorldFunction};
+use crate::references::each_traversal;
+
+/// How the message of a template that calls itself forever starts; the levels around it pass it on as it is.
+const TOO_DEEP: &str = "templates are nested too deeply";
+
+/// The functions of this family.
+pub(crate) fn functions() -> Vec<WorldFunction> {
+    let vars = || Param::new("vars", Type::dynamic(), "The template's variables, as an object or map.");
+    vec![
+        WorldFunction::new(
+            "templatefile",
+            "Reads a file and renders it as a template.",
+            [Param::new("path", Type::string(), "The file, relative to the module's directory.").marked(), vars()],
+            Type::dynamic(),
+            template_file,
+        )
+        .nullable(),
+        WorldFunction::new(
+            "templatestring",
+            "Renders a text as a template.",
+            [Param::new("data", Type::string(), "The template.").marked(), vars().marked()],
+            Type::dynamic(),
+            template_string,
+        )
+        .nullable(),
+    ]
+}
+
+fn template_file(context: &CallContext<'_>, args: &[Value], _: &Type) -> function::Result {
+    let [path, vars] = args else { return Err(FunctionError::new("a path and variables are needed")) };
+    let limit = context.world.template_depth_limit().map_err(FunctionError::new)?;
+    if i64::from(context.template_depth) > limit {
+        return Err(FunctionError::new(eco_format!("{TOO_DEEP} (more than {limit} levels); does one call itself?")));
+    }
+    let Some(Builtin::World(file)) = context.functions.get("file") else {
+        return Err(FunctionError::new("files cannot be read here"));
+    };
+    // The same rules for paths and contents as those of `file`.
+    let text = file.call(context, std::slice::from_ref(path))?;
+    let name = path.as_str().map_or("", EcoString::as_str);
+    let inner = CallContext { template_depth: context.template_depth + 1, ..*context };
+    let text = text.as_str().map_or("", EcoString::as_str);
+    Ok(render(&inner, Some(name), text, vars)?.with_marks(path.marks()))
+}
+
+fn template_string(context: &CallContext<'_>, args: &[Value], _: &Type) -> function::Result {
+    let [data, vars] = args else { return Err(FunctionError::new("a template and variables are needed")) };
+    let text = data.as_str().map_or("", EcoString::as_str);
+    let inner = CallContext { template_depth: context.template_depth + 1, ..*context };
+    Ok(render(&inner, None, text, vars)?.with_marks(data.marks()))
+}
+
+/// Renders a template; `name` is that of its file.
+fn render(context: &CallContext<'_>, name: Option<&str>, text: &str, vars: &Value) -> function::Result {
+    let mut sources = Sources::new();
+    let file = sources.add(SourceFile::new(name.unwrap_or("template"), text.as_bytes()));
+    let (expr, problems) = parse_template(file, text.as_bytes());
+    if problems.has_errors() {
+        return Err(FunctionError::new(problem_text(&problems, &sources)));
+    }
+    if !vars.ty().is_map() && !vars.ty().is_object() {
+        return Err(FunctionError::arg(1, "the template's variables must be an object or a map"));
+    }
+    let marks = vars.marks().clone();
+    let mut variables = TemplateVariables { values: HashMap::new() };
+    for (key, value) in vars.entries().unwrap_or_default() {
+        if !is_identifier(&key) {
+            return Err(FunctionError::arg(
+                1,
+                eco_format!(
+                    "{key:?} cannot be the name of a template variable: it must start with a letter, and only letters, \
+                     digits and underscores may follow"
+                ),
+            ));
+        }
+        variables.values.insert(key, value.with_marks(&marks));
+    }
+    let mut missing = None;
+    each_traversal(&expr, &mut |traversal| {
+        if missing.is_none() && !variables.values.contains_key(&traversal.root) {
+            missing = Some((traversal.root.clone(), traversal.root_span));
+        }
+    });
+    if let Some((root, span)) = missing {
+        let place = name.and_then(|_| place(Some(&sources), span));
+        let place = place.map(|p| format!(", which the template uses at {p}")).unwrap_or_default();
+        return Err(FunctionError::arg(1, eco_format!("there is no value for {root:?}{place}")));
+    }
+    let (value, problems) = evaluate(&expr, &variables, CallContext { sources: Some(&sources), ..*context });
+    if problems.has_errors() {
+        if let Some(deep) = problems.iter().find(|d| d.detail.contains(TOO_DEEP)) {
+            let start = deep.detail.find(TOO_DEEP).unwrap_or_default();
+            return Err(FunctionError::new(deep.detail[start..].trim_end_matches('.')));
+        }
+        return Err(FunctionError::new(problem_text(&problems, &sources)));
+    }
+    Ok(value)
+}
+
+struct TemplateVariables {
+    values: HashMap<EcoString, Value>,
+}
+
+impl Variables for TemplateVariables {
+    fn get(&self, traversal: &Traversal) -> Option<(Value, usize)> {
+        self.values.get(&traversal.root).map(|value| (value.clone(), 0))
+    }
+    fn names(&self) -> Vec<EcoString> {
+        self.values.keys().cloned().collect()
+    }
+}
+
+/// The first problem with its place, and how many more there are.
+fn problem_text(problems: &Diagnostics, sources: &Sources) -> EcoString {
+    let mut errors = problems.iter().filter(|d| d.is_error());
+    let Some(first) = errors.next() else { return EcoString::new() };
+    let place = first.subject.and_then(|span| place(Some(sources), span));
+    let place = place.map(|p| format!("{p}: ")).unwrap_or_default();
+    let detail = first.detail.trim_end_matches('.');
+    let more = match errors.count() {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    eco_format!("{place}{}; {detail}{more}", first.summary)
+}
+
+/// `name:line,column-column` or `name:line,column-line,column`
+pub(crate) fn place(sources: Option<&Sources>, span: Span) -> Option<String> {
+    let file = sources?.get(span.file)?;
+    let (start, end) = (file.position(span.start as usize), file.position(span.end as usize));
+    Some(match start.line == end.line {
+        true => format!("{}:{},{}-{}", file.name, start.line, start.column, end.column),
+        false => format!("{}:{},{}-{},{}", file.name, start.line, start.column, end.line, end.column),
+    })
+}
