@@ -238,3 +238,51 @@ fn check_count(signature: &Signature, given: usize) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::Mark;
+
+    #[test]
+    fn the_dispatcher_keeps_special_values_away() {
+        let text = |name| Param::new(name, Type::string(), "");
+        let function =
+            Function::new("first", "", [text("a"), text("b")], Type::string(), |args, _| Ok(args[0].clone()))
+                .variadic(text("more"));
+        let (a, null, unknown) = (Value::string("a"), Value::null(Type::string()), Value::unknown(Type::string()));
+        let ephemeral = a.mark(Mark::Ephemeral);
+        let calls = [
+            vec![a.clone()],
+            vec![a.clone(), ephemeral.clone()],
+            vec![a.clone(), null.clone()],
+            vec![a.clone(), a.clone(), null.clone()],
+            vec![unknown.clone(), null.clone()],
+            vec![Value::unknown_dynamic(), null, ephemeral.clone()],
+            vec![unknown, ephemeral],
+            vec![a.clone(), Value::int(1)],
+            vec![a.clone(), a],
+        ];
+        let answers: String = calls
+            .iter()
+            .map(|args| match function.call(args) {
+                Ok(value) => format!("{args:?}: {value:?}\n"),
+                Err(error) => format!("{args:?}: error {:?}: {error}\n", error.arg),
+            })
+            .collect();
+        expect![[r#"
+            ["a"]: error None: wrong number of arguments (at least 2 required; 1 given)
+            ["a", ephemeral:"a"]: ephemeral:"a"
+            ["a", null(string)]: error Some(1): argument must not be null
+            ["a", "a", null(string)]: error Some(2): argument must not be null
+            [unknown(string), null(string)]: error Some(1): argument must not be null
+            [unknown(any), null(string), ephemeral:"a"]: ephemeral:unknown(any)
+            [unknown(string), ephemeral:"a"]: ephemeral:unknown(string)!
+            ["a", 1]: error Some(1): string required, but this is number
+            ["a", "a"]: "a"
+        "#]]
+        .assert_eq(&answers);
+    }
+}

@@ -82,3 +82,91 @@ fn check(operands: &[&Value], ty: &Type, wanted: &'static str) -> Result<bool> {
 fn unknown_bool() -> Value {
     Value::unknown(Type::bool()).refine_not_null()
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::{Bound, Number};
+
+    fn between(min: i64, max: i64) -> Value {
+        let bound = |n| Bound::inclusive(Number::from_i64(n));
+        Value::unknown(Type::number()).refine().not_null().number_min(bound(min)).number_max(bound(max)).done()
+    }
+
+    #[test]
+    fn unknown_numbers_know_their_bounds() {
+        let unknown = Value::unknown(Type::number());
+        let text: String = [
+            add(&between(1, 2), &Value::int(10)),
+            sub(&between(1, 2), &between(5, 7)),
+            mul(&between(-1, 2), &Value::int(3)),
+            mul(&unknown, &Value::int(0)),
+            div(&between(1, 2), &Value::int(2)),
+            add(&unknown, &Value::unknown_dynamic()),
+            less_than(&between(1, 2), &Value::int(3)),
+            less_than(&between(1, 2), &Value::int(2)),
+            less_than_or_equal(&between(1, 2), &Value::int(0)),
+            Ok(equals(&between(1, 2), &Value::int(3))),
+            Ok(equals(&unknown.refine_not_null(), &Value::null(Type::number()))),
+            and(&Value::unknown(Type::bool()), &Value::bool(false)),
+            or(&Value::unknown_dynamic(), &Value::bool(false)),
+        ]
+        .into_iter()
+        .map(|result| format!("{result:?}\n"))
+        .collect();
+        expect![[r#"
+            Ok(unknown(number)! >= 11 <= 12)
+            Ok(unknown(number)! >= -6 <= -3)
+            Ok(unknown(number)! >= -3 <= 6)
+            Ok(unknown(number)!)
+            Ok(unknown(number)!)
+            Ok(unknown(number)!)
+            Ok(true)
+            Ok(unknown(bool)!)
+            Ok(false)
+            Ok(false)
+            Ok(false)
+            Ok(false)
+            Ok(unknown(bool)!)
+        "#]]
+        .assert_eq(&text);
+    }
+
+    #[test]
+    fn what_has_no_answer_is_an_error() {
+        let list = Value::list(Type::string(), vec!["a".into()]);
+        let infinite = Value::number(Number::infinity(false));
+        let text: String = [
+            add(&Value::null_dynamic(), &Value::int(1)),
+            not(&Value::int(1)),
+            sub(&infinite, &infinite),
+            div(&Value::int(0), &Value::int(0)),
+            div(&Value::int(1), &Value::int(0)),
+            index(&list, &Value::int(1)),
+            index(&list, &Value::int(-1)),
+            index(&list, &"a".into()),
+            index(&Value::null(list.ty().clone()), &Value::int(0)),
+            get_attr(&Value::empty_object(), "a"),
+            length(&Value::int(1)),
+        ]
+        .into_iter()
+        .map(|result| format!("{}\n", result.map_or_else(|e| e.to_string(), |v| format!("{v:?}"))))
+        .collect();
+        expect![[r#"
+            argument must not be null
+            bool required
+            infinity cannot be subtracted from itself
+            zero cannot be divided by zero, nor infinity by infinity
+            +Inf
+            the given key does not identify an element
+            the given key must be a whole number that is not negative
+            number required
+            argument must not be null
+            there is no attribute named "a"
+            collection required
+        "#]]
+        .assert_eq(&text);
+    }
+}
