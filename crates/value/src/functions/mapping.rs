@@ -147,6 +147,9 @@ fn shown(key: &str, marks: &Marks) -> EcoString {
 
 fn merge_type(args: &[Value]) -> Result<Type> {
     let Some(first) = args.first() else { return Ok(Type::empty_object()) };
+    if (first.ty().is_map() || first.ty().is_object()) && args.iter().all(|arg| arg.ty() == first.ty()) {
+        return Ok(first.ty().clone());
+    }
     let mut attrs: Vec<(EcoString, Type)> = Vec::new();
     let mut open = false;
     for arg in args {
@@ -160,9 +163,6 @@ fn merge_type(args: &[Value]) -> Result<Type> {
             (TypeKind::Map(_), _) => open = true,
             _ => return Err(not_mergeable(arg.ty())),
         }
-    }
-    if args.iter().all(|arg| arg.ty() == first.ty()) {
-        return Ok(first.ty().clone());
     }
     Ok(if open { Type::dynamic() } else { Type::object(attrs) })
 }
