@@ -427,6 +427,59 @@ mod tests {
     }
 
     #[test]
+    fn the_block_around_the_subject_is_named() {
+        check(
+            "resource \"a\" \"b\\\"c\" {\n  b = «2»\n}\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 2, in resource "a" "b\"c":
+               2:   b = 2
+
+            What to do.
+        "#]],
+        );
+        check(
+            "x = 1\n«locals» {\n  b = 2\n}\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 2:
+               2: locals {
+
+            What to do.
+        "#]],
+        );
+        check(
+            "locals {\n  b =« \n»}\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 2, in locals:
+               2:   b = 
+               3: }
+
+            What to do.
+        "#]],
+        );
+        check(
+            "locals {\n  b = 1\n}\nx = «2»\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 4:
+               4: x = 2
+
+            What to do.
+        "#]],
+        );
+    }
+
+    #[test]
     fn values_and_the_call_stand_below_the_code() {
         let (mut diagnostic, sources) = diagnostic(Severity::Error, "Bad", "Detail.", "a = «join(local.x, var.y)»\n");
         diagnostic.address = Some("aws_instance.a[0]".into());

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use yuba_syntax::{Diagnostic, FileId, Position, SourceFile, Sources, Span};
+use yuba_syntax::{Block, Body, Diagnostic, FileId, Position, SourceFile, Sources, Span, parser};
 
 /// Where a diagnostic points, in the terms of people and editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +129,20 @@ fn line_byte(file: &SourceFile, byte: usize) -> usize {
     file.bytes[..byte].iter().rposition(|b| *b == b'\n').map_or(0, |newline| newline + 1)
 }
 
+/// Names of files in native syntax end like this.
+const NATIVE: [&str; 5] = [".tf", ".tofu", ".hcl", ".tfvars", ".tofuvars"];
+
 /// The headers of the top-level blocks of a configuration file, in order.
-fn headers(_id: FileId, _file: &SourceFile) -> Vec<Header> {
-    Vec::new()
+fn headers(id: FileId, file: &SourceFile) -> Vec<Header> {
+    if !NATIVE.iter().any(|ending| file.name.ends_with(ending)) {
+        return Vec::new();
+    }
+    let (_, parsed) = parser::parse_config(id, &file.bytes);
+    let Body::Native(body) = parsed.body else { return Vec::new() };
+    let header = |block: &Block| {
+        let labels = block.labels.iter().map(|(label, _)| format!(" {label:?}"));
+        let text = std::iter::once(block.kind.to_string()).chain(labels).collect();
+        Header { start: block.span.start as usize, end: block.span.end as usize, text }
+    };
+    body.blocks.iter().map(header).collect()
 }
