@@ -118,7 +118,12 @@ fn run_command(terminal: &mut Terminal, command: &'static Command, args: &[Strin
             terminal.configure(&args);
             function(terminal, &args)
         }
-        Err(message) => Err(Failure::usage("Failed to parse command-line flags", message)),
+        Err(message) => {
+            if args.iter().any(|arg| arg == "-no-color") {
+                terminal.disable_colour();
+            }
+            Err(Failure::usage("Failed to parse command-line flags", message))
+        }
     };
     exit::code(terminal, command, outcome)
 }

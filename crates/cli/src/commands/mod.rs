@@ -63,3 +63,32 @@ pub(crate) const NOT_YET: &[&str] = &[
     "env",
     "push",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::COMMON;
+
+    #[test]
+    fn names_are_unique_and_sorted() {
+        let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
+        assert!(!NOT_YET.iter().any(|name| names.contains(name)), "a command is both there and not there");
+        for command in COMMANDS {
+            let mut flags: Vec<&str> = command.flags.iter().chain(COMMON).map(|flag| flag.name).collect();
+            flags.sort_unstable();
+            assert!(flags.is_sorted_by(|a, b| a < b), "a flag of {} is there twice: {flags:?}", command.name);
+        }
+    }
+
+    #[test]
+    fn groups_exist_and_have_members() {
+        for command in COMMANDS {
+            let members = COMMANDS.iter().filter(|c| c.name.starts_with(&format!("{} ", command.name))).count();
+            assert_eq!(members > 0, matches!(command.run, Run::Subcommands), "{}", command.name);
+            if let Some((group, _)) = command.name.rsplit_once(' ') {
+                assert!(COMMANDS.iter().any(|c| c.name == group), "{group}");
+            }
+        }
+    }
+}
