@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 
-use crate::{Diagnostics, Expr, Span, json};
+use crate::suggestion::similar_name;
+use crate::{Diagnostic, Diagnostics, Expr, Span, json};
 
 /// The content of a file or block.
 #[derive(Clone, Debug)]
@@ -96,6 +97,169 @@ pub struct Content {
     pub blocks: Vec<Block>,
     /// Where something missing would be added.
     pub missing_span: Span,
+}
+
+impl Content {
+    /// The argument of this name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+    /// The blocks of this type.
+    pub fn blocks_of<'c>(&'c self, kind: &'c str) -> impl Iterator<Item = &'c Block> {
+        self.blocks.iter().filter(move |block| block.kind == kind)
+    }
+}
+
+impl BodySchema {
+    fn attribute(&self, name: &str) -> Option<&AttributeSchema> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+    fn block(&self, kind: &str) -> Option<&BlockSchema> {
+        self.blocks.iter().find(|block| block.kind == kind)
+    }
+}
+
+impl Body {
+    /// A body without content.
+    pub fn empty(span: Span) -> Body {
+        Body::Native(Arc::new(NativeBody { span, end_span: span.at_end(), ..NativeBody::default() }))
+    }
+
+    /// What the schema asks for; anything else is a mistake.
+    pub fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
+        match self {
+            Body::Native(body) => body.content(schema),
+            Body::Json(body) => body.content(schema),
+        }
+    }
+
+    /// What the schema asks for, and a body of everything else.
+    pub fn partial_content(&self, schema: &BodySchema) -> (Content, Body, Diagnostics) {
+        match self {
+            Body::Native(body) => {
+                let (content, diagnostics) = body.matching(schema);
+                (content, Body::Native(Arc::new(body.without(schema))), diagnostics)
+            }
+            Body::Json(body) => {
+                let (content, rest, diagnostics) = body.partial_content(schema);
+                (content, Body::Json(Arc::new(rest)), diagnostics)
+            }
+        }
+    }
+
+    /// All arguments, whatever their names; blocks are a mistake.
+    pub fn just_attributes(&self) -> (Vec<Attribute>, Diagnostics) {
+        match self {
+            Body::Native(body) => {
+                let mut diagnostics = Diagnostics::new();
+                if let Some(block) = body.blocks.first() {
+                    let summary = format!("Unexpected \"{}\" block", block.kind);
+                    diagnostics.push(Diagnostic::error(summary, "No blocks can be here.").at(block.kind_span));
+                }
+                (body.attributes.clone(), diagnostics)
+            }
+            Body::Json(body) => body.just_attributes(),
+        }
+    }
+
+    /// Where something missing would be added.
+    pub fn missing_item_span(&self) -> Span {
+        match self {
+            Body::Native(body) => body.span.at_start(),
+            Body::Json(body) => body.missing_item_span(),
+        }
+    }
+}
+
+impl NativeBody {
+    fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
+        let (content, mut diagnostics) = self.matching(schema);
+        for attribute in self.attributes.iter().filter(|attribute| schema.attribute(&attribute.name).is_none()) {
+            let unused = schema.attributes.iter().map(|a| a.name.as_str()).filter(|n| content.attribute(n).is_none());
+            let name = &attribute.name;
+            let hint = match similar_name(name, unused) {
+                Some(name) => format!(" Did you mean \"{name}\"?"),
+                None if schema.block(name).is_some() => {
+                    format!(" Did you mean a block of type \"{name}\"? A block has no equals sign.")
+                }
+                None => String::new(),
+            };
+            let detail = format!("There is no argument \"{name}\" here.{hint}");
+            diagnostics.push(Diagnostic::error("Unsupported argument", detail).at(attribute.name_span));
+        }
+        for block in self.blocks.iter().filter(|block| schema.block(&block.kind).is_none()) {
+            let kind = &block.kind;
+            let hint = match similar_name(kind, schema.blocks.iter().map(|b| b.kind.as_str())) {
+                Some(name) => format!(" Did you mean \"{name}\"?"),
+                None if schema.attribute(kind).is_some() => {
+                    format!(" Did you mean the argument \"{kind}\"? It gets its value with an equals sign.")
+                }
+                None => String::new(),
+            };
+            let detail = format!("There are no blocks of type \"{kind}\" here.{hint}");
+            diagnostics.push(Diagnostic::error("Unsupported block type", detail).at(block.kind_span));
+        }
+        (content, diagnostics)
+    }
+
+    fn matching(&self, schema: &BodySchema) -> (Content, Diagnostics) {
+        let mut diagnostics = Diagnostics::new();
+        let missing_span = self.span.at_start();
+        for wanted in schema.attributes.iter().filter(|attribute| attribute.required) {
+            if !self.attributes.iter().any(|attribute| attribute.name == wanted.name) {
+                diagnostics.push(missing_required_argument(&wanted.name, missing_span));
+            }
+        }
+        let attributes = self.attributes.iter().filter(|a| schema.attribute(&a.name).is_some()).cloned().collect();
+        let mut blocks = Vec::new();
+        for block in &self.blocks {
+            let Some(wanted) = schema.block(&block.kind) else { continue };
+            match label_problem(block, wanted) {
+                Some(problem) => diagnostics.push(problem),
+                None => blocks.push(block.clone()),
+            }
+        }
+        (Content { attributes, blocks, missing_span }, diagnostics)
+    }
+
+    fn without(&self, schema: &BodySchema) -> NativeBody {
+        NativeBody {
+            attributes: self.attributes.iter().filter(|a| schema.attribute(&a.name).is_none()).cloned().collect(),
+            blocks: self.blocks.iter().filter(|b| schema.block(&b.kind).is_none()).cloned().collect(),
+            span: self.span,
+            end_span: self.end_span,
+        }
+    }
+}
+
+pub(crate) fn missing_required_argument(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("Missing required argument", format!("The argument \"{name}\" has to be set, but is not.")).at(at)
+}
+
+/// What is wrong with the number of a block's labels.
+fn label_problem(block: &Block, wanted: &BlockSchema) -> Option<Diagnostic> {
+    let kind = &block.kind;
+    let count = wanted.labels.len();
+    let names = wanted.labels.join(", ");
+    let (summary, detail, at) = match block.labels.get(count) {
+        Some((_, span)) if count == 0 => {
+            (format!("Extraneous label for {kind}"), format!("Blocks of type \"{kind}\" have no labels."), *span)
+        }
+        Some((_, span)) => (
+            format!("Extraneous label for {kind}"),
+            format!("Blocks of type \"{kind}\" have no more labels than these: {names}."),
+            *span,
+        ),
+        None => {
+            let missing = wanted.labels.get(block.labels.len())?;
+            (
+                format!("Missing {missing} for {kind}"),
+                format!("A block of type \"{kind}\" needs these labels: {names}."),
+                block.open_span,
+            )
+        }
+    };
+    Some(Diagnostic::error(summary, detail).at(at).within(block.kind_span.to(block.open_span)))
 }
 
 /// What parsing a file gives.

@@ -45,9 +45,9 @@ impl Expr {
                 Some(Traversal { steps, span: self.span, ..source })
             }
             ExprKind::JsonString(string) => {
-                let offset = self.span.start.saturating_add(1);
+                // Quirk: places inside the string are counted from its quote.
                 let (traversal, diagnostics) =
-                    parser::parse_traversal_at(self.span.file, offset, string.text.as_bytes());
+                    parser::parse_traversal_at(self.span.file, self.span.start, string.text.as_bytes());
                 traversal.filter(|_| !diagnostics.has_errors())
             }
             _ => None,
@@ -79,8 +79,8 @@ impl Expr {
         match &self.kind {
             ExprKind::Call(call) => Some((**call).clone()),
             ExprKind::JsonString(string) => {
-                let offset = self.span.start.saturating_add(1);
-                let (expr, diagnostics) = parser::parse_expression_at(self.span.file, offset, string.text.as_bytes());
+                let (expr, diagnostics) =
+                    parser::parse_expression_at(self.span.file, self.span.start, string.text.as_bytes());
                 if diagnostics.has_errors() { None } else { expr.as_call() }
             }
             _ => None,
@@ -125,7 +125,9 @@ impl Expr {
             ExprKind::Unary(unary) => unary.op_span,
             ExprKind::Template(parts) => parts.first().map_or(self.span, Expr::start_span),
             ExprKind::TemplateWrap(inner) => Span { end: self.span.start.max(inner.span.start), ..self.span },
-            ExprKind::Tuple(_) | ExprKind::Object(_) => Span { end: self.span.start + 1, ..self.span },
+            ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::JsonObject(_) => {
+                Span { end: self.span.start + 1, ..self.span }
+            }
             ExprKind::For(parts) => parts.open_span,
             ExprKind::Splat(splat) => splat.marker_span,
             ExprKind::TemplateJoin(tuple) => tuple.start_span(),
@@ -210,7 +212,9 @@ fn walk<'e>(expr: &'e Expr, scopes: &mut Vec<&'e EcoString>, visit: &mut dyn FnM
             walk(&splat.each, scopes, visit);
         }
         ExprKind::JsonString(string) => {
-            if let Some((template, _)) = &string.template {
+            if let Some((template, diagnostics)) = &string.template
+                && !diagnostics.has_errors()
+            {
                 walk(template, scopes, visit);
             }
         }
