@@ -4,7 +4,6 @@ use crate::exit::Outcome;
 use crate::flags::{Args, Flag};
 use crate::terminal::Terminal;
 
-mod console;
 mod metadata;
 pub(crate) mod version;
 
@@ -34,8 +33,7 @@ pub(crate) enum Run {
 }
 
 /// All commands, in the order of the help.
-pub(crate) const COMMANDS: &[&Command] =
-    &[&console::COMMAND, &metadata::GROUP, &metadata::FUNCTIONS, &version::COMMAND];
+pub(crate) const COMMANDS: &[&Command] = &[&metadata::GROUP, &metadata::FUNCTIONS, &version::COMMAND];
 
 /// The commands of the main workflow, listed first.
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
