@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use yuba_syntax::format::format_tokens;
+use yuba_syntax::parser::parse_config;
 use yuba_syntax::{Diagnostics, FileId, SourceFile, Sources};
 
 use crate::diagnostics as say;
@@ -151,13 +153,15 @@ fn read(mut file: fs::File) -> std::io::Result<Vec<u8>> {
 
 /// The canonical form of a text; where it has syntax errors, they are noted and there is none.
 fn canonical(name: &str, source: Vec<u8>, problems: &mut Problems) -> Option<Formatted> {
-    let parsed = yuba_syntax::parser::parse(FileId(0), &source);
+    // Most files have no mistakes and need no place among the sources: their diagnostics would point at it.
+    let place = FileId(problems.sources.iter().count() as u32);
+    let (tree, parsed) = parse_config(place, &source);
     if parsed.diagnostics.has_errors() {
-        let file = problems.sources.add(SourceFile::new(name, source.as_slice()));
-        problems.diagnostics.extend(yuba_syntax::parser::parse(file, &source).diagnostics);
+        problems.sources.add(SourceFile::new(name, source.as_slice()));
+        problems.diagnostics.extend(parsed.diagnostics);
         return None;
     }
-    let result = yuba_syntax::format::format(&source);
+    let result = format_tokens(&source, &tree.tokens);
     Some(Formatted { name: name.to_owned(), source, result })
 }
 
