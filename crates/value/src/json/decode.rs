@@ -142,20 +142,23 @@ fn read_elements(reader: &mut Reader<'_>, element: &Type) -> Result<(Type, Vec<V
     settle(reader, element, items)
 }
 
-/// Elements of `any` bring their types; they must agree.
 fn settle(reader: &Reader<'_>, element: &Type, items: Vec<Value>) -> Result<(Type, Vec<Value>)> {
-    if !element.has_dynamic() {
-        return Ok((element.clone(), items));
-    }
     agree(element, items).map_or_else(|| reader.error("the elements are of different types"), Ok)
 }
 
-/// The one type of all elements, if there is one; a null without a type takes it.
+/// Elements of `any` bring their types, which must agree; a null or an unknown value without a type takes the one of
+/// the others.
 pub(crate) fn agree(element: &Type, items: Vec<Value>) -> Option<(Type, Vec<Value>)> {
-    let untyped = |value: &Value| value.is_null() && value.ty().is_dynamic();
-    let ty = items.iter().find(|v| !untyped(v)).map_or_else(|| element.clone(), |v| v.ty().clone());
-    let items = items.into_iter().map(|v| if untyped(&v) { Value::null(ty.clone()) } else { v });
-    let items: Vec<Value> = items.collect();
+    if !element.has_dynamic() {
+        return Some((element.clone(), items));
+    }
+    let ty = items.iter().map(Value::ty).find(|ty| !ty.is_dynamic()).unwrap_or(element).clone();
+    let typed = |value: Value| match (value.ty().is_dynamic(), value.is_null()) {
+        (false, _) => value,
+        (true, true) => Value::null(ty.clone()),
+        (true, false) => Value::unknown(ty.clone()),
+    };
+    let items: Vec<Value> = items.into_iter().map(typed).collect();
     items.iter().all(|v| v.ty() == &ty).then_some((ty, items))
 }
 

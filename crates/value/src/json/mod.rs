@@ -17,12 +17,13 @@ use ecow::EcoString;
 
 use crate::{Number, Path, PathStep, Type, TypeKind, Value, View};
 
+pub(crate) use decode::agree;
 pub use types::{decode_type, encode_type};
 
 /// How deep arrays and objects may be nested.
 pub(crate) const MAX_DEPTH: usize = 500;
 
-/// Why a text could not be read.
+/// Why a text (or MessagePack) could not be read.
 #[derive(Clone, Debug)]
 pub struct JsonError {
     /// Where in the text, in bytes.
@@ -34,10 +35,10 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    fn new(offset: usize, message: impl Into<EcoString>) -> JsonError {
+    pub(crate) fn new(offset: usize, message: impl Into<EcoString>) -> JsonError {
         JsonError { offset, path: Path::new(), message: message.into() }
     }
-    fn under(mut self, step: PathStep) -> JsonError {
+    pub(crate) fn under(mut self, step: PathStep) -> JsonError {
         self.path.0.insert(0, step);
         self
     }
