@@ -129,8 +129,8 @@ fn line_byte(file: &SourceFile, byte: usize) -> usize {
     file.bytes[..byte].iter().rposition(|b| *b == b'\n').map_or(0, |newline| newline + 1)
 }
 
-/// Names of files in native syntax end like this.
-const NATIVE: [&str; 5] = [".tf", ".tofu", ".hcl", ".tfvars", ".tofuvars"];
+/// Names of files in native syntax end like this. Standard input is a file in native syntax wherever a file is read from it.
+const NATIVE: [&str; 6] = [".tf", ".tofu", ".hcl", ".tfvars", ".tofuvars", "<stdin>"];
 
 /// The headers of the top-level blocks of a configuration file, in order.
 fn headers(id: FileId, file: &SourceFile) -> Vec<Header> {
