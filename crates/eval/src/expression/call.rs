@@ -297,3 +297,77 @@ fn were(count: usize) -> EcoString {
         n => eco_format!("{n} were"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn arguments_are_checked() {
+        check(
+            &[
+                "upper(\"a\")",
+                "core::upper(\"a\")",
+                "upper()",
+                "upper(1, 2)",
+                "max()",
+                "upper([])",
+                "upper(null)",
+                "max(1, 2, 3)",
+                "max([1, 2]...)",
+                "max(1, [2]...)",
+                "max(null...)",
+                "max(5...)",
+                "max(u_list...)",
+                "upper({}.x)",
+                "parseint(\"x\", 10)",
+                "element([], 0)",
+                "upper((\"a\" == 1 ? [] : [[]])[0])",
+                "upper(five.x)",
+                "length(five)",
+            ],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn unknown_functions() {
+        check(
+            &[
+                "uppr(1)",
+                "core::uppr(1)",
+                "other::f(1)",
+                "core::a::b(1)",
+                "provider::a::f(1)",
+                "plantimestamp(1)",
+                "type(1)",
+            ],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn try_and_can() {
+        check(
+            &[
+                "try({}.x, 1)",
+                "try({}.x, {}.y)",
+                "try()",
+                "try(u_string, 1)",
+                "try([u_string], 1)",
+                "try(secret, 1)",
+                "try([{}.x, 2]...)",
+                "can({}.x)",
+                "can(1)",
+                "can(u_string)",
+                "can(secret)",
+                "can()",
+                "can(1, 2)",
+                "[for x in [1, {a = 2}] : try(x.a, x)]",
+            ],
+            expect![[r#""#]],
+        );
+    }
+}

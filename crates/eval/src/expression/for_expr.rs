@@ -211,3 +211,68 @@ impl Evaluator<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn every_kind_of_collection() {
+        check(
+            &[
+                "[for x in [1, 2] : x * 2]",
+                "[for i, x in [\"a\"] : i]",
+                "[for k, v in {b = 1, a = 2} : \"${k}${v}\"]",
+                "[for k, v in toset([\"b\", \"a\"]) : k == v]",
+                "{for k, v in {a = 1} : upper(k) => v}",
+                "{for x in [\"a\", \"b\", \"a\"] : x => 1...}",
+                "[for x in [1, 2, 3] : x if x > 1]",
+                "[for x in [] : x]",
+                "[for x in [1] : [for x in [2] : x]]",
+            ],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn unknown_and_marked() {
+        check(
+            &[
+                "[for x in u_any : x]",
+                "[for x in u_list : x]",
+                "[for x in [u_string] : x]",
+                "[for x in [1] : x if u_bool]",
+                "{for x in [u_string] : x => 1}",
+                "[for x in s_list : x]",
+                "{for x in s_list : x => 1}",
+                "{for x in [secret] : x => 1}",
+                "[for x in [1] : x if s_true]",
+                "[for x in u_list : x if s_true]",
+                "[for x in [secret] : x]",
+            ],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn mistakes() {
+        check(
+            &[
+                "[for x in null : x]",
+                "[for x in 5 : x]",
+                "[for x in [1] : x if null]",
+                "[for x in [1] : x if []]",
+                "[for x in [null] : 1 if x]",
+                "[for x in [[], {}] : 1 if x]",
+                "{for x in [1, 1] : x => x}",
+                "{for x in [null] : x => x}",
+                "{for x in [[]] : x => x}",
+                "[for x in [1, 2] : x.y]",
+                "[for x in [five] : y]",
+            ],
+            expect![[r#""#]],
+        );
+    }
+}

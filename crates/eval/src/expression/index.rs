@@ -163,3 +163,86 @@ pub(crate) fn get_attr(object: &Value, name: &str, at: Span) -> Answer {
         _ => unsupported(eco_format!("This is a {}, which has no attributes.", object.ty().friendly_name())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn elements_and_attributes() {
+        check(
+            &[
+                "[1, 2][1]",
+                "[1][\"0\"]",
+                "{a = 1}[\"a\"]",
+                "{a = 1}.a",
+                "{\"0\" = 1}[0]",
+                "tomap({a = 1}).a",
+                "tomap({a = 1})[\"a\"]",
+                "object.name",
+                "[[1]][0][0]",
+                "{a = {b = 2}}.a.b",
+                "[1, 2].1",
+            ],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn unknown_and_marked() {
+        check(
+            &[
+                "u_any.x",
+                "u_any[0]",
+                "u_list[0]",
+                "u_list[u_number]",
+                "[1, \"a\"][u_number]",
+                "u_map.x",
+                "u_map[\"x\"]",
+                "u_object.a",
+                "u_object.c",
+                "u_object[\"a\"]",
+                "{a = 1}[u_string]",
+                "s_list[0]",
+                "s_list[5]",
+                "[1][u_any]",
+                "{s3cret = 1}[secret]",
+                "[1][sensitive(0)]",
+            ],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn mistakes() {
+        check(
+            &[
+                "[1][1]",
+                "[][0]",
+                "[1][-1]",
+                "[1][0.5]",
+                "[1][\"a\"]",
+                "[1][null]",
+                "null[0]",
+                "null.a",
+                "{a = 1}.b",
+                "{a = 1}[0]",
+                "{name = 1}[\"nane\"]",
+                "tomap({a = 1}).b",
+                "tomap({a = 1})[\"b\"]",
+                "toset([1])[0]",
+                "five.x",
+                "five[0]",
+                "tolist([{a = 1}]).a",
+                "tolist([{a = 1}]).b",
+                "toset([{a = 1}]).a",
+                "[1].a",
+                "object.nam",
+                "fiv",
+            ],
+            expect![[r#""#]],
+        );
+    }
+}

@@ -47,3 +47,29 @@ impl Evaluator<'_> {
         result.with_marks(&marks)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn keys() {
+        check(
+            &[
+                "{a = 1, \"b\" = 2, (\"c\") = 3, 4 = 5, true = 6}",
+                "{a = 1, a = 2}",
+                "{(u_string) = 1}",
+                "{(secret) = 1}",
+                "{a = secret}",
+                "{(null) = 1}",
+                "{([]) = 1}",
+                "{a.b = 1}",
+                "{({}.x) = {}.y}",
+                "{\"${five}\" = 1}",
+            ],
+            expect![[r#""#]],
+        );
+    }
+}

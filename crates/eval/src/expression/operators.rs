@@ -174,3 +174,58 @@ fn operate(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, OpError> 
         BinaryOp::Modulo => arithmetic(ops::rem),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn operands_are_converted() {
+        check(
+            &["\"1\" + 2", "1 + \"x\"", "[] + {}", "!\"true\"", "-\"5\"", "!5", "1 == \"1\"", "true || \"x\""],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn null_operands() {
+        check(
+            &["null + 1", "null == null", "!null", "null || true", "null || false", "null && true", "false && null"],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn unknown_operands() {
+        check(
+            &[
+                "u_number + 1",
+                "u_any + 1",
+                "u_number > 1",
+                "u_bool || true",
+                "u_bool && true",
+                "u_bool || u_any",
+                "u_string == null",
+                "u_bool == true",
+                "-u_number",
+                "!u_any",
+                "u_bool || {}.x",
+                "false || {}.x",
+                "true || {}.x",
+                "{}.x || true",
+                "u_list == []",
+            ],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn marks_reach_the_result() {
+        check(
+            &["secret == \"x\"", "[secret] == [1]", "s_true && false", "!s_true", "1 / 0", "0 / 0", "5 % 0", "7 % 3"],
+            expect![[r#""#]],
+        );
+    }
+}

@@ -120,3 +120,51 @@ fn typed(value: Value, ty: &Type) -> Value {
     let typed = if value.is_null() { Value::null(ty.clone()) } else { Value::unknown(ty.clone()) };
     typed.with_marks(value.marks())
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn sequences_and_single_values() {
+        check(
+            &[
+                "[{a = 1}, {a = 2}][*].a",
+                "[{a = 1}].*.a",
+                "tolist([{a = 1}])[*].a",
+                "toset([{a = 1}])[*].a",
+                "five[*]",
+                "null[*]",
+                "{a = 1}[*].a",
+                "[[1, 2], [3]][*][0]",
+                "[[1], [2]][*][*]",
+                "tolist([])[*].a",
+                "tolist(null)[*]",
+                "[1][*].a",
+                "tolist([[1, 2]])[*][*]",
+            ],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn unknown_and_marked() {
+        check(
+            &[
+                "u_any[*].a",
+                "u_string[*]",
+                "u_object[*].a",
+                "u_object[*].c",
+                "u_objects[*].a",
+                "u_list[*].a",
+                "[u_any, 1][*]",
+                "secret[*]",
+                "s_list[*]",
+                "[secret][*]",
+            ],
+            expect![[r#""#]],
+        );
+    }
+}

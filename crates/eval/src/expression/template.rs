@@ -90,3 +90,57 @@ impl Evaluator<'_> {
         Value::string(text).with_marks(&marks)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn parts_are_joined() {
+        check(
+            &[
+                "\"a${five}b\"",
+                "\"${five}\"",
+                "\"a${true}\"",
+                "\"${[1]}x\"",
+                "\"a${null}\"",
+                "\"a${secret}\"",
+                "\"ab-${u_string}c\"",
+                "\"${u_string}\"",
+                "\"a${u_any}${[]}\"",
+                "\"%{ if five > 3 }yes%{ else }no%{ endif }\"",
+                "\"%{ for x in [1, 2] }<${x}>%{ endfor }\"",
+                "\"%{ for x in s_list }${x}%{ endfor }\"",
+                "\"%{ for x in [secret] }${x}%{ endfor }\"",
+                "\"%{ for x in u_list }${x}%{ endfor }\"",
+                "\"%{ if u_bool }a%{ endif }\"",
+            ],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn template_functions() {
+        check(
+            &[
+                "templatefile(\"hello.tmpl\", {name = \"you\"})",
+                "templatefile(\"hello.tmpl\", {})",
+                "templatefile(\"hello.tmpl\", {name = secret})",
+                "templatefile(\"list.tmpl\", {xs = [1, 2]})",
+                "templatefile(\"loop.tmpl\", {})",
+                "templatefile(\"broken.tmpl\", {})",
+                "templatefile(\"none.tmpl\", {})",
+                "templatestring(\"$${x}\", {x = [1]})",
+                "templatestring(\"$${x} $${upper(x)}\", {x = \"a\"})",
+                "templatestring(\"a\", [])",
+                "templatestring(\"a\", {\"b c\" = 1})",
+                "templatestring(\"$${x.y}\", {x = 1})",
+                "templatestring(u_string, {})",
+                "templatestring(\"$${secret}\", {})",
+            ],
+            expect![[r#""#]],
+        );
+    }
+}
