@@ -328,7 +328,27 @@ mod tests {
                 "upper(five.x)",
                 "length(five)",
             ],
-            expect![[r#""#]],
+            expect![[r#"
+                upper("a") => "A"
+                core::upper("a") => "A"
+                upper() => ! Not enough function arguments at `)`
+                upper(1, 2) => ! Too many function arguments at `2`
+                max() => ! Error in function call at `max(`
+                upper([]) => ! Invalid function argument at `[`
+                upper(null) => ! Invalid function argument at `null`
+                max(1, 2, 3) => 3
+                max([1, 2]...) => 2
+                max(1, [2]...) => 2
+                max(null...) => ! Invalid expanding argument value at `null`
+                max(5...) => ! Invalid expanding argument value at `5`
+                max(u_list...) => unknown(any)
+                upper({}.x) => ! Unsupported attribute at `.x`
+                parseint("x", 10) => ! Invalid function argument at `x`
+                element([], 0) => ! Error in function call at `element(`
+                upper(("a" == 1 ? [] : [[]])[0]) => ! Invalid function argument at `("a" == 1 ? [] : [[]])[0]`
+                upper(five.x) => ! Unsupported attribute at `.x`; five is 5
+                length(five) => ! Error in function call at `length(`; five is 5
+            "#]],
         );
     }
 
@@ -344,7 +364,15 @@ mod tests {
                 "plantimestamp(1)",
                 "type(1)",
             ],
-            expect![[r#""#]],
+            expect![[r#"
+                uppr(1) => ! Call to unknown function at `uppr`
+                core::uppr(1) => ! Call to unknown function at `core::uppr`
+                other::f(1) => ! Unknown function namespace at `other::f`
+                core::a::b(1) => ! Call to unknown function at `core::a::b`
+                provider::a::f(1) => ! Call to unknown function at `provider::a::f`
+                plantimestamp(1) => ! Too many function arguments at `1`
+                type(1) => ! Call to unknown function at `type`
+            "#]],
         );
     }
 
@@ -367,7 +395,22 @@ mod tests {
                 "can(1, 2)",
                 "[for x in [1, {a = 2}] : try(x.a, x)]",
             ],
-            expect![[r#""#]],
+            expect![[r#"
+                try({}.x, 1) => 1
+                try({}.x, {}.y) => ! Error in function call at `try(`
+                try() => ! Error in function call at `try(`
+                try(u_string, 1) => unknown(any)
+                try([u_string], 1) => unknown(any)
+                try(secret, 1) => (sensitive)
+                try([{}.x, 2]...) => ! Unsupported attribute at `.x`
+                can({}.x) => false
+                can(1) => true
+                can(u_string) => unknown(bool)
+                can(secret) => true
+                can() => ! Not enough function arguments at `)`
+                can(1, 2) => ! Too many function arguments at `2`
+                [for x in [1, {a = 2}] : try(x.a, x)] => tuple[1, 2]
+            "#]],
         );
     }
 }

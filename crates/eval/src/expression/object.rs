@@ -69,7 +69,18 @@ mod tests {
                 "{({}.x) = {}.y}",
                 "{\"${five}\" = 1}",
             ],
-            expect![[r#""#]],
+            expect![[r#"
+                {a = 1, "b" = 2, ("c") = 3, 4 = 5, true = 6} => {4=5, a=1, b=2, c=3, true=6}
+                {a = 1, a = 2} => {a=2}
+                {(u_string) = 1} => unknown(any)
+                {(secret) = 1} => (sensitive)
+                {a = secret} => {a=(sensitive)}
+                {(null) = 1} => ! Null value as key at `1`
+                {([]) = 1} => ! Incorrect key type at `([])`
+                {a.b = 1} => ! Ambiguous attribute key at `a.b`
+                {({}.x) = {}.y} => ! Unsupported attribute at `.x` ! Unsupported attribute at `.y`
+                {"${five}" = 1} => {5=1}
+            "#]],
         );
     }
 }

@@ -145,7 +145,21 @@ mod tests {
                 "[1][*].a",
                 "tolist([[1, 2]])[*][*]",
             ],
-            expect![[r#""#]],
+            expect![[r#"
+                [{a = 1}, {a = 2}][*].a => tuple[1, 2]
+                [{a = 1}].*.a => tuple[1]
+                tolist([{a = 1}])[*].a => [1]
+                toset([{a = 1}])[*].a => [1]
+                five[*] => tuple[5]
+                null[*] => tuple[]
+                {a = 1}[*].a => tuple[1]
+                [[1, 2], [3]][*][0] => tuple[1, 3]
+                [[1], [2]][*][*] => tuple[tuple[1], tuple[2]]
+                tolist([])[*].a => []
+                tolist(null)[*] => ! Splat of null value at `tolist(null)`
+                [1][*].a => ! Unsupported attribute at `.a`
+                tolist([[1, 2]])[*][*] => [tuple[1, 2]]
+            "#]],
         );
     }
 
@@ -164,7 +178,18 @@ mod tests {
                 "s_list[*]",
                 "[secret][*]",
             ],
-            expect![[r#""#]],
+            expect![[r#"
+                u_any[*].a => unknown(any)
+                u_string[*] => unknown(any)
+                u_object[*].a => unknown(any)
+                u_object[*].c => ! Unsupported attribute at `.c`
+                u_objects[*].a => unknown(list(string))!
+                u_list[*].a => ! Unsupported attribute at `.a`
+                [u_any, 1][*] => tuple[unknown(any), 1]
+                secret[*] => (sensitive)
+                s_list[*] => (sensitive)
+                [secret][*] => tuple[(sensitive)]
+            "#]],
         );
     }
 }
