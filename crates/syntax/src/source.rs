@@ -102,6 +102,16 @@ impl SourceFile {
             std::borrow::Cow::Owned(t) => t.strip_suffix('\r').map(str::to_owned).unwrap_or(t).into(),
         })
     }
+    /// The line (from 1) that a byte offset is on; cheap however long the line is.
+    pub fn line_at(&self, offset: usize) -> usize {
+        self.lines.partition_point(|start| *start as usize <= offset).max(1)
+    }
+    /// The bytes that a line (from 1) covers, without its `\n`; empty past the last line.
+    pub fn line_range(&self, line: usize) -> std::ops::Range<usize> {
+        let length = self.bytes.len();
+        let start = |line: usize| self.lines.get(line.wrapping_sub(1)).map(|start| *start as usize);
+        start(line).unwrap_or(length)..start(line + 1).map_or(length, |next| next - 1)
+    }
     /// How many lines there are; a last line without end counts.
     pub fn line_count(&self) -> usize {
         self.lines.len()

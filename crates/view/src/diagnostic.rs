@@ -1,12 +1,14 @@
 //! Diagnostics as people read them: boxed and coloured on a terminal, plain elsewhere.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 
 use yuba_syntax::diagnostic::FunctionCall;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
-use crate::snippet::{Excerpts, Place, Snippet};
+use crate::snippet::{Excerpts, Snippet};
 use crate::wrap::wrap;
 
 /// How a diagnostic is drawn.
@@ -36,7 +38,7 @@ impl Default for Options {
 }
 
 /// Longest line of code that is shown in full, in bytes; of longer ones only the part around the highlight.
-const MAX_CODE_LINE: usize = 1000;
+const MAX_CODE_LINE: usize = 500;
 
 /// All diagnostics in the order people read them: warnings first, then by place. The text of each ends a line.
 pub fn render_all(
@@ -126,15 +128,16 @@ fn write_code(text: &mut String, diagnostic: &Diagnostic, excerpts: &Excerpts<'_
     if let Some(address) = &diagnostic.address {
         let _ = writeln!(text, "  with {},", visible(address));
     }
-    let Some(Place { filename, start, .. }) = excerpts.place(diagnostic) else {
+    let (Some((filename, line)), Some(snippet)) =
+        (excerpts.line(diagnostic), excerpts.snippet(diagnostic, MAX_CODE_LINE))
+    else {
         if diagnostic.address.is_some() {
             text.push('\n');
         }
         return;
     };
-    let Some(snippet) = excerpts.snippet(diagnostic) else { return };
     let context = snippet.context.as_ref().map_or_else(String::new, |context| format!(", in {}", visible(context)));
-    let _ = writeln!(text, "  on {} line {}{context}:", visible(&filename), start.line);
+    let _ = writeln!(text, "  on {} line {line}{context}:", visible(filename));
     write_lines(text, &snippet, paint);
     write_values(text, diagnostic, paint);
     text.push('\n');
@@ -146,36 +149,14 @@ fn write_lines(text: &mut String, snippet: &Snippet, paint: Paint) {
         let (start, end) = (snippet.highlight_start, snippet.highlight_end);
         let inside = |at: usize| at.clamp(offset, offset + line.len()) - offset;
         let (from, to) = (inside(start), inside(end).max(inside(start)));
-        let (shown_from, shown_to) = shown_part(line, from);
-        let _ = write!(text, "{:4}: ", snippet.start_line + index);
-        if shown_from > 0 {
-            text.push('…');
+        let _ = write!(text, "{:4}: {}", snippet.start_line + index, visible_in_line(&line[..from]));
+        if from < to {
+            text.push_str(&paint.with("4", &visible_in_line(&line[from..to])));
         }
-        let mut push = |from: usize, to: usize, codes: &str| {
-            let (from, to) = (from.clamp(shown_from, shown_to), to.clamp(shown_from, shown_to));
-            if from < to {
-                let part = visible_in_line(&line[from..to]);
-                text.push_str(&if codes.is_empty() { part } else { paint.with(codes, &part).into_owned().into() });
-            }
-        };
-        push(0, from, "");
-        push(from, to, "4");
-        push(to, line.len(), "");
-        if shown_to < line.len() {
-            text.push('…');
-        }
+        text.push_str(&visible_in_line(&line[to..]));
         text.push('\n');
         offset += line.len() + 1;
     }
-}
-
-/// Which part of a line of code is shown: all of it, or the surroundings of the highlight if it is very long.
-fn shown_part(line: &str, highlight: usize) -> (usize, usize) {
-    if line.len() <= MAX_CODE_LINE {
-        return (0, line.len());
-    }
-    let from = line.floor_char_boundary(highlight.saturating_sub(MAX_CODE_LINE / 2));
-    (from, line.floor_char_boundary((from + MAX_CODE_LINE).min(line.len())))
 }
 
 fn write_values(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
@@ -267,19 +248,23 @@ fn sorted<'a>(diagnostics: &'a Diagnostics, sources: &Sources) -> Vec<&'a Diagno
 
 fn consolidate<'a>(diagnostics: Vec<&'a Diagnostic>, options: &Options) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut by_title: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
     for diagnostic in diagnostics {
         let wanted = match diagnostic.severity {
             Severity::Error => options.consolidate_errors,
             Severity::Warning => options.consolidate_warnings,
         };
-        let same = |group: &&mut Group<'_>| {
-            let first = group.first;
-            first.subject.is_some() && (first.severity, &first.summary) == (diagnostic.severity, &diagnostic.summary)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) if wanted && diagnostic.subject.is_some() => group.others.push(diagnostic),
-            _ => groups.push(Group { first: diagnostic, others: Vec::new() }),
+        // Those without a place stay apart: nothing else would tell them from each other.
+        if wanted && diagnostic.subject.is_some() {
+            match by_title.entry((diagnostic.severity, &diagnostic.summary)) {
+                Entry::Occupied(known) => {
+                    groups[*known.get()].others.push(diagnostic);
+                    continue;
+                }
+                Entry::Vacant(new) => drop(new.insert(groups.len())),
+            }
         }
+        groups.push(Group { first: diagnostic, others: Vec::new() });
     }
     groups
 }
@@ -289,12 +274,12 @@ fn compact(groups: &[Group<'_>], excerpts: &Excerpts<'_>, style: Style) -> Strin
     let mut text = format!("\n{}\n\n", paint.bold_in(YELLOW, "Warnings:"));
     for group in groups {
         let _ = writeln!(text, "- {}", visible(&group.first.summary));
-        if let Some(place) = excerpts.place(group.first) {
+        if let Some((filename, line)) = excerpts.line(group.first) {
             let more = match group.others.len() {
                 0 => String::new(),
                 count => format!(" (and {count} more)"),
             };
-            let _ = writeln!(text, "  on {} line {}{more}", visible(&place.filename), place.start.line);
+            let _ = writeln!(text, "  on {} line {line}{more}", visible(filename));
         }
     }
     text.push_str("\nTo see the full warning notes, run Yuba without -compact-warnings.\n");
@@ -303,8 +288,6 @@ fn compact(groups: &[Group<'_>], excerpts: &Excerpts<'_>, style: Style) -> Strin
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use expect_test::{Expect, expect};
     use yuba_syntax::diagnostic::Extra;
     use yuba_syntax::{SourceFile, Span};

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use yuba_syntax::{Block, Body, Diagnostic, FileId, Position, SourceFile, Sources, Span, parser};
@@ -64,17 +65,23 @@ impl<'a> Excerpts<'a> {
         Some(Place { filename: file.name.to_string(), start, end })
     }
 
-    /// The code a diagnostic is about.
-    pub fn snippet(&self, diagnostic: &Diagnostic) -> Option<Snippet> {
+    /// The file and line a diagnostic points at; cheaper than its [`Place`].
+    pub fn line(&self, diagnostic: &Diagnostic) -> Option<(&'a str, usize)> {
+        let subject = diagnostic.subject?;
+        let file = self.sources.get(subject.file)?;
+        Some((&file.name, file.line_at((subject.start as usize).min(file.bytes.len()))))
+    }
+
+    /// The code a diagnostic is about. Of lines with more than `max_line` bytes only the part around the subject.
+    pub fn snippet(&self, diagnostic: &Diagnostic, max_line: usize) -> Option<Snippet> {
         let subject = diagnostic.subject?;
         let file = self.sources.get(subject.file)?;
         let around = match diagnostic.context {
             Some(context) if context.file == subject.file => context.to(subject),
             _ => subject,
         };
-        let (code, start_line, highlight_start, highlight_end) = lines(file, around, subject);
         let context = self.context(file, subject);
-        Some(Snippet { context, start_line, highlight_start, highlight_end, code })
+        Some(Snippet { context, ..lines(file, around, subject, max_line) })
     }
 
     /// The header of the top-level block that the subject is in. A subject at the very start of a block is not in it.
@@ -82,51 +89,81 @@ impl<'a> Excerpts<'a> {
         let mut known = self.headers.borrow_mut();
         let headers = known.entry(subject.file).or_insert_with(|| headers(subject.file, file).into());
         let before = (subject.start as usize).checked_sub(1)?;
-        let around = headers.iter().find(|header| (header.start..header.end).contains(&before))?;
+        let after = headers.partition_point(|header| header.start <= before);
+        let around = headers[..after].last().filter(|header| before < header.end)?;
         Some(around.text.clone())
     }
 }
 
-/// The lines around a span: their text, the number of the first, and what to highlight in them.
-fn lines(file: &SourceFile, around: Span, subject: Span) -> (String, usize, usize, usize) {
-    let first = file.position(around.start as usize).line;
+/// The lines around a span, and what to highlight in them.
+fn lines(file: &SourceFile, around: Span, subject: Span, max_line: usize) -> Snippet {
+    let first = file.line_at((around.start as usize).min(file.bytes.len()));
     let last = last_line(file, around).max(first);
-    let mut code = String::new();
-    let mut starts = Vec::new();
+    let (from, to) = (subject.start as usize, (subject.end as usize).max(subject.start as usize + 1));
+    let mut snippet =
+        Snippet { context: None, code: String::new(), start_line: first, highlight_start: 0, highlight_end: 0 };
     for number in first..=last {
         if number > first {
-            code.push('\n');
+            snippet.code.push('\n');
         }
-        starts.push(code.len());
-        code.push_str(&file.line(number).unwrap_or_default());
+        let line = file.line_range(number);
+        let shown = window(&file.bytes, trim_return(&file.bytes, line.clone()), from, max_line);
+        if shown.start > line.start {
+            snippet.code.push('…');
+        }
+        // Offsets before this line become its start, those after it its end; the last line they are on wins.
+        let offset = |byte: usize| byte.clamp(shown.start, shown.end) - shown.start + snippet.code.len();
+        if from >= line.start {
+            snippet.highlight_start = offset(from);
+        }
+        if to >= line.start {
+            snippet.highlight_end = offset(to);
+        }
+        snippet.code.push_str(&file.text(shown.start, shown.end));
+        if shown.end < trim_return(&file.bytes, line).end {
+            snippet.code.push('…');
+        }
     }
-    let offset = |byte: usize| {
-        let line = file.position(byte).line;
-        if line > last {
-            return code.len();
-        }
-        let index = line.max(first) - first;
-        let line_end = starts.get(index + 1).map_or(code.len(), |next| next - 1);
-        code.floor_char_boundary((starts[index] + byte - line_byte(file, byte)).min(line_end))
-    };
-    let start = offset(subject.start as usize);
-    let end = if subject.is_empty() { start + 1 } else { offset(subject.end as usize) };
-    let end = code.ceil_char_boundary(end.min(code.len())).max(start);
-    (code, first, start, end)
+    // Bytes that are not UTF-8 become longer in the text, so that offsets behind them may be off.
+    if to > file.line_range(last).end {
+        snippet.highlight_end = snippet.code.len();
+    }
+    snippet.highlight_start = snippet.code.floor_char_boundary(snippet.highlight_start);
+    snippet.highlight_end = snippet.code.ceil_char_boundary(snippet.highlight_end).max(snippet.highlight_start);
+    snippet
 }
 
 /// The last line to show. Quirk: a range that ends with a line end also shows the next line, unless it is empty.
 fn last_line(file: &SourceFile, span: Span) -> usize {
     let end = (span.end as usize).max(span.start as usize + 1);
-    let line = file.position(end).line;
-    let shown = end <= file.bytes.len() && file.line(line).is_some_and(|text| !text.is_empty());
-    if shown { line } else { file.position(end - 1).line }
+    if end <= file.bytes.len() {
+        let line = file.line_at(end);
+        if !trim_return(&file.bytes, file.line_range(line)).is_empty() {
+            return line;
+        }
+    }
+    file.line_at((end - 1).min(file.bytes.len()))
 }
 
-/// The offset at which the line of a byte starts.
-fn line_byte(file: &SourceFile, byte: usize) -> usize {
-    let byte = byte.min(file.bytes.len());
-    file.bytes[..byte].iter().rposition(|b| *b == b'\n').map_or(0, |newline| newline + 1)
+/// A line without the `\r` at its end.
+fn trim_return(bytes: &[u8], line: Range<usize>) -> Range<usize> {
+    let end = if bytes[line.clone()].ends_with(b"\r") { line.end - 1 } else { line.end };
+    line.start..end
+}
+
+/// Which part of a line is shown: all of it, or the surroundings of the subject if it is very long.
+fn window(bytes: &[u8], line: Range<usize>, subject: usize, max_line: usize) -> Range<usize> {
+    if line.len() <= max_line {
+        return line;
+    }
+    let to_char = |mut at: usize| {
+        while at < line.end && bytes[at] & 0xc0 == 0x80 {
+            at += 1;
+        }
+        at
+    };
+    let start = subject.saturating_sub(max_line / 2).clamp(line.start, line.end - max_line);
+    to_char(start)..to_char(start + max_line)
 }
 
 /// Names of files in native syntax end like this. Standard input is a file in native syntax wherever a file is read from it.
@@ -145,4 +182,36 @@ fn headers(id: FileId, file: &SourceFile) -> Vec<Header> {
         Header { start: block.span.start as usize, end: block.span.end as usize, text }
     };
     body.blocks.iter().map(header).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{diagnostic, diagnostic_json};
+
+    proptest! {
+        #[test]
+        fn any_place_in_any_bytes_can_be_shown(
+            bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(0xc3), Just(0xa9), any::<u8>()], 0..60),
+            subject in (0..70usize, 0..70usize),
+            context in prop::option::of((0..70usize, 0..70usize)),
+            max_line in 1..20usize,
+        ) {
+            let mut sources = Sources::new();
+            let id = sources.add(SourceFile::new("a.tf", bytes));
+            let mut diagnostic = Diagnostic::error("Bad", "Detail.").at(Span::new(id, subject.0, subject.1));
+            diagnostic.context = context.map(|(start, end)| Span::new(id, start, end));
+            let excerpts = Excerpts::new(&sources);
+            for max_line in [max_line, usize::MAX] {
+                let snippet = excerpts.snippet(&diagnostic, max_line).expect("because the file is there");
+                prop_assert!(snippet.code.get(snippet.highlight_start..snippet.highlight_end).is_some());
+            }
+            for style in [diagnostic::Style::Coloured, diagnostic::Style::Plain] {
+                diagnostic::render(&diagnostic, &excerpts, style, 20);
+            }
+            diagnostic_json::render(&diagnostic, &excerpts, &|_| None);
+        }
+    }
 }
