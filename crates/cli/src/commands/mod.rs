@@ -4,6 +4,7 @@ use crate::exit::Outcome;
 use crate::flags::{Args, Flag};
 use crate::terminal::Terminal;
 
+mod console;
 mod fmt;
 mod metadata;
 pub(crate) mod version;
@@ -34,7 +35,8 @@ pub(crate) enum Run {
 }
 
 /// All commands, in the order of the help.
-pub(crate) const COMMANDS: &[&Command] = &[&fmt::COMMAND, &metadata::GROUP, &metadata::FUNCTIONS, &version::COMMAND];
+pub(crate) const COMMANDS: &[&Command] =
+    &[&console::COMMAND, &fmt::COMMAND, &metadata::GROUP, &metadata::FUNCTIONS, &version::COMMAND];
 
 /// The commands of the main workflow, listed first.
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
