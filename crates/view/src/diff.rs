@@ -140,3 +140,57 @@ fn write_lines(out: &mut Vec<u8>, mark: u8, lines: &[&[u8]]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(old: &str, new: &str, expect: &Expect) {
+        expect.assert_eq(&String::from_utf8_lossy(&unified("a", old.as_bytes(), "b", new.as_bytes())));
+    }
+
+    #[test]
+    fn equal_texts_have_no_diff() {
+        check("x\n", "x\n", &expect![[""]]);
+    }
+
+    #[test]
+    fn hunks_are_as_diff_prints_them() {
+        check(
+            "1\n2\n3\n4\n5\n6\n7\n8\n9\nx",
+            "1\nb\n3\n4\n5\n6\n7\n8\n9\nx\n",
+            &expect![[r#"
+                --- a
+                +++ b
+                @@ -1,5 +1,5 @@
+                 1
+                -2
+                +b
+                 3
+                 4
+                 5
+                @@ -7,4 +7,4 @@
+                 7
+                 8
+                 9
+                -x
+                \ No newline at end of file
+                +x
+            "#]],
+        );
+        check("", "x\n", &expect![["--- a\n+++ b\n@@ -0,0 +1 @@\n+x\n"]]);
+        check("x\n\n", "x\n", &expect![["--- a\n+++ b\n@@ -1,2 +1 @@\n x\n-\n"]]);
+    }
+
+    #[test]
+    fn runs_move_down_unless_they_meet_a_change() {
+        check("{\n}\n{\n}\n", "{\n}\n{\n}\n{\n}\n", &expect![["--- a\n+++ b\n@@ -2,3 +2,5 @@\n }\n {\n }\n+{\n+}\n"]]);
+        check(
+            "a=1\n}\nb\n}\n",
+            "a = 1\n  }\n}\nb\n}\n",
+            &expect![["--- a\n+++ b\n@@ -1,4 +1,5 @@\n-a=1\n+a = 1\n+  }\n }\n b\n }\n"]],
+        );
+    }
+}

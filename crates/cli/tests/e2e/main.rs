@@ -2,6 +2,7 @@
 
 mod console;
 mod flags;
+mod fmt;
 mod help;
 mod metadata;
 mod version;
