@@ -438,13 +438,13 @@ mod tests {
         Traversal { root: text[..end].into(), root_span: span(0, end), steps: steps.into(), span: span(0, text.len()) }
     }
 
-    fn check(names: &[&str], expect: Expect) {
+    fn check(names: &[&str], expect: &Expect) {
         let mut out = String::new();
         for name in names {
             let (reference, diagnostics) = Reference::parse(&traversal(name));
             out += name;
             if let Some(r) = reference {
-                let at = r.span.map_or(String::new(), |s| format!("{}", &name[s.start as usize..s.end as usize]));
+                let at = r.span.map_or(String::new(), |s| name[s.start as usize..s.end as usize].to_owned());
                 out += &format!(" -> {} at {at:?} value {} subject {}", r.subject, r.value_steps, r.subject_steps);
             }
             for d in diagnostics.iter() {
@@ -474,7 +474,7 @@ mod tests {
                 "module.m[\"k\"].out",
                 "tofu.workspace",
             ],
-            expect![[r#"
+            &expect![[r#"
                 var.a.b -> var.a at "var.a" value 1 subject 1
                 self.x -> self at "self" value 0 subject 0
                 aws_x.y -> aws_x.y at "aws_x.y" value 1 subject 1
@@ -509,7 +509,7 @@ mod tests {
                 "module.a[0][1]",
                 "ephemeral",
             ],
-            expect![[r#"
+            &expect![[r#"
                 var -> var. at "" value 0 subject 0 ! Invalid reference at "var"
                 var[0] -> var. at "" value 0 subject 0 ! Invalid reference at "[0]"
                 foo ! Invalid reference at "foo"

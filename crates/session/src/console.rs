@@ -178,8 +178,123 @@ impl Pending {
         i64::from(continues) + self.braces + self.brackets + self.parens
     }
 
-    /// The text so far. Quirk: the counts stay, so that after a bracket too many every line counts as complete.
+    /// The text so far; what comes next starts afresh.
     fn take(&mut self) -> String {
-        std::mem::take(&mut self.lines).join("\n")
+        std::mem::take(self).lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use yuba_eval::MemoryWorld;
+
+    use super::*;
+
+    /// Feeds lines; each answer is one line of text.
+    fn check(lines: &str, expect: &Expect) {
+        let world = MemoryWorld::new().with_file("a.txt", "text");
+        let mut session = ConsoleSession::new(Arc::new(world), None);
+        let mut out = String::new();
+        for line in lines.lines() {
+            out += &match session.line(line) {
+                Input::Incomplete(open) => format!("{} ", ".".repeat(open)),
+                Input::Complete(Answer::Nothing) => "nothing\n".to_owned(),
+                Input::Complete(Answer::Exit) => "exit\n".to_owned(),
+                Input::Complete(Answer::Help) => "help\n".to_owned(),
+                Input::Complete(Answer::Value(value, _)) => format!("{value:?}\n"),
+                Input::Complete(Answer::Type(ty, _)) => format!("type {ty}\n"),
+                Input::Complete(Answer::Failed(diagnostics)) => {
+                    let summaries: Vec<_> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
+                    format!("! {}\n", summaries.join(" ! "))
+                }
+            };
+        }
+        expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn lines_belong_together_while_brackets_are_open() {
+        check(
+            "1 +\n[\n1,\n{a = (\n2)}\n]\n\"[\"\n1 + \\\n2\n\\\nexit",
+            &expect![[r#"
+                ! Missing expression
+                . . ... . tuple[1, {a=2}]
+                "["
+                . 3
+                . exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_bracket_too_many_is_an_error() {
+        check(
+            ")\n[\n1]",
+            &expect![[r#"
+                ! Invalid expression
+                . tuple[1]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn commands() {
+        check(
+            "\n  \n help \n exit ",
+            &expect![[r#"
+                nothing
+                nothing
+                help
+                exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn types_are_shown_not_used() {
+        check(
+            "type([1, \"a\"])\ntype(sensitive(1))\n[type(1)]\nupper(type(1))\ntype(1) == type(1)\nplantimestamp()",
+            &expect![[r#"
+                type tuple([number,string])
+                type number
+                ! Invalid use of type function
+                ! Invalid function argument
+                ! Invalid use of type function
+                ! Call to unknown function
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_directory_without_configuration_has_few_names() {
+        check(
+            "path.module\npath.cwd\npath.foo\nterraform.workspace\ntofu.applying\nterraform.env\nvar.x\nvar\nlocal.x\n\
+             count.index\neach.key\neach.value\nself.x\naws_x.y\ndata.x.y[0]\nmodule.m.o\ntry(foo.bar, 1)\nfoo\n\
+             provider::a::f()\nprovider::f()\nfile(\"a.txt\")",
+            &expect![[r#"
+                "."
+                "/work"
+                ! Invalid "path" attribute
+                "default"
+                ephemeral:false
+                ! Invalid "terraform" attribute
+                ! Reference to undeclared input variable
+                ! Invalid reference ! Reference to undeclared input variable
+                ! Reference to undeclared local value
+                ! Reference to "count" in non-counted context
+                ! Reference to "each" in context without for_each
+                ! each.value cannot be used in this context
+                ! Invalid "self" reference
+                ! Reference to undeclared resource
+                ! Reference to undeclared resource
+                ! Reference to undeclared module
+                ! Reference to undeclared resource
+                ! Invalid reference
+                ! BUG: Uninitialized function provider
+                ! Unable to parse provider function
+                "text"
+            "#]],
+        );
     }
 }

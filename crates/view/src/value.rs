@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    fn check(value: &Value, expect: Expect) {
+    fn check(value: &Value, expect: &Expect) {
         expect.assert_eq(&format_value(value));
     }
 
@@ -195,23 +195,23 @@ mod tests {
 
     #[test]
     fn primitives() {
-        check(&Value::int(-5), expect!["-5"]);
-        check(&Value::bool(true), expect!["true"]);
-        check(&Value::string("a\t\"b\" ${x}"), expect![[r#""a\t\"b\" ${x}""#]]);
-        check(&Value::null_dynamic(), expect!["null"]);
-        check(&Value::null(Type::bool()), expect!["tobool(null)"]);
-        check(&Value::null(Type::list(Type::list(Type::string()))), expect!["tolist(null) /* of list of string */"]);
-        check(&Value::null(Type::empty_object()), expect!["null /* object */"]);
+        check(&Value::int(-5), &expect!["-5"]);
+        check(&Value::bool(true), &expect!["true"]);
+        check(&Value::string("a\t\"b\" ${x}"), &expect![[r#""a\t\"b\" ${x}""#]]);
+        check(&Value::null_dynamic(), &expect!["null"]);
+        check(&Value::null(Type::bool()), &expect!["tobool(null)"]);
+        check(&Value::null(Type::list(Type::list(Type::string()))), &expect!["tolist(null) /* of list of string */"]);
+        check(&Value::null(Type::empty_object()), &expect!["null /* object */"]);
     }
 
     #[test]
     fn what_is_not_shown() {
-        check(&Value::unknown(Type::string()).mark(Mark::Sensitive), expect!["(known after apply)"]);
-        check(&Value::string("x").mark(Mark::Sensitive).mark(Mark::Ephemeral), expect!["(sensitive value)"]);
-        check(&Value::null(Type::string()).mark(Mark::Ephemeral), expect!["(ephemeral value)"]);
+        check(&Value::unknown(Type::string()).mark(Mark::Sensitive), &expect!["(known after apply)"]);
+        check(&Value::string("x").mark(Mark::Sensitive).mark(Mark::Ephemeral), &expect!["(sensitive value)"]);
+        check(&Value::null(Type::string()).mark(Mark::Ephemeral), &expect!["(ephemeral value)"]);
         check(
             &Value::tuple(vec![Value::int(1), Value::int(2).mark(Mark::Sensitive)]),
-            expect![[r#"
+            &expect![[r#"
                 [
                   1,
                   (sensitive value),
@@ -221,15 +221,15 @@ mod tests {
 
     #[test]
     fn collections() {
-        check(&Value::tuple(Vec::new()), expect!["[]"]);
-        check(&Value::empty_object(), expect!["{}"]);
-        check(&Value::set(Type::string(), Vec::new()), expect!["toset([])"]);
-        check(&Value::map(Type::string(), Vec::new()), expect!["tomap({})"]);
+        check(&Value::tuple(Vec::new()), &expect!["[]"]);
+        check(&Value::empty_object(), &expect!["{}"]);
+        check(&Value::set(Type::string(), Vec::new()), &expect!["toset([])"]);
+        check(&Value::map(Type::string(), Vec::new()), &expect!["tomap({})"]);
         let list = Value::list(Type::string(), strings(&["x"]));
         let map = Value::map(Type::string(), vec![("k l".into(), Value::string("v"))]);
         check(
             &Value::object(vec![("b".into(), list), ("a".into(), map)]),
-            expect![[r#"
+            &expect![[r#"
                 {
                   "a" = tomap({
                     "k l" = "v"
@@ -245,7 +245,7 @@ mod tests {
     fn texts_of_several_lines_are_heredocs() {
         check(
             &Value::string("a\n"),
-            expect![[r#"
+            &expect![[r#"
                 <<EOT
                 a
 
@@ -253,7 +253,7 @@ mod tests {
         );
         check(
             &Value::tuple(strings(&["a\n EOT \nEOT_"])),
-            expect![[r#"
+            &expect![[r#"
                 [
                   <<-EOT__
                   a

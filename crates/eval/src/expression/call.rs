@@ -328,7 +328,7 @@ mod tests {
                 "upper(five.x)",
                 "length(five)",
             ],
-            expect![[r#"
+            &expect![[r#"
                 upper("a") => "A"
                 core::upper("a") => "A"
                 upper() => ! Not enough function arguments at `)`
@@ -364,7 +364,7 @@ mod tests {
                 "plantimestamp(1)",
                 "type(1)",
             ],
-            expect![[r#"
+            &expect![[r#"
                 uppr(1) => ! Call to unknown function at `uppr`
                 core::uppr(1) => ! Call to unknown function at `core::uppr`
                 other::f(1) => ! Unknown function namespace at `other::f`
@@ -395,7 +395,7 @@ mod tests {
                 "can(1, 2)",
                 "[for x in [1, {a = 2}] : try(x.a, x)]",
             ],
-            expect![[r#"
+            &expect![[r#"
                 try({}.x, 1) => 1
                 try({}.x, {}.y) => ! Error in function call at `try(`
                 try() => ! Error in function call at `try(`

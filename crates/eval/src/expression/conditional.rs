@@ -179,7 +179,7 @@ mod tests {
                 "true ? u_any : 1",
                 "false ? \"a\" : u_number",
             ],
-            expect![[r#"
+            &expect![[r#"
                 true ? 1 : "a" => "1"
                 true ? null : 1 => null(number)
                 false ? null : [1] => tuple[1]
@@ -198,7 +198,7 @@ mod tests {
     fn conditions() {
         check(
             &["null ? 1 : 2", "\"a\" ? 1 : 2", "\"true\" ? 1 : 2", "s_true ? 1 : 2", "five ? 1 : 2", "true ? 1 : {}.x"],
-            expect![[r#"
+            &expect![[r#"
                 null ? 1 : 2 => ! Null condition at `null`
                 "a" ? 1 : 2 => ! Incorrect condition type at `"a"`
                 "true" ? 1 : 2 => 1
@@ -223,7 +223,7 @@ mod tests {
                 "u_bool ? tolist([]) : u_list",
                 "u_bool ? [] : [1]",
             ],
-            expect![[r#"
+            &expect![[r#"
                 u_bool ? 1 : 2 => unknown(number)! >= 1 <= 2
                 u_bool ? 3 : 3 => 3
                 u_bool ? "a" : "b" => unknown(string)!

@@ -232,7 +232,7 @@ mod tests {
                 "[for x in [] : x]",
                 "[for x in [1] : [for x in [2] : x]]",
             ],
-            expect![[r#"
+            &expect![[r#"
                 [for x in [1, 2] : x * 2] => tuple[2, 4]
                 [for i, x in ["a"] : i] => tuple[0]
                 [for k, v in {b = 1, a = 2} : "${k}${v}"] => tuple["a2", "b1"]
@@ -262,7 +262,7 @@ mod tests {
                 "[for x in u_list : x if s_true]",
                 "[for x in [secret] : x]",
             ],
-            expect![[r#"
+            &expect![[r#"
                 [for x in u_any : x] => unknown(any)
                 [for x in u_list : x] => unknown(any)
                 [for x in [u_string] : x] => tuple[unknown(string)]
@@ -294,7 +294,7 @@ mod tests {
                 "[for x in [1, 2] : x.y]",
                 "[for x in [five] : y]",
             ],
-            expect![[r#"
+            &expect![[r#"
                 [for x in null : x] => ! Iteration over null value at `null`
                 [for x in 5 : x] => ! Iteration over non-iterable value at `5`
                 [for x in [1] : x if null] => ! Condition is null at `null`

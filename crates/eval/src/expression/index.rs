@@ -186,7 +186,7 @@ mod tests {
                 "{a = {b = 2}}.a.b",
                 "[1, 2].1",
             ],
-            expect![[r#"
+            &expect![[r#"
                 [1, 2][1] => 2
                 [1]["0"] => 1
                 {a = 1}["a"] => 1
@@ -223,7 +223,7 @@ mod tests {
                 "{s3cret = 1}[secret]",
                 "[1][sensitive(0)]",
             ],
-            expect![[r#"
+            &expect![[r#"
                 u_any.x => unknown(any)
                 u_any[0] => unknown(any)
                 u_list[0] => unknown(string)
@@ -271,7 +271,7 @@ mod tests {
                 "object.nam",
                 "fiv",
             ],
-            expect![[r#"
+            &expect![[r#"
                 [1][1] => ! Invalid index at `[1]`
                 [][0] => ! Invalid index at `[0]`
                 [1][-1] => ! Invalid index at `[-1]`

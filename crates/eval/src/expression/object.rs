@@ -69,7 +69,7 @@ mod tests {
                 "{({}.x) = {}.y}",
                 "{\"${five}\" = 1}",
             ],
-            expect![[r#"
+            &expect![[r#"
                 {a = 1, "b" = 2, ("c") = 3, 4 = 5, true = 6} => {4=5, a=1, b=2, c=3, true=6}
                 {a = 1, a = 2} => {a=2}
                 {(u_string) = 1} => unknown(any)

@@ -185,7 +185,7 @@ mod tests {
     fn operands_are_converted() {
         check(
             &["\"1\" + 2", "1 + \"x\"", "[] + {}", "!\"true\"", "-\"5\"", "!5", "1 == \"1\"", "true || \"x\""],
-            expect![[r#"
+            &expect![[r#"
                 "1" + 2 => 3
                 1 + "x" => ! Invalid operand at `"x"`
                 [] + {} => ! Invalid operand at `[]` ! Invalid operand at `{}`
@@ -202,7 +202,7 @@ mod tests {
     fn null_operands() {
         check(
             &["null + 1", "null == null", "!null", "null || true", "null || false", "null && true", "false && null"],
-            expect![[r#"
+            &expect![[r#"
                 null + 1 => ! Operation failed at `null + 1`
                 null == null => true
                 !null => ! Operation failed at `!null`
@@ -234,7 +234,7 @@ mod tests {
                 "{}.x || true",
                 "u_list == []",
             ],
-            expect![[r#"
+            &expect![[r#"
                 u_number + 1 => unknown(number)!
                 u_any + 1 => unknown(number)!
                 u_number > 1 => unknown(bool)!
@@ -258,7 +258,7 @@ mod tests {
     fn marks_reach_the_result() {
         check(
             &["secret == \"x\"", "[secret] == [1]", "s_true && false", "!s_true", "1 / 0", "0 / 0", "5 % 0", "7 % 3"],
-            expect![[r#"
+            &expect![[r#"
                 secret == "x" => (sensitive)
                 [secret] == [1] => (sensitive)
                 s_true && false => (sensitive)

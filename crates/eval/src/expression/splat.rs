@@ -145,7 +145,7 @@ mod tests {
                 "[1][*].a",
                 "tolist([[1, 2]])[*][*]",
             ],
-            expect![[r#"
+            &expect![[r#"
                 [{a = 1}, {a = 2}][*].a => tuple[1, 2]
                 [{a = 1}].*.a => tuple[1]
                 tolist([{a = 1}])[*].a => [1]
@@ -178,7 +178,7 @@ mod tests {
                 "s_list[*]",
                 "[secret][*]",
             ],
-            expect![[r#"
+            &expect![[r#"
                 u_any[*].a => unknown(any)
                 u_string[*] => unknown(any)
                 u_object[*].a => unknown(any)

@@ -117,7 +117,7 @@ mod tests {
                 "\"%{ for x in u_list }${x}%{ endfor }\"",
                 "\"%{ if u_bool }a%{ endif }\"",
             ],
-            expect![[r#"
+            &expect![[r#"
                 "a${five}b" => "a5b"
                 "${five}" => 5
                 "a${true}" => "atrue"
@@ -156,7 +156,7 @@ mod tests {
                 "templatestring(u_string, {})",
                 "templatestring(\"$${secret}\", {})",
             ],
-            expect![[r#"
+            &expect![[r#"
                 templatefile("hello.tmpl", {name = "you"}) => "Hello, you!"
                 templatefile("hello.tmpl", {}) => ! Invalid function argument at `{`
                 templatefile("hello.tmpl", {name = secret}) => (sensitive)

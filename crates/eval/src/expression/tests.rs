@@ -77,7 +77,7 @@ pub(crate) fn outcome(text: &str) -> String {
 }
 
 /// Evaluates each expression and compares all outcomes at once.
-pub(crate) fn check(expressions: &[&str], expect: Expect) {
+pub(crate) fn check(expressions: &[&str], expect: &Expect) {
     let mut out = String::new();
     for text in expressions {
         out.push_str(&format!("{text} => {}\n", outcome(text)));
