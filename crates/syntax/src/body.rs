@@ -270,3 +270,102 @@ pub struct ParsedFile {
     /// What is wrong with it.
     pub diagnostics: Diagnostics,
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::FileId;
+    use crate::parser::parse_config;
+
+    fn schema() -> BodySchema {
+        let attribute = |name: &str, required| AttributeSchema { name: name.into(), required };
+        BodySchema {
+            attributes: vec![attribute("need", true), attribute("may", false)],
+            blocks: vec![
+                BlockSchema { kind: "plain".into(), labels: vec![] },
+                BlockSchema { kind: "resource".into(), labels: vec!["type".into(), "name".into()] },
+            ],
+        }
+    }
+
+    fn check(text: &str, expect: Expect) {
+        let (_, file) = parse_config(FileId(0), text.as_bytes());
+        assert!(file.diagnostics.is_empty());
+        let (content, diagnostics) = file.body.content(&schema());
+        let names = content.attributes.iter().map(|a| &a.name).chain(content.blocks.iter().map(|b| &b.kind));
+        let mut out = names.map(EcoString::as_str).collect::<Vec<_>>().join(" ") + "\n";
+        for diagnostic in diagnostics.iter() {
+            let span = diagnostic.subject.unwrap_or_default();
+            out += &format!("! {} @{}-{}\n  {}\n", diagnostic.summary, span.start, span.end, diagnostic.detail);
+        }
+        expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn content_is_what_the_schema_asks_for() {
+        check(
+            "need = 1\nmay = 2\nplain {}\nresource \"a\" \"b\" {}\n",
+            expect![[r#"
+            need may plain resource
+        "#]],
+        );
+        check(
+            "may = 1\n",
+            expect![[r#"
+            may
+            ! Missing required argument @0-0
+              The argument "need" has to be set, but is not.
+        "#]],
+        );
+        check(
+            "need = 1\nmya = 1\nplain = 2\nxyz = 3\n",
+            expect![[r#"
+            need
+            ! Unsupported argument @9-12
+              There is no argument "mya" here. Did you mean "may"?
+            ! Unsupported argument @17-22
+              There is no argument "plain" here. Did you mean a block of type "plain"? A block has no equals sign.
+            ! Unsupported argument @27-30
+              There is no argument "xyz" here.
+        "#]],
+        );
+        check(
+            "need = 1\nplian {}\nmay {}\nxyz {}\n",
+            expect![[r#"
+            need
+            ! Unsupported block type @9-14
+              There are no blocks of type "plian" here. Did you mean "plain"?
+            ! Unsupported block type @18-21
+              There are no blocks of type "may" here. Did you mean the argument "may"? It gets its value with an equals sign.
+            ! Unsupported block type @25-28
+              There are no blocks of type "xyz" here.
+        "#]],
+        );
+        check(
+            "need = 1\nplain \"a\" {}\nresource \"a\" {}\nresource a b c {}\n",
+            expect![[r#"
+            need
+            ! Extraneous label for plain @15-18
+              Blocks of type "plain" have no labels.
+            ! Missing name for resource @35-36
+              A block of type "resource" needs these labels: type, name.
+            ! Extraneous label for resource @51-52
+              Blocks of type "resource" have no more labels than these: type, name.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn the_rest_has_what_was_not_asked_for() {
+        let (_, file) = parse_config(FileId(0), b"need = 1\nother = 2\nplain {}\nthing {}\n");
+        let (content, rest, diagnostics) = file.body.partial_content(&schema());
+        assert!(diagnostics.is_empty());
+        assert_eq!((content.attributes.len(), content.blocks.len()), (1, 1));
+        let (attributes, diagnostics) = rest.just_attributes();
+        assert_eq!(attributes.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["other"]);
+        let summaries: Vec<&str> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
+        assert_eq!(summaries, ["Unexpected \"thing\" block"]);
+    }
+}

@@ -84,7 +84,11 @@ impl SourceFile {
     pub fn position(&self, offset: usize) -> Position {
         let offset = offset.min(self.bytes.len());
         let line = self.lines.partition_point(|start| *start as usize <= offset).max(1);
-        let start = self.lines[line - 1] as usize;
+        let mut start = self.lines[line - 1] as usize;
+        if line == 1 && self.bytes.starts_with(b"\xef\xbb\xbf") {
+            // The byte order mark takes no column.
+            start = 3.min(offset);
+        }
         let column = match std::str::from_utf8(&self.bytes[start..offset]) {
             Ok(text) if text.is_ascii() => text.len() + 1 - text.matches("\r\n").count(),
             Ok(text) => text.graphemes(true).count() + 1,

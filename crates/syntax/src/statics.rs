@@ -220,3 +220,59 @@ fn walk<'e>(expr: &'e Expr, scopes: &mut Vec<&'e EcoString>, visit: &mut dyn FnM
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::FileId;
+    use crate::parser::parse_expression;
+
+    fn names(text: &str) -> String {
+        let (expr, _) = parse_expression(FileId(0), text.as_bytes());
+        expr.variables().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn variables_are_what_is_not_defined_inside() {
+        for (text, expected) in [
+            ("a.b + c[0][d.e]", "a.b c[0] d.e"),
+            ("[for k, v in x.y : \"${k}${v.z}${w}\" if u]", "x.y w u"),
+            ("{for x in x : x => y...}", "x y"),
+            ("a[*].b[c]", "a c"),
+            ("{ a = b, (c) = d, e.f = g }", "b c d e.f g"),
+            ("\"%{ for i in l }${i}${j}%{ endfor }\"", "l j"),
+            ("f(a, true)", "a"),
+            ("[for a in [for b in c : b] : b]", "c b"),
+        ] {
+            assert_eq!(names(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn functions_are_listed_from_outside_in() {
+        let (expr, _) = parse_expression(FileId(0), b"f(g(1), [a::h()])");
+        let names: Vec<&str> = expr.functions().iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names, ["f", "g", "a::h"]);
+    }
+
+    #[test]
+    fn static_forms() {
+        let parse = |text: &str| parse_expression(FileId(0), text.as_bytes()).0;
+        assert_eq!(parse("a.b[0]").as_traversal().map(|t| t.to_string()).as_deref(), Some("a.b[0]"));
+        assert_eq!(parse("null.a").as_traversal().map(|t| t.to_string()).as_deref(), Some("null.a"));
+        assert!(parse("(a)").as_traversal().is_none());
+        assert!(parse("a[b]").to_traversal().is_err());
+        assert_eq!(parse("any").as_keyword().as_deref(), Some("any"));
+        assert_eq!(parse("true").as_keyword().as_deref(), Some("true"));
+        assert!(parse("a.b").as_keyword().is_none() && parse("1").as_keyword().is_none());
+        assert_eq!(parse("list(string)").as_call().map(|call| call.args.len()), Some(1));
+        assert_eq!(parse("[1, 2]").as_list().map(<[_]>::len), Some(2));
+        let object = parse("{ aws.a = 1, aws = 2, \"b\" = 3 }");
+        let keys: Vec<Option<String>> = object
+            .as_map()
+            .unwrap_or_default()
+            .iter()
+            .map(|item| item.key_as_traversal().map(|t| t.to_string()))
+            .collect();
+        assert_eq!(keys, [Some("aws.a".to_owned()), Some("aws".to_owned()), None]);
+    }
+}

@@ -12,6 +12,8 @@ mod number;
 mod recovery;
 mod string;
 mod template;
+#[cfg(test)]
+mod tests;
 mod traversal;
 
 use std::sync::Arc;
