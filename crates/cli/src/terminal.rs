@@ -69,11 +69,6 @@ impl Terminal {
         self.stderr.colour = false;
     }
 
-    /// Whether colours may be written to standard output.
-    pub(crate) fn has_colour(&self) -> bool {
-        self.stdout.colour
-    }
-
     /// Writes data to standard output, as it is.
     pub(crate) fn out(&mut self, text: &str) {
         self.out_bytes(text.as_bytes());

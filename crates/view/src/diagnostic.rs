@@ -40,6 +40,9 @@ impl Default for Options {
 /// Longest line of code that is shown in full, in bytes; of longer ones only the part around the highlight.
 const MAX_CODE_LINE: usize = 500;
 
+/// How many diagnostics are shown. Who has more has one mistake many times.
+const MAX_SHOWN: usize = 1000;
+
 /// All diagnostics in the order people read them: warnings first, then by place. The text of each ends a line.
 pub fn render_all(
     diagnostics: &Diagnostics,
@@ -49,7 +52,7 @@ pub fn render_all(
     options: &Options,
 ) -> Vec<(Severity, String)> {
     let excerpts = Excerpts::new(sources);
-    let groups = consolidate(sorted(diagnostics, sources), options);
+    let mut groups = consolidate(sorted(diagnostics, sources), options);
     if options.compact_warnings && !groups.is_empty() && groups.iter().all(|group| !group.first.is_error()) {
         return vec![(Severity::Warning, compact(&groups, &excerpts, style))];
     }
@@ -62,7 +65,18 @@ pub fn render_all(
         }
         None => (group.first.severity, render(group.first, &excerpts, style, width)),
     };
-    groups.iter().map(render_group).collect()
+    let excess = groups.len().saturating_sub(MAX_SHOWN);
+    if excess > 0 {
+        // Warnings go first: what stops the work has to be seen.
+        let warnings = groups.iter().filter(|group| !group.first.is_error()).count();
+        groups.drain(warnings - excess.min(warnings)..warnings);
+        groups.truncate(MAX_SHOWN);
+    }
+    let mut shown: Vec<(Severity, String)> = groups.iter().map(render_group).collect();
+    if excess > 0 {
+        shown.push((Severity::Error, format!("\n({excess} more are not shown)\n")));
+    }
+    shown
 }
 
 /// One diagnostic, wrapped to a width (0: not wrapped).
@@ -608,5 +622,12 @@ mod tests {
         .assert_eq(&show(&all, compact));
         let apart = Options { consolidate_warnings: false, ..Options::default() };
         assert_eq!(show(&all, apart).matches("Warning: Old").count(), 3);
+        for _ in 0..2 * MAX_SHOWN {
+            all.push(Diagnostic::warning("Many", ""));
+        }
+        let many = render_all(&all, &sources, Style::Plain, 78, &Options::default());
+        assert_eq!(many.len(), MAX_SHOWN + 1);
+        assert!(many[MAX_SHOWN - 1].1.contains("Error: Broken"));
+        assert_eq!(many[MAX_SHOWN].1, format!("\n({} more are not shown)\n", MAX_SHOWN + 2));
     }
 }

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::rc::Rc;
 
+use yuba_syntax::json::{self, Json, JsonKind};
 use yuba_syntax::{Block, Body, Diagnostic, FileId, Position, SourceFile, Sources, Span, parser};
 
 /// Where a diagnostic points, in the terms of people and editors.
@@ -33,10 +33,20 @@ pub struct Snippet {
     pub highlight_end: usize,
 }
 
-/// The files that diagnostics point into. The headers of their blocks are found once per file.
+/// The files that diagnostics point into. Their outlines are made once per file.
 pub struct Excerpts<'a> {
     sources: &'a Sources,
-    headers: RefCell<BTreeMap<FileId, Rc<[Header]>>>,
+    outlines: RefCell<BTreeMap<FileId, Outline>>,
+}
+
+/// What is needed of a file to name the surroundings of a place.
+enum Outline {
+    /// The top-level blocks of a file in native syntax, in order.
+    Native(Vec<Header>),
+    /// All of a file in JSON syntax.
+    Json(Json),
+    /// Another kind of file.
+    Other,
 }
 
 /// The header of a top-level block, and the bytes the block covers.
@@ -49,7 +59,7 @@ struct Header {
 impl<'a> Excerpts<'a> {
     /// Excerpts of these files.
     pub fn new(sources: &'a Sources) -> Excerpts<'a> {
-        Excerpts { sources, headers: RefCell::default() }
+        Excerpts { sources, outlines: RefCell::default() }
     }
 
     /// Where a diagnostic points; `None` if it points nowhere or its file is not known.
@@ -84,14 +94,19 @@ impl<'a> Excerpts<'a> {
         Some(Snippet { context, ..lines(file, around, subject, max_line) })
     }
 
-    /// The header of the top-level block that the subject is in. A subject at the very start of a block is not in it.
+    /// The header of the top-level block that the subject is in, in JSON syntax the path to the object or array. A
+    /// subject at the very start of a block is not in it.
     fn context(&self, file: &SourceFile, subject: Span) -> Option<String> {
-        let mut known = self.headers.borrow_mut();
-        let headers = known.entry(subject.file).or_insert_with(|| headers(subject.file, file).into());
         let before = (subject.start as usize).checked_sub(1)?;
-        let after = headers.partition_point(|header| header.start <= before);
-        let around = headers[..after].last().filter(|header| before < header.end)?;
-        Some(around.text.clone())
+        let mut outlines = self.outlines.borrow_mut();
+        match outlines.entry(subject.file).or_insert_with(|| outline(subject.file, file)) {
+            Outline::Native(headers) => {
+                let after = headers.partition_point(|header| header.start <= before);
+                headers[..after].last().filter(|header| before < header.end).map(|header| header.text.clone())
+            }
+            Outline::Json(json) => Some(json_path(json, before)).filter(|path| !path.is_empty()),
+            Outline::Other => None,
+        }
     }
 }
 
@@ -169,19 +184,48 @@ fn window(bytes: &[u8], line: Range<usize>, subject: usize, max_line: usize) -> 
 /// Names of files in native syntax end like this. Standard input is a file in native syntax wherever a file is read from it.
 const NATIVE: [&str; 6] = [".tf", ".tofu", ".hcl", ".tfvars", ".tofuvars", "<stdin>"];
 
-/// The headers of the top-level blocks of a configuration file, in order.
-fn headers(id: FileId, file: &SourceFile) -> Vec<Header> {
+fn outline(id: FileId, file: &SourceFile) -> Outline {
+    if file.name.ends_with(".json") {
+        return Outline::Json(json::parse_value(id, &file.bytes).0);
+    }
     if !NATIVE.iter().any(|ending| file.name.ends_with(ending)) {
-        return Vec::new();
+        return Outline::Other;
     }
     let (_, parsed) = parser::parse_config(id, &file.bytes);
-    let Body::Native(body) = parsed.body else { return Vec::new() };
+    let Body::Native(body) = parsed.body else { return Outline::Other };
     let header = |block: &Block| {
         let labels = block.labels.iter().map(|(label, _)| format!(" {label:?}"));
         let text = std::iter::once(block.kind.to_string()).chain(labels).collect();
         Header { start: block.span.start as usize, end: block.span.end as usize, text }
     };
-    body.blocks.iter().map(header).collect()
+    Outline::Native(body.blocks.iter().map(header).collect())
+}
+
+/// The path to the innermost object or array around a byte: `resource.a[0]`.
+fn json_path(json: &Json, byte: usize) -> String {
+    let is_around = |json: &Json| {
+        let is_nested = matches!(json.kind, JsonKind::Object(_) | JsonKind::Array(_));
+        is_nested && (json.span.start as usize..json.span.end as usize).contains(&byte)
+    };
+    let mut path = String::new();
+    let mut json = json;
+    loop {
+        let inner = match &json.kind {
+            JsonKind::Object(properties) => properties
+                .iter()
+                .find(|property| is_around(&property.value))
+                .map(|property| (format!(".{}", property.name), &*property.value)),
+            JsonKind::Array(elements) => {
+                let inner = elements.iter().enumerate().find(|(_, element)| is_around(element));
+                inner.map(|(index, element)| (format!("[{index}]"), &**element))
+            }
+            _ => None,
+        };
+        let Some((step, inner)) = inner else { break };
+        path.push_str(&step);
+        json = inner;
+    }
+    path.strip_prefix('.').map(str::to_owned).unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -190,6 +234,21 @@ mod tests {
 
     use super::*;
     use crate::{diagnostic, diagnostic_json};
+
+    #[test]
+    fn json_files_show_the_path() {
+        let text = r#"{"locals": [{"a": 1, "b": {"c": 2}}], "x": 3}"#;
+        let mut sources = Sources::new();
+        let id = sources.add(SourceFile::new("a.tf.json", text.as_bytes()));
+        let context = |part: &str| {
+            let start = text.find(part).expect("because the part is there");
+            let diagnostic = Diagnostic::error("Bad", "").at(Span::new(id, start, start + 1));
+            Excerpts::new(&sources).snippet(&diagnostic, 100).and_then(|snippet| snippet.context)
+        };
+        assert_eq!(context("1").as_deref(), Some("locals[0]"));
+        assert_eq!(context("2").as_deref(), Some("locals[0].b"));
+        assert_eq!(context("3"), None);
+    }
 
     proptest! {
         #[test]
