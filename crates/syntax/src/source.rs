@@ -94,7 +94,12 @@ impl SourceFile {
             Ok(text) => text.graphemes(true).count() + 1,
             Err(_) => self.text(start, offset).graphemes(true).count() + 1,
         };
-        Position { line, column, byte: offset }
+        // Quirk: in JSON syntax a tab is two columns wide.
+        let tabs = match self.name.ends_with(".json") {
+            true => self.bytes[start..offset].iter().filter(|b| **b == b'\t').count(),
+            false => 0,
+        };
+        Position { line, column: column + tabs, byte: offset }
     }
     /// The bytes of a line (from 1), without its line end.
     pub fn line(&self, line: usize) -> Option<std::borrow::Cow<'_, str>> {
@@ -145,5 +150,26 @@ impl Sources {
     /// All files with their ids.
     pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
         self.files.iter().enumerate().map(|(i, f)| (FileId(i as u32), f))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SourceFile;
+
+    #[test]
+    fn columns_count_characters_as_people_see_them() {
+        for (name, text, offset, expected) in [
+            ("a.tf", "ab\ncd", 4, (2, 2)),
+            ("a.tf", "e\u{301}x", 3, (1, 2)),
+            ("a.tf", "\u{feff}x", 3, (1, 1)),
+            ("a.tf", "a\r\nb", 3, (2, 1)),
+            ("a.tf", "\tx", 1, (1, 2)),
+            ("a.tf.json", "\tx", 1, (1, 3)),
+            ("a.tf", "x", 9, (1, 2)),
+        ] {
+            let at = SourceFile::new(name, text.as_bytes()).position(offset);
+            assert_eq!((at.line, at.column), expected, "{text:?}");
+        }
     }
 }

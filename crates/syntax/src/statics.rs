@@ -112,19 +112,17 @@ impl Expr {
         }
     }
 
-    /// The part that messages about the expression as a whole point at: the operator's first operand, the name of a
-    /// call, an opening bracket.
+    /// The part that messages about the expression as a whole point at: the first operand of operators, the name of a
+    /// call, an opening bracket; all of it for short forms.
     pub fn start_span(&self) -> Span {
         match &self.kind {
-            ExprKind::Traversal(traversal) => traversal.root_span,
-            ExprKind::RelativeTraversal(source, _) => source.start_span(),
-            ExprKind::Index(index) => index.collection.start_span(),
+            ExprKind::Index(index) => index.open_span,
             ExprKind::Call(call) => call.name_span.to(call.open_span),
             ExprKind::Conditional(conditional) => conditional.condition.start_span(),
             ExprKind::Binary(binary) => binary.left.start_span(),
             ExprKind::Unary(unary) => unary.op_span,
+            ExprKind::Parens(inner) => inner.start_span(),
             ExprKind::Template(parts) => parts.first().map_or(self.span, Expr::start_span),
-            ExprKind::TemplateWrap(inner) => Span { end: self.span.start.max(inner.span.start), ..self.span },
             ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::JsonObject(_) => {
                 Span { end: self.span.start + 1, ..self.span }
             }
