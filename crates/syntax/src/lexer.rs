@@ -22,8 +22,8 @@ pub fn lex(bytes: &[u8], mode: Mode) -> Vec<Token> {
         bytes,
         pos: 0,
         start: 0,
-        // Real configurations have a token, whitespace included, every four bytes or so.
-        tokens: Vec::with_capacity(bytes.len() / 4 + 2),
+        // Real configurations have a token, whitespace included, every three bytes or so.
+        tokens: Vec::with_capacity(bytes.len() / 3 + 2),
         modes: Vec::new(),
         mode: if mode == Mode::Template { State::Bare } else { State::Normal },
         braces: 0,

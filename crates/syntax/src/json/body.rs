@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecow::EcoString;
+use foldhash::{HashSet, HashSetExt};
 
 use super::{Json, JsonKind, Property};
 use crate::body::{Attribute, Block, Body, BodySchema, Content, missing_required_argument};
@@ -91,6 +92,7 @@ impl JsonBody {
     pub(crate) fn just_attributes(&self) -> (Vec<Attribute>, Diagnostics) {
         let mut diagnostics = Diagnostics::new();
         let mut attributes: Vec<Attribute> = Vec::new();
+        let mut names: HashSet<&EcoString> = HashSet::new();
         let JsonKind::Object(properties) = &self.value.kind else {
             let detail = "The arguments of this block have to be given as a JSON object.";
             diagnostics.push(wrong_type(detail, self.value.start_span()));
@@ -101,7 +103,7 @@ impl JsonBody {
             if name == COMMENT || self.hidden.contains(name) {
                 continue;
             }
-            if attributes.iter().any(|attribute| attribute.name == *name) {
+            if !names.insert(name) {
                 let detail = format!("The argument \"{name}\" was set before. Each argument can be set once.");
                 diagnostics.push(Diagnostic::error("Duplicate attribute definition", detail).at(property.name_span));
                 continue;
