@@ -1,7 +1,7 @@
 //! The functions on IP network prefixes: `cidrcontains`, `cidrhost`, `cidrnetmask`, `cidrsubnet`, `cidrsubnets`.
 
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 use dashu_int::{IBig, UBig};
 use ecow::{EcoString, eco_format};
