@@ -9,7 +9,6 @@ mod expression;
 pub mod functions;
 pub mod references;
 pub mod scope;
-pub mod suggestion;
 mod template;
 pub mod world;
 

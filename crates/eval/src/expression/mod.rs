@@ -22,7 +22,7 @@ use yuba_value::{Number, Value, View};
 
 use crate::diagnostics;
 use crate::functions::CallContext;
-use crate::suggestion::did_you_mean;
+use yuba_syntax::suggestion::did_you_mean;
 
 pub use explain::signature_text;
 use index::{get_attr, index};
