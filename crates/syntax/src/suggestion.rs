@@ -17,25 +17,27 @@ pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// How many characters must be added, removed or replaced to turn one text into the other; `None` if more than `most`.
+/// How many characters must be added, removed, replaced or swapped with their neighbour to turn one text into the other;
+/// `None` if more than `most`.
 fn edits(a: &str, b: &str, most: usize) -> Option<usize> {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        let mut best = row[0];
-        for (j, cb) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
-            best = best.min(row[j + 1]);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut least = (above[j] + usize::from(a[i] != b[j])).min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
-        if best > most {
+        if row.iter().all(|edits| *edits > most) {
             return None;
         }
+        before = std::mem::replace(&mut above, row);
     }
-    row.last().copied().filter(|edits| *edits <= most)
+    above.last().copied().filter(|edits| *edits <= most)
 }
 
 /// ` Did you mean "name"?`, or nothing.
@@ -55,6 +57,8 @@ mod tests {
         assert_eq!(closest("nosuch", ["one", "split"]), None);
         assert_eq!(closest("jon", ["min", "join", "log"]), Some("join"));
         assert_eq!(closest("a", ["b"]), None);
+        assert_eq!(closest("mya", ["may", "need"]), Some("may"));
+        assert_eq!(closest("plna", ["apply", "plan"]), Some("plan"));
         assert_eq!(closest("äa", ["öa"]), Some("öa"));
     }
 }
