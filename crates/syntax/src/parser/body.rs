@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecow::EcoString;
 use foldhash::{HashMap, HashMapExt};
 
-use super::{Parser, Tok, diagnostics};
+use super::{MAX_MISTAKES, Parser, Tok, diagnostics};
 use crate::body::{Attribute, Block, Body, NativeBody};
 use crate::source::Span;
 use crate::token::{TokenKind, TokenKind as K};
@@ -18,6 +18,10 @@ impl Parser<'_> {
         let mut body = NativeBody::default();
         let mut names: HashMap<EcoString, Span> = HashMap::new();
         let end = loop {
+            if self.mistakes > MAX_MISTAKES {
+                self.pos = self.tokens.len() - 1;
+                self.seek();
+            }
             match self.kind {
                 kind if kind == close => {
                     let end = self.next_span();

@@ -21,6 +21,9 @@ impl Parser<'_> {
         let mut semicolons = 0;
         let mut bad_utf8 = 0;
         for at in 0..self.tokens.len() {
+            if self.mistakes > super::MAX_MISTAKES {
+                return;
+            }
             let token = self.tokens[at];
             let diagnostic: Option<(&str, String)> = match token.kind {
                 K::Bitwise if bitwise < 4 => {
