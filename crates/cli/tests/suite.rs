@@ -36,6 +36,17 @@ fn every_section_of_the_specification_holds() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
+#[test]
+fn the_page_on_functions_names_all_of_them() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/functions.md")).unwrap();
+    let table = sandbox().run(&["metadata", "functions", "-json"]).stdout;
+    let names: Vec<&str> = table.split("\"core::").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(names.len(), 121);
+    for name in names {
+        assert!(page.contains(&format!("| `{name}(")), "docs/functions.md lacks {name}");
+    }
+}
+
 /// A heading and the code blocks below it.
 struct Section<'a> {
     name: &'a str,
