@@ -1,0 +1,1 @@
+//! One file: its blocks, decoded, nothing merged yet.

@@ -1,0 +1,1 @@
+//! Files become a module: duplicates found, override files merged.

@@ -1,0 +1,15 @@
+//! `symbols` blocks and symbol libraries.
+
+use ecow::EcoString;
+use yuba_syntax::Span;
+
+/// A `symbols` block.
+#[derive(Clone, Debug)]
+pub struct SymbolsCall {
+    /// The label.
+    pub name: EcoString,
+    /// `source`
+    pub source: Option<(EcoString, Span)>,
+    /// The block's header.
+    pub span: Span,
+}

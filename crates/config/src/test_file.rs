@@ -1,0 +1,5 @@
+//! Test files.
+
+/// A test file.
+#[derive(Clone, Debug)]
+pub struct TestFile {}

@@ -1,0 +1,1 @@
+//! Type constraints: expressions read as types.
