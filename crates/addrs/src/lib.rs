@@ -1,7 +1,29 @@
-//! Names of things: what an expression can refer to, and how such a reference is read from a dotted name.
+//! Names of things: modules, resources, instances, providers, sources, versions, and what an expression can refer to:
+//! parsed, ordered, displayed.
 //!
-//! Invariant: nothing here knows which blocks declare these things, or what their values are.
+//! Every name is read from a [`Traversal`](yuba_syntax::Traversal), or from text that is parsed as one, and prints as
+//! OpenTofu prints it, so that what is printed can be read again. Orders are those in which OpenTofu lists things.
+//!
+//! Invariant: nothing here knows which blocks declare these things, what their values are, or whether they exist.
 
+mod diagnostics;
+mod features;
+mod import;
+mod instance;
+mod module;
+mod moved;
+mod parts;
 mod reference;
+mod removed;
+mod resource;
+mod target;
 
-pub use reference::{InstanceKey, ProviderFunction, Reference, Resource, ResourceMode, Subject, TerraformAlias};
+pub use features::{Baseline, FEATURES, Feature, FeatureRow, FeatureState, ParseRefContext};
+pub use import::ImportTarget;
+pub use instance::InstanceKey;
+pub use module::{ModuleInstance, ModulePath, ModuleStep};
+pub use moved::{MoveEndpoint, MoveSubject};
+pub use reference::{ProviderFunction, Reference, Subject, Symbol, SymbolFunction, TerraformAlias};
+pub use removed::{RemoveEndpoint, RemoveSubject};
+pub use resource::{AbsResource, AbsResourceInstance, ConfigResource, Resource, ResourceMode};
+pub use target::{Target, TargetSubject};

@@ -5,7 +5,7 @@
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashMapExt};
-use yuba_addrs::{Reference, ResourceMode, Subject};
+use yuba_addrs::{Baseline, ParseRefContext, Reference, ResourceMode, Subject};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span, Traversal};
 use yuba_value::{Mark, Value};
 
@@ -17,6 +17,14 @@ use crate::world::World;
 
 /// The things an expression can refer to where it stands.
 pub trait Scope {
+    /// What the reading of references has to know about the module.
+    fn context(&self) -> &dyn ParseRefContext {
+        &Baseline
+    }
+    /// Reads a name. A scope of tests reads more of them.
+    fn parse(&self, traversal: &Traversal) -> (Option<Reference>, Diagnostics) {
+        Reference::parse(traversal, self.context())
+    }
     /// Checks that can be made without any value. When they fail, no value is asked for.
     fn check(&self, reference: &Reference) -> Diagnostics;
     /// The value of the whole thing a reference is about: of a resource or module with instances all of them.
@@ -28,7 +36,7 @@ pub fn eval_expr(expr: &Expr, scope: &dyn Scope, context: CallContext<'_>) -> (V
     let mut diagnostics = Diagnostics::new();
     let mut references: Vec<(Option<&Traversal>, Reference)> = Vec::new();
     each_traversal(expr, &mut |traversal| {
-        let (reference, problems) = Reference::parse(traversal);
+        let (reference, problems) = scope.parse(traversal);
         diagnostics.extend(problems);
         references.extend(reference.map(|r| (Some(traversal), r)));
     });
@@ -120,6 +128,9 @@ impl Scope for EmptyModule<'_> {
                 "Reference to undeclared module",
                 eco_format!("The root module has no module call named {name:?}."),
             ),
+            Subject::Symbol(_) | Subject::SymbolFunction(_) => {
+                reference.undefined_symbol(self.context()).map(Diagnostics::from).unwrap_or_default()
+            }
             _ => Diagnostics::new(),
         }
     }
@@ -180,7 +191,12 @@ impl Scope for EmptyModule<'_> {
             | Subject::ResourceInstance(..)
             | Subject::Module(_)
             | Subject::ModuleInstance(..)
-            | Subject::ModuleOutput(..) => return (Value::unknown_dynamic(), Diagnostics::new()),
+            | Subject::ModuleOutput(..)
+            | Subject::Symbol(_)
+            | Subject::SymbolFunction(_)
+            | Subject::Output(_)
+            | Subject::Check(_)
+            | Subject::Run(_) => return (Value::unknown_dynamic(), Diagnostics::new()),
         };
         (Value::unknown_dynamic(), at(Diagnostic::error(summary, detail), reference.span).into())
     }
