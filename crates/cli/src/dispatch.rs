@@ -14,7 +14,7 @@ const NO_COMMAND: u8 = 127;
 pub(crate) fn run() -> u8 {
     let mut terminal = Terminal::new();
     match request(std::env::args_os().skip(1)) {
-        Ok(args) => run_args(&mut terminal, &args),
+        Ok(request) => run_request(&mut terminal, &request),
         Err(message) => {
             terminal.err(&format!("{message}\n"));
             1
@@ -22,11 +22,19 @@ pub(crate) fn run() -> u8 {
     }
 }
 
-/// The arguments after `-chdir` and the environment had their say.
-fn request(args: impl Iterator<Item = OsString>) -> Result<Vec<String>, String> {
+/// What the process was asked for, after `-chdir` and the environment had their say.
+struct Request {
+    args: Vec<String>,
+    /// Where the process was started, if `-chdir` led elsewhere.
+    original_dir: Option<String>,
+}
+
+fn request(args: impl Iterator<Item = OsString>) -> Result<Request, String> {
     let args = args.map(|arg| arg.into_string().map_err(|arg| format!("Invalid argument {arg:?}: not valid UTF-8")));
     let mut args = args.collect::<Result<Vec<String>, String>>()?;
+    let mut original_dir = None;
     if let Some(directory) = take_chdir(&mut args)? {
+        original_dir = std::env::current_dir().ok().map(|dir| dir.display().to_string());
         std::env::set_current_dir(&directory)
             .map_err(|error| format!("Error handling -chdir option: chdir {directory}: {error}"))?;
     }
@@ -47,7 +55,7 @@ fn request(args: impl Iterator<Item = OsString>) -> Result<Vec<String>, String> 
     if args.iter().any(|arg| matches!(arg.as_str(), "-v" | "-version" | "--version")) {
         args.insert(0, "version".to_owned());
     }
-    Ok(args)
+    Ok(Request { args, original_dir })
 }
 
 /// Takes `-chdir=DIR` out of the arguments before the command.
@@ -81,7 +89,8 @@ fn named_command(args: &[String]) -> Option<&str> {
     Some(known.max_by_key(|command| command.name.len()).map_or(args[start].as_str(), |command| command.name))
 }
 
-fn run_args(terminal: &mut Terminal, args: &[String]) -> u8 {
+fn run_request(terminal: &mut Terminal, request: &Request) -> u8 {
+    let args = &request.args;
     let before_end = args.iter().take_while(|arg| *arg != "--");
     let wants_help = before_end.into_iter().any(|arg| matches!(arg.as_str(), "-h" | "-help" | "--help"));
     let Some(name) = named_command(args) else {
@@ -105,20 +114,32 @@ fn run_args(terminal: &mut Terminal, args: &[String]) -> u8 {
         );
         return exit::code(terminal, command, Err(Failure::usage("Invalid flags before the subcommand", detail)));
     }
-    run_command(terminal, command, &args[start + command.name.split(' ').count()..])
+    let args = &args[start + command.name.split(' ').count()..];
+    run_command(terminal, command, args, request.original_dir.clone())
 }
 
-fn run_command(terminal: &mut Terminal, command: &'static Command, args: &[String]) -> u8 {
+fn run_command(
+    terminal: &mut Terminal,
+    command: &'static Command,
+    args: &[String],
+    original_dir: Option<String>,
+) -> u8 {
     let Run::Function(function) = command.run else {
         terminal.out(&help::command(command));
         return terminal.finish(1);
     };
     let outcome = match flags::parse(command.flags, args) {
-        Ok(args) => {
+        Ok(mut args) => {
+            args.original_dir = original_dir;
             terminal.configure(&args);
             function(terminal, &args)
         }
-        Err(message) => Err(Failure::usage("Failed to parse command-line flags", message)),
+        Err(message) => {
+            if args.iter().any(|arg| arg == "-no-color") {
+                terminal.disable_colour();
+            }
+            Err(Failure::usage("Failed to parse command-line flags", message))
+        }
     };
     exit::code(terminal, command, outcome)
 }

@@ -14,7 +14,7 @@ const WIDTH: usize = 79;
 pub(crate) fn main() -> String {
     let mut text = "Usage: yuba [global options] <subcommand> [args]\n\n".to_owned();
     let top_level: Vec<&Command> = COMMANDS.iter().copied().filter(|command| !command.name.contains(' ')).collect();
-    let longest = top_level.iter().map(|command| command.name.len()).max().unwrap_or(0);
+    let longest = top_level.iter().map(|command| command.name.len()).max().unwrap_or(0).max("-chdir=DIR".len());
     let (main, other): (Vec<&Command>, Vec<&Command>) =
         top_level.into_iter().partition(|command| PRIMARY.contains(&command.name));
     for (title, commands) in [("Main commands", main), ("All other commands", other)] {

@@ -56,17 +56,17 @@ impl Terminal {
     /// Applies the flags that every command has.
     pub(crate) fn configure(&mut self, args: &Args) {
         if args.is_on("no-color") {
-            self.stdout.colour = false;
-            self.stderr.colour = false;
+            self.disable_colour();
         }
         self.diagnostics.compact_warnings = args.is_on("compact-warnings");
         self.diagnostics.consolidate_warnings = args.is_on("consolidate-warnings");
         self.diagnostics.consolidate_errors = args.is_on("consolidate-errors");
     }
 
-    /// Whether colours may be written to standard output.
-    pub(crate) fn has_colour(&self) -> bool {
-        self.stdout.colour
+    /// Writes no colours from here on.
+    pub(crate) fn disable_colour(&mut self) {
+        self.stdout.colour = false;
+        self.stderr.colour = false;
     }
 
     /// Writes data to standard output, as it is.

@@ -1,15 +1,18 @@
 //! "Did you mean": the name closest to one that does not exist.
 
-/// The closest of `names` that is at most two edits away; of equally close ones the first in alphabetical order.
+/// The closest of `names` that is at most two edits away, one if the name is short; of equally close ones the first in
+/// alphabetical order.
 pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    const MOST_EDITS: usize = 2;
-    if given.len() > 200 {
-        return None;
-    }
+    let most = match given.chars().count() {
+        0..2 => return None,
+        2..5 => 1,
+        5..200 => 2,
+        _ => return None,
+    };
     names
         .into_iter()
-        .filter(|name| name.len().abs_diff(given.len()) <= MOST_EDITS * 4)
-        .filter_map(|name| Some((edits(given, name, MOST_EDITS)?, name)))
+        .filter(|name| name.len().abs_diff(given.len()) <= most * char::MAX.len_utf8())
+        .filter_map(|name| Some((edits(given, name, most)?, name)))
         .min()
         .map(|(_, name)| name)
 }
@@ -47,10 +50,11 @@ mod tests {
     #[test]
     fn the_closest_name_is_suggested() {
         assert_eq!(closest("uppr", ["lower", "upper"]), Some("upper"));
-        assert_eq!(closest("foo", ["root", "cwd"]), Some("root"));
+        assert_eq!(closest("rot", ["root", "cwd"]), Some("root"));
+        assert_eq!(closest("foo", ["root", "cwd"]), None);
         assert_eq!(closest("nosuch", ["one", "split"]), None);
         assert_eq!(closest("jon", ["min", "join", "log"]), Some("join"));
-        assert_eq!(closest("", ["ab", "abc"]), Some("ab"));
-        assert_eq!(closest("ä", ["ö"]), Some("ö"));
+        assert_eq!(closest("a", ["b"]), None);
+        assert_eq!(closest("äa", ["öa"]), Some("öa"));
     }
 }

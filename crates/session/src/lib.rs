@@ -1,1 +1,15 @@
-//! .
+//! What a user can ask for, as library functions: which files, in which order, what is saved.
+//!
+//! A function here takes a request as plain data, reads and writes files, and gives back results and diagnostics as data.
+//!
+//! Invariant: nothing here prints, reads argv, or knows what a terminal is; `cli` does.
+
+pub mod console;
+pub mod format;
+pub mod world;
+
+mod diagnostics;
+mod replace;
+
+pub use console::{Answer, ConsoleSession, Input};
+pub use world::SystemWorld;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 
-use crate::{Diagnostics, Expr, Span, json};
+use crate::suggestion::similar_name;
+use crate::{Diagnostic, Diagnostics, Expr, Span, json};
 
 /// The content of a file or block.
 #[derive(Clone, Debug)]
@@ -98,6 +99,169 @@ pub struct Content {
     pub missing_span: Span,
 }
 
+impl Content {
+    /// The argument of this name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+    /// The blocks of this type.
+    pub fn blocks_of<'c>(&'c self, kind: &'c str) -> impl Iterator<Item = &'c Block> {
+        self.blocks.iter().filter(move |block| block.kind == kind)
+    }
+}
+
+impl BodySchema {
+    fn attribute(&self, name: &str) -> Option<&AttributeSchema> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+    fn block(&self, kind: &str) -> Option<&BlockSchema> {
+        self.blocks.iter().find(|block| block.kind == kind)
+    }
+}
+
+impl Body {
+    /// A body without content.
+    pub fn empty(span: Span) -> Body {
+        Body::Native(Arc::new(NativeBody { span, end_span: span.at_end(), ..NativeBody::default() }))
+    }
+
+    /// What the schema asks for; anything else is a mistake.
+    pub fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
+        match self {
+            Body::Native(body) => body.content(schema),
+            Body::Json(body) => body.content(schema),
+        }
+    }
+
+    /// What the schema asks for, and a body of everything else.
+    pub fn partial_content(&self, schema: &BodySchema) -> (Content, Body, Diagnostics) {
+        match self {
+            Body::Native(body) => {
+                let (content, diagnostics) = body.matching(schema);
+                (content, Body::Native(Arc::new(body.without(schema))), diagnostics)
+            }
+            Body::Json(body) => {
+                let (content, rest, diagnostics) = body.partial_content(schema);
+                (content, Body::Json(Arc::new(rest)), diagnostics)
+            }
+        }
+    }
+
+    /// All arguments, whatever their names; blocks are a mistake.
+    pub fn just_attributes(&self) -> (Vec<Attribute>, Diagnostics) {
+        match self {
+            Body::Native(body) => {
+                let mut diagnostics = Diagnostics::new();
+                if let Some(block) = body.blocks.first() {
+                    let summary = format!("Unexpected \"{}\" block", block.kind);
+                    diagnostics.push(Diagnostic::error(summary, "No blocks can be here.").at(block.kind_span));
+                }
+                (body.attributes.clone(), diagnostics)
+            }
+            Body::Json(body) => body.just_attributes(),
+        }
+    }
+
+    /// Where something missing would be added.
+    pub fn missing_item_span(&self) -> Span {
+        match self {
+            Body::Native(body) => body.span.at_start(),
+            Body::Json(body) => body.missing_item_span(),
+        }
+    }
+}
+
+impl NativeBody {
+    fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
+        let (content, mut diagnostics) = self.matching(schema);
+        for attribute in self.attributes.iter().filter(|attribute| schema.attribute(&attribute.name).is_none()) {
+            let unused = schema.attributes.iter().map(|a| a.name.as_str()).filter(|n| content.attribute(n).is_none());
+            let name = &attribute.name;
+            let hint = match similar_name(name, unused) {
+                Some(name) => format!(" Did you mean \"{name}\"?"),
+                None if schema.block(name).is_some() => {
+                    format!(" Did you mean a block of type \"{name}\"? A block has no equals sign.")
+                }
+                None => String::new(),
+            };
+            let detail = format!("There is no argument \"{name}\" here.{hint}");
+            diagnostics.push(Diagnostic::error("Unsupported argument", detail).at(attribute.name_span));
+        }
+        for block in self.blocks.iter().filter(|block| schema.block(&block.kind).is_none()) {
+            let kind = &block.kind;
+            let hint = match similar_name(kind, schema.blocks.iter().map(|b| b.kind.as_str())) {
+                Some(name) => format!(" Did you mean \"{name}\"?"),
+                None if schema.attribute(kind).is_some() => {
+                    format!(" Did you mean the argument \"{kind}\"? It gets its value with an equals sign.")
+                }
+                None => String::new(),
+            };
+            let detail = format!("There are no blocks of type \"{kind}\" here.{hint}");
+            diagnostics.push(Diagnostic::error("Unsupported block type", detail).at(block.kind_span));
+        }
+        (content, diagnostics)
+    }
+
+    fn matching(&self, schema: &BodySchema) -> (Content, Diagnostics) {
+        let mut diagnostics = Diagnostics::new();
+        let missing_span = self.span.at_start();
+        for wanted in schema.attributes.iter().filter(|attribute| attribute.required) {
+            if !self.attributes.iter().any(|attribute| attribute.name == wanted.name) {
+                diagnostics.push(missing_required_argument(&wanted.name, missing_span));
+            }
+        }
+        let attributes = self.attributes.iter().filter(|a| schema.attribute(&a.name).is_some()).cloned().collect();
+        let mut blocks = Vec::new();
+        for block in &self.blocks {
+            let Some(wanted) = schema.block(&block.kind) else { continue };
+            match label_problem(block, wanted) {
+                Some(problem) => diagnostics.push(problem),
+                None => blocks.push(block.clone()),
+            }
+        }
+        (Content { attributes, blocks, missing_span }, diagnostics)
+    }
+
+    fn without(&self, schema: &BodySchema) -> NativeBody {
+        NativeBody {
+            attributes: self.attributes.iter().filter(|a| schema.attribute(&a.name).is_none()).cloned().collect(),
+            blocks: self.blocks.iter().filter(|b| schema.block(&b.kind).is_none()).cloned().collect(),
+            span: self.span,
+            end_span: self.end_span,
+        }
+    }
+}
+
+pub(crate) fn missing_required_argument(name: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("Missing required argument", format!("The argument \"{name}\" has to be set, but is not.")).at(at)
+}
+
+/// What is wrong with the number of a block's labels.
+fn label_problem(block: &Block, wanted: &BlockSchema) -> Option<Diagnostic> {
+    let kind = &block.kind;
+    let count = wanted.labels.len();
+    let names = wanted.labels.join(", ");
+    let (summary, detail, at) = match block.labels.get(count) {
+        Some((_, span)) if count == 0 => {
+            (format!("Extraneous label for {kind}"), format!("Blocks of type \"{kind}\" have no labels."), *span)
+        }
+        Some((_, span)) => (
+            format!("Extraneous label for {kind}"),
+            format!("Blocks of type \"{kind}\" have no more labels than these: {names}."),
+            *span,
+        ),
+        None => {
+            let missing = wanted.labels.get(block.labels.len())?;
+            (
+                format!("Missing {missing} for {kind}"),
+                format!("A block of type \"{kind}\" needs these labels: {names}."),
+                block.open_span,
+            )
+        }
+    };
+    Some(Diagnostic::error(summary, detail).at(at).within(block.kind_span.to(block.open_span)))
+}
+
 /// What parsing a file gives.
 #[derive(Clone, Debug)]
 pub struct ParsedFile {
@@ -105,4 +269,103 @@ pub struct ParsedFile {
     pub body: Body,
     /// What is wrong with it.
     pub diagnostics: Diagnostics,
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::FileId;
+    use crate::parser::parse_config;
+
+    fn schema() -> BodySchema {
+        let attribute = |name: &str, required| AttributeSchema { name: name.into(), required };
+        BodySchema {
+            attributes: vec![attribute("need", true), attribute("may", false)],
+            blocks: vec![
+                BlockSchema { kind: "plain".into(), labels: vec![] },
+                BlockSchema { kind: "resource".into(), labels: vec!["type".into(), "name".into()] },
+            ],
+        }
+    }
+
+    fn check(text: &str, expect: Expect) {
+        let (_, file) = parse_config(FileId(0), text.as_bytes());
+        assert!(file.diagnostics.is_empty());
+        let (content, diagnostics) = file.body.content(&schema());
+        let names = content.attributes.iter().map(|a| &a.name).chain(content.blocks.iter().map(|b| &b.kind));
+        let mut out = names.map(EcoString::as_str).collect::<Vec<_>>().join(" ") + "\n";
+        for diagnostic in diagnostics.iter() {
+            let span = diagnostic.subject.unwrap_or_default();
+            out += &format!("! {} @{}-{}\n  {}\n", diagnostic.summary, span.start, span.end, diagnostic.detail);
+        }
+        expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn content_is_what_the_schema_asks_for() {
+        check(
+            "need = 1\nmay = 2\nplain {}\nresource \"a\" \"b\" {}\n",
+            expect![[r#"
+            need may plain resource
+        "#]],
+        );
+        check(
+            "may = 1\n",
+            expect![[r#"
+            may
+            ! Missing required argument @0-0
+              The argument "need" has to be set, but is not.
+        "#]],
+        );
+        check(
+            "need = 1\nmya = 1\nplain = 2\nxyz = 3\n",
+            expect![[r#"
+            need
+            ! Unsupported argument @9-12
+              There is no argument "mya" here. Did you mean "may"?
+            ! Unsupported argument @17-22
+              There is no argument "plain" here. Did you mean a block of type "plain"? A block has no equals sign.
+            ! Unsupported argument @27-30
+              There is no argument "xyz" here.
+        "#]],
+        );
+        check(
+            "need = 1\nplian {}\nmay {}\nxyz {}\n",
+            expect![[r#"
+            need
+            ! Unsupported block type @9-14
+              There are no blocks of type "plian" here. Did you mean "plain"?
+            ! Unsupported block type @18-21
+              There are no blocks of type "may" here. Did you mean the argument "may"? It gets its value with an equals sign.
+            ! Unsupported block type @25-28
+              There are no blocks of type "xyz" here.
+        "#]],
+        );
+        check(
+            "need = 1\nplain \"a\" {}\nresource \"a\" {}\nresource a b c {}\n",
+            expect![[r#"
+            need
+            ! Extraneous label for plain @15-18
+              Blocks of type "plain" have no labels.
+            ! Missing name for resource @35-36
+              A block of type "resource" needs these labels: type, name.
+            ! Extraneous label for resource @51-52
+              Blocks of type "resource" have no more labels than these: type, name.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn the_rest_has_what_was_not_asked_for() {
+        let (_, file) = parse_config(FileId(0), b"need = 1\nother = 2\nplain {}\nthing {}\n");
+        let (content, rest, diagnostics) = file.body.partial_content(&schema());
+        assert!(diagnostics.is_empty());
+        assert_eq!((content.attributes.len(), content.blocks.len()), (1, 1));
+        let (attributes, diagnostics) = rest.just_attributes();
+        assert_eq!(attributes.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["other"]);
+        let summaries: Vec<&str> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
+        assert_eq!(summaries, ["Unexpected \"thing\" block"]);
+    }
 }

@@ -22,8 +22,8 @@ pub fn lex(bytes: &[u8], mode: Mode) -> Vec<Token> {
         bytes,
         pos: 0,
         start: 0,
-        // Real configurations have a token, whitespace included, every four bytes or so.
-        tokens: Vec::with_capacity(bytes.len() / 4 + 2),
+        // Real configurations have a token, whitespace included, every three bytes or so.
+        tokens: Vec::with_capacity(bytes.len() / 3 + 2),
         modes: Vec::new(),
         mode: if mode == Mode::Template { State::Bare } else { State::Normal },
         braces: 0,
@@ -476,7 +476,7 @@ fn char_at(bytes: &[u8], pos: usize) -> Option<char> {
 /// Characters with `ID_Start` and `ID_Continue` that lack their `XID` variants.
 fn is_id_but_not_xid(c: char) -> bool {
     matches!(c, '\u{37a}' | '\u{309b}' | '\u{309c}' | '\u{fc5e}'..='\u{fc63}' | '\u{fdfa}' | '\u{fdfb}')
-        || (matches!(c, '\u{fe70}'..='\u{fe7e}') && c as u32 % 2 == 0)
+        || (matches!(c, '\u{fe70}'..='\u{fe7e}') && (c as u32).is_multiple_of(2))
 }
 
 fn is_ident_start(c: char) -> bool {
@@ -495,5 +495,145 @@ fn trim_space(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.trim().as_bytes(),
         Err(_) => bytes.trim_ascii(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn show(bytes: &[u8], mode: Mode) -> String {
+        let tokens = lex(bytes, mode);
+        let text = |t: &Token| format!("{:?}{:?}", t.kind, String::from_utf8_lossy(t.bytes(bytes)));
+        tokens.iter().filter(|t| t.kind != K::Whitespace).map(text).collect::<Vec<_>>().join(" ")
+    }
+
+    fn check(text: &str, expect: Expect) {
+        expect.assert_eq(&show(text.as_bytes(), Mode::Config));
+    }
+
+    #[test]
+    fn operators_take_the_longest_form() {
+        check(
+            "a==b!=c>=d<=e&&f||!g=>h...i..::j:k",
+            expect![[
+                r#"Ident"a" EqualEqual"==" Ident"b" NotEqual"!=" Ident"c" GreaterEqual">=" Ident"d" LessEqual"<=" Ident"e" And"&&" Ident"f" Or"||" Not"!" Ident"g" FatArrow"=>" Ident"h" Ellipsis"..." Ident"i" Dot"." Dot"." DoubleColon"::" Ident"j" Colon":" Ident"k" Eof"""#
+            ]],
+        );
+    }
+
+    #[test]
+    fn numbers_end_in_a_digit() {
+        check(
+            "1.5e+3 1.x 1e 1... 1.2.3 007",
+            expect![[
+                r#"Number"1.5e+3" Number"1" Dot"." Ident"x" Number"1" Ident"e" Number"1" Ellipsis"..." Number"1.2.3" Number"007" Eof"""#
+            ]],
+        );
+    }
+
+    #[test]
+    fn names_may_have_dashes_and_any_letters() {
+        check(
+            "foo-bar _x größe 名前 -a",
+            expect![[r#"Ident"foo-bar" Ident"_x" Ident"größe" Ident"名前" Minus"-" Ident"a" Eof"""#]],
+        );
+    }
+
+    #[test]
+    fn comments_of_a_line_include_its_end() {
+        check(
+            "# a\r\n// b\n/* c\n*/ /* open",
+            expect![[r##"Comment"# a\r\n" Comment"// b\n" Comment"/* c\n*/" Slash"/" Star"*" Ident"open" Eof"""##]],
+        );
+    }
+
+    #[test]
+    fn templates_nest() {
+        check(
+            r#""a ${ {b = "c${d}"} ~} %{~ if x }$${y} $z %% \" e""#,
+            expect![[
+                r#"OpenQuote"\"" QuotedText"a " InterpolationStart"${" OpenBrace"{" Ident"b" Equal"=" OpenQuote"\"" QuotedText"c" InterpolationStart"${" Ident"d" TemplateSequenceEnd"}" CloseQuote"\"" CloseBrace"}" TemplateSequenceEnd"~}" QuotedText" " DirectiveStart"%{~" Ident"if" Ident"x" TemplateSequenceEnd"}" QuotedText"$${" QuotedText"y} " QuotedText"$" QuotedText"z " QuotedText"%" QuotedText"%" QuotedText" \\\" e" CloseQuote"\"" Eof"""#
+            ]],
+        );
+    }
+
+    #[test]
+    fn heredocs_end_at_their_name_alone_on_a_line() {
+        check(
+            "<<-E\n a ${b}E\n Ex\n  E \r\nc\n",
+            expect![[
+                r#"OpenHeredoc"<<-E\n" TemplateText" a " InterpolationStart"${" Ident"b" TemplateSequenceEnd"}" TemplateText"E\n" TemplateText" Ex\n" CloseHeredoc"  E " Newline"\r\n" Ident"c" Newline"\n" Eof"""#
+            ]],
+        );
+        check("<<E\nno end\nE", expect![[r#"OpenHeredoc"<<E\n" TemplateText"no end\n" TemplateText"E" Eof"""#]]);
+        check("<<E not a heredoc", expect![[r#"Less"<" Less"<" Ident"E" Ident"not" Ident"a" Ident"heredoc" Eof"""#]]);
+    }
+
+    #[test]
+    fn mistakes_are_tokens() {
+        check(
+            "a & b ~ 'c' `d`; “e” \0",
+            expect![[
+                r#"Ident"a" Bitwise"&" Ident"b" Bitwise"~" Apostrophe"'" Ident"c" Apostrophe"'" Backtick"`" Ident"d" Backtick"`" Semicolon";" Invalid"“" Ident"e" Invalid"”" Invalid"\0" Eof"""#
+            ]],
+        );
+        check(
+            "\"never\nclosed",
+            expect![[r#"OpenQuote"\"" QuotedText"never" QuotedNewline"\n" QuotedText"closed" Eof"""#]],
+        );
+        expect![[r#"Bom"\u{feff}" Ident"a" BadUtf8"�" OpenQuote"\"" BadUtf8"�" QuotedText"(" CloseQuote"\"" Eof"""#]]
+            .assert_eq(&show(b"\xef\xbb\xbfa \xff \"\xe2\x28\"", Mode::Config));
+    }
+
+    #[test]
+    fn bare_templates_are_text_by_default() {
+        expect![[r#"TemplateText"a \"b\" # c\n" InterpolationStart"${" Ident"d" TemplateSequenceEnd"}" TemplateText"\n" DirectiveStart"%{" Ident"if" Ident"e" TemplateSequenceEnd"}" TemplateText"$" Eof"""#]].assert_eq(&show(b"a \"b\" # c\n${d}\n%{ if e }$", Mode::Template));
+    }
+
+    #[test]
+    fn hostile_input_takes_linear_time() {
+        for unit in ["/*", "\"${", "<<a\n", "<<a", "1.", "${", "\\", "\"", "{", "}", "~}", "$", "é", "\r"] {
+            let text = unit.repeat(50_000);
+            for mode in [Mode::Config, Mode::Template] {
+                assert!(lex(text.as_bytes(), mode).len() <= text.len() + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn identifiers() {
+        for (text, valid) in [("a", true), ("_a-1", true), ("é", true), ("1a", false), ("-a", false), ("", false)] {
+            assert_eq!(is_identifier(text), valid, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_are_the_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert_lossless(&bytes)?;
+        }
+
+        #[test]
+        fn tokens_of_likely_text_are_the_text(text in r#"([a-z]|[ \n\r"$%{}~\\<#/*.0-9-]|<<E\n|\nE\n|\$\{|%\{){0,60}"#) {
+            prop_assert_lossless(text.as_bytes())?;
+        }
+    }
+
+    fn prop_assert_lossless(bytes: &[u8]) -> Result<(), TestCaseError> {
+        for mode in [Mode::Config, Mode::Template] {
+            let tokens = lex(bytes, mode);
+            let mut at = 0;
+            for token in &tokens {
+                prop_assert_eq!(token.start, at);
+                at = token.end;
+            }
+            prop_assert_eq!(at as usize, bytes.len());
+            prop_assert_eq!(tokens.last().map(|t| t.kind), Some(K::Eof));
+        }
+        Ok(())
     }
 }

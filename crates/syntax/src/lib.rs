@@ -5,6 +5,9 @@
 //!
 //! Invariant: nothing here knows what any block means, and nothing here evaluates.
 
+// Tests take their expectation by value, as the expect! macro gives it.
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))]
+
 pub mod body;
 pub mod diagnostic;
 pub mod expr;
@@ -12,6 +15,7 @@ pub mod format;
 pub mod json;
 pub mod lexer;
 pub mod parser;
+mod print;
 pub mod source;
 mod statics;
 pub mod suggestion;

@@ -84,13 +84,22 @@ impl SourceFile {
     pub fn position(&self, offset: usize) -> Position {
         let offset = offset.min(self.bytes.len());
         let line = self.lines.partition_point(|start| *start as usize <= offset).max(1);
-        let start = self.lines[line - 1] as usize;
+        let mut start = self.lines[line - 1] as usize;
+        if line == 1 && self.bytes.starts_with(b"\xef\xbb\xbf") {
+            // The byte order mark takes no column.
+            start = 3.min(offset);
+        }
         let column = match std::str::from_utf8(&self.bytes[start..offset]) {
             Ok(text) if text.is_ascii() => text.len() + 1 - text.matches("\r\n").count(),
             Ok(text) => text.graphemes(true).count() + 1,
             Err(_) => self.text(start, offset).graphemes(true).count() + 1,
         };
-        Position { line, column, byte: offset }
+        // Quirk: in JSON syntax a tab is two columns wide.
+        let tabs = match self.name.ends_with(".json") {
+            true => self.bytes[start..offset].iter().filter(|b| **b == b'\t').count(),
+            false => 0,
+        };
+        Position { line, column: column + tabs, byte: offset }
     }
     /// The bytes of a line (from 1), without its line end.
     pub fn line(&self, line: usize) -> Option<std::borrow::Cow<'_, str>> {
@@ -101,6 +110,16 @@ impl SourceFile {
             std::borrow::Cow::Borrowed(t) => t.strip_suffix('\r').unwrap_or(t).into(),
             std::borrow::Cow::Owned(t) => t.strip_suffix('\r').map(str::to_owned).unwrap_or(t).into(),
         })
+    }
+    /// The line (from 1) that a byte offset is on; cheap however long the line is.
+    pub fn line_at(&self, offset: usize) -> usize {
+        self.lines.partition_point(|start| *start as usize <= offset).max(1)
+    }
+    /// The bytes that a line (from 1) covers, without its `\n`; empty past the last line.
+    pub fn line_range(&self, line: usize) -> std::ops::Range<usize> {
+        let length = self.bytes.len();
+        let start = |line: usize| self.lines.get(line.wrapping_sub(1)).map(|start| *start as usize);
+        start(line).unwrap_or(length)..start(line + 1).map_or(length, |next| next - 1)
     }
     /// How many lines there are; a last line without end counts.
     pub fn line_count(&self) -> usize {
@@ -131,5 +150,26 @@ impl Sources {
     /// All files with their ids.
     pub fn iter(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
         self.files.iter().enumerate().map(|(i, f)| (FileId(i as u32), f))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SourceFile;
+
+    #[test]
+    fn columns_count_characters_as_people_see_them() {
+        for (name, text, offset, expected) in [
+            ("a.tf", "ab\ncd", 4, (2, 2)),
+            ("a.tf", "e\u{301}x", 3, (1, 2)),
+            ("a.tf", "\u{feff}x", 3, (1, 1)),
+            ("a.tf", "a\r\nb", 3, (2, 1)),
+            ("a.tf", "\tx", 1, (1, 2)),
+            ("a.tf.json", "\tx", 1, (1, 3)),
+            ("a.tf", "x", 9, (1, 2)),
+        ] {
+            let at = SourceFile::new(name, text.as_bytes()).position(offset);
+            assert_eq!((at.line, at.column), expected, "{text:?}");
+        }
     }
 }

@@ -45,9 +45,9 @@ impl Expr {
                 Some(Traversal { steps, span: self.span, ..source })
             }
             ExprKind::JsonString(string) => {
-                let offset = self.span.start.saturating_add(1);
+                // Quirk: places inside the string are counted from its quote.
                 let (traversal, diagnostics) =
-                    parser::parse_traversal_at(self.span.file, offset, string.text.as_bytes());
+                    parser::parse_traversal_at(self.span.file, self.span.start, string.text.as_bytes());
                 traversal.filter(|_| !diagnostics.has_errors())
             }
             _ => None,
@@ -79,8 +79,8 @@ impl Expr {
         match &self.kind {
             ExprKind::Call(call) => Some((**call).clone()),
             ExprKind::JsonString(string) => {
-                let offset = self.span.start.saturating_add(1);
-                let (expr, diagnostics) = parser::parse_expression_at(self.span.file, offset, string.text.as_bytes());
+                let (expr, diagnostics) =
+                    parser::parse_expression_at(self.span.file, self.span.start, string.text.as_bytes());
                 if diagnostics.has_errors() { None } else { expr.as_call() }
             }
             _ => None,
@@ -112,20 +112,20 @@ impl Expr {
         }
     }
 
-    /// The part that messages about the expression as a whole point at: the operator's first operand, the name of a
-    /// call, an opening bracket.
+    /// The part that messages about the expression as a whole point at: the first operand of operators, the name of a
+    /// call, an opening bracket; all of it for short forms.
     pub fn start_span(&self) -> Span {
         match &self.kind {
-            ExprKind::Traversal(traversal) => traversal.root_span,
-            ExprKind::RelativeTraversal(source, _) => source.start_span(),
-            ExprKind::Index(index) => index.collection.start_span(),
+            ExprKind::Index(index) => index.open_span,
             ExprKind::Call(call) => call.name_span.to(call.open_span),
             ExprKind::Conditional(conditional) => conditional.condition.start_span(),
             ExprKind::Binary(binary) => binary.left.start_span(),
             ExprKind::Unary(unary) => unary.op_span,
+            ExprKind::Parens(inner) => inner.start_span(),
             ExprKind::Template(parts) => parts.first().map_or(self.span, Expr::start_span),
-            ExprKind::TemplateWrap(inner) => Span { end: self.span.start.max(inner.span.start), ..self.span },
-            ExprKind::Tuple(_) | ExprKind::Object(_) => Span { end: self.span.start + 1, ..self.span },
+            ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::JsonObject(_) => {
+                Span { end: self.span.start + 1, ..self.span }
+            }
             ExprKind::For(parts) => parts.open_span,
             ExprKind::Splat(splat) => splat.marker_span,
             ExprKind::TemplateJoin(tuple) => tuple.start_span(),
@@ -210,9 +210,67 @@ fn walk<'e>(expr: &'e Expr, scopes: &mut Vec<&'e EcoString>, visit: &mut dyn FnM
             walk(&splat.each, scopes, visit);
         }
         ExprKind::JsonString(string) => {
-            if let Some((template, _)) = &string.template {
+            if let Some((template, diagnostics)) = &string.template
+                && !diagnostics.has_errors()
+            {
                 walk(template, scopes, visit);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::FileId;
+    use crate::parser::parse_expression;
+
+    fn names(text: &str) -> String {
+        let (expr, _) = parse_expression(FileId(0), text.as_bytes());
+        expr.variables().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn variables_are_what_is_not_defined_inside() {
+        for (text, expected) in [
+            ("a.b + c[0][d.e]", "a.b c[0] d.e"),
+            ("[for k, v in x.y : \"${k}${v.z}${w}\" if u]", "x.y w u"),
+            ("{for x in x : x => y...}", "x y"),
+            ("a[*].b[c]", "a c"),
+            ("{ a = b, (c) = d, e.f = g }", "b c d e.f g"),
+            ("\"%{ for i in l }${i}${j}%{ endfor }\"", "l j"),
+            ("f(a, true)", "a"),
+            ("[for a in [for b in c : b] : b]", "c b"),
+        ] {
+            assert_eq!(names(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn functions_are_listed_from_outside_in() {
+        let (expr, _) = parse_expression(FileId(0), b"f(g(1), [a::h()])");
+        let names: Vec<&str> = expr.functions().iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names, ["f", "g", "a::h"]);
+    }
+
+    #[test]
+    fn static_forms() {
+        let parse = |text: &str| parse_expression(FileId(0), text.as_bytes()).0;
+        assert_eq!(parse("a.b[0]").as_traversal().map(|t| t.to_string()).as_deref(), Some("a.b[0]"));
+        assert_eq!(parse("null.a").as_traversal().map(|t| t.to_string()).as_deref(), Some("null.a"));
+        assert!(parse("(a)").as_traversal().is_none());
+        assert!(parse("a[b]").to_traversal().is_err());
+        assert_eq!(parse("any").as_keyword().as_deref(), Some("any"));
+        assert_eq!(parse("true").as_keyword().as_deref(), Some("true"));
+        assert!(parse("a.b").as_keyword().is_none() && parse("1").as_keyword().is_none());
+        assert_eq!(parse("list(string)").as_call().map(|call| call.args.len()), Some(1));
+        assert_eq!(parse("[1, 2]").as_list().map(<[_]>::len), Some(2));
+        let object = parse("{ aws.a = 1, aws = 2, \"b\" = 3 }");
+        let keys: Vec<Option<String>> = object
+            .as_map()
+            .unwrap_or_default()
+            .iter()
+            .map(|item| item.key_as_traversal().map(|t| t.to_string()))
+            .collect();
+        assert_eq!(keys, [Some("aws.a".to_owned()), Some("aws".to_owned()), None]);
     }
 }

@@ -17,7 +17,7 @@ fn any_mark() -> impl Strategy<Value = Mark> {
     prop_oneof![Just(Mark::Sensitive), Just(Mark::Ephemeral), Just(deprecated())]
 }
 
-fn any_type() -> impl Strategy<Value = Type> {
+pub(crate) fn any_type() -> impl Strategy<Value = Type> {
     let leaf = prop_oneof![Just(Type::string()), Just(Type::number()), Just(Type::bool())];
     leaf.prop_recursive(3, 16, 3, |inner| {
         let pair = ("[ab]", inner.clone()).prop_map(|(name, ty)| (name.into(), ty));
@@ -32,12 +32,12 @@ fn any_type() -> impl Strategy<Value = Type> {
 }
 
 #[derive(Clone, Copy)]
-struct Kinds {
-    unknown: bool,
-    marked: bool,
+pub(crate) struct Kinds {
+    pub(crate) unknown: bool,
+    pub(crate) marked: bool,
 }
 
-fn value_of(ty: &Type, kinds: Kinds) -> BoxedStrategy<Value> {
+pub(crate) fn value_of(ty: &Type, kinds: Kinds) -> BoxedStrategy<Value> {
     let known = match ty.kind() {
         TypeKind::Bool => any::<bool>().prop_map(Value::bool).boxed(),
         TypeKind::Number => (-20i64..20).prop_map(Value::int).boxed(),

@@ -1,12 +1,14 @@
 //! Diagnostics as people read them: boxed and coloured on a terminal, plain elsewhere.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 
 use yuba_syntax::diagnostic::FunctionCall;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
-use crate::snippet::{Excerpts, Place, Snippet};
+use crate::snippet::{Excerpts, Snippet};
 use crate::wrap::wrap;
 
 /// How a diagnostic is drawn.
@@ -36,7 +38,10 @@ impl Default for Options {
 }
 
 /// Longest line of code that is shown in full, in bytes; of longer ones only the part around the highlight.
-const MAX_CODE_LINE: usize = 1000;
+const MAX_CODE_LINE: usize = 500;
+
+/// How many diagnostics are shown. Who has more has one mistake many times.
+const MAX_SHOWN: usize = 1000;
 
 /// All diagnostics in the order people read them: warnings first, then by place. The text of each ends a line.
 pub fn render_all(
@@ -47,7 +52,7 @@ pub fn render_all(
     options: &Options,
 ) -> Vec<(Severity, String)> {
     let excerpts = Excerpts::new(sources);
-    let groups = consolidate(sorted(diagnostics, sources), options);
+    let mut groups = consolidate(sorted(diagnostics, sources), options);
     if options.compact_warnings && !groups.is_empty() && groups.iter().all(|group| !group.first.is_error()) {
         return vec![(Severity::Warning, compact(&groups, &excerpts, style))];
     }
@@ -60,7 +65,18 @@ pub fn render_all(
         }
         None => (group.first.severity, render(group.first, &excerpts, style, width)),
     };
-    groups.iter().map(render_group).collect()
+    let excess = groups.len().saturating_sub(MAX_SHOWN);
+    if excess > 0 {
+        // Warnings go first: what stops the work has to be seen.
+        let warnings = groups.iter().filter(|group| !group.first.is_error()).count();
+        groups.drain(warnings - excess.min(warnings)..warnings);
+        groups.truncate(MAX_SHOWN);
+    }
+    let mut shown: Vec<(Severity, String)> = groups.iter().map(render_group).collect();
+    if excess > 0 {
+        shown.push((Severity::Error, format!("\n({excess} more are not shown)\n")));
+    }
+    shown
 }
 
 /// One diagnostic, wrapped to a width (0: not wrapped).
@@ -126,15 +142,16 @@ fn write_code(text: &mut String, diagnostic: &Diagnostic, excerpts: &Excerpts<'_
     if let Some(address) = &diagnostic.address {
         let _ = writeln!(text, "  with {},", visible(address));
     }
-    let Some(Place { filename, start, .. }) = excerpts.place(diagnostic) else {
+    let (Some((filename, line)), Some(snippet)) =
+        (excerpts.line(diagnostic), excerpts.snippet(diagnostic, MAX_CODE_LINE))
+    else {
         if diagnostic.address.is_some() {
             text.push('\n');
         }
         return;
     };
-    let Some(snippet) = excerpts.snippet(diagnostic) else { return };
     let context = snippet.context.as_ref().map_or_else(String::new, |context| format!(", in {}", visible(context)));
-    let _ = writeln!(text, "  on {} line {}{context}:", visible(&filename), start.line);
+    let _ = writeln!(text, "  on {} line {line}{context}:", visible(filename));
     write_lines(text, &snippet, paint);
     write_values(text, diagnostic, paint);
     text.push('\n');
@@ -146,36 +163,14 @@ fn write_lines(text: &mut String, snippet: &Snippet, paint: Paint) {
         let (start, end) = (snippet.highlight_start, snippet.highlight_end);
         let inside = |at: usize| at.clamp(offset, offset + line.len()) - offset;
         let (from, to) = (inside(start), inside(end).max(inside(start)));
-        let (shown_from, shown_to) = shown_part(line, from);
-        let _ = write!(text, "{:4}: ", snippet.start_line + index);
-        if shown_from > 0 {
-            text.push('…');
+        let _ = write!(text, "{:4}: {}", snippet.start_line + index, visible_in_line(&line[..from]));
+        if from < to {
+            text.push_str(&paint.with("4", &visible_in_line(&line[from..to])));
         }
-        let mut push = |from: usize, to: usize, codes: &str| {
-            let (from, to) = (from.clamp(shown_from, shown_to), to.clamp(shown_from, shown_to));
-            if from < to {
-                let part = visible_in_line(&line[from..to]);
-                text.push_str(&if codes.is_empty() { part } else { paint.with(codes, &part).into_owned().into() });
-            }
-        };
-        push(0, from, "");
-        push(from, to, "4");
-        push(to, line.len(), "");
-        if shown_to < line.len() {
-            text.push('…');
-        }
+        text.push_str(&visible_in_line(&line[to..]));
         text.push('\n');
         offset += line.len() + 1;
     }
-}
-
-/// Which part of a line of code is shown: all of it, or the surroundings of the highlight if it is very long.
-fn shown_part(line: &str, highlight: usize) -> (usize, usize) {
-    if line.len() <= MAX_CODE_LINE {
-        return (0, line.len());
-    }
-    let from = line.floor_char_boundary(highlight.saturating_sub(MAX_CODE_LINE / 2));
-    (from, line.floor_char_boundary((from + MAX_CODE_LINE).min(line.len())))
 }
 
 fn write_values(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
@@ -267,19 +262,23 @@ fn sorted<'a>(diagnostics: &'a Diagnostics, sources: &Sources) -> Vec<&'a Diagno
 
 fn consolidate<'a>(diagnostics: Vec<&'a Diagnostic>, options: &Options) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut by_title: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
     for diagnostic in diagnostics {
         let wanted = match diagnostic.severity {
             Severity::Error => options.consolidate_errors,
             Severity::Warning => options.consolidate_warnings,
         };
-        let same = |group: &&mut Group<'_>| {
-            let first = group.first;
-            first.subject.is_some() && (first.severity, &first.summary) == (diagnostic.severity, &diagnostic.summary)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) if wanted && diagnostic.subject.is_some() => group.others.push(diagnostic),
-            _ => groups.push(Group { first: diagnostic, others: Vec::new() }),
+        // Those without a place stay apart: nothing else would tell them from each other.
+        if wanted && diagnostic.subject.is_some() {
+            match by_title.entry((diagnostic.severity, &diagnostic.summary)) {
+                Entry::Occupied(known) => {
+                    groups[*known.get()].others.push(diagnostic);
+                    continue;
+                }
+                Entry::Vacant(new) => drop(new.insert(groups.len())),
+            }
         }
+        groups.push(Group { first: diagnostic, others: Vec::new() });
     }
     groups
 }
@@ -289,12 +288,12 @@ fn compact(groups: &[Group<'_>], excerpts: &Excerpts<'_>, style: Style) -> Strin
     let mut text = format!("\n{}\n\n", paint.bold_in(YELLOW, "Warnings:"));
     for group in groups {
         let _ = writeln!(text, "- {}", visible(&group.first.summary));
-        if let Some(place) = excerpts.place(group.first) {
+        if let Some((filename, line)) = excerpts.line(group.first) {
             let more = match group.others.len() {
                 0 => String::new(),
                 count => format!(" (and {count} more)"),
             };
-            let _ = writeln!(text, "  on {} line {}{more}", visible(&place.filename), place.start.line);
+            let _ = writeln!(text, "  on {} line {line}{more}", visible(filename));
         }
     }
     text.push_str("\nTo see the full warning notes, run Yuba without -compact-warnings.\n");
@@ -303,8 +302,6 @@ fn compact(groups: &[Group<'_>], excerpts: &Excerpts<'_>, style: Style) -> Strin
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use expect_test::{Expect, expect};
     use yuba_syntax::diagnostic::Extra;
     use yuba_syntax::{SourceFile, Span};
@@ -420,6 +417,59 @@ mod tests {
             &expect![[r#"
 
             Error: Bad thing
+
+            What to do.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn the_block_around_the_subject_is_named() {
+        check(
+            "resource \"a\" \"b\\\"c\" {\n  b = «2»\n}\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 2, in resource "a" "b\"c":
+               2:   b = 2
+
+            What to do.
+        "#]],
+        );
+        check(
+            "x = 1\n«locals» {\n  b = 2\n}\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 2:
+               2: locals {
+
+            What to do.
+        "#]],
+        );
+        check(
+            "locals {\n  b =« \n»}\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 2, in locals:
+               2:   b = 
+               3: }
+
+            What to do.
+        "#]],
+        );
+        check(
+            "locals {\n  b = 1\n}\nx = «2»\n",
+            &expect![[r#"
+
+            Error: Bad thing
+
+              on main.tf line 4:
+               4: x = 2
 
             What to do.
         "#]],
@@ -572,5 +622,12 @@ mod tests {
         .assert_eq(&show(&all, compact));
         let apart = Options { consolidate_warnings: false, ..Options::default() };
         assert_eq!(show(&all, apart).matches("Warning: Old").count(), 3);
+        for _ in 0..2 * MAX_SHOWN {
+            all.push(Diagnostic::warning("Many", ""));
+        }
+        let many = render_all(&all, &sources, Style::Plain, 78, &Options::default());
+        assert_eq!(many.len(), MAX_SHOWN + 1);
+        assert!(many[MAX_SHOWN - 1].1.contains("Error: Broken"));
+        assert_eq!(many[MAX_SHOWN].1, format!("\n({} more are not shown)\n", MAX_SHOWN + 2));
     }
 }

@@ -25,7 +25,7 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
     if let Some(place) = excerpts.place(diagnostic) {
         members.push(("range", range(&place)));
     }
-    if let Some(snippet) = excerpts.snippet(diagnostic) {
+    if let Some(snippet) = excerpts.snippet(diagnostic, usize::MAX) {
         members.push(("snippet", code(&snippet, diagnostic, signature)));
     }
     Json::object(members)

@@ -7,6 +7,7 @@
 
 pub mod diagnostic;
 pub mod diagnostic_json;
+pub mod diff;
 pub mod functions;
 pub mod json;
 pub mod snippet;

@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::ops::Range;
 
-use yuba_syntax::{Diagnostic, FileId, Position, SourceFile, Sources, Span};
+use yuba_syntax::json::{self, Json, JsonKind};
+use yuba_syntax::{Block, Body, Diagnostic, FileId, Position, SourceFile, Sources, Span, parser};
 
 /// Where a diagnostic points, in the terms of people and editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +33,20 @@ pub struct Snippet {
     pub highlight_end: usize,
 }
 
-/// The files that diagnostics point into. The headers of their blocks are found once per file.
+/// The files that diagnostics point into. Their outlines are made once per file.
 pub struct Excerpts<'a> {
     sources: &'a Sources,
-    headers: RefCell<BTreeMap<FileId, Rc<[Header]>>>,
+    outlines: RefCell<BTreeMap<FileId, Outline>>,
+}
+
+/// What is needed of a file to name the surroundings of a place.
+enum Outline {
+    /// The top-level blocks of a file in native syntax, in order.
+    Native(Vec<Header>),
+    /// All of a file in JSON syntax.
+    Json(Json),
+    /// Another kind of file.
+    Other,
 }
 
 /// The header of a top-level block, and the bytes the block covers.
@@ -48,7 +59,7 @@ struct Header {
 impl<'a> Excerpts<'a> {
     /// Excerpts of these files.
     pub fn new(sources: &'a Sources) -> Excerpts<'a> {
-        Excerpts { sources, headers: RefCell::default() }
+        Excerpts { sources, outlines: RefCell::default() }
     }
 
     /// Where a diagnostic points; `None` if it points nowhere or its file is not known.
@@ -64,72 +75,202 @@ impl<'a> Excerpts<'a> {
         Some(Place { filename: file.name.to_string(), start, end })
     }
 
-    /// The code a diagnostic is about.
-    pub fn snippet(&self, diagnostic: &Diagnostic) -> Option<Snippet> {
+    /// The file and line a diagnostic points at; cheaper than its [`Place`].
+    pub fn line(&self, diagnostic: &Diagnostic) -> Option<(&'a str, usize)> {
+        let subject = diagnostic.subject?;
+        let file = self.sources.get(subject.file)?;
+        Some((&file.name, file.line_at((subject.start as usize).min(file.bytes.len()))))
+    }
+
+    /// The code a diagnostic is about. Of lines with more than `max_line` bytes only the part around the subject.
+    pub fn snippet(&self, diagnostic: &Diagnostic, max_line: usize) -> Option<Snippet> {
         let subject = diagnostic.subject?;
         let file = self.sources.get(subject.file)?;
         let around = match diagnostic.context {
             Some(context) if context.file == subject.file => context.to(subject),
             _ => subject,
         };
-        let (code, start_line, highlight_start, highlight_end) = lines(file, around, subject);
         let context = self.context(file, subject);
-        Some(Snippet { context, start_line, highlight_start, highlight_end, code })
+        Some(Snippet { context, ..lines(file, around, subject, max_line) })
     }
 
-    /// The header of the top-level block that the subject is in. A subject at the very start of a block is not in it.
+    /// The header of the top-level block that the subject is in, in JSON syntax the path to the object or array. A
+    /// subject at the very start of a block is not in it.
     fn context(&self, file: &SourceFile, subject: Span) -> Option<String> {
-        let mut known = self.headers.borrow_mut();
-        let headers = known.entry(subject.file).or_insert_with(|| headers(subject.file, file).into());
         let before = (subject.start as usize).checked_sub(1)?;
-        let around = headers.iter().find(|header| (header.start..header.end).contains(&before))?;
-        Some(around.text.clone())
+        let mut outlines = self.outlines.borrow_mut();
+        match outlines.entry(subject.file).or_insert_with(|| outline(subject.file, file)) {
+            Outline::Native(headers) => {
+                let after = headers.partition_point(|header| header.start <= before);
+                headers[..after].last().filter(|header| before < header.end).map(|header| header.text.clone())
+            }
+            Outline::Json(json) => Some(json_path(json, before)).filter(|path| !path.is_empty()),
+            Outline::Other => None,
+        }
     }
 }
 
-/// The lines around a span: their text, the number of the first, and what to highlight in them.
-fn lines(file: &SourceFile, around: Span, subject: Span) -> (String, usize, usize, usize) {
-    let first = file.position(around.start as usize).line;
+/// The lines around a span, and what to highlight in them.
+fn lines(file: &SourceFile, around: Span, subject: Span, max_line: usize) -> Snippet {
+    let first = file.line_at((around.start as usize).min(file.bytes.len()));
     let last = last_line(file, around).max(first);
-    let mut code = String::new();
-    let mut starts = Vec::new();
+    let (from, to) = (subject.start as usize, (subject.end as usize).max(subject.start as usize + 1));
+    let mut snippet =
+        Snippet { context: None, code: String::new(), start_line: first, highlight_start: 0, highlight_end: 0 };
     for number in first..=last {
         if number > first {
-            code.push('\n');
+            snippet.code.push('\n');
         }
-        starts.push(code.len());
-        code.push_str(&file.line(number).unwrap_or_default());
+        let line = file.line_range(number);
+        let shown = window(&file.bytes, trim_return(&file.bytes, line.clone()), from, max_line);
+        if shown.start > line.start {
+            snippet.code.push('…');
+        }
+        // Offsets before this line become its start, those after it its end; the last line they are on wins.
+        let offset = |byte: usize| byte.clamp(shown.start, shown.end) - shown.start + snippet.code.len();
+        if from >= line.start {
+            snippet.highlight_start = offset(from);
+        }
+        if to >= line.start {
+            snippet.highlight_end = offset(to);
+        }
+        snippet.code.push_str(&file.text(shown.start, shown.end));
+        if shown.end < trim_return(&file.bytes, line).end {
+            snippet.code.push('…');
+        }
     }
-    let offset = |byte: usize| {
-        let line = file.position(byte).line;
-        if line > last {
-            return code.len();
-        }
-        let index = line.max(first) - first;
-        let line_end = starts.get(index + 1).map_or(code.len(), |next| next - 1);
-        code.floor_char_boundary((starts[index] + byte - line_byte(file, byte)).min(line_end))
-    };
-    let start = offset(subject.start as usize);
-    let end = if subject.is_empty() { start + 1 } else { offset(subject.end as usize) };
-    let end = code.ceil_char_boundary(end.min(code.len())).max(start);
-    (code, first, start, end)
+    // Bytes that are not UTF-8 become longer in the text, so that offsets behind them may be off.
+    if to > file.line_range(last).end {
+        snippet.highlight_end = snippet.code.len();
+    }
+    snippet.highlight_start = snippet.code.floor_char_boundary(snippet.highlight_start);
+    snippet.highlight_end = snippet.code.ceil_char_boundary(snippet.highlight_end).max(snippet.highlight_start);
+    snippet
 }
 
 /// The last line to show. Quirk: a range that ends with a line end also shows the next line, unless it is empty.
 fn last_line(file: &SourceFile, span: Span) -> usize {
     let end = (span.end as usize).max(span.start as usize + 1);
-    let line = file.position(end).line;
-    let shown = end <= file.bytes.len() && file.line(line).is_some_and(|text| !text.is_empty());
-    if shown { line } else { file.position(end - 1).line }
+    if end <= file.bytes.len() {
+        let line = file.line_at(end);
+        if !trim_return(&file.bytes, file.line_range(line)).is_empty() {
+            return line;
+        }
+    }
+    file.line_at((end - 1).min(file.bytes.len()))
 }
 
-/// The offset at which the line of a byte starts.
-fn line_byte(file: &SourceFile, byte: usize) -> usize {
-    let byte = byte.min(file.bytes.len());
-    file.bytes[..byte].iter().rposition(|b| *b == b'\n').map_or(0, |newline| newline + 1)
+/// A line without the `\r` at its end.
+fn trim_return(bytes: &[u8], line: Range<usize>) -> Range<usize> {
+    let end = if bytes[line.clone()].ends_with(b"\r") { line.end - 1 } else { line.end };
+    line.start..end
 }
 
-/// The headers of the top-level blocks of a configuration file, in order.
-fn headers(_id: FileId, _file: &SourceFile) -> Vec<Header> {
-    Vec::new()
+/// Which part of a line is shown: all of it, or the surroundings of the subject if it is very long.
+fn window(bytes: &[u8], line: Range<usize>, subject: usize, max_line: usize) -> Range<usize> {
+    if line.len() <= max_line {
+        return line;
+    }
+    let to_char = |mut at: usize| {
+        while at < line.end && bytes[at] & 0xc0 == 0x80 {
+            at += 1;
+        }
+        at
+    };
+    let start = subject.saturating_sub(max_line / 2).clamp(line.start, line.end - max_line);
+    to_char(start)..to_char(start + max_line)
+}
+
+/// Names of files in native syntax end like this. Standard input is a file in native syntax wherever a file is read from it.
+const NATIVE: [&str; 6] = [".tf", ".tofu", ".hcl", ".tfvars", ".tofuvars", "<stdin>"];
+
+fn outline(id: FileId, file: &SourceFile) -> Outline {
+    if file.name.ends_with(".json") {
+        return Outline::Json(json::parse_value(id, &file.bytes).0);
+    }
+    if !NATIVE.iter().any(|ending| file.name.ends_with(ending)) {
+        return Outline::Other;
+    }
+    let (_, parsed) = parser::parse_config(id, &file.bytes);
+    let Body::Native(body) = parsed.body else { return Outline::Other };
+    let header = |block: &Block| {
+        let labels = block.labels.iter().map(|(label, _)| format!(" {label:?}"));
+        let text = std::iter::once(block.kind.to_string()).chain(labels).collect();
+        Header { start: block.span.start as usize, end: block.span.end as usize, text }
+    };
+    Outline::Native(body.blocks.iter().map(header).collect())
+}
+
+/// The path to the innermost object or array around a byte: `resource.a[0]`.
+fn json_path(json: &Json, byte: usize) -> String {
+    let is_around = |json: &Json| {
+        let is_nested = matches!(json.kind, JsonKind::Object(_) | JsonKind::Array(_));
+        is_nested && (json.span.start as usize..json.span.end as usize).contains(&byte)
+    };
+    let mut path = String::new();
+    let mut json = json;
+    loop {
+        let inner = match &json.kind {
+            JsonKind::Object(properties) => properties
+                .iter()
+                .find(|property| is_around(&property.value))
+                .map(|property| (format!(".{}", property.name), &*property.value)),
+            JsonKind::Array(elements) => {
+                let inner = elements.iter().enumerate().find(|(_, element)| is_around(element));
+                inner.map(|(index, element)| (format!("[{index}]"), &**element))
+            }
+            _ => None,
+        };
+        let Some((step, inner)) = inner else { break };
+        path.push_str(&step);
+        json = inner;
+    }
+    path.strip_prefix('.').map(str::to_owned).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{diagnostic, diagnostic_json};
+
+    #[test]
+    fn json_files_show_the_path() {
+        let text = r#"{"locals": [{"a": 1, "b": {"c": 2}}], "x": 3}"#;
+        let mut sources = Sources::new();
+        let id = sources.add(SourceFile::new("a.tf.json", text.as_bytes()));
+        let context = |part: &str| {
+            let start = text.find(part).expect("because the part is there");
+            let diagnostic = Diagnostic::error("Bad", "").at(Span::new(id, start, start + 1));
+            Excerpts::new(&sources).snippet(&diagnostic, 100).and_then(|snippet| snippet.context)
+        };
+        assert_eq!(context("1").as_deref(), Some("locals[0]"));
+        assert_eq!(context("2").as_deref(), Some("locals[0].b"));
+        assert_eq!(context("3"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_place_in_any_bytes_can_be_shown(
+            bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(0xc3), Just(0xa9), any::<u8>()], 0..60),
+            subject in (0..70usize, 0..70usize),
+            context in prop::option::of((0..70usize, 0..70usize)),
+            max_line in 1..20usize,
+        ) {
+            let mut sources = Sources::new();
+            let id = sources.add(SourceFile::new("a.tf", bytes));
+            let mut diagnostic = Diagnostic::error("Bad", "Detail.").at(Span::new(id, subject.0, subject.1));
+            diagnostic.context = context.map(|(start, end)| Span::new(id, start, end));
+            let excerpts = Excerpts::new(&sources);
+            for max_line in [max_line, usize::MAX] {
+                let snippet = excerpts.snippet(&diagnostic, max_line).expect("because the file is there");
+                prop_assert!(snippet.code.get(snippet.highlight_start..snippet.highlight_end).is_some());
+            }
+            for style in [diagnostic::Style::Coloured, diagnostic::Style::Plain] {
+                diagnostic::render(&diagnostic, &excerpts, style, 20);
+            }
+            diagnostic_json::render(&diagnostic, &excerpts, &|_| None);
+        }
+    }
 }

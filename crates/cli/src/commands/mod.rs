@@ -4,6 +4,8 @@ use crate::exit::Outcome;
 use crate::flags::{Args, Flag};
 use crate::terminal::Terminal;
 
+mod console;
+mod fmt;
 mod metadata;
 pub(crate) mod version;
 
@@ -33,7 +35,8 @@ pub(crate) enum Run {
 }
 
 /// All commands, in the order of the help.
-pub(crate) const COMMANDS: &[&Command] = &[&metadata::GROUP, &metadata::FUNCTIONS, &version::COMMAND];
+pub(crate) const COMMANDS: &[&Command] =
+    &[&console::COMMAND, &fmt::COMMAND, &metadata::GROUP, &metadata::FUNCTIONS, &version::COMMAND];
 
 /// The commands of the main workflow, listed first.
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
@@ -63,3 +66,32 @@ pub(crate) const NOT_YET: &[&str] = &[
     "env",
     "push",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::COMMON;
+
+    #[test]
+    fn names_are_unique_and_sorted() {
+        let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
+        assert!(!NOT_YET.iter().any(|name| names.contains(name)), "a command is both there and not there");
+        for command in COMMANDS {
+            let mut flags: Vec<&str> = command.flags.iter().chain(COMMON).map(|flag| flag.name).collect();
+            flags.sort_unstable();
+            assert!(flags.is_sorted_by(|a, b| a < b), "a flag of {} is there twice: {flags:?}", command.name);
+        }
+    }
+
+    #[test]
+    fn groups_exist_and_have_members() {
+        for command in COMMANDS {
+            let members = COMMANDS.iter().filter(|c| c.name.starts_with(&format!("{} ", command.name))).count();
+            assert_eq!(members > 0, matches!(command.run, Run::Subcommands), "{}", command.name);
+            if let Some((group, _)) = command.name.rsplit_once(' ') {
+                assert!(COMMANDS.iter().any(|c| c.name == group), "{group}");
+            }
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! The real executable, from the outside: what it prints and how it exits.
 
+mod console;
 mod flags;
+mod fmt;
 mod help;
 mod metadata;
 mod version;

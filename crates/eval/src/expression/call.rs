@@ -297,3 +297,120 @@ fn were(count: usize) -> EcoString {
         n => eco_format!("{n} were"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn arguments_are_checked() {
+        check(
+            &[
+                "upper(\"a\")",
+                "core::upper(\"a\")",
+                "upper()",
+                "upper(1, 2)",
+                "max()",
+                "upper([])",
+                "upper(null)",
+                "max(1, 2, 3)",
+                "max([1, 2]...)",
+                "max(1, [2]...)",
+                "max(null...)",
+                "max(5...)",
+                "max(u_list...)",
+                "upper({}.x)",
+                "parseint(\"x\", 10)",
+                "element([], 0)",
+                "upper((\"a\" == 1 ? [] : [[]])[0])",
+                "upper(five.x)",
+                "length(five)",
+            ],
+            &expect![[r#"
+                upper("a") => "A"
+                core::upper("a") => "A"
+                upper() => ! Not enough function arguments at `)`
+                upper(1, 2) => ! Too many function arguments at `2`
+                max() => ! Error in function call at `max(`
+                upper([]) => ! Invalid function argument at `[`
+                upper(null) => ! Invalid function argument at `null`
+                max(1, 2, 3) => 3
+                max([1, 2]...) => 2
+                max(1, [2]...) => 2
+                max(null...) => ! Invalid expanding argument value at `null`
+                max(5...) => ! Invalid expanding argument value at `5`
+                max(u_list...) => unknown(any)
+                upper({}.x) => ! Unsupported attribute at `.x`
+                parseint("x", 10) => ! Invalid function argument at `x`
+                element([], 0) => ! Error in function call at `element(`
+                upper(("a" == 1 ? [] : [[]])[0]) => ! Invalid function argument at `("a" == 1 ? [] : [[]])[0]`
+                upper(five.x) => ! Unsupported attribute at `.x`; five is 5
+                length(five) => ! Error in function call at `length(`; five is 5
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unknown_functions() {
+        check(
+            &[
+                "uppr(1)",
+                "core::uppr(1)",
+                "other::f(1)",
+                "core::a::b(1)",
+                "provider::a::f(1)",
+                "plantimestamp(1)",
+                "type(1)",
+            ],
+            &expect![[r#"
+                uppr(1) => ! Call to unknown function at `uppr`
+                core::uppr(1) => ! Call to unknown function at `core::uppr`
+                other::f(1) => ! Unknown function namespace at `other::f`
+                core::a::b(1) => ! Call to unknown function at `core::a::b`
+                provider::a::f(1) => ! Call to unknown function at `provider::a::f`
+                plantimestamp(1) => ! Too many function arguments at `1`
+                type(1) => ! Call to unknown function at `type`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn try_and_can() {
+        check(
+            &[
+                "try({}.x, 1)",
+                "try({}.x, {}.y)",
+                "try()",
+                "try(u_string, 1)",
+                "try([u_string], 1)",
+                "try(secret, 1)",
+                "try([{}.x, 2]...)",
+                "can({}.x)",
+                "can(1)",
+                "can(u_string)",
+                "can(secret)",
+                "can()",
+                "can(1, 2)",
+                "[for x in [1, {a = 2}] : try(x.a, x)]",
+            ],
+            &expect![[r#"
+                try({}.x, 1) => 1
+                try({}.x, {}.y) => ! Error in function call at `try(`
+                try() => ! Error in function call at `try(`
+                try(u_string, 1) => unknown(any)
+                try([u_string], 1) => unknown(any)
+                try(secret, 1) => (sensitive)
+                try([{}.x, 2]...) => ! Unsupported attribute at `.x`
+                can({}.x) => false
+                can(1) => true
+                can(u_string) => unknown(bool)
+                can(secret) => true
+                can() => ! Not enough function arguments at `)`
+                can(1, 2) => ! Too many function arguments at `2`
+                [for x in [1, {a = 2}] : try(x.a, x)] => tuple[1, 2]
+            "#]],
+        );
+    }
+}

@@ -157,3 +157,83 @@ fn difference(a: &Type, b: &Type) -> EcoString {
     }
     eco_format!("The 'true' result is {a}, the 'false' result is {b}")
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn both_results_become_one_type() {
+        check(
+            &[
+                "true ? 1 : \"a\"",
+                "true ? null : 1",
+                "false ? null : [1]",
+                "true ? {a = 1} : {b = \"x\"}",
+                "true ? [1] : [\"a\", 2]",
+                "true ? 1 : [1]",
+                "true ? {a = 1} : {a = []}",
+                "true ? [1, {}] : [1, [2]]",
+                "true ? u_any : 1",
+                "false ? \"a\" : u_number",
+            ],
+            &expect![[r#"
+                true ? 1 : "a" => "1"
+                true ? null : 1 => null(number)
+                false ? null : [1] => tuple[1]
+                true ? {a = 1} : {b = "x"} => {"a": "1"}
+                true ? [1] : ["a", 2] => ["1"]
+                true ? 1 : [1] => ! Inconsistent conditional result types at `1 : [1]`
+                true ? {a = 1} : {a = []} => ! Inconsistent conditional result types at `{a = 1} : {a = []}`
+                true ? [1, {}] : [1, [2]] => ! Inconsistent conditional result types at `[1, {}] : [1, [2]]`
+                true ? u_any : 1 => unknown(any)
+                false ? "a" : u_number => unknown(string)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn conditions() {
+        check(
+            &["null ? 1 : 2", "\"a\" ? 1 : 2", "\"true\" ? 1 : 2", "s_true ? 1 : 2", "five ? 1 : 2", "true ? 1 : {}.x"],
+            &expect![[r#"
+                null ? 1 : 2 => ! Null condition at `null`
+                "a" ? 1 : 2 => ! Incorrect condition type at `"a"`
+                "true" ? 1 : 2 => 1
+                s_true ? 1 : 2 => (sensitive)
+                five ? 1 : 2 => ! Incorrect condition type at `five`; five is 5
+                true ? 1 : {}.x => 1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unknown_conditions_keep_what_both_results_share() {
+        check(
+            &[
+                "u_bool ? 1 : 2",
+                "u_bool ? 3 : 3",
+                "u_bool ? \"a\" : \"b\"",
+                "u_bool ? \"a\" : null",
+                "u_bool ? null : null",
+                "u_bool ? secret : \"b\"",
+                "u_bool ? tolist([1]) : tolist([2])",
+                "u_bool ? tolist([]) : u_list",
+                "u_bool ? [] : [1]",
+            ],
+            &expect![[r#"
+                u_bool ? 1 : 2 => unknown(number)! >= 1 <= 2
+                u_bool ? 3 : 3 => 3
+                u_bool ? "a" : "b" => unknown(string)!
+                u_bool ? "a" : null => unknown(string)
+                u_bool ? null : null => null(any)
+                u_bool ? secret : "b" => (sensitive)
+                u_bool ? tolist([1]) : tolist([2]) => [unknown(number)]
+                u_bool ? tolist([]) : u_list => unknown(list(string))
+                u_bool ? [] : [1] => unknown(list(number))!
+            "#]],
+        );
+    }
+}

@@ -211,3 +211,102 @@ impl Evaluator<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn every_kind_of_collection() {
+        check(
+            &[
+                "[for x in [1, 2] : x * 2]",
+                "[for i, x in [\"a\"] : i]",
+                "[for k, v in {b = 1, a = 2} : \"${k}${v}\"]",
+                "[for k, v in toset([\"b\", \"a\"]) : k == v]",
+                "{for k, v in {a = 1} : upper(k) => v}",
+                "{for x in [\"a\", \"b\", \"a\"] : x => 1...}",
+                "[for x in [1, 2, 3] : x if x > 1]",
+                "[for x in [] : x]",
+                "[for x in [1] : [for x in [2] : x]]",
+            ],
+            &expect![[r#"
+                [for x in [1, 2] : x * 2] => tuple[2, 4]
+                [for i, x in ["a"] : i] => tuple[0]
+                [for k, v in {b = 1, a = 2} : "${k}${v}"] => tuple["a2", "b1"]
+                [for k, v in toset(["b", "a"]) : k == v] => tuple[true, true]
+                {for k, v in {a = 1} : upper(k) => v} => {A=1}
+                {for x in ["a", "b", "a"] : x => 1...} => {a=tuple[1, 1], b=tuple[1]}
+                [for x in [1, 2, 3] : x if x > 1] => tuple[2, 3]
+                [for x in [] : x] => tuple[]
+                [for x in [1] : [for x in [2] : x]] => tuple[tuple[2]]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unknown_and_marked() {
+        check(
+            &[
+                "[for x in u_any : x]",
+                "[for x in u_list : x]",
+                "[for x in [u_string] : x]",
+                "[for x in [1] : x if u_bool]",
+                "{for x in [u_string] : x => 1}",
+                "[for x in s_list : x]",
+                "{for x in s_list : x => 1}",
+                "{for x in [secret] : x => 1}",
+                "[for x in [1] : x if s_true]",
+                "[for x in u_list : x if s_true]",
+                "[for x in [secret] : x]",
+            ],
+            &expect![[r#"
+                [for x in u_any : x] => unknown(any)
+                [for x in u_list : x] => unknown(any)
+                [for x in [u_string] : x] => tuple[unknown(string)]
+                [for x in [1] : x if u_bool] => unknown(any)
+                {for x in [u_string] : x => 1} => unknown(any)
+                [for x in s_list : x] => (sensitive)
+                {for x in s_list : x => 1} => (sensitive)
+                {for x in [secret] : x => 1} => (sensitive)
+                [for x in [1] : x if s_true] => (sensitive)
+                [for x in u_list : x if s_true] => (sensitive)
+                [for x in [secret] : x] => tuple[(sensitive)]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes() {
+        check(
+            &[
+                "[for x in null : x]",
+                "[for x in 5 : x]",
+                "[for x in [1] : x if null]",
+                "[for x in [1] : x if []]",
+                "[for x in [null] : 1 if x]",
+                "[for x in [[], {}] : 1 if x]",
+                "{for x in [1, 1] : x => x}",
+                "{for x in [null] : x => x}",
+                "{for x in [[]] : x => x}",
+                "[for x in [1, 2] : x.y]",
+                "[for x in [five] : y]",
+            ],
+            &expect![[r#"
+                [for x in null : x] => ! Iteration over null value at `null`
+                [for x in 5 : x] => ! Iteration over non-iterable value at `5`
+                [for x in [1] : x if null] => ! Condition is null at `null`
+                [for x in [1] : x if []] => ! Invalid 'for' condition at `[]`
+                [for x in [null] : 1 if x] => ! Invalid 'for' condition at `x`; x is null
+                [for x in [[], {}] : 1 if x] => ! Invalid 'for' condition at `x`; x is empty tuple
+                {for x in [1, 1] : x => x} => ! Duplicate object key at `x`; x is 1
+                {for x in [null] : x => x} => ! Invalid object key at `x`; x is null
+                {for x in [[]] : x => x} => ! Invalid object key at `x`; x is empty tuple
+                [for x in [1, 2] : x.y] => ! Unsupported attribute at `.y`; x is 1 ! Unsupported attribute at `.y`; x is 2
+                [for x in [five] : y] => ! Unknown variable at `y`
+            "#]],
+        );
+    }
+}

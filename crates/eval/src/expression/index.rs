@@ -163,3 +163,138 @@ pub(crate) fn get_attr(object: &Value, name: &str, at: Span) -> Answer {
         _ => unsupported(eco_format!("This is a {}, which has no attributes.", object.ty().friendly_name())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn elements_and_attributes() {
+        check(
+            &[
+                "[1, 2][1]",
+                "[1][\"0\"]",
+                "{a = 1}[\"a\"]",
+                "{a = 1}.a",
+                "{\"0\" = 1}[0]",
+                "tomap({a = 1}).a",
+                "tomap({a = 1})[\"a\"]",
+                "object.name",
+                "[[1]][0][0]",
+                "{a = {b = 2}}.a.b",
+                "[1, 2].1",
+            ],
+            &expect![[r#"
+                [1, 2][1] => 2
+                [1]["0"] => 1
+                {a = 1}["a"] => 1
+                {a = 1}.a => 1
+                {"0" = 1}[0] => 1
+                tomap({a = 1}).a => 1
+                tomap({a = 1})["a"] => 1
+                object.name => "n"
+                [[1]][0][0] => 1
+                {a = {b = 2}}.a.b => 2
+                [1, 2].1 => 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unknown_and_marked() {
+        check(
+            &[
+                "u_any.x",
+                "u_any[0]",
+                "u_list[0]",
+                "u_list[u_number]",
+                "[1, \"a\"][u_number]",
+                "u_map.x",
+                "u_map[\"x\"]",
+                "u_object.a",
+                "u_object.c",
+                "u_object[\"a\"]",
+                "{a = 1}[u_string]",
+                "s_list[0]",
+                "s_list[5]",
+                "[1][u_any]",
+                "{s3cret = 1}[secret]",
+                "[1][sensitive(0)]",
+            ],
+            &expect![[r#"
+                u_any.x => unknown(any)
+                u_any[0] => unknown(any)
+                u_list[0] => unknown(string)
+                u_list[u_number] => unknown(string)
+                [1, "a"][u_number] => unknown(any)
+                u_map.x => unknown(string)
+                u_map["x"] => unknown(string)
+                u_object.a => unknown(string)
+                u_object.c => ! Unsupported attribute at `.c`; u_object is a object
+                u_object["a"] => unknown(any)
+                {a = 1}[u_string] => unknown(any)
+                s_list[0] => (sensitive)
+                s_list[5] => ! Invalid index at `[5]`
+                [1][u_any] => unknown(any)
+                {s3cret = 1}[secret] => 1
+                [1][sensitive(0)] => (sensitive)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes() {
+        check(
+            &[
+                "[1][1]",
+                "[][0]",
+                "[1][-1]",
+                "[1][0.5]",
+                "[1][\"a\"]",
+                "[1][null]",
+                "null[0]",
+                "null.a",
+                "{a = 1}.b",
+                "{a = 1}[0]",
+                "{name = 1}[\"nane\"]",
+                "tomap({a = 1}).b",
+                "tomap({a = 1})[\"b\"]",
+                "toset([1])[0]",
+                "five.x",
+                "five[0]",
+                "tolist([{a = 1}]).a",
+                "tolist([{a = 1}]).b",
+                "toset([{a = 1}]).a",
+                "[1].a",
+                "object.nam",
+                "fiv",
+            ],
+            &expect![[r#"
+                [1][1] => ! Invalid index at `[1]`
+                [][0] => ! Invalid index at `[0]`
+                [1][-1] => ! Invalid index at `[-1]`
+                [1][0.5] => ! Invalid index at `[0.5]`
+                [1]["a"] => ! Invalid index at `["a"]`
+                [1][null] => ! Invalid index at `[null]`
+                null[0] => ! Attempt to index null value at `[0]`
+                null.a => ! Attempt to get attribute from null value at `.a`
+                {a = 1}.b => ! Unsupported attribute at `.b`
+                {a = 1}[0] => ! Invalid index at `[0]`
+                {name = 1}["nane"] => ! Invalid index at `["nane"]`
+                tomap({a = 1}).b => ! Missing map element at `.b`
+                tomap({a = 1})["b"] => ! Invalid index at `["b"]`
+                toset([1])[0] => ! Invalid index at `[0]`
+                five.x => ! Unsupported attribute at `.x`; five is 5
+                five[0] => ! Invalid index at `[0]`; five is 5
+                tolist([{a = 1}]).a => ! Unsupported attribute at `.a`
+                tolist([{a = 1}]).b => ! Unsupported attribute at `.b`
+                toset([{a = 1}]).a => ! Unsupported attribute at `.a`
+                [1].a => ! Unsupported attribute at `.a`
+                object.nam => ! Unsupported attribute at `.nam`; object is object with 2 attributes
+                fiv => ! Unknown variable at `fiv`
+            "#]],
+        );
+    }
+}

@@ -252,3 +252,8 @@ fn each_element(collection: &Value, mut visit: impl FnMut(Value, &Value)) {
         View::Null | View::Unknown(_) | View::Bool(_) | View::Number(_) | View::String(_) => {}
     }
 }
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+pub(crate) mod tests;

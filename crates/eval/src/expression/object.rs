@@ -47,3 +47,40 @@ impl Evaluator<'_> {
         result.with_marks(&marks)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn keys() {
+        check(
+            &[
+                "{a = 1, \"b\" = 2, (\"c\") = 3, 4 = 5, true = 6}",
+                "{a = 1, a = 2}",
+                "{(u_string) = 1}",
+                "{(secret) = 1}",
+                "{a = secret}",
+                "{(null) = 1}",
+                "{([]) = 1}",
+                "{a.b = 1}",
+                "{({}.x) = {}.y}",
+                "{\"${five}\" = 1}",
+            ],
+            &expect![[r#"
+                {a = 1, "b" = 2, ("c") = 3, 4 = 5, true = 6} => {4=5, a=1, b=2, c=3, true=6}
+                {a = 1, a = 2} => {a=2}
+                {(u_string) = 1} => unknown(any)
+                {(secret) = 1} => (sensitive)
+                {a = secret} => {a=(sensitive)}
+                {(null) = 1} => ! Null value as key at `1`
+                {([]) = 1} => ! Incorrect key type at `([])`
+                {a.b = 1} => ! Ambiguous attribute key at `a.b`
+                {({}.x) = {}.y} => ! Unsupported attribute at `.x` ! Unsupported attribute at `.y`
+                {"${five}" = 1} => {5=1}
+            "#]],
+        );
+    }
+}

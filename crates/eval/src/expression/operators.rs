@@ -174,3 +174,100 @@ fn operate(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, OpError> 
         BinaryOp::Modulo => arithmetic(ops::rem),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn operands_are_converted() {
+        check(
+            &["\"1\" + 2", "1 + \"x\"", "[] + {}", "!\"true\"", "-\"5\"", "!5", "1 == \"1\"", "true || \"x\""],
+            &expect![[r#"
+                "1" + 2 => 3
+                1 + "x" => ! Invalid operand at `"x"`
+                [] + {} => ! Invalid operand at `[]` ! Invalid operand at `{}`
+                !"true" => false
+                -"5" => -5
+                !5 => ! Invalid operand at `5`
+                1 == "1" => false
+                true || "x" => ! Invalid operand at `"x"`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn null_operands() {
+        check(
+            &["null + 1", "null == null", "!null", "null || true", "null || false", "null && true", "false && null"],
+            &expect![[r#"
+                null + 1 => ! Operation failed at `null + 1`
+                null == null => true
+                !null => ! Operation failed at `!null`
+                null || true => true
+                null || false => ! Operation failed at `null || false`
+                null && true => false
+                false && null => false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unknown_operands() {
+        check(
+            &[
+                "u_number + 1",
+                "u_any + 1",
+                "u_number > 1",
+                "u_bool || true",
+                "u_bool && true",
+                "u_bool || u_any",
+                "u_string == null",
+                "u_bool == true",
+                "-u_number",
+                "!u_any",
+                "u_bool || {}.x",
+                "false || {}.x",
+                "true || {}.x",
+                "{}.x || true",
+                "u_list == []",
+            ],
+            &expect![[r#"
+                u_number + 1 => unknown(number)!
+                u_any + 1 => unknown(number)!
+                u_number > 1 => unknown(bool)!
+                u_bool || true => true
+                u_bool && true => unknown(bool)!
+                u_bool || u_any => unknown(bool)!
+                u_string == null => unknown(bool)!
+                u_bool == true => unknown(bool)!
+                -u_number => unknown(number)!
+                !u_any => unknown(bool)!
+                u_bool || {}.x => unknown(bool)!
+                false || {}.x => ! Unsupported attribute at `.x`
+                true || {}.x => true
+                {}.x || true => true
+                u_list == [] => false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn marks_reach_the_result() {
+        check(
+            &["secret == \"x\"", "[secret] == [1]", "s_true && false", "!s_true", "1 / 0", "0 / 0", "5 % 0", "7 % 3"],
+            &expect![[r#"
+                secret == "x" => (sensitive)
+                [secret] == [1] => (sensitive)
+                s_true && false => (sensitive)
+                !s_true => (sensitive)
+                1 / 0 => +Inf
+                0 / 0 => ! Operation failed at `0 / 0`
+                5 % 0 => 5
+                7 % 3 => 1
+            "#]],
+        );
+    }
+}

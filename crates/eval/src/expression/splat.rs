@@ -120,3 +120,76 @@ fn typed(value: Value, ty: &Type) -> Value {
     let typed = if value.is_null() { Value::null(ty.clone()) } else { Value::unknown(ty.clone()) };
     typed.with_marks(value.marks())
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::expression::tests::check;
+
+    #[test]
+    fn sequences_and_single_values() {
+        check(
+            &[
+                "[{a = 1}, {a = 2}][*].a",
+                "[{a = 1}].*.a",
+                "tolist([{a = 1}])[*].a",
+                "toset([{a = 1}])[*].a",
+                "five[*]",
+                "null[*]",
+                "{a = 1}[*].a",
+                "[[1, 2], [3]][*][0]",
+                "[[1], [2]][*][*]",
+                "tolist([])[*].a",
+                "tolist(null)[*]",
+                "[1][*].a",
+                "tolist([[1, 2]])[*][*]",
+            ],
+            &expect![[r#"
+                [{a = 1}, {a = 2}][*].a => tuple[1, 2]
+                [{a = 1}].*.a => tuple[1]
+                tolist([{a = 1}])[*].a => [1]
+                toset([{a = 1}])[*].a => [1]
+                five[*] => tuple[5]
+                null[*] => tuple[]
+                {a = 1}[*].a => tuple[1]
+                [[1, 2], [3]][*][0] => tuple[1, 3]
+                [[1], [2]][*][*] => tuple[tuple[1], tuple[2]]
+                tolist([])[*].a => []
+                tolist(null)[*] => ! Splat of null value at `tolist(null)`
+                [1][*].a => ! Unsupported attribute at `.a`
+                tolist([[1, 2]])[*][*] => [tuple[1, 2]]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unknown_and_marked() {
+        check(
+            &[
+                "u_any[*].a",
+                "u_string[*]",
+                "u_object[*].a",
+                "u_object[*].c",
+                "u_objects[*].a",
+                "u_list[*].a",
+                "[u_any, 1][*]",
+                "secret[*]",
+                "s_list[*]",
+                "[secret][*]",
+            ],
+            &expect![[r#"
+                u_any[*].a => unknown(any)
+                u_string[*] => unknown(any)
+                u_object[*].a => unknown(any)
+                u_object[*].c => ! Unsupported attribute at `.c`
+                u_objects[*].a => unknown(list(string))!
+                u_list[*].a => ! Unsupported attribute at `.a`
+                [u_any, 1][*] => tuple[unknown(any), 1]
+                secret[*] => (sensitive)
+                s_list[*] => (sensitive)
+                [secret][*] => tuple[(sensitive)]
+            "#]],
+        );
+    }
+}

@@ -165,11 +165,31 @@ impl Parser<'_> {
                         let at = self.next_span();
                         self.report(diagnostics::too_long(at));
                         self.recovery = true;
+                        self.skip_postfix();
                         return chain.finish();
                     }
                     self.bracket(&mut chain, mark);
                 }
                 _ => return chain.finish(),
+            }
+        }
+    }
+
+    /// Reads over what follows a term, after it turned out to be too much.
+    fn skip_postfix(&mut self) {
+        loop {
+            match self.kind {
+                K::Dot => {
+                    self.read();
+                    if matches!(self.kind, K::Ident | K::Number | K::Star) {
+                        self.read();
+                    }
+                }
+                K::OpenBracket => {
+                    self.read();
+                    self.recover(K::CloseBracket);
+                }
+                _ => return,
             }
         }
     }
@@ -299,6 +319,7 @@ impl Parser<'_> {
             self.leave();
             each
         } else {
+            self.skip_postfix();
             self.invalid(marker_span)
         };
         self.close(NodeKind::Splat, mark);

@@ -12,6 +12,8 @@ mod number;
 mod recovery;
 mod string;
 mod template;
+#[cfg(test)]
+mod tests;
 mod traversal;
 
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use crate::token::{Token, TokenKind, TokenKind as K};
 use crate::tree::{Node, NodeKind, SyntaxTree};
 use crate::{Diagnostic, Diagnostics, Expr, ExprKind, Traversal};
 
+pub(crate) use number::number_literal;
 pub(crate) use string::normalized;
 
 /// How deep expressions and blocks may nest. OpenTofu has no limit; beyond this ours says so.

@@ -14,17 +14,20 @@ impl Parser<'_> {
     }
 }
 
-/// Digits with an optional fraction and exponent, as a literal; None if the text is anything else, or the exponent is
+/// Digits with an optional sign, fraction and exponent, as a literal; None if the text is anything else, or the exponent is
 /// out of all bounds.
 pub(crate) fn number_literal(text: &str) -> Option<Literal> {
-    if let Ok(int) = text.parse::<i64>()
-        && text.bytes().all(|b| b.is_ascii_digit())
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    // Minus zero is not zero.
+    if digits.bytes().all(|b| b.is_ascii_digit())
+        && let Ok(int) = text.parse::<i64>()
+        && (int != 0 || digits.len() == text.len())
     {
         return Some(Literal::Int(int));
     }
-    let (mantissa, exponent) = match text.find(['e', 'E']) {
-        Some(at) => (&text[..at], &text[at + 1..]),
-        None => (text, "0"),
+    let (mantissa, exponent) = match digits.find(['e', 'E']) {
+        Some(at) => (&digits[..at], &digits[at + 1..]),
+        None => (digits, "0"),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let all_digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());

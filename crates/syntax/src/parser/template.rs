@@ -248,7 +248,7 @@ impl Parser<'_> {
             Part::If(_) | Part::For { .. } => {
                 if self.depth >= super::MAX_DEPTH {
                     self.report(diagnostics::too_deep(span));
-                    while rest.next_if(|(part, _)| !matches!(part, Part::Over)).is_some() {}
+                    skip_nested(rest);
                     return self.invalid(span);
                 }
                 self.depth += 1;
@@ -387,6 +387,20 @@ impl Parser<'_> {
 }
 
 type PartIter = std::iter::Peekable<std::vec::IntoIter<(Part, Span)>>;
+
+/// Skips the content of a directive that is open, and its end.
+fn skip_nested(rest: &mut PartIter) {
+    let mut open = 1;
+    while open > 0
+        && let Some((part, _)) = rest.next_if(|(part, _)| !matches!(part, Part::Over))
+    {
+        match part {
+            Part::If(_) | Part::For { .. } => open += 1,
+            Part::End(Word::EndIf | Word::EndFor) => open -= 1,
+            _ => {}
+        }
+    }
+}
 
 fn text_expr(text: &str, span: Span) -> Expr {
     Expr { kind: ExprKind::Literal(Literal::String(normalized(text))), span }

@@ -46,16 +46,19 @@ pub(crate) fn functions() -> Vec<Function> {
                 any_list("The list, tuple or set to search."),
                 Param::new("value", Type::dynamic(), "The value to look for."),
             ],
-            Type::bool(),
+            // Open, as the result is where the list is of unknown type.
+            Type::dynamic(),
             contains,
-        ),
+        )
+        .typed(|_| Ok(Type::bool())),
         Function::new(
             "index",
             "Finds the position of the first element of a list that equals a value.",
             [any_list("The list to search."), Param::new("value", Type::dynamic(), "The value to look for.")],
-            Type::number(),
+            Type::dynamic(),
             index,
-        ),
+        )
+        .typed(|_| Ok(Type::number())),
         Function::new(
             "length",
             "Counts the elements of a collection, the attributes of an object, or the characters of a text.",
@@ -89,9 +92,10 @@ pub(crate) fn functions() -> Vec<Function> {
             "sum",
             "Adds up numbers.",
             [any_list("The numbers to add up, at least one.")],
-            Type::number(),
+            Type::dynamic(),
             sum,
-        ),
+        )
+        .typed(|_| Ok(Type::number())),
         Function::new("list", "No longer available; write `tolist([...])`.", [], Type::dynamic(), |_, ty| {
             Ok(Value::unknown(ty.clone()))
         })

@@ -54,8 +54,7 @@ fn hash_value(value: &Value, hasher: &mut impl Hasher) {
     match value.view_ignoring_marks() {
         View::Null | View::Unknown(_) => hasher.write_u8(0),
         View::Bool(b) => b.hash(hasher),
-        // Equal numbers have equal nearest floats; adding zero gives both zeros one sign.
-        View::Number(n) => hasher.write_u64((n.to_f64() + 0.0).to_bits()),
+        View::Number(n) => n.hash(hasher),
         View::String(s) => s.hash(hasher),
         View::List(items) | View::Tuple(items) | View::Object(items) | View::Set(items) => {
             hasher.write_usize(items.len());

@@ -147,6 +147,9 @@ fn shown(key: &str, marks: &Marks) -> EcoString {
 
 fn merge_type(args: &[Value]) -> Result<Type> {
     let Some(first) = args.first() else { return Ok(Type::empty_object()) };
+    if (first.ty().is_map() || first.ty().is_object()) && args.iter().all(|arg| arg.ty() == first.ty()) {
+        return Ok(first.ty().clone());
+    }
     let mut attrs: Vec<(EcoString, Type)> = Vec::new();
     let mut open = false;
     for arg in args {
@@ -161,9 +164,6 @@ fn merge_type(args: &[Value]) -> Result<Type> {
             _ => return Err(not_mergeable(arg.ty())),
         }
     }
-    if args.iter().all(|arg| arg.ty() == first.ty()) {
-        return Ok(first.ty().clone());
-    }
     Ok(if open { Type::dynamic() } else { Type::object(attrs) })
 }
 
@@ -172,12 +172,7 @@ fn merge(args: &[Value], ty: &Type) -> Result {
     let mut entries = Vec::new();
     for arg in args.iter().filter(|arg| !arg.is_null()) {
         marks = marks.union(arg.marks());
-        match arg.entries() {
-            Some(own) => entries.extend(own),
-            // Quirk: a null of no type keeps the other arguments from being checked, and an empty list passes.
-            None if arg.as_seq().is_some_and(<[Value]>::is_empty) => {}
-            None => return Err(not_mergeable(arg.ty())),
-        }
+        entries.extend(mergeable(arg).ok_or_else(|| not_mergeable(arg.ty()))?);
     }
     let result = match ty.element() {
         Some(element) => map_of(element, entries)?,
@@ -187,6 +182,18 @@ fn merge(args: &[Value], ty: &Type) -> Result {
         None => Value::object(entries),
     };
     Ok(result.with_marks(&marks))
+}
+
+/// The entries to merge.
+///
+/// Quirk: a null of no type keeps the types of the other arguments from being checked. Then lists pass if they are
+/// empty, and sets of texts count as maps of each element to itself.
+fn mergeable(arg: &Value) -> Option<Vec<(EcoString, Value)>> {
+    match arg.view_ignoring_marks() {
+        View::Set(items) => items.iter().map(|item| Some((item.as_str()?.clone(), item.clone()))).collect(),
+        View::List([]) | View::Tuple([]) => Some(Vec::new()),
+        _ => arg.entries(),
+    }
 }
 
 fn not_mergeable(ty: &Type) -> FunctionError {
@@ -377,6 +384,8 @@ mod tests {
                 ("merge", vec![list([])]),
                 ("merge", vec![Value::null_dynamic(), list([])]),
                 ("merge", vec![Value::null_dynamic(), list([n(1)])]),
+                ("merge", vec![Value::null_dynamic(), set([s("x")])]),
+                ("merge", vec![Value::null_dynamic(), set([n(1)])]),
                 ("merge", vec![map([("a", n(1))]).mark(Mark::Ephemeral), map([("b", n(2))])]),
             ],
             &expect![[r#"
@@ -393,6 +402,8 @@ mod tests {
                 merge([]) = error: only maps and objects can be merged, not a list
                 merge(null(any), []) = {}
                 merge(null(any), [1]) = error: only maps and objects can be merged, not a list
+                merge(null(any), {"x"}) = {x="x"}
+                merge(null(any), {1}) = error: only maps and objects can be merged, not a set
                 merge(ephemeral:{"a": 1}, {"b": 2}) = ephemeral:{"a": 1, "b": 2}
             "#]],
         );

@@ -14,6 +14,7 @@ pub mod encoding;
 pub mod format;
 mod gzip;
 mod identity;
+pub mod json;
 mod letters;
 pub mod mapping;
 pub mod number;
@@ -41,6 +42,7 @@ pub fn all() -> Vec<Function> {
     table.extend(encoding::functions());
     table.extend(format::functions());
     table.extend(mapping::functions());
+    table.extend(json::functions());
     table.extend(number::functions());
     table.extend(path::functions());
     table.extend(pattern::functions());

@@ -53,7 +53,7 @@ pub(crate) fn functions() -> Vec<Function> {
                 Param::new("number", Type::dynamic(), "The text to read."),
                 Param::new("base", number(), "The base, from 2 to 62."),
             ],
-            number(),
+            Type::dynamic(),
             parseint,
         )
         .typed(parseint_type),

@@ -83,7 +83,7 @@ fn match_value(regex: &Regex, found: &Match, text: &str, ty: &Type) -> Value {
     }
 }
 
-fn texts<'a>(args: &'a [Value]) -> Option<(&'a EcoString, &'a EcoString)> {
+fn texts(args: &[Value]) -> Option<(&EcoString, &EcoString)> {
     Some((args[0].as_str()?, args[1].as_str()?))
 }
 

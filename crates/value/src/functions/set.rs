@@ -148,11 +148,15 @@ fn setproduct(args: &[Value], ty: &Type) -> Result {
         };
         return Ok(result.with_marks(&marks));
     }
-    let sides = product_sides(args, combination)?;
-    let total = sides.iter().try_fold(1usize, |total, side| total.checked_mul(side.len()));
+    let mut lengths = args.iter().map(|arg| arg.as_seq().map_or(0, <[Value]>::len));
+    if lengths.clone().any(|length| length == 0) {
+        return Ok(collection(Vec::new())?.with_marks(&marks));
+    }
+    let total = lengths.try_fold(1usize, usize::checked_mul);
     let total = total.filter(|&total| total <= MAX_PRODUCT).ok_or_else(|| {
         FunctionError::new(eco_format!("there would be more than {MAX_PRODUCT} combinations, which is too many"))
     })?;
+    let sides = product_sides(args, combination)?;
     let open = combination.has_dynamic();
     let mut items = Vec::with_capacity(total);
     for number in 0..total {

@@ -45,7 +45,6 @@ impl Timestamp {
         Layout::RFC3339_LENIENT.parse(text)
     }
     /// Reads the forms that YAML calls a timestamp.
-    #[allow(dead_code)]
     pub(crate) fn parse_yaml(text: &str) -> Option<Timestamp> {
         if text.bytes().take_while(u8::is_ascii_digit).count() != 4 {
             return None;

@@ -22,6 +22,8 @@ use regex_automata::{Anchored, Input, meta};
 const SIZE_LIMIT: usize = 64 << 20;
 /// How many compiled expressions are kept.
 const CACHE_SIZE: usize = 256;
+/// How much memory they may take.
+const CACHE_MEMORY: usize = 2 * SIZE_LIMIT;
 
 /// A compiled regular expression. Cloning is a reference count.
 #[derive(Clone)]
@@ -31,6 +33,24 @@ struct Compiled {
     engine: meta::Regex,
     /// Names of the capture groups, the whole match first.
     names: Vec<Option<EcoString>>,
+}
+
+/// Compiled expressions by pattern. When it is full it starts anew.
+#[derive(Default)]
+struct Cache {
+    entries: HashMap<EcoString, Regex, FixedState>,
+    memory: usize,
+}
+
+impl Cache {
+    fn insert(&mut self, pattern: &str, regex: &Regex) {
+        let memory = regex.0.engine.memory_usage();
+        if self.entries.len() >= CACHE_SIZE || self.memory + memory > CACHE_MEMORY {
+            *self = Cache::default();
+        }
+        self.memory += memory;
+        self.entries.insert(pattern.into(), regex.clone());
+    }
 }
 
 /// What is wrong with a pattern.
@@ -123,25 +143,19 @@ impl Match {
 impl Regex {
     /// Compiles a pattern, or takes it from the table of those compiled before.
     pub fn compile(pattern: &str) -> Result<Regex, RegexError> {
-        static CACHE: LazyLock<Mutex<HashMap<EcoString, Regex, FixedState>>> =
-            LazyLock::new(|| Mutex::new(HashMap::with_hasher(FixedState::default())));
+        static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
         let lock = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(regex) = lock().get(pattern) {
+        if let Some(regex) = lock().entries.get(pattern) {
             return Ok(regex.clone());
         }
-        let regex = Regex::compile_fresh(pattern)?;
-        let mut cache = lock();
-        if cache.len() >= CACHE_SIZE {
-            cache.clear();
-        }
-        cache.insert(pattern.into(), regex.clone());
+        let regex = Regex::compile_within(pattern, SIZE_LIMIT)?;
+        lock().insert(pattern, &regex);
         Ok(regex)
     }
-    fn compile_fresh(pattern: &str) -> Result<Regex, RegexError> {
+    fn compile_within(pattern: &str, limit: usize) -> Result<Regex, RegexError> {
         let parse::Parsed { hir, names } = parse::parse(pattern)?;
-        let config = meta::Config::new().nfa_size_limit(Some(SIZE_LIMIT));
         let engine = meta::Builder::new()
-            .configure(config)
+            .configure(meta::Config::new().nfa_size_limit(Some(limit)))
             .build_from_hir(&hir)
             .map_err(|_| RegexError { kind: RegexErrorKind::TooLarge, fragment: pattern.into() })?;
         Ok(Regex(Arc::new(Compiled { engine, names })))

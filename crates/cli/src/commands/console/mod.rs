@@ -1,0 +1,125 @@
+//! `yuba console`: type an expression, see its value.
+
+mod interactive;
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::sync::Arc;
+
+use yuba_session::console::{Answer, ConsoleSession, HELP, Input};
+use yuba_session::world::SystemWorld;
+use yuba_view::value::{format_type, format_value};
+
+use super::{Command, Run};
+use crate::exit::{Failure, Outcome};
+use crate::flags::{Args, Flag};
+use crate::terminal::Terminal;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "console",
+    synopsis: "Try expressions at an interactive command prompt",
+    usage: "[options]",
+    about: "Reads expressions and shows their values.\n\n\
+            On a terminal it has editing, a history and completion of function names with Tab; an expression with an open \
+            bracket goes on in the next line. Reading from a pipe, it evaluates line by line and stops at the first \
+            mistake.\n\n\
+            It never changes anything.",
+    flags: &[
+        Flag::text("state", "path", "Read the state from this file. Not available yet."),
+        Flag::list("var", "'foo=bar'", "Set a variable of the configuration. Not available yet."),
+        Flag::list("var-file", "foo", "Set variables of the configuration from a file. Not available yet."),
+        Flag::switch_off("lock", "Do not lock the state."),
+        Flag::text("lock-timeout", "0s", "How long to wait for a lock of the state."),
+        Flag::text("json-into", "out.json", "Also write the answers as JSON to this file. Not available yet."),
+        Flag::switch("json", ""),
+        Flag::switch_off("input", ""),
+    ],
+    run: Run::Function(run),
+};
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    check(args)?;
+    let mut session = ConsoleSession::new(Arc::new(SystemWorld), args.original_dir.as_deref().map(Into::into));
+    if std::io::stdin().is_terminal() {
+        if has_configuration() {
+            terminal.err(
+                "Note: this directory has a configuration. This version of the console does not read it yet: names like \
+                 var.x or local.y\nare not known here.\n\n",
+            );
+        }
+        interactive::run(terminal, &mut session)
+    } else {
+        piped(terminal, &mut session)
+    }
+}
+
+/// Refuses what this version cannot do, instead of ignoring it.
+fn check(args: &Args) -> Result<(), Failure> {
+    if !args.positional.is_empty() {
+        let detail = "The console takes no arguments. Type expressions at its prompt or pipe them into it.";
+        return Err(Failure::usage("Too many command line arguments", detail));
+    }
+    if args.is_on("json") {
+        let detail = "The console writes values as people read them. Use an output of the configuration and \
+                      `output -json`, or the function jsonencode, to get JSON.";
+        return Err(Failure::usage("Output only in json is not allowed", detail));
+    }
+    if let Some((name, _)) = args.iter().find(|(name, _)| matches!(*name, "state" | "var" | "var-file" | "json-into")) {
+        let detail = format!(
+            "The option -{name} is part of the OpenTofu command line, but the console of this version of Yuba does not \
+             read configuration and state yet. Leave the option out to evaluate expressions without them."
+        );
+        return Err(Failure::usage("Option not available yet", detail));
+    }
+    Ok(())
+}
+
+fn has_configuration() -> bool {
+    let is_configuration =
+        |name: &str| [".tf", ".tofu", ".tf.json", ".tofu.json"].iter().any(|end| name.ends_with(end));
+    let Ok(entries) = std::fs::read_dir(".") else { return false };
+    entries.flatten().any(|entry| entry.file_name().to_str().is_some_and(is_configuration))
+}
+
+/// Evaluates standard input line by line; the first mistake ends it.
+fn piped(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
+    let mut stdin = std::io::stdin().lock();
+    let mut line = Vec::new();
+    let mut open = false;
+    loop {
+        line.clear();
+        match stdin.read_until(b'\n', &mut line) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => return Err(Failure::failed("Failed to read input", format!("Standard input: {error}."))),
+        }
+        let Ok(text) = std::str::from_utf8(&line) else {
+            let detail = "Expressions must be UTF-8 text, but the input has bytes that are not.";
+            return Err(Failure::failed("Invalid character encoding", detail));
+        };
+        let input = session.line(text);
+        open = matches!(input, Input::Incomplete(_));
+        match input {
+            Input::Incomplete(_) => {}
+            Input::Complete(Answer::Exit) => return Ok(0),
+            Input::Complete(Answer::Failed(diagnostics)) => {
+                return Err(Failure::Failed(diagnostics, session.sources().clone()));
+            }
+            Input::Complete(answer) => terminal.out(&format!("{}\n", shown(&answer))),
+        }
+    }
+    if open {
+        // Quirk: this is no failure in OpenTofu, which does not even mention it.
+        terminal.err("The input ended inside an open bracket; its last expression was not evaluated.\n");
+    }
+    Ok(0)
+}
+
+/// The text of an answer that is not about leaving or a mistake. Quirk: warnings are not shown.
+fn shown(answer: &Answer) -> String {
+    match answer {
+        Answer::Value(value, _) => format_value(value),
+        Answer::Type(ty, _) => format_type(ty),
+        Answer::Help => HELP.to_owned(),
+        Answer::Nothing | Answer::Exit | Answer::Failed(_) => String::new(),
+    }
+}

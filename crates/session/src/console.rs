@@ -1,0 +1,300 @@
+//! The console: expressions in, values out.
+//!
+//! A [`ConsoleSession`] takes lines. It joins those that belong together, evaluates what is complete and answers with
+//! data; reading lines and printing answers is the caller's business.
+
+use std::sync::Arc;
+
+use yuba_eval::{CallContext, EmptyModule, FunctionTable, World, eval_expr};
+use yuba_syntax::lexer::{Mode, lex};
+use yuba_syntax::parser::parse_expression;
+use yuba_syntax::token::TokenKind;
+use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
+use yuba_value::{EcoString, Mark, Type, Value};
+
+/// The name of what was typed, in messages.
+const INPUT_NAME: &str = "<console-input>";
+
+/// What became of a line.
+#[derive(Debug)]
+pub enum Input {
+    /// More lines are needed; so many brackets are open.
+    Incomplete(usize),
+    /// All of an expression was there.
+    Complete(Answer),
+}
+
+/// The answer to one complete input.
+#[derive(Debug)]
+pub enum Answer {
+    /// An empty line: nothing to do.
+    Nothing,
+    /// The user wants to leave.
+    Exit,
+    /// The user wants to know how this works: [`HELP`].
+    Help,
+    /// The value of an expression, and warnings.
+    Value(Value, Diagnostics),
+    /// The user asked for a type, with warnings.
+    Type(Type, Diagnostics),
+    /// The expression has no value.
+    Failed(Diagnostics),
+}
+
+/// How the console works.
+pub const HELP: &str = "\
+Type an expression and press <enter> to see its value. What you could write after
+the equals sign of an argument works here too: operators, functions, for
+expressions, and references to what the configuration in this directory declares.
+Try: [for s in [\"a\", \"b\"] : upper(s)]
+
+An expression with open brackets goes on in the next line, and so does one whose
+line ends with a backslash.
+
+To leave, type \"exit\" and press <enter>, or press Control-C or Control-D.";
+
+/// One conversation with the console.
+pub struct ConsoleSession {
+    world: Arc<dyn World>,
+    original_dir: Option<EcoString>,
+    workspace: EcoString,
+    pending: Pending,
+    sources: Sources,
+}
+
+impl ConsoleSession {
+    /// A console in a directory without configuration. `original_dir` is where the program was started, if that is not
+    /// the working directory.
+    pub fn new(world: Arc<dyn World>, original_dir: Option<EcoString>) -> ConsoleSession {
+        ConsoleSession {
+            world,
+            original_dir,
+            workspace: "default".into(),
+            pending: Pending::default(),
+            sources: Sources::new(),
+        }
+    }
+
+    /// The last input, for rendering the diagnostics of its answer.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// Takes one line.
+    pub fn line(&mut self, line: &str) -> Input {
+        let open = self.pending.add(line.trim());
+        if open > 0 {
+            return Input::Incomplete(usize::try_from(open).unwrap_or(usize::MAX));
+        }
+        let text = self.pending.take();
+        Input::Complete(self.answer(&text))
+    }
+
+    /// Forgets the lines of an expression that is not complete yet.
+    pub fn reset(&mut self) {
+        self.pending = Pending::default();
+    }
+
+    fn answer(&mut self, text: &str) -> Answer {
+        match text.trim() {
+            "" => Answer::Nothing,
+            "exit" => Answer::Exit,
+            "help" => Answer::Help,
+            _ => self.evaluate(text),
+        }
+    }
+
+    /// Evaluates a whole expression, which may have several lines.
+    pub fn evaluate(&mut self, text: &str) -> Answer {
+        self.sources = Sources::new();
+        let file = self.sources.add(SourceFile::new(INPUT_NAME, text.as_bytes()));
+        let (expr, mut diagnostics) = parse_expression(file, text.as_bytes());
+        if diagnostics.has_errors() {
+            return Answer::Failed(diagnostics);
+        }
+        let world = &*self.world;
+        let scope = EmptyModule { world, original_dir: self.original_dir.clone(), workspace: self.workspace.clone() };
+        let context = CallContext {
+            world,
+            base_dir: ".",
+            plan_time: None,
+            pure_only: false,
+            functions: FunctionTable::console(),
+            template_depth: 0,
+            sources: Some(&self.sources),
+        };
+        let (value, problems) = eval_expr(&expr, &scope, context);
+        diagnostics.extend(problems);
+        if diagnostics.has_errors() {
+            return Answer::Failed(diagnostics);
+        }
+        if value.marks().contains(&Mark::TypeText) && value.is_null() {
+            return Answer::Type(value.ty().clone(), diagnostics);
+        }
+        if value.marks_deep().contains(&Mark::TypeText) {
+            diagnostics.push(Diagnostic::error(
+                "Invalid use of type function",
+                "The console's \"type\" function only shows a type; its result cannot be used in an expression.",
+            ));
+            return Answer::Failed(diagnostics);
+        }
+        Answer::Value(value, diagnostics)
+    }
+}
+
+/// Lines of an expression that is not complete yet.
+#[derive(Default)]
+struct Pending {
+    lines: Vec<String>,
+    braces: i64,
+    brackets: i64,
+    parens: i64,
+}
+
+impl Pending {
+    /// Adds a line. The answer: above zero more lines are needed, below zero something was closed that is not open.
+    fn add(&mut self, line: &str) -> i64 {
+        // A backslash at the end asks for one more line; two of them are just text.
+        let continues = line.ends_with('\\') && !line.ends_with("\\\\");
+        let line = line.strip_suffix('\\').unwrap_or(line);
+        if !line.is_empty() {
+            self.lines.push(line.to_owned());
+            // Quirk: each line is read for itself, so brackets inside a heredoc count too.
+            for token in lex(line.as_bytes(), Mode::Config) {
+                match token.kind {
+                    TokenKind::OpenBrace => self.braces += 1,
+                    TokenKind::CloseBrace => self.braces -= 1,
+                    TokenKind::OpenBracket => self.brackets += 1,
+                    TokenKind::CloseBracket => self.brackets -= 1,
+                    TokenKind::OpenParen => self.parens += 1,
+                    TokenKind::CloseParen => self.parens -= 1,
+                    _ => {}
+                }
+            }
+        }
+        if self.braces < 0 || self.brackets < 0 || self.parens < 0 {
+            return -1;
+        }
+        i64::from(continues) + self.braces + self.brackets + self.parens
+    }
+
+    /// The text so far; what comes next starts afresh.
+    fn take(&mut self) -> String {
+        std::mem::take(self).lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use yuba_eval::MemoryWorld;
+
+    use super::*;
+
+    /// Feeds lines; each answer is one line of text.
+    fn check(lines: &str, expect: &Expect) {
+        let world = MemoryWorld::new().with_file("a.txt", "text");
+        let mut session = ConsoleSession::new(Arc::new(world), None);
+        let mut out = String::new();
+        for line in lines.lines() {
+            out += &match session.line(line) {
+                Input::Incomplete(open) => format!("{} ", ".".repeat(open)),
+                Input::Complete(Answer::Nothing) => "nothing\n".to_owned(),
+                Input::Complete(Answer::Exit) => "exit\n".to_owned(),
+                Input::Complete(Answer::Help) => "help\n".to_owned(),
+                Input::Complete(Answer::Value(value, _)) => format!("{value:?}\n"),
+                Input::Complete(Answer::Type(ty, _)) => format!("type {ty}\n"),
+                Input::Complete(Answer::Failed(diagnostics)) => {
+                    let summaries: Vec<_> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
+                    format!("! {}\n", summaries.join(" ! "))
+                }
+            };
+        }
+        expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn lines_belong_together_while_brackets_are_open() {
+        check(
+            "1 +\n[\n1,\n{a = (\n2)}\n]\n\"[\"\n1 + \\\n2\n\\\nexit",
+            &expect![[r#"
+                ! Missing expression
+                . . ... . tuple[1, {a=2}]
+                "["
+                . 3
+                . exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_bracket_too_many_is_an_error() {
+        check(
+            ")\n[\n1]",
+            &expect![[r#"
+                ! Invalid expression
+                . tuple[1]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn commands() {
+        check(
+            "\n  \n help \n exit ",
+            &expect![[r#"
+                nothing
+                nothing
+                help
+                exit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn types_are_shown_not_used() {
+        check(
+            "type([1, \"a\"])\ntype(sensitive(1))\n[type(1)]\nupper(type(1))\ntype(1) == type(1)\nplantimestamp()",
+            &expect![[r#"
+                type tuple([number,string])
+                type number
+                ! Invalid use of type function
+                ! Invalid function argument
+                ! Invalid use of type function
+                ! Call to unknown function
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_directory_without_configuration_has_few_names() {
+        check(
+            "path.module\npath.cwd\npath.foo\nterraform.workspace\ntofu.applying\nterraform.env\nvar.x\nvar\nlocal.x\n\
+             count.index\neach.key\neach.value\nself.x\naws_x.y\ndata.x.y[0]\nmodule.m.o\ntry(foo.bar, 1)\nfoo\n\
+             provider::a::f()\nprovider::f()\nfile(\"a.txt\")",
+            &expect![[r#"
+                "."
+                "/work"
+                ! Invalid "path" attribute
+                "default"
+                ephemeral:false
+                ! Invalid "terraform" attribute
+                ! Reference to undeclared input variable
+                ! Invalid reference ! Reference to undeclared input variable
+                ! Reference to undeclared local value
+                ! Reference to "count" in non-counted context
+                ! Reference to "each" in context without for_each
+                ! each.value cannot be used in this context
+                ! Invalid "self" reference
+                ! Reference to undeclared resource
+                ! Reference to undeclared resource
+                ! Reference to undeclared module
+                ! Reference to undeclared resource
+                ! Invalid reference
+                ! BUG: Uninitialized function provider
+                ! Unable to parse provider function
+                "text"
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! The real world: the file system, the clock and the randomness of this machine.
+
+use std::fs;
+use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use yuba_eval::world::{DEFAULT_TEMPLATE_DEPTH, DirEntry, FileKind, Timestamp, World};
+
+/// This machine, seen from its working directory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemWorld;
+
+impl World for SystemWorld {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        fs::read(path)
+    }
+    fn kind(&self, path: &str) -> io::Result<FileKind> {
+        Ok(kind_of(fs::metadata(path)?.file_type()))
+    }
+    fn list(&self, dir: &str) -> io::Result<Vec<DirEntry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            // A name that is not Unicode cannot be written in the language.
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            entries.push(DirEntry { name, kind: kind_of(entry.file_type()?) });
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+    fn home_dir(&self) -> io::Result<String> {
+        let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        home.and_then(|home| home.into_os_string().into_string().ok())
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no home directory is set"))
+    }
+    fn working_dir(&self) -> io::Result<String> {
+        let dir = std::env::current_dir()?;
+        dir.into_os_string()
+            .into_string()
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the name of the working directory is not Unicode"))
+    }
+    fn now(&self) -> Timestamp {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => {
+                Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
+            }
+            // A clock before 1970: whole seconds will do.
+            Err(before) => {
+                Timestamp { seconds: i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |s| -s - 1), nanos: 0 }
+            }
+        }
+    }
+    fn random(&self, buffer: &mut [u8]) {
+        getrandom::fill(buffer).expect("because a system without randomness cannot run anything safely");
+    }
+    fn template_depth_limit(&self) -> Result<i64, String> {
+        const NAME: &str = "TF_TEMPLATE_RECURSION_DEPTH";
+        match std::env::var(NAME) {
+            Ok(text) if !text.is_empty() => text
+                .parse()
+                .map_err(|_| format!("the environment variable {NAME} must be a whole number, but it is {text:?}")),
+            _ => Ok(DEFAULT_TEMPLATE_DEPTH),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn kind_of(file_type: fs::FileType) -> FileKind {
+    use std::os::unix::fs::FileTypeExt as _;
+    if file_type.is_block_device() || file_type.is_char_device() {
+        FileKind::Device
+    } else if file_type.is_fifo() {
+        FileKind::Pipe
+    } else if file_type.is_socket() {
+        FileKind::Socket
+    } else {
+        plain_kind_of(file_type)
+    }
+}
+
+#[cfg(not(unix))]
+fn kind_of(file_type: fs::FileType) -> FileKind {
+    plain_kind_of(file_type)
+}
+
+fn plain_kind_of(file_type: fs::FileType) -> FileKind {
+    if file_type.is_file() {
+        FileKind::File
+    } else if file_type.is_dir() {
+        FileKind::Directory
+    } else if file_type.is_symlink() {
+        FileKind::Link
+    } else {
+        FileKind::Other
+    }
+}

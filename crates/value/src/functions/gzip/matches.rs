@@ -1,0 +1,168 @@
+//! Finds repetitions: deflate with lazy matching at the usual level.
+
+use super::blocks::{Token, Writer};
+
+/// How far back a repetition may lie.
+const WINDOW: usize = 1 << 15;
+/// Shorter repetitions are not looked for.
+const MIN_MATCH: usize = 4;
+const MAX_MATCH: usize = 258;
+/// Repetitions of fewer bytes must not lie further back than this.
+const MAX_SHORT_DISTANCE: usize = 4096;
+/// A match of this length is not compared to one that starts a byte later.
+const LAZY: usize = 16;
+/// A match of this length is taken at once.
+const NICE: usize = 128;
+/// How many earlier places are tried.
+const TRIES: usize = 128;
+/// Tokens per block.
+const BLOCK_TOKENS: usize = 1 << 14;
+const HASH_BITS: u32 = 17;
+
+struct Compressor<'a> {
+    bytes: &'a [u8],
+    writer: &'a mut Writer,
+    tokens: Vec<Token>,
+    index: usize,
+    /// Bytes before this have left the window.
+    base: usize,
+    /// Where the current block began; unknown once that has left the window.
+    block_start: Option<usize>,
+    /// One more than the last place of each hash.
+    head: Vec<usize>,
+    /// One more than the place of the same hash before, for the places in the window.
+    previous: Vec<usize>,
+    /// One more than the last place of the current hash.
+    chain: usize,
+    length: usize,
+    distance: usize,
+    /// The byte before the index is not written yet.
+    pending: bool,
+}
+
+/// Compresses some bytes into blocks, none of which is marked as the last.
+pub(super) fn compress(bytes: &[u8], writer: &mut Writer) {
+    let mut compressor = Compressor {
+        bytes,
+        writer,
+        tokens: Vec::with_capacity(BLOCK_TOKENS),
+        index: 0,
+        base: 0,
+        block_start: Some(0),
+        head: vec![0; 1 << HASH_BITS],
+        previous: vec![0; WINDOW],
+        chain: 0,
+        length: MIN_MATCH - 1,
+        distance: 0,
+        pending: false,
+    };
+    // The window is two halves long and moves on by one half when it has been worked through.
+    let mut end = bytes.len().min(2 * WINDOW);
+    while end < bytes.len() {
+        compressor.run(end, false);
+        compressor.block_start = compressor.block_start.filter(|start| start - compressor.base >= WINDOW);
+        compressor.base += WINDOW;
+        end = bytes.len().min(compressor.base + 2 * WINDOW);
+    }
+    compressor.run(end, true);
+}
+
+impl Compressor<'_> {
+    /// Works until few bytes are left before `end`, or none if it is the end of everything.
+    fn run(&mut self, end: usize, finish: bool) {
+        loop {
+            let ahead = end - self.index;
+            if ahead < MIN_MATCH + MAX_MATCH && !finish {
+                return;
+            }
+            if ahead == 0 {
+                if std::mem::take(&mut self.pending) {
+                    self.tokens.push(Token::Literal(self.bytes[self.index - 1]));
+                }
+                if !self.tokens.is_empty() {
+                    self.write_block();
+                }
+                return;
+            }
+            if ahead >= MIN_MATCH {
+                self.chain = self.insert(self.index);
+            }
+            let (last_length, last_distance) = (self.length, self.distance);
+            self.length = MIN_MATCH - 1;
+            self.distance = 0;
+            let oldest = self.index.saturating_sub(WINDOW).max(self.base);
+            if self.chain > oldest && ahead > last_length && last_length < LAZY {
+                self.find(ahead.min(MAX_MATCH));
+            }
+            if last_length >= MIN_MATCH && self.length <= last_length {
+                // The match that starts at the byte before is at least as good.
+                self.tokens.push(Token::Match { length: last_length as u16, distance: last_distance as u16 });
+                let after = self.index + last_length - 1;
+                for place in self.index + 1..after {
+                    if end - place >= MIN_MATCH {
+                        self.insert(place);
+                    }
+                }
+                self.index = after;
+                self.pending = false;
+                self.length = MIN_MATCH - 1;
+                if self.tokens.len() == BLOCK_TOKENS {
+                    self.write_block();
+                }
+            } else {
+                if self.pending {
+                    self.tokens.push(Token::Literal(self.bytes[self.index - 1]));
+                    if self.tokens.len() == BLOCK_TOKENS {
+                        self.write_block();
+                    }
+                }
+                self.index += 1;
+                self.pending = true;
+            }
+        }
+    }
+
+    /// Makes a place known and gives one more than the last place that begins like it.
+    fn insert(&mut self, place: usize) -> usize {
+        let mut four = [0; 4];
+        four.copy_from_slice(&self.bytes[place..place + 4]);
+        let hash = u32::from_be_bytes(four).wrapping_mul(0x1e35_a7bd) >> (32 - HASH_BITS);
+        let last = std::mem::replace(&mut self.head[hash as usize], place + 1);
+        self.previous[place % WINDOW] = last;
+        last
+    }
+
+    fn find(&mut self, most: usize) {
+        let here = &self.bytes[self.index..self.index + most];
+        let nice = NICE.min(most);
+        let mut place = self.chain - 1;
+        for _ in 0..TRIES {
+            if self.bytes[place + self.length] == here[self.length] {
+                let same = self.bytes[place..].iter().zip(here).take_while(|(a, b)| a == b).count();
+                let distance = self.index - place;
+                if same > self.length && (same > MIN_MATCH || distance <= MAX_SHORT_DISTANCE) {
+                    self.length = same;
+                    self.distance = distance;
+                    if same >= nice {
+                        return;
+                    }
+                }
+            }
+            if self.index - place == WINDOW {
+                return;
+            }
+            match self.previous[place % WINDOW].checked_sub(1) {
+                Some(earlier) if earlier >= self.base && earlier + WINDOW >= self.index => place = earlier,
+                _ => return,
+            }
+        }
+    }
+
+    /// Quirk: in the lazy scheme the block ends at the index, also when the byte before it is not written yet.
+    fn write_block(&mut self) {
+        let bytes = self.block_start.map(|start| &self.bytes[start..self.index]);
+        self.writer.block(&self.tokens, bytes);
+        self.block_start = Some(self.index);
+        self.tokens.clear();
+    }
+}

@@ -1,1 +1,0 @@
-//! JSON codec for values and types.

@@ -1,1 +1,0 @@
-//! MessagePack codec for values, with unknown values as extension types.
