@@ -8,22 +8,33 @@
 
 mod diagnostics;
 mod features;
+mod hostname;
 mod import;
 mod instance;
 mod module;
+mod module_source;
 mod moved;
 mod parts;
+mod provider;
+mod provider_version;
 mod reference;
 mod removed;
 mod resource;
 mod target;
+mod url;
+mod version;
 
 pub use features::{Baseline, FEATURES, Feature, FeatureRow, FeatureState, ParseRefContext};
+pub use hostname::Hostname;
 pub use import::ImportTarget;
 pub use instance::InstanceKey;
 pub use module::{ModuleInstance, ModulePath, ModuleStep};
+pub use module_source::{ModuleSource, ModuleSourceError, RegistryModule, RemoteModule};
 pub use moved::{MoveEndpoint, MoveSubject};
+pub use provider::{AbsProviderConfig, DEFAULT_REGISTRY, LocalProviderConfig, ProviderSource, ProviderSourceError};
+pub use provider_version::{ProviderConstraints, ProviderVersion};
 pub use reference::{ProviderFunction, Reference, Subject, Symbol, SymbolFunction, TerraformAlias};
 pub use removed::{RemoveEndpoint, RemoveSubject};
 pub use resource::{AbsResource, AbsResourceInstance, ConfigResource, Resource, ResourceMode};
 pub use target::{Target, TargetSubject};
+pub use version::{Version, VersionConstraints, VersionError};
