@@ -167,7 +167,7 @@ mod tests {
                 "f(a)[each.key]",
                 "a[each.key].b",
             ],
-            expect![[r#"
+            &expect![[r#"
                 a.b -> a.b = a.b
                 a.b[0] -> a.b = a.b[0]
                 resource.a.b["k"] -> a.b = a.b["k"]

@@ -8,6 +8,7 @@
 
 mod diagnostics;
 mod features;
+mod function;
 mod hostname;
 mod import;
 mod instance;
@@ -25,6 +26,7 @@ mod url;
 mod version;
 
 pub use features::{Baseline, FEATURES, Feature, FeatureRow, FeatureState, ParseRefContext};
+pub use function::{ProviderFunction, SymbolFunction};
 pub use hostname::Hostname;
 pub use import::ImportTarget;
 pub use instance::InstanceKey;
@@ -33,7 +35,7 @@ pub use module_source::{ModuleSource, ModuleSourceError, RegistryModule, RemoteM
 pub use moved::{MoveEndpoint, MoveSubject};
 pub use provider::{AbsProviderConfig, DEFAULT_REGISTRY, LocalProviderConfig, ProviderSource, ProviderSourceError};
 pub use provider_version::{ProviderConstraints, ProviderVersion};
-pub use reference::{ProviderFunction, Reference, Subject, Symbol, SymbolFunction, TerraformAlias};
+pub use reference::{Reference, Subject, Symbol, TerraformAlias};
 pub use removed::{RemoveEndpoint, RemoveSubject};
 pub use resource::{AbsResource, AbsResourceInstance, ConfigResource, Resource, ResourceMode};
 pub use target::{Target, TargetSubject};

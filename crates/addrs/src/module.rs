@@ -66,7 +66,7 @@ impl ModulePath {
         let module = ModulePath::parse_prefix(&mut parts)?;
         match parts.peek(0) {
             None => Ok(module),
-            Some((_, span)) => Err(diagnostics::module_expected(Some(span))),
+            Some((_, span)) => Err(diagnostics::module_expected(span)),
         }
     }
     /// Reads a text.
@@ -276,7 +276,7 @@ mod tests {
                 "module.a.b.c",
                 "a.b",
             ],
-            expect![[r#"
+            &expect![[r#"
                 module.a -> module.a
                 module.a[0].module.b["k"] -> module.a[0].module.b["k"]
                 module.a.module.module -> module.a.module.module
@@ -296,7 +296,7 @@ mod tests {
         check(
             ModulePath::parse_text,
             &["module.a.module.b", "module.a[0]", "module.a.b", "x"],
-            expect![[r#"
+            &expect![[r#"
                 module.a.module.b -> module.a.module.b
                 module.a[0] ! Module instance address with keys is not allowed at "[0]"
                 module.a.b ! Module address expected at ".b"

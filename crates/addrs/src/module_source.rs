@@ -410,7 +410,7 @@ mod tests {
 
     use super::*;
 
-    fn check(parse: impl Fn(&str) -> Result<ModuleSource, ModuleSourceError>, sources: &[&str], expect: Expect) {
+    fn check(parse: impl Fn(&str) -> Result<ModuleSource, ModuleSourceError>, sources: &[&str], expect: &Expect) {
         let mut out = String::new();
         for source in sources {
             out += &match parse(source) {
@@ -446,7 +446,7 @@ mod tests {
                 "example.com:8443/a/b/c//x?y",
                 "registry.opentofu.org/a/b/c",
             ],
-            expect![[r#"
+            &expect![[r#"
                 ./child -> local ./child
                 ./ -> local ./.
                 ../child/../x//y -> local ../x/y
@@ -486,9 +486,11 @@ mod tests {
                 "s3::https://s3.amazonaws.com/bucket/a.zip",
                 "oci://example.com/repo?tag=1",
                 "/tmp/module//sub",
+                "git::github.com/a b/c//x",
+                "localhost:8080/a/b/c",
                 "hg::http://example.com/x",
             ],
-            expect![[r#"
+            &expect![[r#"
                 github.com/hashicorp/example -> git::https://github.com/hashicorp/example.git
                 github.com/hashicorp/example.git -> git::https://github.com/hashicorp/example.git
                 github.com/hashicorp/example//sub?ref=v1 -> git::https://github.com/hashicorp/example.git?ref=v1 in sub
@@ -509,6 +511,8 @@ mod tests {
                 s3::https://s3.amazonaws.com/bucket/a.zip -> s3::https://s3.amazonaws.com/bucket/a.zip
                 oci://example.com/repo?tag=1 -> oci://example.com/repo?tag=1
                 /tmp/module//sub -> file:///tmp/module in sub
+                git::github.com/a b/c//x -> git::https://github.com/a%20b/c.git in x
+                localhost:8080/a/b/c -> localhost:8080/a/b/c
                 hg::http://example.com/x -> hg::http://example.com/x
             "#]],
         );
@@ -524,16 +528,22 @@ mod tests {
                 "modules/child",
                 "child//sub",
                 "github.com/a",
+                "github.com/a/b/../c",
+                "git::foo",
+                "..",
                 "a/b/c/d",
                 "hashicorp/x/aws//../y",
                 "a/b/c?x",
             ],
-            expect![[r#"
+            &expect![[r#"
                  ! "" is not a source
                 child ! perhaps ./child
                 modules/child ! perhaps ./modules/child
                 child//sub ! perhaps ./child
                 github.com/a ! a GitHub address is of the form github.com/username/repository
+                github.com/a/b/../c ! the subdirectory "../c" leads out of the module's package
+                git::foo ! perhaps ./foo
+                .. ! perhaps ./..
                 a/b/c/d ! perhaps ./a/b/c/d
                 hashicorp/x/aws//../y ! the subdirectory "../y" leads out of the module's package
                 a/b/c?x ! perhaps ./a/b/c?x
@@ -542,7 +552,7 @@ mod tests {
         check(
             ModuleSource::parse_registry,
             &["a/b/c", "./x", "a/b", "github.com/a/b/c", "host/a/b/c", "a.b/c/d", "a/b/C", "a/b/c?x", "a/-b/c"],
-            expect![[r#"
+            &expect![[r#"
                 a/b/c -> registry registry.opentofu.org/a/b/c (a/b/c)
                 ./x ! registry: "./x" is a local directory
                 a/b ! registry: it must have three or four parts, with slashes between them

@@ -95,7 +95,7 @@ mod tests {
         check(
             MoveEndpoint::parse_text,
             &["a.b", "a.b[0]", "resource.a.b", "module.m", "module.m[\"k\"].a.b", "symbols.old", "local.a.b", "a"],
-            expect![[r#"
+            &expect![[r#"
                 a.b -> a.b
                 a.b[0] -> a.b[0]
                 resource.a.b -> a.b

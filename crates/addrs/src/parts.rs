@@ -55,11 +55,12 @@ impl<'t> Parts<'t> {
         self.next += count;
     }
 
-    /// From the next part to the last; none when all were read.
-    pub(crate) fn span(&self) -> Option<Span> {
-        let (_, first) = self.peek(0)?;
-        let (_, last) = self.peek(self.len() - 1)?;
-        Some(first.to(last))
+    /// From the next part to the last; the whole address when all were read.
+    pub(crate) fn span(&self) -> Span {
+        match (self.peek(0), self.peek(self.len().saturating_sub(1))) {
+            (Some((_, first)), Some((_, last))) => first.to(last),
+            _ => self.traversal.span,
+        }
     }
 }
 

@@ -236,9 +236,7 @@ impl AbsProviderConfig {
     pub fn parse(traversal: &Traversal) -> Result<AbsProviderConfig, Diagnostics> {
         match AbsProviderConfig::parse_instance(traversal)? {
             (config, None) => Ok(config),
-            (_, Some(_)) => {
-                Err(diagnostics::provider_config("An instance key is not possible here.", Some(traversal.span)))
-            }
+            (_, Some(_)) => Err(diagnostics::provider_config("An instance key is not possible here.", traversal.span)),
         }
     }
     /// Reads a text without instance key.
@@ -272,22 +270,21 @@ impl AbsProviderConfig {
         }
         let provider = match parts.peek(1) {
             Some((Part::Index(key), span)) => match InstanceKey::from_literal(key) {
-                Ok(InstanceKey::String(source)) => ProviderSource::parse(&source)
-                    .map_err(|problem| Diagnostic::error(problem.summary, problem.detail).into()),
-                _ => {
-                    Err(error("In the brackets after \"provider\" there must be the source of a provider.", Some(span)))
+                Ok(InstanceKey::String(source)) => {
+                    ProviderSource::parse(&source).map_err(|problem| problem.at(span).into())
                 }
+                _ => Err(error("In the brackets after \"provider\" there must be the source of a provider.", span)),
             },
             step => {
                 let detail = "After \"provider\" there must be the source of a provider, in brackets and quotes.";
-                Err(error(detail, step.map(|(_, span)| span)))
+                Err(error(detail, step.map_or(traversal.span, |(_, span)| span)))
             }
         }?;
         let alias = match parts.peek(2) {
             None => None,
             Some((Part::Name(alias), _)) => Some(alias.clone()),
             Some((Part::Index(_), span)) => {
-                return Err(error("After the provider there must be a dot and an alias.", Some(span)));
+                return Err(error("After the provider there must be a dot and an alias.", span));
             }
         };
         let key = match parts.peek(3) {
@@ -295,11 +292,11 @@ impl AbsProviderConfig {
             Some((Part::Index(key), span)) => Some(InstanceKey::from_literal(key).map_err(|reason| {
                 diagnostics::provider_config(
                     eco_format!("This key cannot select an instance of a provider: {reason}."),
-                    Some(span),
+                    span,
                 )
             })?),
             Some((Part::Name(_), span)) => {
-                return Err(error("After the alias only an instance key in brackets is possible.", Some(span)));
+                return Err(error("After the alias only an instance key in brackets is possible.", span));
             }
         };
         Ok((AbsProviderConfig { module, provider, alias }, key))
@@ -330,7 +327,7 @@ mod tests {
     use super::*;
     use crate::target::tests::check;
 
-    fn check_sources(sources: &[&str], expect: Expect) {
+    fn check_sources(sources: &[&str], expect: &Expect) {
         let mut out = String::new();
         for source in sources {
             out += &match ProviderSource::parse(source) {
@@ -356,7 +353,7 @@ mod tests {
                 "terraform-x",
                 "bücher/ñandú",
             ],
-            expect![[r#"
+            &expect![[r#"
                 aws -> registry.opentofu.org/hashicorp/aws (hashicorp/aws)
                 hashicorp/aws -> registry.opentofu.org/hashicorp/aws (hashicorp/aws)
                 Example/AWS -> registry.opentofu.org/example/aws (example/aws)
@@ -394,7 +391,7 @@ mod tests {
                 "foo/opentofu-provider-aws",
                 "foo/opentofu-x",
             ],
-            expect![[r#"
+            &expect![[r#"
                  ! Invalid provider source string
                 a/b/c/d ! Invalid provider source string
                 a//b ! Invalid provider source string
@@ -452,7 +449,7 @@ mod tests {
                 "provider[\"aws\"].by[1.5]",
                 "provider[\"aws\"].by[0].x",
             ],
-            expect![[r#"
+            &expect![[r#"
                 provider["aws"] -> provider["registry.opentofu.org/hashicorp/aws"]
                 module.a.module.b.provider["example.com/x/y"].west -> module.a.module.b.provider["example.com/x/y"].west
                 provider["aws"].by["eu"] -> provider["registry.opentofu.org/hashicorp/aws"].by["eu"]
@@ -460,9 +457,9 @@ mod tests {
                 provider.aws ! Invalid provider configuration address at ".aws"
                 provider ! Invalid provider configuration address at "provider"
                 module.a[0].provider["aws"] ! Invalid provider configuration address at ".provider[\"aws\"]"
-                module.a ! Invalid provider configuration address at "nowhere"
+                module.a ! Invalid provider configuration address at "module.a"
                 aws ! Invalid provider configuration address at "aws"
-                provider["a/b/c/d"] ! Invalid provider source string at "nowhere"
+                provider["a/b/c/d"] ! Invalid provider source string at "[\"a/b/c/d\"]"
                 provider[0] ! Invalid provider configuration address at "[0]"
                 provider["aws"][0] ! Invalid provider configuration address at "[0]"
                 provider["aws"].by.x ! Invalid provider configuration address at ".x"
@@ -473,7 +470,7 @@ mod tests {
         check(
             AbsProviderConfig::parse_text,
             &["provider[\"aws\"].by[\"eu\"]"],
-            expect![[r#"
+            &expect![[r#"
                 provider["aws"].by["eu"] ! Invalid provider configuration address at "provider[\"aws\"].by[\"eu\"]"
             "#]],
         );

@@ -97,6 +97,9 @@ fn scan(text: &str) -> Scanned<'_> {
 impl Scanned<'_> {
     /// The numbers with zeros for those not written.
     fn version(&self) -> Result<ProviderVersion, VersionError> {
+        if self.numbers.is_empty() {
+            return error("there is no number");
+        }
         if self.numbers.len() > 3 {
             return error("there are more than three numbers (major, minor, patch)");
         }
@@ -386,6 +389,11 @@ mod tests {
             ("1.*", "error"),
             ("1.2.3.4", "error"),
             ("foo", "error"),
+            (">=", "error"),
+            (",", "error"),
+            ("1.0,,2.0", "error"),
+            (">= 1.0-", ">= 1.0.0"),
+            ("1.0.0-a_b", "error"),
         ] {
             let shown = ProviderConstraints::parse(text).map_or("error".to_owned(), |c| c.to_string());
             assert_eq!(shown, expect, "{text:?}");

@@ -9,6 +9,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, FileId, Span, Traversal, TraversalSte
 use yuba_value::quote;
 
 use crate::features::{Feature, FeatureState, ParseRefContext};
+use crate::function::{ProviderFunction, SymbolFunction};
 use crate::instance::InstanceKey;
 use crate::resource::{Resource, ResourceMode};
 
@@ -80,31 +81,6 @@ pub struct Symbol {
     pub name: Option<EcoString>,
 }
 
-/// A function of an opt-in feature: `symbols::library::name`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SymbolFunction {
-    /// The feature.
-    pub feature: Feature,
-    /// The label of the block; none inside of a library, for its own functions.
-    pub library: Option<EcoString>,
-    /// The function.
-    pub name: EcoString,
-}
-
-impl SymbolFunction {
-    /// Reads a function name; `None` if its namespace belongs to no opt-in feature or it has too many parts.
-    pub fn parse(name: &str) -> Option<SymbolFunction> {
-        let (root, rest) = name.split_once("::")?;
-        let feature = Feature::from_root_word(root)?;
-        let parts: Vec<&str> = rest.split("::").collect();
-        match parts.as_slice() {
-            [name] => Some(SymbolFunction { feature, library: None, name: (*name).into() }),
-            [library, name] => Some(SymbolFunction { feature, library: Some((*library).into()), name: (*name).into() }),
-            _ => None,
-        }
-    }
-}
-
 /// By which of its two names the object with facts about the run was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TerraformAlias {
@@ -121,54 +97,6 @@ impl TerraformAlias {
             TerraformAlias::Terraform => "terraform",
             TerraformAlias::Tofu => "tofu",
         }
-    }
-}
-
-/// `provider::name::function` or `provider::name::alias::function`
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ProviderFunction {
-    /// The provider's local name.
-    pub provider: EcoString,
-    /// The alias of its configuration.
-    pub alias: Option<EcoString>,
-    /// The function.
-    pub function: EcoString,
-}
-
-impl ProviderFunction {
-    /// Reads a function name; `None` if it is not in the `provider` namespace, an error if it has too few or too many
-    /// parts.
-    pub fn parse(name: &str) -> Option<Result<ProviderFunction, EcoString>> {
-        let parts: Vec<&str> = name.split("::").collect();
-        let function = match parts.as_slice() {
-            ["provider"] => return None,
-            ["provider", provider, function] => {
-                ProviderFunction { provider: (*provider).into(), alias: None, function: (*function).into() }
-            }
-            ["provider", provider, alias, function] => ProviderFunction {
-                provider: (*provider).into(),
-                alias: Some((*alias).into()),
-                function: (*function).into(),
-            },
-            ["provider", ..] => {
-                return Some(Err(eco_format!(
-                    "The name {name:?} does not say which provider's function is meant: write \
-                     provider::<name>::<function> or provider::<name>::<alias>::<function>."
-                )));
-            }
-            _ => return None,
-        };
-        Some(Ok(function))
-    }
-}
-
-impl fmt::Display for ProviderFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "provider::{}::", self.provider)?;
-        if let Some(alias) = &self.alias {
-            write!(f, "{alias}::")?;
-        }
-        f.write_str(&self.function)
     }
 }
 
@@ -516,11 +444,7 @@ impl fmt::Display for Subject {
                 write!(f, "{}.{}", symbol.feature.root_word(), symbol.library)?;
                 symbol.name.iter().try_for_each(|name| write!(f, ".{name}"))
             }
-            Subject::SymbolFunction(function) => {
-                write!(f, "{}::", function.feature.root_word())?;
-                function.library.iter().try_for_each(|library| write!(f, "{library}::"))?;
-                f.write_str(&function.name)
-            }
+            Subject::SymbolFunction(function) => write!(f, "{function}"),
             Subject::Output(name) => write!(f, "output.{name}"),
             Subject::Check(name) => write!(f, "check.{name}"),
             Subject::Run(name) => write!(f, "run.{name}"),
@@ -552,7 +476,7 @@ mod tests {
 
     type Parse = fn(FileId, &str, &dyn ParseRefContext) -> (Option<Reference>, Diagnostics);
 
-    fn check_in(parse: Parse, context: &dyn ParseRefContext, names: &[&str], expect: Expect) {
+    fn check_in(parse: Parse, context: &dyn ParseRefContext, names: &[&str], expect: &Expect) {
         let mut out = String::new();
         for name in names {
             let (reference, diagnostics) = parse(FileId(0), name, context);
@@ -570,7 +494,7 @@ mod tests {
         expect.assert_eq(&out);
     }
 
-    fn check(names: &[&str], expect: Expect) {
+    fn check(names: &[&str], expect: &Expect) {
         check_in(Reference::parse_text, &Baseline, names, expect);
     }
 
@@ -592,7 +516,7 @@ mod tests {
                 "module.m[\"k\"].out",
                 "tofu.workspace",
             ],
-            expect![[r#"
+            &expect![[r#"
                 var.a.b -> var.a at "var.a" value 1 subject 1
                 self.x -> self at "self" value 0 subject 0
                 aws_x.y -> aws_x.y at "aws_x.y" value 1 subject 1
@@ -627,7 +551,7 @@ mod tests {
                 "module.a[0][1]",
                 "ephemeral",
             ],
-            expect![[r#"
+            &expect![[r#"
                 var -> var. at "" value 0 subject 0 ! Invalid reference at "var"
                 var[0] -> var. at "" value 0 subject 0 ! Invalid reference at "[0]"
                 foo ! Invalid reference at "foo"
@@ -645,29 +569,13 @@ mod tests {
     }
 
     #[test]
-    fn provider_functions_have_two_or_three_names() {
-        let parse = |name: &str| match ProviderFunction::parse(name) {
-            None => "none".to_owned(),
-            Some(Ok(f)) => f.to_string(),
-            Some(Err(_)) => "error".to_owned(),
-        };
-        assert_eq!(parse("upper"), "none");
-        assert_eq!(parse("provider"), "none");
-        assert_eq!(parse("core::upper"), "none");
-        assert_eq!(parse("provider::a"), "error");
-        assert_eq!(parse("provider::a::f"), "provider::a::f");
-        assert_eq!(parse("provider::a::b::f"), "provider::a::b::f");
-        assert_eq!(parse("provider::a::b::c::f"), "error");
-    }
-
-    #[test]
     fn an_opted_in_module_reads_symbols_everywhere() {
         let names = ["symbols.a.v.w", "symbols.a", "symbols.a[0]", "symbols.s.v", "resource.symbols.s.id", "symbols"];
         check_in(
             Reference::parse_text,
             &Module(true, &["s"]),
             &names,
-            expect![[r#"
+            &expect![[r#"
                 symbols.a.v.w -> symbols.a.v at "symbols.a.v" value 2 subject 2
                 symbols.a -> symbols.a at "symbols.a" value 1 subject 1
                 symbols.a[0] -> symbols.a at "symbols.a" value 1 subject 1
@@ -680,7 +588,7 @@ mod tests {
             Reference::parse_text,
             &Module(false, &["s"]),
             &names,
-            expect![[r#"
+            &expect![[r#"
                 symbols.a.v.w -> symbols.a at "symbols.a" value 1 subject 1
                 symbols.a -> symbols.a at "symbols.a" value 1 subject 1
                 symbols.a[0] -> symbols.a[0] at "symbols.a[0]" value 1 subject 2
@@ -723,7 +631,7 @@ mod tests {
             Reference::parse_text_in_test,
             &Module(true, &[]),
             &names,
-            expect![[r#"
+            &expect![[r#"
                 output.a.b -> output.a at "output.a" value 1 subject 1
                 check.c -> check.c at "check.c" value 1 subject 1
                 run.r.out -> run.r at "run.r" value 1 subject 1

@@ -83,7 +83,7 @@ mod tests {
                 "a.b[0].c",
                 "a",
             ],
-            expect![[r#"
+            &expect![[r#"
                 a.b -> a.b
                 resource.a.b -> a.b
                 module.m -> module.m

@@ -251,7 +251,7 @@ mod tests {
         check(
             AbsResource::parse_text,
             &["a.b", "module.m[0].data.a.b", "a.b[0]", "module.m"],
-            expect![[r#"
+            &expect![[r#"
                 a.b -> a.b
                 module.m[0].data.a.b -> module.m[0].data.a.b
                 a.b[0] ! Invalid address at "[0]"
@@ -261,7 +261,7 @@ mod tests {
         check(
             AbsResourceInstance::parse_text,
             &["a.b", "module.m[\"x\"].ephemeral.a.b[\"k\"]", "module.m"],
-            expect![[r#"
+            &expect![[r#"
                 a.b -> a.b
                 module.m["x"].ephemeral.a.b["k"] -> module.m["x"].ephemeral.a.b["k"]
                 module.m ! Invalid address at "module.m"
@@ -270,7 +270,7 @@ mod tests {
         check(
             ConfigResource::parse_text,
             &["module.m.a.b", "resource.a.b", "module.m", "module.m[0].a.b", "a.b[0]", "a.b.c", "a.b[0].c"],
-            expect![[r#"
+            &expect![[r#"
                 module.m.a.b -> module.m.a.b
                 resource.a.b -> a.b
                 module.m ! Module address is not allowed at "module.m"

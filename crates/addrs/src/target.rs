@@ -91,7 +91,7 @@ pub(crate) mod tests {
     pub(crate) fn check<T: fmt::Display>(
         parse: impl Fn(FileId, &str) -> Result<T, Diagnostics>,
         texts: &[&str],
-        expect: Expect,
+        expect: &Expect,
     ) {
         let mut out = String::new();
         for text in texts {
@@ -130,7 +130,7 @@ pub(crate) mod tests {
                 "resource.x",
                 "resource.x[0]",
             ],
-            expect![[r#"
+            &expect![[r#"
                 module.a -> "module.a"
                 module.a[0] -> "module.a[0]"
                 aws_x.y -> "aws_x.y"
@@ -166,9 +166,9 @@ pub(crate) mod tests {
                 "module.a[0].",
                 "resource.x[0].z",
             ],
-            expect![[r#"
+            &expect![[r#"
                 aws_x ! Invalid address at "aws_x"
-                data ! Invalid address at "nowhere"
+                data ! Invalid address at "data"
                 data.x ! Invalid address at ".x"
                 data[0].x ! Invalid address at "[0]"
                 module.a.data.b ! Invalid address at ".b"

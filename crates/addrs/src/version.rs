@@ -263,7 +263,7 @@ impl Constraint {
                 let fixed = wanted.written.saturating_sub(1);
                 let last = wanted.segments.len() - 1;
                 comparable
-                    && !(wanted.is_prerelease() && !version.is_prerelease())
+                    && (version.is_prerelease() || !wanted.is_prerelease())
                     && version >= wanted
                     && wanted.segments.len() <= version.segments.len()
                     && version.segments.iter().zip(&wanted.segments).take(fixed).all(|(a, b)| a == b)
