@@ -230,6 +230,10 @@ impl VersionConstraints {
     pub fn allows(&self, version: &Version) -> bool {
         self.constraints.iter().all(|constraint| constraint.allows(version))
     }
+    /// The pre-releases that they name.
+    pub fn prereleases(&self) -> impl Iterator<Item = &Version> {
+        self.constraints.iter().map(|constraint| &constraint.version).filter(|version| version.is_prerelease())
+    }
 }
 
 impl Constraint {

@@ -1,12 +1,16 @@
 //! One directory of files to one [`Module`]: what each block and argument is, overrides merged, features opted in.
-//! Expressions stay unevaluated.
+//! Expressions stay unevaluated, except constants, for which the caller lends an evaluator ([`Constants`]).
 //!
 //! Called by `eval`, which links modules into a tree, and by `session`, which reads the files.
 //!
 //! Invariant: nothing here evaluates a reference or touches a file.
 
 pub mod check;
+pub mod constant;
+mod default_value;
+mod depends_on;
 pub mod diagnostics;
+pub mod encryption;
 pub mod features;
 pub mod file;
 pub mod import;
@@ -20,10 +24,12 @@ pub mod provider;
 pub mod provisioner;
 pub mod removed;
 pub mod resource;
+mod schema;
 pub mod symbols;
 pub mod terraform;
 pub mod test_file;
 pub mod type_expr;
 pub mod variable;
 
+pub use constant::{Constants, Decoding};
 pub use module::Module;

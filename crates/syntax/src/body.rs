@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 
+use crate::overridden::OverriddenBody;
 use crate::suggestion::similar_name;
 use crate::{Diagnostic, Diagnostics, Expr, Span, json};
 
@@ -14,6 +15,8 @@ pub enum Body {
     Native(Arc<NativeBody>),
     /// JSON syntax: what is an argument and what a block only the schema tells.
     Json(Arc<json::JsonBody>),
+    /// A body and what overrides parts of it.
+    Overridden(Arc<OverriddenBody>),
 }
 
 /// Arguments and blocks as written.
@@ -130,6 +133,10 @@ impl Body {
         match self {
             Body::Native(body) => body.content(schema),
             Body::Json(body) => body.content(schema),
+            Body::Overridden(body) => {
+                let (content, _, diagnostics) = body.partial_content(schema);
+                (content, diagnostics)
+            }
         }
     }
 
@@ -144,6 +151,7 @@ impl Body {
                 let (content, rest, diagnostics) = body.partial_content(schema);
                 (content, Body::Json(Arc::new(rest)), diagnostics)
             }
+            Body::Overridden(body) => body.partial_content(schema),
         }
     }
 
@@ -159,6 +167,7 @@ impl Body {
                 (body.attributes.clone(), diagnostics)
             }
             Body::Json(body) => body.just_attributes(),
+            Body::Overridden(body) => body.just_attributes(),
         }
     }
 
@@ -167,6 +176,7 @@ impl Body {
         match self {
             Body::Native(body) => body.span.at_start(),
             Body::Json(body) => body.missing_item_span(),
+            Body::Overridden(body) => body.missing_item_span(),
         }
     }
 }

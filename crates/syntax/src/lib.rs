@@ -14,6 +14,7 @@ pub mod expr;
 pub mod format;
 pub mod json;
 pub mod lexer;
+pub mod overridden;
 pub mod parser;
 mod print;
 pub mod source;
