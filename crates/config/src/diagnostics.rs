@@ -1,5 +1,6 @@
 //! What can be wrong with a configuration, in words.
 
+pub(crate) mod blocks;
 mod named;
 mod settings;
 

@@ -1,16 +1,20 @@
 //! `import` blocks.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use yuba_syntax::{Expr, Span};
+use yuba_addrs::ImportTarget;
+use yuba_syntax::{Block, BodySchema, Diagnostics, Expr, Span};
 
-use crate::provider::ProviderRef;
+use crate::diagnostics::blocks as diagnostics;
+use crate::provider::{self, ProviderRef};
+use crate::quoted::{self, Syntax};
+use crate::schema::schema;
 
 /// An `import` block.
 #[derive(Clone, Debug)]
 pub struct Import {
     /// The address, whose instance keys may be expressions.
-    pub to: Arc<Expr>,
+    pub to: ImportTarget,
     /// `id`
     pub id: Option<Arc<Expr>>,
     /// `identity`
@@ -21,4 +25,50 @@ pub struct Import {
     pub provider: Option<ProviderRef>,
     /// The block's header.
     pub span: Span,
+    /// All of the `provider` argument.
+    pub provider_span: Option<Span>,
+}
+
+static SCHEMA: LazyLock<BodySchema> =
+    LazyLock::new(|| schema(&["to"], &["provider", "id", "identity", "for_each"], &[]));
+
+/// Decodes a block without labels.
+pub(crate) fn decode(block: &Block) -> (Option<Import>, Diagnostics) {
+    let syntax = Syntax::of(&block.body);
+    let (content, mut problems) = block.body.content(&SCHEMA);
+    let mut to = None;
+    if let Some(attribute) = content.attribute("to") {
+        match quoted::native(&attribute.expr, syntax).and_then(|native| ImportTarget::parse(&native)) {
+            Ok(target) => to = Some(target),
+            Err(found) => {
+                problems.extend(found);
+                return (None, problems);
+            }
+        }
+    }
+    let mut provider = None;
+    if let Some(attribute) = content.attribute("provider") {
+        if to.as_ref().is_some_and(|to| !to.config.module.is_root()) {
+            problems.push(diagnostics::import_provider_in_module(attribute.span));
+        }
+        let (reference, found) = provider::decode_ref(&attribute.expr, "provider", syntax);
+        problems.extend(found);
+        provider = reference;
+    }
+    let (id, identity) = (content.attribute("id"), content.attribute("identity"));
+    match (id, identity) {
+        (None, None) => problems.push(diagnostics::import_without_id(block.header_span)),
+        (Some(id), Some(identity)) => problems.push(diagnostics::import_id_and_identity(id.span.to(identity.span))),
+        _ => {}
+    }
+    let import = to.map(|to| Import {
+        to,
+        id: id.map(|attribute| attribute.expr.clone()),
+        identity: identity.map(|attribute| attribute.expr.clone()),
+        for_each: content.attribute("for_each").map(|attribute| attribute.expr.clone()),
+        provider,
+        span: block.header_span,
+        provider_span: content.attribute("provider").map(|attribute| attribute.span),
+    });
+    (import, problems)
 }

@@ -22,12 +22,16 @@ pub mod moved;
 pub mod output;
 pub mod provider;
 pub mod provisioner;
+mod quoted;
 pub mod removed;
 pub mod resource;
 mod schema;
+mod similar;
 pub mod symbols;
 pub mod terraform;
 pub mod test_file;
+#[cfg(test)]
+mod testing;
 pub mod type_expr;
 pub mod variable;
 

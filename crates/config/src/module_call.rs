@@ -1,12 +1,19 @@
 //! `module` blocks.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use ecow::EcoString;
-use yuba_syntax::{Body, Expr, Span, Traversal};
+use yuba_syntax::lexer::is_identifier;
+use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostics, Expr, Span, Traversal};
 
-use crate::provider::ProviderRef;
-use crate::resource::Repetition;
+use crate::constant::Decoding;
+use crate::depends_on;
+use crate::diagnostics::blocks as diagnostics;
+use crate::provider::{self, ProviderRef};
+use crate::quoted::Syntax;
+use crate::resource::{Repetition, RepetitionArguments};
+use crate::schema::{nothing_required, schema};
 
 /// A `module` block.
 #[derive(Clone, Debug)]
@@ -36,4 +43,102 @@ pub struct PassedProvider {
     pub in_child: ProviderRef,
     /// What it is in this module.
     pub in_parent: ProviderRef,
+}
+
+static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
+    let optional = ["version", "count", "for_each", "depends_on", "providers"];
+    schema(&["source"], &optional, &[("_", &[]), ("lifecycle", &[]), ("locals", &[]), ("provider", &["type"])])
+});
+static OVERRIDE: LazyLock<BodySchema> = LazyLock::new(|| nothing_required(&SCHEMA));
+static LIFECYCLE: LazyLock<BodySchema> = LazyLock::new(|| schema(&[], &["enabled"], &[]));
+
+/// Decodes a block with one label.
+pub(crate) fn decode(block: &Block, is_override: bool, with: &Decoding<'_>) -> (Option<ModuleCall>, Diagnostics) {
+    let [(name, name_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
+    let (content, body, mut problems) = block.body.partial_content(if is_override { &OVERRIDE } else { &SCHEMA });
+    if !is_identifier(name) {
+        problems.push(diagnostics::invalid_name("Invalid module instance name", name, *name_span));
+    }
+    let expr = |name| content.attribute(name).map(|attribute| attribute.expr.clone());
+    let mut call = ModuleCall {
+        name: name.clone(),
+        source: expr("source"),
+        version: expr("version"),
+        body,
+        repetition: Repetition::Single,
+        providers: Vec::new(),
+        depends_on: Vec::new(),
+        span: block.header_span,
+    };
+    let mut repetition = RepetitionArguments {
+        count: content.attribute("count").cloned(),
+        for_each: content.attribute("for_each").cloned(),
+        enabled: None,
+    };
+    if let Some(attribute) = content.attribute("depends_on") {
+        let (references, found) = depends_on::decode(&attribute.expr);
+        problems.extend(found);
+        call.depends_on = references;
+    }
+    if let Some(attribute) = content.attribute("providers") {
+        call.providers = decode_providers(attribute, Syntax::of(&block.body), with, &mut problems);
+    }
+    let (mut lifecycle, mut escape) = (None, None);
+    for inner in &content.blocks {
+        let at = inner.header_span;
+        match (inner.kind.as_str(), lifecycle, escape) {
+            ("lifecycle", Some(first), _) => {
+                problems.push(diagnostics::duplicate_block("lifecycle", "module", &with.place(first), at));
+            }
+            ("lifecycle", None, _) => {
+                lifecycle = Some(at);
+                let (content, found) = inner.body.content(&LIFECYCLE);
+                problems.extend(found);
+                repetition.enabled = content.attribute("enabled").cloned();
+            }
+            ("_", _, Some(first)) => {
+                let specific = "input variables of the module";
+                problems.push(diagnostics::duplicate_escape("module", specific, &with.place(first), at));
+            }
+            ("_", _, None) => {
+                escape = Some(at);
+                call.body = Body::merged(vec![call.body, inner.body.clone()]);
+            }
+            _ => problems.push(diagnostics::reserved_block(&inner.kind, "module", inner.kind_span)),
+        }
+    }
+    call.repetition = repetition.decide("module instances", &mut problems);
+    (Some(call), problems)
+}
+
+/// The pairs of a `providers` argument, of `module` and `run` blocks.
+pub(crate) fn decode_providers(
+    attribute: &Attribute,
+    syntax: Syntax,
+    with: &Decoding<'_>,
+    problems: &mut Diagnostics,
+) -> Vec<PassedProvider> {
+    let Some(items) = attribute.expr.as_map() else {
+        problems.push(diagnostics::not_a_map(attribute.expr.start_span()));
+        return Vec::new();
+    };
+    let mut passed = Vec::new();
+    let mut seen = BTreeMap::new();
+    for item in items {
+        let (in_child, found) = provider::decode_key(item, "providers", syntax);
+        let mut failed = found.has_errors();
+        problems.extend(found);
+        let (in_parent, found) = provider::decode_ref(&item.value, "providers", syntax);
+        failed |= found.has_errors();
+        problems.extend(found);
+        let (Some(in_child), Some(in_parent), false) = (in_child, in_parent, failed) else { continue };
+        if let Some(first) = seen.get(&in_child.key) {
+            let name = ecow::eco_format!("{}", in_child.key);
+            problems.push(diagnostics::provider_passed_twice(&name, &with.place(*first), item.value.span));
+            continue;
+        }
+        seen.insert(in_child.key.clone(), item.key.span.to(item.value.span));
+        passed.push(PassedProvider { in_child, in_parent });
+    }
+    passed
 }

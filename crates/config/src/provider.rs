@@ -1,9 +1,18 @@
 //! `provider` blocks, and references to provider configurations.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 use ecow::EcoString;
-use yuba_syntax::{Body, Expr, Span};
+use yuba_addrs::ProviderSource;
+use yuba_syntax::expr::ObjectItem;
+use yuba_syntax::lexer::is_identifier;
+use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostics, Expr, ExprKind, Span, Traversal, TraversalStep};
+
+use crate::constant::Decoding;
+use crate::diagnostics::blocks as diagnostics;
+use crate::quoted::{self, Syntax, Unquoted, Wanted};
+use crate::schema::schema;
 
 /// Local name and alias: unique in a module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,8 +36,6 @@ pub struct ProviderConfig {
     pub for_each: Option<Arc<Expr>>,
     /// Everything that is not a meta-argument.
     pub body: Body,
-    /// Only there to override; set for a `provider` block of a test file that is a mock.
-    pub mock: bool,
     /// The block's header.
     pub span: Span,
     /// The label.
@@ -48,4 +55,212 @@ pub struct ProviderRef {
     pub name_span: Span,
     /// The alias.
     pub alias_span: Option<Span>,
+}
+
+/// `aws` or `aws.west`
+impl fmt::Display for ProviderKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.alias.iter().try_for_each(|alias| write!(f, ".{alias}"))
+    }
+}
+
+const RESERVED: [&str; 3] = ["count", "depends_on", "source"];
+
+static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
+    let arguments = ["alias", "version", "for_each"].into_iter().chain(RESERVED).collect::<Vec<_>>();
+    schema(&[], &arguments, &[("_", &[]), ("lifecycle", &[]), ("locals", &[])])
+});
+
+/// Decodes a block with one label.
+pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<ProviderConfig>, Diagnostics) {
+    let [(name, name_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
+    let (content, body, mut problems) = block.body.partial_content(&SCHEMA);
+    if !check_local_name(name, block.header_span, &mut problems) {
+        return (None, problems);
+    }
+    let alias = content.attribute("alias");
+    let mut config = ProviderConfig {
+        key: ProviderKey { name: name.clone(), alias: None },
+        alias_span: alias.map(|alias| alias.expr.span),
+        version: None,
+        for_each: content.attribute("for_each").map(|attribute| attribute.expr.clone()),
+        body,
+        span: block.header_span,
+        name_span: *name_span,
+    };
+    config.key.alias = alias.and_then(|alias| decode_alias(alias, "provider", None, with, &mut problems));
+    if let Some(attribute) = content.attribute("version") {
+        problems.push(diagnostics::version_in_provider(attribute.expr.span));
+        config.version = decode_version(attribute, with, &mut problems);
+    }
+    check_for_each(config.for_each.as_deref(), &config.key, &mut problems);
+    for attribute in RESERVED.into_iter().filter_map(|name| content.attribute(name)) {
+        problems.push(diagnostics::reserved_provider_argument(&attribute.name, attribute.name_span));
+    }
+    let mut escape = None;
+    for inner in &content.blocks {
+        match (inner.kind.as_str(), escape) {
+            ("_", Some(first)) => {
+                let (first, at) = (with.place(first), inner.header_span);
+                problems.push(diagnostics::duplicate_escape("provider", "those of the provider", &first, at));
+            }
+            ("_", None) => {
+                escape = Some(inner.header_span);
+                config.body = Body::merged(vec![config.body, inner.body.clone()]);
+            }
+            _ => problems.push(diagnostics::reserved_block(&inner.kind, "provider", inner.kind_span)),
+        }
+    }
+    (Some(config), problems)
+}
+
+/// Whether a text can be the local name of a provider.
+pub(crate) fn check_local_name(name: &str, at: Span, problems: &mut Diagnostics) -> bool {
+    match ProviderSource::parse_part(name) {
+        Ok(normal) if normal == name => return true,
+        Ok(normal) => problems.push(diagnostics::local_name_not_normal(name, &normal, at)),
+        Err(reason) => problems.push(diagnostics::invalid_local_name(name, reason, at)),
+    }
+    false
+}
+
+/// The alias of a configuration; `what` is used in the message about one that is no name, which points at `at`.
+pub(crate) fn decode_alias(
+    attribute: &Attribute,
+    what: &str,
+    at: Option<Span>,
+    with: &Decoding<'_>,
+    problems: &mut Diagnostics,
+) -> Option<EcoString> {
+    let alias = with.string(&attribute.expr, problems).unwrap_or_default();
+    if !is_identifier(&alias) {
+        problems.push(diagnostics::invalid_alias(what, at));
+    }
+    Some(alias).filter(|alias| !alias.is_empty())
+}
+
+/// Only a configuration with an alias can have `for_each`.
+pub(crate) fn check_for_each(for_each: Option<&Expr>, key: &ProviderKey, problems: &mut Diagnostics) {
+    if let (Some(for_each), None) = (for_each, &key.alias) {
+        problems.push(diagnostics::for_each_needs_alias(for_each.span));
+    }
+}
+
+/// A version constraint that is a constant; none where it is null.
+pub(crate) fn decode_version(
+    attribute: &Attribute,
+    with: &Decoding<'_>,
+    problems: &mut Diagnostics,
+) -> Option<(EcoString, Span)> {
+    let value = with.value(&attribute.expr, problems)?;
+    let Ok(value) = yuba_value::convert::convert(&value, &yuba_value::Type::string()) else {
+        problems.push(diagnostics::version_not_text(&attribute.name, attribute.expr.span));
+        return None;
+    };
+    Some((value.as_str()?.clone(), attribute.expr.span))
+}
+
+/// Decodes a reference; `argument` is where it stands.
+pub(crate) fn decode_ref(expr: &Expr, argument: &str, syntax: Syntax) -> (Option<ProviderRef>, Diagnostics) {
+    let native = match quoted::native(expr, syntax) {
+        Ok(native) => native,
+        Err(problems) => return (None, problems),
+    };
+    match &native.kind {
+        ExprKind::Index(index) => {
+            decode_unquoted(&index.collection, Some(Arc::new(index.key.clone())), argument, native.span)
+        }
+        _ => decode_unquoted(&native, None, argument, native.span),
+    }
+}
+
+/// Decodes the key of an object, which is a reference too.
+pub(crate) fn decode_key(item: &ObjectItem, argument: &str, syntax: Syntax) -> (Option<ProviderRef>, Diagnostics) {
+    let bare = item.key_is_bare_name || item.key_is_bare_traversal;
+    match item.key_as_traversal().filter(|_| bare) {
+        Some(traversal) => {
+            let mut problems = Diagnostics::new();
+            let span = item.key.span;
+            let reference = decode_traversal(Some(traversal), None, &item.key, argument, span, &mut problems);
+            (reference, problems)
+        }
+        None => match quoted::native(&item.key, syntax) {
+            Ok(native) => decode_unquoted(&native, None, argument, native.span),
+            Err(problems) => (None, problems),
+        },
+    }
+}
+
+fn decode_unquoted(
+    expr: &Expr,
+    key: Option<Arc<Expr>>,
+    argument: &str,
+    span: Span,
+) -> (Option<ProviderRef>, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let unquoted = quoted::unquote(expr, Wanted::Reference, &mut problems);
+    // A text that is no reference at all is not spoken of as a quoted one.
+    let traversal = match &unquoted {
+        Unquoted::AsWritten(expr) => expr.as_traversal(),
+        Unquoted::Quoted(traversal, _) => traversal.clone(),
+    };
+    let reference = decode_traversal(traversal, key, expr, argument, span, &mut problems);
+    (reference, problems)
+}
+
+/// The parts of the reference; `key` is an instance key that has to be evaluated.
+fn decode_traversal(
+    traversal: Option<Traversal>,
+    key: Option<Arc<Expr>>,
+    expr: &Expr,
+    argument: &str,
+    span: Span,
+    problems: &mut Diagnostics,
+) -> Option<ProviderRef> {
+    let most_steps = if key.is_some() { 1 } else { 2 };
+    let Some(traversal) = traversal.filter(|traversal| traversal.steps.len() <= most_steps) else {
+        problems.push(match quoted::is_quoted(expr) {
+            true => diagnostics::provider_reference_in_quotes(expr.span),
+            false => diagnostics::not_a_provider_reference(argument, expr.span),
+        });
+        return None;
+    };
+    check_local_name(&traversal.root, traversal.root_span, problems);
+    if problems.has_errors() {
+        return None;
+    }
+    let mut reference = ProviderRef {
+        key: ProviderKey { name: traversal.root.clone(), alias: None },
+        instance: key,
+        span,
+        name_span: traversal.root_span,
+        alias_span: None,
+    };
+    match traversal.steps.first() {
+        Some(TraversalStep::Attr { name, span }) => {
+            reference.key.alias = Some(name.clone());
+            reference.alias_span = Some(*span);
+        }
+        Some(TraversalStep::Index { span, .. }) => {
+            problems.push(diagnostics::provider_alias_expected(*span));
+            return Some(reference);
+        }
+        None => {}
+    }
+    match traversal.steps.get(1) {
+        Some(TraversalStep::Index { key, .. }) => {
+            let key = Expr { kind: ExprKind::Literal(key.clone()), span: traversal.span };
+            reference.instance = Some(Arc::new(key));
+        }
+        Some(TraversalStep::Attr { span, .. }) => {
+            problems.push(diagnostics::provider_alias_expected(*span));
+            return Some(reference);
+        }
+        None => {}
+    }
+    if reference.key.alias.is_none() && reference.instance.is_some() {
+        problems.push(diagnostics::provider_key_without_alias(traversal.span));
+    }
+    Some(reference)
 }

@@ -1,7 +1,14 @@
 //! `provisioner` and `connection` blocks.
 
+use std::sync::LazyLock;
+
 use ecow::EcoString;
-use yuba_syntax::{Body, Span};
+use yuba_syntax::{Block, Body, BodySchema, Diagnostics, Span, Traversal, TraversalStep};
+
+use crate::constant::Decoding;
+use crate::diagnostics::blocks as diagnostics;
+use crate::quoted::{Wanted, unquote};
+use crate::schema::schema;
 
 /// A `provisioner` block.
 #[derive(Clone, Debug)]
@@ -49,4 +56,95 @@ pub enum OnFailure {
     Fail,
     /// Nothing.
     Continue,
+}
+
+static SCHEMA: LazyLock<BodySchema> =
+    LazyLock::new(|| schema(&[], &["when", "on_failure"], &[("_", &[]), ("connection", &[]), ("lifecycle", &[])]));
+
+/// Provisioners that once were.
+const REMOVED: [&str; 4] = ["chef", "habitat", "puppet", "salt-masterless"];
+
+/// Decodes a block with one label.
+pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<Provisioner>, Diagnostics) {
+    let [(kind, kind_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
+    let (content, body, mut problems) = block.body.partial_content(&SCHEMA);
+    if REMOVED.contains(&kind.as_str()) {
+        problems.push(diagnostics::removed_provisioner(kind, *kind_span));
+        return (None, problems);
+    }
+    let mut provisioner = Provisioner {
+        kind: kind.clone(),
+        body,
+        connection: None,
+        when: ProvisionerWhen::Create,
+        on_failure: OnFailure::Fail,
+        span: block.header_span,
+        kind_span: *kind_span,
+    };
+    if let Some(attribute) = content.attribute("when") {
+        match unquote(&attribute.expr, Wanted::Keyword, &mut problems).as_keyword().as_deref() {
+            Some("create") => {}
+            Some("destroy") => provisioner.when = ProvisionerWhen::Destroy,
+            _ => problems.push(diagnostics::invalid_keyword("when", "create, destroy", attribute.expr.span)),
+        }
+    }
+    if provisioner.when == ProvisionerWhen::Destroy {
+        only_self(&provisioner.body, &mut problems);
+    }
+    if let Some(attribute) = content.attribute("on_failure") {
+        match unquote(&attribute.expr, Wanted::Keyword, &mut problems).as_keyword().as_deref() {
+            Some("fail") => {}
+            Some("continue") => provisioner.on_failure = OnFailure::Continue,
+            _ => problems.push(diagnostics::invalid_keyword("on_failure", "continue, fail", attribute.expr.span)),
+        }
+    }
+    let mut escape = None;
+    for inner in &content.blocks {
+        let at = inner.header_span;
+        match (inner.kind.as_str(), escape, &provisioner.connection) {
+            ("_", Some(first), _) => {
+                let specific = "those of the provisioner type";
+                problems.push(diagnostics::duplicate_escape("provisioner", specific, &with.place(first), at));
+            }
+            ("_", None, _) => {
+                escape = Some(at);
+                provisioner.body = Body::merged(vec![provisioner.body, inner.body.clone()]);
+            }
+            ("connection", _, Some(first)) => {
+                let first = with.place(first.span);
+                problems.push(diagnostics::duplicate_block("connection", "provisioner", &first, at));
+            }
+            ("connection", _, None) => {
+                if provisioner.when == ProvisionerWhen::Destroy {
+                    only_self(&inner.body, &mut problems);
+                }
+                provisioner.connection = Some(Connection { body: inner.body.clone(), span: at });
+            }
+            _ => problems.push(diagnostics::reserved_block(&inner.kind, "provisioner", inner.kind_span)),
+        }
+    }
+    (Some(provisioner), problems)
+}
+
+/// What runs when an object is destroyed can refer only to the object itself.
+pub(crate) fn only_self(body: &Body, problems: &mut Diagnostics) {
+    let (attributes, _) = body.just_attributes();
+    for attribute in attributes {
+        for _ in attribute.expr.variables().into_iter().filter(|name| !is_available_at_destroy(name)) {
+            problems.push(diagnostics::destroy_provisioner_reference(attribute.expr.span));
+        }
+    }
+}
+
+fn is_available_at_destroy(name: &Traversal) -> bool {
+    let only_step = |wanted: &str| match &*name.steps {
+        [TraversalStep::Attr { name, .. }] => name == wanted,
+        _ => false,
+    };
+    match name.root.as_str() {
+        "self" | "path" | "terraform" | "tofu" => true,
+        "count" => only_step("index"),
+        "each" => only_step("key"),
+        _ => false,
+    }
 }

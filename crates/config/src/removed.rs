@@ -1,18 +1,78 @@
 //! `removed` blocks.
 
-use yuba_syntax::{Span, Traversal};
+use std::sync::LazyLock;
 
-use crate::provisioner::Provisioner;
+use yuba_addrs::{RemoveEndpoint, RemoveSubject};
+use yuba_syntax::{Block, BodySchema, Diagnostics, Span};
+
+use crate::constant::Decoding;
+use crate::diagnostics::blocks as diagnostics;
+use crate::provisioner::{self, Provisioner, ProvisionerWhen};
+use crate::schema::schema;
 
 /// A `removed` block.
 #[derive(Clone, Debug)]
 pub struct Removed {
     /// The address of what was removed.
-    pub from: Traversal,
+    pub from: RemoveEndpoint,
     /// `lifecycle.destroy`: whether the objects are destroyed or forgotten.
     pub destroy: bool,
     /// `provisioner` blocks, run before destroying.
     pub provisioners: Vec<Provisioner>,
     /// The block's header.
     pub span: Span,
+}
+
+static SCHEMA: LazyLock<BodySchema> =
+    LazyLock::new(|| schema(&["from"], &[], &[("lifecycle", &[]), ("provisioner", &["type"])]));
+static LIFECYCLE: LazyLock<BodySchema> = LazyLock::new(|| schema(&[], &["destroy"], &[]));
+
+/// Decodes a block without labels.
+pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<Removed>, Diagnostics) {
+    let (content, mut problems) = block.body.content(&SCHEMA);
+    let mut from = None;
+    if let Some(attribute) = content.attribute("from") {
+        match attribute.expr.to_traversal().and_then(|traversal| RemoveEndpoint::parse(&traversal)) {
+            Ok(endpoint) => from = Some(endpoint),
+            Err(found) => problems.extend(found),
+        }
+    }
+    let mut destroy = None;
+    let mut provisioners = Vec::new();
+    let mut lifecycle = None;
+    for inner in &content.blocks {
+        let at = inner.header_span;
+        if inner.kind == "provisioner" {
+            let (provisioner, found) = provisioner::decode(inner, with);
+            problems.extend(found);
+            let is_module = from.as_ref().is_some_and(|from| matches!(from.subject, RemoveSubject::Module(_)));
+            match provisioner {
+                Some(provisioner) if provisioner.when != ProvisionerWhen::Destroy => {
+                    problems.push(diagnostics::removed_provisioner_when(at));
+                }
+                Some(_) if is_module => problems.push(diagnostics::removed_module_with_provisioner(block.header_span)),
+                provisioner => provisioners.extend(provisioner),
+            }
+        } else if let Some(first) = lifecycle {
+            problems.push(diagnostics::duplicate_block("lifecycle", "removed block", &with.place(first), at));
+        } else {
+            lifecycle = Some(at);
+            let (content, found) = inner.body.content(&LIFECYCLE);
+            problems.extend(found);
+            if let Some(attribute) = content.attribute("destroy") {
+                destroy = Some(with.bool(&attribute.expr, &mut problems).unwrap_or_default());
+            }
+        }
+    }
+    if !problems.has_errors() {
+        match destroy {
+            None => problems.push(diagnostics::removed_without_lifecycle(block.header_span)),
+            Some(false) if !provisioners.is_empty() => {
+                problems.push(diagnostics::removed_provisioners_idle(block.header_span));
+            }
+            Some(_) => {}
+        }
+    }
+    let destroy = destroy.unwrap_or_default();
+    (from.map(|from| Removed { from, destroy, provisioners, span: block.header_span }), problems)
 }

@@ -13,3 +13,11 @@ pub struct SymbolsCall {
     /// The block's header.
     pub span: Span,
 }
+
+/// Decodes a block with one label.
+pub(crate) fn decode(
+    _: &yuba_syntax::Block,
+    _: &crate::constant::Decoding<'_>,
+) -> (Option<SymbolsCall>, yuba_syntax::Diagnostics) {
+    (None, yuba_syntax::Diagnostics::new())
+}

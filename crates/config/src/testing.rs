@@ -1,0 +1,126 @@
+//! For tests: a text is decoded, and what is wrong with it is printed as `line:column Severity: Summary`.
+
+use std::fmt::Write;
+
+use expect_test::Expect;
+use yuba_addrs::ResourceMode;
+use yuba_syntax::body::ParsedFile;
+use yuba_syntax::expr::{Literal, UnaryOp};
+use yuba_syntax::{Block, Diagnostic, Diagnostics, Expr, ExprKind, SourceFile, Sources, json, parser};
+use yuba_value::{Number, Value};
+
+use crate::constant::Decoding;
+use crate::resource::Place;
+use crate::schema::schema;
+use crate::{check, import, module_call, moved, provider, removed, resource, symbols};
+
+/// Decodes every block of a file in native or JSON syntax; `expect` is what is wrong.
+pub(crate) fn check(text: &str, expect: &Expect) {
+    check_file(text, Place::Top, expect);
+}
+
+/// The same for an override file.
+pub(crate) fn check_override(text: &str, expect: &Expect) {
+    check_file(text, Place::Override, expect);
+}
+
+fn check_file(text: &str, place: Place, expect: &Expect) {
+    expect.assert_eq(&problems(text, |file, with| {
+        let (content, mut problems) = file.body.content(&schema(
+            &[],
+            &[],
+            &[
+                ("resource", &["type", "name"]),
+                ("data", &["type", "name"]),
+                ("ephemeral", &["type", "name"]),
+                ("provider", &["name"]),
+                ("module", &["name"]),
+                ("check", &["name"]),
+                ("moved", &[]),
+                ("import", &[]),
+                ("removed", &[]),
+                ("symbols", &["name"]),
+            ],
+        ));
+        for block in &content.blocks {
+            problems.extend(decode(block, place, with));
+        }
+        problems
+    }));
+}
+
+fn decode(block: &Block, place: Place, with: &Decoding<'_>) -> Diagnostics {
+    let is_override = place == Place::Override;
+    match block.kind.as_str() {
+        "resource" => resource::decode(block, ResourceMode::Managed, place, with).1,
+        "data" => resource::decode(block, ResourceMode::Data, place, with).1,
+        "ephemeral" => resource::decode(block, ResourceMode::Ephemeral, place, with).1,
+        "provider" => provider::decode(block, with).1,
+        "module" => module_call::decode(block, is_override, with).1,
+        "check" => check::decode(block, is_override, with).2,
+        "moved" => moved::decode(block).1,
+        "import" => import::decode(block).1,
+        "removed" => removed::decode(block, with).1,
+        _ => symbols::decode(block, with).1,
+    }
+}
+
+/// What is wrong with a file, as text.
+pub(crate) fn problems(text: &str, decode: impl FnOnce(&ParsedFile, &Decoding<'_>) -> Diagnostics) -> String {
+    let mut sources = Sources::new();
+    let file = sources.add(SourceFile::new("test", text.as_bytes()));
+    let is_json = text.trim_start().starts_with('{');
+    let parsed = match is_json {
+        true => json::parse_config(file, text.as_bytes()),
+        false => parser::parse_config(file, text.as_bytes()).1,
+    };
+    let mut all = parsed.diagnostics.clone();
+    all.extend(decode(&parsed, &Decoding { constants: &constant, sources: &sources }));
+    all.iter().fold(String::new(), |mut out, problem| {
+        match problem.subject.and_then(|span| Some((span, sources.get(span.file)?))) {
+            Some((span, source)) => {
+                let at = source.position(span.start as usize);
+                let _ = write!(out, "{}:{}", at.line, at.column);
+            }
+            None => out.push('-'),
+        }
+        let _ = writeln!(out, " {:?}: {}", problem.severity, problem.summary);
+        out
+    })
+}
+
+/// Literals, and collections of them.
+fn constant(expr: &Expr) -> (Value, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    (value(expr, &mut problems), problems)
+}
+
+fn value(expr: &Expr, problems: &mut Diagnostics) -> Value {
+    match &expr.kind {
+        ExprKind::Literal(Literal::Null) => Value::null_dynamic(),
+        ExprKind::Literal(Literal::Bool(value)) => Value::bool(*value),
+        ExprKind::Literal(Literal::Int(value)) => Value::int(*value),
+        ExprKind::Literal(Literal::Number(text)) => Number::parse(text).map_or_else(Value::null_dynamic, Value::number),
+        ExprKind::Literal(Literal::String(text)) => Value::string(text.clone()),
+        ExprKind::JsonString(string) => Value::string(string.text.clone()),
+        ExprKind::Parens(inner) => value(inner, problems),
+        ExprKind::Unary(unary) if unary.op == UnaryOp::Negate => value(&unary.operand, problems),
+        ExprKind::Tuple(items) => Value::tuple(items.iter().map(|item| value(item, problems)).collect::<Vec<_>>()),
+        ExprKind::Object(items) | ExprKind::JsonObject(items) => {
+            let attrs = items.iter().map(|item| {
+                let name = item.key.as_literal_string().cloned().unwrap_or_default();
+                (name, value(&item.value, problems))
+            });
+            Value::object(attrs.collect::<Vec<_>>())
+        }
+        ExprKind::Traversal(traversal) => {
+            problems.push(Diagnostic::error("Variables not allowed", "").at(traversal.root_span));
+            Value::unknown_dynamic()
+        }
+        ExprKind::Call(_) => {
+            problems.push(Diagnostic::error("Function calls not allowed", "").at(expr.span));
+            Value::unknown_dynamic()
+        }
+        _ => Value::unknown_dynamic(),
+    }
+}
