@@ -15,15 +15,17 @@ pub mod features;
 pub mod file;
 pub mod import;
 pub mod language;
-pub mod merge;
+mod merge;
 pub mod module;
 pub mod module_call;
 pub mod moved;
 pub mod output;
+mod overriding;
 pub mod provider;
 pub mod provisioner;
 mod quoted;
 pub mod removed;
+mod required_providers;
 pub mod resource;
 mod schema;
 mod similar;
@@ -36,4 +38,17 @@ pub mod type_expr;
 pub mod variable;
 
 pub use constant::{Constants, Decoding};
+pub use file::{ParsedConfigFile, Selection, select_files};
 pub use module::Module;
+
+/// Decodes the files of a directory into a module, with what is wrong with them.
+///
+/// Ordinary files come first, then override files, each in the order given. When a file says that it is not for this
+/// version of the language, nothing else is reported: the rest may be written in a later language.
+pub fn decode_module(
+    dir: impl Into<ecow::EcoString>,
+    files: &[ParsedConfigFile],
+    decoding: &Decoding<'_>,
+) -> (Module, yuba_syntax::Diagnostics) {
+    merge::decode_module(dir.into(), files, decoding)
+}

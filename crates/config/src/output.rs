@@ -1,11 +1,16 @@
 //! `output` blocks.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ecow::EcoString;
-use yuba_syntax::{Expr, Span, Traversal};
+use yuba_syntax::lexer::is_identifier;
+use yuba_syntax::{Block, BodySchema, Diagnostics, Expr, Span, Traversal};
 
-use crate::check::CheckRule;
+use crate::check::{self, CheckRule};
+use crate::constant::Decoding;
+use crate::depends_on;
+use crate::diagnostics;
+use crate::schema::{nothing_required, schema};
 
 /// An `output` block.
 #[derive(Clone, Debug)]
@@ -28,4 +33,65 @@ pub struct Output {
     pub preconditions: Vec<CheckRule>,
     /// The block's header.
     pub span: Span,
+}
+
+static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
+    schema(
+        &["value"],
+        &["description", "depends_on", "sensitive", "ephemeral", "deprecated"],
+        &[("precondition", &[]), ("postcondition", &[])],
+    )
+});
+static OVERRIDE_SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| nothing_required(&SCHEMA));
+
+/// Decodes an `output` block.
+pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) -> (Output, Diagnostics) {
+    let (name, name_span) = block.labels.first().cloned().unwrap_or_default();
+    let (content, mut diagnostics) = block.body.content(if is_override { &OVERRIDE_SCHEMA } else { &SCHEMA });
+    if !is_identifier(&name) {
+        diagnostics.push(diagnostics::invalid_name("output", name_span));
+    }
+    let mut output = Output {
+        name,
+        description: None,
+        value: content.attribute("value").map(|attribute| attribute.expr.clone()),
+        depends_on: Vec::new(),
+        sensitive: None,
+        ephemeral: None,
+        deprecated: None,
+        preconditions: Vec::new(),
+        span: block.header_span,
+    };
+    let argument = |name: &str| content.attribute(name).map(|attribute| &attribute.expr);
+    if let Some(expr) = argument("description") {
+        output.description = decoding.string(expr, &mut diagnostics);
+    }
+    if let Some(expr) = argument("sensitive") {
+        output.sensitive = Some(decoding.bool(expr, &mut diagnostics).unwrap_or_default());
+    }
+    if let Some(expr) = argument("deprecated") {
+        output.deprecated = decoding.string(expr, &mut diagnostics);
+        // Quirk: nothing is said about an empty message when anything before it was wrong.
+        if output.deprecated.as_ref().is_some_and(|text| text.trim().is_empty()) && !diagnostics.has_errors() {
+            diagnostics.push(diagnostics::empty_deprecated_output(expr.span));
+        }
+    }
+    if let Some(expr) = argument("ephemeral") {
+        output.ephemeral = Some(decoding.bool(expr, &mut diagnostics).unwrap_or_default());
+    }
+    if let Some(expr) = argument("depends_on") {
+        let (references, problems) = depends_on::decode(expr);
+        diagnostics.extend(problems);
+        output.depends_on = references;
+    }
+    for nested in &content.blocks {
+        if nested.kind == "precondition" {
+            let (rule, problems) = check::decode_rule(nested, is_override);
+            diagnostics.extend(problems);
+            output.preconditions.push(rule);
+        } else {
+            diagnostics.push(diagnostics::output_postcondition(nested.kind_span));
+        }
+    }
+    (output, diagnostics)
 }

@@ -1,14 +1,19 @@
 //! The `terraform` block: versions, required providers, backend, encryption.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 use ecow::EcoString;
-use yuba_syntax::{Body, Span};
+use yuba_addrs::ProviderSource;
+use yuba_syntax::{Block, Body, BodySchema, Diagnostics, Span};
 
-use crate::provider::ProviderRef;
+use crate::constant::Decoding;
+use crate::encryption::{self, Encryption};
+use crate::provider::{ProviderKey, check_local_name};
+use crate::required_providers;
+use crate::schema::schema;
 
-/// A `required_version` argument.
+/// A constraint on the version of the language.
 #[derive(Clone, Debug)]
 pub struct CoreVersion {
     /// The constraint as written.
@@ -33,10 +38,23 @@ pub struct RequiredProvider {
     pub name: EcoString,
     /// `source` as written.
     pub source: Option<EcoString>,
+    /// Which provider it is: from `source`, else implied by the name.
+    pub provider: ProviderSource,
     /// The version constraint as written.
     pub version: Option<(EcoString, Span)>,
     /// `configuration_aliases`
-    pub aliases: Vec<ProviderRef>,
+    pub aliases: Vec<ConfigurationAlias>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// One item of `configuration_aliases`: a configuration that the caller has to pass.
+#[derive(Clone, Debug)]
+pub struct ConfigurationAlias {
+    /// What it is called in this module.
+    pub key: ProviderKey,
+    /// `aws.by_region[*]`: all instances of a configuration (feature `provider_collections`).
+    pub all_instances: bool,
     /// Where it stands.
     pub span: Span,
 }
@@ -63,15 +81,6 @@ pub struct Cloud {
     pub span: Span,
 }
 
-/// The `encryption` block; decoded when state is.
-#[derive(Clone, Debug)]
-pub struct Encryption {
-    /// Its contents: one, or more where override files add to it.
-    pub bodies: Arc<[Body]>,
-    /// The block's header.
-    pub span: Span,
-}
-
 /// A `provider_meta` block.
 #[derive(Clone, Debug)]
 pub struct ProviderMeta {
@@ -81,4 +90,73 @@ pub struct ProviderMeta {
     pub body: Body,
     /// The block's header.
     pub span: Span,
+}
+
+/// What `terraform` blocks of one file contain.
+#[derive(Default)]
+pub(crate) struct Settings {
+    pub(crate) backends: Vec<Backend>,
+    pub(crate) clouds: Vec<Cloud>,
+    pub(crate) requirements: Vec<Requirements>,
+    pub(crate) provider_metas: Vec<ProviderMeta>,
+    pub(crate) encryptions: Vec<Encryption>,
+}
+
+/// `required_version` was looked at before. `experiments` and `language` are for another program and mean nothing here.
+static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
+    schema(
+        &[],
+        &["required_version", "experiments", "language"],
+        &[
+            ("backend", &["type"]),
+            ("cloud", &[]),
+            ("required_providers", &[]),
+            ("provider_meta", &["provider"]),
+            ("encryption", &[]),
+        ],
+    )
+});
+
+/// Decodes a `terraform` block into what was found in the file so far.
+pub(crate) fn decode(block: &Block, decoding: &Decoding<'_>, settings: &mut Settings) -> Diagnostics {
+    let (content, mut diagnostics) = block.body.content(&SCHEMA);
+    for nested in content.blocks {
+        let span = nested.header_span;
+        match nested.kind.as_str() {
+            "backend" => {
+                let (kind, kind_span) = nested.labels.into_iter().next().unwrap_or_default();
+                settings.backends.push(Backend { kind, body: nested.body, span, kind_span });
+            }
+            "cloud" => settings.clouds.push(Cloud { body: nested.body, span }),
+            "required_providers" => {
+                settings.requirements.push(required_providers::decode(&nested, decoding, &mut diagnostics));
+            }
+            "provider_meta" => {
+                settings.provider_metas.extend(decode_provider_meta(nested, decoding, &mut diagnostics));
+            }
+            _ => {
+                let (encryption, problems) = encryption::decode(&nested, decoding);
+                diagnostics.extend(problems);
+                settings.encryptions.extend(encryption);
+            }
+        }
+    }
+    diagnostics
+}
+
+fn decode_provider_meta(block: Block, decoding: &Decoding<'_>, diagnostics: &mut Diagnostics) -> Option<ProviderMeta> {
+    let (attributes, mut problems) = block.body.just_attributes();
+    if !problems.has_errors() {
+        for attribute in &attributes {
+            decoding.value(&attribute.expr, &mut problems);
+        }
+    }
+    let mut meta = None;
+    if let Some((provider, _)) = block.labels.into_iter().next() {
+        check_local_name(&provider, block.header_span, &mut problems);
+        meta = Some(ProviderMeta { provider, body: block.body, span: block.header_span });
+    }
+    let failed = problems.has_errors();
+    diagnostics.extend(problems);
+    meta.filter(|_| !failed)
 }
