@@ -147,11 +147,11 @@ impl Scope for EmptyModule<'_> {
                 "Reference to undeclared local value".into(),
                 eco_format!("There is no local value named {name:?}. It would be declared in a locals block."),
             ),
-            Subject::Path(name) => match path_attr(name, self.world, self.original_dir.as_deref()) {
+            Subject::Path(name) => match path_value(name, ".", ".", self.world, self.original_dir.as_deref()) {
                 Ok(value) => return (value, Diagnostics::new()),
                 Err(problem) => problem,
             },
-            Subject::Terraform(alias, name) => match terraform_attr(alias.as_str(), name, &self.workspace) {
+            Subject::Terraform(alias, name) => match terraform_value(alias.as_str(), name, &self.workspace) {
                 Ok(value) => return (value, Diagnostics::new()),
                 Err(problem) => problem,
             },
@@ -209,10 +209,17 @@ fn at(diagnostic: Diagnostic, span: Option<Span>) -> Diagnostic {
     }
 }
 
-/// `path.name` in a root module that is the working directory.
-fn path_attr(name: &str, world: &dyn World, original_dir: Option<&str>) -> Result<Value, (EcoString, EcoString)> {
+/// `path.name` in the module of a directory.
+pub(crate) fn path_value(
+    name: &str,
+    module_dir: &str,
+    root_dir: &str,
+    world: &dyn World,
+    original_dir: Option<&str>,
+) -> Result<Value, (EcoString, EcoString)> {
     match name {
-        "module" | "root" => Ok(Value::string(".")),
+        "module" => Ok(Value::string(module_dir)),
+        "root" => Ok(Value::string(root_dir)),
         "cwd" => match original_dir {
             Some(dir) => Ok(Value::string(dir)),
             None => world.working_dir().map(Value::string).map_err(|problem| {
@@ -231,7 +238,7 @@ fn path_attr(name: &str, world: &dyn World, original_dir: Option<&str>) -> Resul
 }
 
 /// `terraform.name` or `tofu.name`
-fn terraform_attr(alias: &str, name: &str, workspace: &str) -> Result<Value, (EcoString, EcoString)> {
+pub(crate) fn terraform_value(alias: &str, name: &str, workspace: &str) -> Result<Value, (EcoString, EcoString)> {
     let detail = match name {
         "workspace" => return Ok(Value::string(workspace)),
         "applying" => return Ok(Value::bool(false).mark(Mark::Ephemeral)),

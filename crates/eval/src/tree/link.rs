@@ -1,0 +1,415 @@
+//! From the root module to the tree: sources of calls are evaluated and followed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use foldhash::{HashMap, HashMapExt};
+use yuba_addrs::{Feature, ModulePath, ModuleSource, ParseRefContext as _, Version, VersionConstraints};
+use yuba_config::Module;
+use yuba_config::module_call::ModuleCall;
+use yuba_syntax::{Diagnostics, Expr};
+use yuba_value::{Type, convert};
+
+use super::{ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, RefContext, diagnostics, provider_rules};
+use crate::inputs::Inputs;
+use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
+use crate::world::World;
+
+/// How deep calls may be nested.
+const MAX_DEPTH: usize = 1_000;
+/// How many modules there may be.
+const MAX_MODULES: usize = 200_000;
+
+/// What linking needs besides the files.
+pub struct Link<'a> {
+    /// The directory of the root module, as shown to people: `.` usually.
+    pub root_dir: &'a str,
+    /// The outside.
+    pub world: &'a dyn World,
+    /// The name of the workspace.
+    pub workspace: &'a str,
+    /// The directory the program was started in, where that is not the working directory.
+    pub original_dir: Option<&'a str>,
+    /// Values for the variables of the root module.
+    pub inputs: &'a Inputs,
+    /// What is installed.
+    pub manifest: &'a Manifest,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+/// What a tree is linked for, as far as messages depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To install modules: a directory that cannot be read is the user's mistake.
+    Install,
+    /// To use what is installed: what cannot be found has to be installed first.
+    Use,
+}
+
+/// Links the tree that starts at a directory. Local modules need not be installed. Where there are errors the tree may lack
+/// modules.
+pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Diagnostics) {
+    let mut linker = Linker {
+        files,
+        options,
+        tree: ConfigTree { modules: Vec::new() },
+        cache: StaticCache::default(),
+        loaded: HashMap::new(),
+        found: Vec::new(),
+        diagnostics: Diagnostics::new(),
+    };
+    linker.link();
+    let Linker { tree, mut diagnostics, .. } = linker;
+    if !diagnostics.has_errors() {
+        diagnostics.extend(provider_rules::check(&tree));
+    }
+    (tree, diagnostics)
+}
+
+struct Linker<'l> {
+    files: &'l mut dyn ModuleFiles,
+    options: &'l Link<'l>,
+    tree: ConfigTree,
+    cache: StaticCache,
+    /// Directories read so far.
+    loaded: HashMap<EcoString, Option<(Arc<Module>, Diagnostics)>>,
+    /// For each module: which directory it really is, and whether its source is constant.
+    found: Vec<(EcoString, bool)>,
+    diagnostics: Diagnostics,
+}
+
+/// A call whose source is known.
+struct Pending {
+    parent: ModuleId,
+    name: EcoString,
+    source: ModuleSource,
+    constraints: Option<VersionConstraints>,
+}
+
+/// Where a module is.
+struct Location {
+    dir: EcoString,
+    version: Option<Version>,
+}
+
+impl Linker<'_> {
+    fn link(&mut self) {
+        let dir = EcoString::from(self.options.root_dir);
+        let module = self.load(&dir);
+        if module.is_none() {
+            self.diagnostics.push(diagnostics::root_unreadable(&dir));
+        }
+        let module = module.unwrap_or_default();
+        let mut pending = self.add(ModuleNode::root(module, dir), true);
+        if self.diagnostics.has_errors() {
+            // What the root module calls is of no interest until it is right itself.
+            return;
+        }
+        pending.reverse();
+        while let Some(call) = pending.pop() {
+            if self.tree.len() >= MAX_MODULES {
+                self.diagnostics.push(diagnostics::too_many_modules(MAX_MODULES));
+                return;
+            }
+            let mut calls = self.follow(call);
+            calls.reverse();
+            pending.append(&mut calls);
+        }
+    }
+
+    /// The module of a directory. What is wrong with it is told for every call.
+    fn load(&mut self, dir: &EcoString) -> Option<Arc<Module>> {
+        if !self.loaded.contains_key(dir) {
+            let loaded = self.files.module(dir);
+            self.loaded.insert(dir.clone(), loaded);
+        }
+        let (module, problems) = self.loaded.get(dir)?.as_ref()?;
+        self.diagnostics.extend(problems.iter().cloned());
+        Some(Arc::clone(module))
+    }
+
+    /// Adds a module, evaluates its static places and says what it calls.
+    fn add(&mut self, node: ModuleNode, constant_source: bool) -> Vec<Pending> {
+        let id = ModuleId(self.tree.modules.len() as u32);
+        let identity = self.files.identity(&node.dir);
+        self.found.push((identity, constant_source));
+        let module = Arc::clone(&node.module);
+        self.tree.modules.push(node);
+        let env = StaticEnv {
+            world: self.options.world,
+            workspace: self.options.workspace,
+            original_dir: self.options.original_dir,
+            inputs: self.options.inputs,
+            sources: self.files.sources(),
+        };
+        let statics = Statics::new(&self.tree, env, &self.cache);
+        let mut pending = Vec::new();
+        for call in module.calls.values() {
+            let (found, problems) = evaluate_call(&statics, id, call);
+            self.diagnostics.extend(problems);
+            pending.extend(found);
+        }
+        let (instances, problems) = provider_instances(&statics, id, &module);
+        self.diagnostics.extend(problems);
+        for variable in module.variables.values().filter(|variable| variable.constant == Some(true)) {
+            let (_, problems) = statics.variable(id, variable);
+            let failed = problems.has_errors();
+            self.diagnostics.extend(problems);
+            if failed {
+                self.diagnostics.push(diagnostics::const_not_available(variable));
+            }
+        }
+        if let Some(node) = self.tree.modules.last_mut() {
+            node.provider_instances = instances;
+        }
+        pending
+    }
+
+    /// Adds what a call leads to.
+    fn follow(&mut self, pending: Pending) -> Vec<Pending> {
+        let Pending { parent, name, source, constraints } = pending;
+        let path = self.tree.node(parent).path.child(name.clone());
+        let parent_module = Arc::clone(&self.tree.node(parent).module);
+        let Some(call) = parent_module.calls.get(&name) else { return Vec::new() };
+        if path.steps().len() > MAX_DEPTH {
+            self.diagnostics.push(diagnostics::too_deep(MAX_DEPTH, call.span));
+            return Vec::new();
+        }
+        let Some(Location { dir, version }) = self.locate(parent, &path, call, &source, constraints.as_ref()) else {
+            return Vec::new();
+        };
+        let constant_source = call.source.as_ref().is_some_and(|source| source.variables().is_empty());
+        if constant_source && let Some(caller) = self.calls_itself(parent, &dir) {
+            let problem = diagnostics::calls_itself(&path, &self.tree.node(caller).path, &dir, call.span);
+            self.diagnostics.push(problem);
+            return Vec::new();
+        }
+        let Some(module) = self.load(&dir) else {
+            self.unreadable(&dir, &path, call, &source);
+            return Vec::new();
+        };
+        if let Some(backend) = &module.backend {
+            self.diagnostics.push(diagnostics::backend_ignored(&path, backend.span));
+        }
+        if let Some(import) = module.imports.first() {
+            self.diagnostics.push(diagnostics::import_in_child(&path, import.span));
+        }
+        let id = ModuleId(self.tree.modules.len() as u32);
+        if let Some(parent) = self.tree.modules.get_mut(parent.0 as usize) {
+            parent.children.insert(name.clone(), id);
+        }
+        let node = ModuleNode {
+            path,
+            module,
+            parent: Some(parent),
+            call: name,
+            children: BTreeMap::new(),
+            source: Some(source),
+            version,
+            dir,
+            provider_instances: BTreeMap::new(),
+        };
+        self.add(node, constant_source)
+    }
+
+    /// Where the module of a call is: beside its caller, or where it was installed.
+    fn locate(
+        &mut self,
+        parent: ModuleId,
+        path: &ModulePath,
+        call: &ModuleCall,
+        source: &ModuleSource,
+        constraints: Option<&VersionConstraints>,
+    ) -> Option<Location> {
+        if let ModuleSource::Local(relative) = source {
+            return Some(Location { dir: join(&self.tree.node(parent).dir, relative), version: None });
+        }
+        let Some(installed) = self.options.manifest.get(path) else {
+            self.diagnostics.push(diagnostics::not_installed(path, source, call.span));
+            return None;
+        };
+        let at = call.source.as_ref().map_or(call.span, |source| source.span);
+        let wanted = eco_format!("{source}");
+        if wanted != installed.source {
+            self.diagnostics.push(diagnostics::source_changed(&installed.source, &wanted, at));
+        }
+        let acceptable = match (constraints, &installed.version) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(constraints), Some(version)) => constraints.allows(version),
+        };
+        if !acceptable {
+            self.diagnostics.push(diagnostics::version_changed(installed.version.as_ref(), at));
+        }
+        Some(Location { dir: installed.dir.clone(), version: installed.version.clone() })
+    }
+
+    /// The module on the way to a call that has the same directory, if nothing on the way from it could end the recursion.
+    fn calls_itself(&mut self, parent: ModuleId, dir: &EcoString) -> Option<ModuleId> {
+        let identity = self.files.identity(dir);
+        let mut at = Some(parent);
+        while let Some(id) = at {
+            let (found, constant_source) = self.found.get(id.0 as usize)?;
+            if *found == identity {
+                return Some(id);
+            }
+            if !constant_source {
+                return None;
+            }
+            at = self.tree.node(id).parent;
+        }
+        None
+    }
+
+    fn unreadable(&mut self, dir: &str, path: &ModulePath, call: &ModuleCall, source: &ModuleSource) {
+        match (self.options.purpose, source) {
+            (Purpose::Install, ModuleSource::Local(_)) => {
+                // Quirk: it is said twice, first of the name and then of the directory, and at no place.
+                self.diagnostics.push(diagnostics::no_such_directory(dir));
+                self.diagnostics.push(diagnostics::unreadable_directory(dir, path));
+            }
+            (_, ModuleSource::Local(_)) => self.diagnostics.push(diagnostics::local_missing(dir, path, call.span)),
+            _ => self.diagnostics.push(diagnostics::cache_unreadable(dir, path, call.span)),
+        }
+    }
+}
+
+impl ModuleNode {
+    fn root(module: Arc<Module>, dir: EcoString) -> ModuleNode {
+        ModuleNode {
+            path: ModulePath::ROOT,
+            module,
+            parent: None,
+            call: EcoString::new(),
+            children: BTreeMap::new(),
+            source: None,
+            version: None,
+            dir,
+            provider_instances: BTreeMap::new(),
+        }
+    }
+}
+
+/// Evaluates version and source of a call.
+fn evaluate_call(statics: &Statics<'_>, module: ModuleId, call: &ModuleCall) -> (Option<Pending>, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let mut has_version = false;
+    let mut constraints = None;
+    if let Some(version) = &call.version {
+        let place = Place::new(eco_format!("module.{}.version", call.name), version.span);
+        let (value, found) = statics.evaluate(module, version, &place);
+        has_version = found.has_errors() || !value.is_null();
+        if !found.has_errors() && !value.is_null() {
+            match version_constraints(&value, version) {
+                Ok(found) => constraints = found,
+                Err(problem) => problems.push(*problem),
+            }
+        }
+        problems.extend(found);
+    }
+    let Some(expr) = &call.source else { return (None, problems) };
+    let place = Place::new(eco_format!("module.{}.source", call.name), expr.span);
+    let (text, found) = statics.text(module, expr, &place);
+    problems.extend(found);
+    let Some(text) = text else { return (None, problems) };
+    let parsed = if has_version { ModuleSource::parse_registry(&text) } else { ModuleSource::parse(&text) };
+    match parsed {
+        Ok(source) => (Some(Pending { parent: module, name: call.name.clone(), source, constraints }), problems),
+        Err(problem) => {
+            problems.push(problem.at(expr.span));
+            (None, problems)
+        }
+    }
+}
+
+fn version_constraints(
+    value: &yuba_value::Value,
+    expr: &Expr,
+) -> Result<Option<VersionConstraints>, Box<yuba_syntax::Diagnostic>> {
+    let fail = |reason: &str| Err(Box::new(diagnostics::invalid_version(reason, expr.span)));
+    if value.marks().has_sensitive() {
+        return fail("it must not be sensitive, because versions are shown");
+    }
+    if value.marks().has_ephemeral() {
+        return fail("it must not be ephemeral, because every run has to find the same version");
+    }
+    let Ok(text) = convert::convert(&value.unmark_deep().0, &Type::string()) else {
+        return fail("it must be a string");
+    };
+    match text.as_str() {
+        None => Ok(None),
+        Some(text) => match VersionConstraints::parse(text) {
+            Ok(constraints) => Ok(Some(constraints)),
+            Err(_) => fail("it is not of the form \">= 1.2.0, < 2.0.0\""),
+        },
+    }
+}
+
+type InstancesByProvider = BTreeMap<yuba_config::provider::ProviderKey, for_each::Instances>;
+
+/// The instances of the providers of a module that have `for_each`.
+fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (InstancesByProvider, Diagnostics) {
+    let mut found = BTreeMap::new();
+    let mut problems = Diagnostics::new();
+    let may_be_dynamic = RefContext(module).feature_enabled(Feature::DynamicProviderForEach);
+    for (key, provider) in &module.providers {
+        let Some(expr) = &provider.for_each else { continue };
+        let alias = key.alias.as_deref().unwrap_or_default();
+        let place = Place::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
+        let (value, wrong) = statics.evaluate(id, expr, &place);
+        if may_be_dynamic && wrong.iter().any(|problem| problem.summary.ends_with("static context")) {
+            continue;
+        }
+        let failed = wrong.has_errors();
+        problems.extend(wrong);
+        if !failed {
+            let (instances, wrong) = for_each::instances(&value, expr.span);
+            if !wrong.has_errors() {
+                found.insert(key.clone(), instances);
+            }
+            problems.extend(wrong);
+        }
+    }
+    (found, problems)
+}
+
+/// A directory relative to another one, without steps that lead nowhere.
+fn join(dir: &str, relative: &str) -> EcoString {
+    let mut parts: Vec<&str> = Vec::new();
+    let absolute = dir.starts_with('/');
+    for part in dir.split('/').chain(relative.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            ".." if absolute && parts.is_empty() => {}
+            part => parts.push(part),
+        }
+    }
+    match (absolute, parts.join("/")) {
+        (true, joined) => eco_format!("/{joined}"),
+        (false, joined) if joined.is_empty() => ".".into(),
+        (false, joined) => joined.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn directories_are_joined_without_detours() {
+        for (dir, relative, joined) in [
+            (".", "./a", "a"),
+            ("a", "../b", "b"),
+            ("a", "..", "."),
+            (".", "../b", "../b"),
+            ("..", "../b", "../../b"),
+            ("/x/y", "../../../b", "/b"),
+            ("a/./b", "./c//d/", "a/b/c/d"),
+        ] {
+            assert_eq!(join(dir, relative), joined);
+        }
+    }
+}

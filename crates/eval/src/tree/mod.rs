@@ -1,0 +1,140 @@
+//! The configuration tree: every module, linked to the module that calls it.
+//!
+//! Flat: modules have `u32` ids, the root is 0, callers come before what they call. A directory that is called many times
+//! is read once and shared.
+
+mod diagnostics;
+mod link;
+mod manifest;
+mod provider_rules;
+mod providers;
+mod similarity;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::EcoString;
+use yuba_addrs::{Feature, ModulePath, ModuleSource, ParseRefContext, ResourceMode, Version};
+use yuba_config::Module;
+use yuba_config::module_call::ModuleCall;
+use yuba_config::provider::ProviderKey;
+use yuba_config::resource::ResourceKey;
+use yuba_syntax::{Diagnostics, Sources};
+
+pub use link::{Link, Purpose, link};
+pub use manifest::{Installed, Manifest};
+pub use providers::{ProviderBinding, Requirement};
+
+use crate::static_eval::for_each::Instances;
+
+/// A module of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModuleId(pub u32);
+
+impl ModuleId {
+    /// The root module.
+    pub const ROOT: ModuleId = ModuleId(0);
+}
+
+/// A module where it is called.
+#[derive(Clone, Debug)]
+pub struct ModuleNode {
+    /// Its address.
+    pub path: ModulePath,
+    /// What it declares; shared by all calls of the same directory.
+    pub module: Arc<Module>,
+    /// The calling module; none for the root.
+    pub parent: Option<ModuleId>,
+    /// The name of the call; empty for the root.
+    pub call: EcoString,
+    /// What it calls, by name of the call.
+    pub children: BTreeMap<EcoString, ModuleId>,
+    /// Where it comes from; none for the root.
+    pub source: Option<ModuleSource>,
+    /// The installed version, for modules of a registry.
+    pub version: Option<Version>,
+    /// The directory of its files, as shown to people.
+    pub dir: EcoString,
+    /// The instances of its providers that have `for_each`; without those whose `for_each` is not static.
+    pub provider_instances: BTreeMap<ProviderKey, Instances>,
+}
+
+/// The configuration: modules, linked.
+#[derive(Clone, Debug)]
+pub struct ConfigTree {
+    modules: Vec<ModuleNode>,
+}
+
+impl ConfigTree {
+    /// A module.
+    pub fn node(&self, id: ModuleId) -> &ModuleNode {
+        self.modules.get(id.0 as usize).expect("because ids are made with the modules they are of")
+    }
+    /// The root module.
+    pub fn root(&self) -> &ModuleNode {
+        self.node(ModuleId::ROOT)
+    }
+    /// All modules, callers before what they call.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (ModuleId, &ModuleNode)> {
+        self.modules.iter().enumerate().map(|(at, node)| (ModuleId(at as u32), node))
+    }
+    /// How many modules there are.
+    pub fn len(&self) -> usize {
+        self.modules.len()
+    }
+    /// Never: there is a root module.
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty()
+    }
+    /// The block that calls a module; none for the root.
+    pub fn call(&self, id: ModuleId) -> Option<&ModuleCall> {
+        let node = self.node(id);
+        self.node(node.parent?).module.calls.get(&node.call)
+    }
+    /// The module of an address.
+    pub fn find(&self, path: &ModulePath) -> Option<ModuleId> {
+        path.steps().iter().try_fold(ModuleId::ROOT, |at, name| self.node(at).children.get(name).copied())
+    }
+    /// What OpenTofu writes to `modules.json` about these modules.
+    pub fn manifest(&self) -> Manifest {
+        let installed = |node: &ModuleNode| {
+            let source = node.source.as_ref().map(|source| ecow::eco_format!("{source}")).unwrap_or_default();
+            Installed { source, version: node.version.clone(), dir: node.dir.clone() }
+        };
+        Manifest { modules: self.modules.iter().map(|node| (Manifest::key(&node.path), installed(node))).collect() }
+    }
+}
+
+/// The door to the files of modules.
+pub trait ModuleFiles {
+    /// The module of a directory, with what is wrong with it; `None` if the directory cannot be read. Asked once for each
+    /// directory.
+    fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)>;
+    /// The same text for all names of one directory, so that loops of symbolic links are found.
+    fn identity(&mut self, dir: &str) -> EcoString {
+        dir.into()
+    }
+    /// The files read so far.
+    fn sources(&self) -> Option<&Sources> {
+        None
+    }
+}
+
+/// What the reading of references has to know about a module.
+#[derive(Clone, Copy)]
+pub struct RefContext<'a>(pub &'a Module);
+
+impl ParseRefContext for RefContext<'_> {
+    fn feature_enabled(&self, feature: Feature) -> bool {
+        self.0.features.contains(feature)
+    }
+    fn has_any_managed_resource_of_type(&self, kind: &str) -> bool {
+        let first = ResourceKey { mode: ResourceMode::Managed, kind: kind.into(), name: EcoString::new() };
+        let found = self.0.resources.range(first..).next();
+        found.is_some_and(|(key, _)| key.mode == ResourceMode::Managed && key.kind == kind)
+    }
+    fn has_managed_resource(&self, kind: &str, name: &str) -> bool {
+        let key = ResourceKey { mode: ResourceMode::Managed, kind: kind.into(), name: name.into() };
+        self.0.resources.contains_key(&key)
+    }
+}
