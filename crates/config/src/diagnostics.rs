@@ -4,6 +4,8 @@ pub(crate) mod blocks;
 mod merging;
 mod named;
 mod settings;
+pub(crate) mod symbols;
+pub(crate) mod tests;
 
 pub(crate) use merging::*;
 pub(crate) use named::*;

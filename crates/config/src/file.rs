@@ -192,7 +192,7 @@ impl File {
                 problems
             }
             "removed" => keep_some(&mut self.removed, removed::decode(block, decoding)),
-            "symbols" => keep_some(&mut self.symbols, symbols::decode(block, decoding)),
+            "symbols" => keep_some(&mut self.symbols, symbols::decode(block, is_override, decoding)),
             _ => Diagnostics::new(),
         }
     }

@@ -28,7 +28,7 @@ pub mod removed;
 mod required_providers;
 pub mod resource;
 mod schema;
-mod similar;
+pub mod similar;
 pub mod symbols;
 pub mod terraform;
 pub mod test_file;

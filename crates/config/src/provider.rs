@@ -11,6 +11,7 @@ use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostics, Expr, ExprKin
 
 use crate::constant::Decoding;
 use crate::diagnostics::blocks as diagnostics;
+use crate::language::version_constraint;
 use crate::quoted::{self, Syntax, Unquoted, Wanted};
 use crate::schema::schema;
 
@@ -92,7 +93,9 @@ pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<ProviderConf
     config.key.alias = alias.and_then(|alias| decode_alias(alias, "provider", None, with, &mut problems));
     if let Some(attribute) = content.attribute("version") {
         problems.push(diagnostics::version_in_provider(attribute.expr.span));
-        config.version = decode_version(attribute, with, &mut problems);
+        config.version = version_constraint(attribute, with, &mut problems)
+            .filter(|constraint| constraint.constraints.is_some())
+            .map(|constraint| (constraint.text, constraint.span));
     }
     check_for_each(config.for_each.as_deref(), &config.key, &mut problems);
     for attribute in RESERVED.into_iter().filter_map(|name| content.attribute(name)) {
@@ -145,20 +148,6 @@ pub(crate) fn check_for_each(for_each: Option<&Expr>, key: &ProviderKey, problem
     if let (Some(for_each), None) = (for_each, &key.alias) {
         problems.push(diagnostics::for_each_needs_alias(for_each.span));
     }
-}
-
-/// A version constraint that is a constant; none where it is null.
-pub(crate) fn decode_version(
-    attribute: &Attribute,
-    with: &Decoding<'_>,
-    problems: &mut Diagnostics,
-) -> Option<(EcoString, Span)> {
-    let value = with.value(&attribute.expr, problems)?;
-    let Ok(value) = yuba_value::convert::convert(&value, &yuba_value::Type::string()) else {
-        problems.push(diagnostics::version_not_text(&attribute.name, attribute.expr.span));
-        return None;
-    };
-    Some((value.as_str()?.clone(), attribute.expr.span))
 }
 
 /// Decodes a reference; `argument` is where it stands.

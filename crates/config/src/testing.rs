@@ -61,7 +61,7 @@ fn decode(block: &Block, place: Place, with: &Decoding<'_>) -> Diagnostics {
         "moved" => moved::decode(block).1,
         "import" => import::decode(block).1,
         "removed" => removed::decode(block, with).1,
-        _ => symbols::decode(block, with).1,
+        _ => symbols::decode(block, is_override, with).1,
     }
 }
 

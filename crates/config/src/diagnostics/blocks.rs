@@ -225,15 +225,6 @@ pub(crate) fn provider_passed_twice(name: &str, first: &str, at: Span) -> Diagno
     let detail = eco_format!("The module gets {name} already, at {first}. Each of its providers can be given once.");
     Diagnostic::error("Duplicate provider address", detail).at(at)
 }
-pub(crate) fn version_not_text(name: &str, at: Span) -> Diagnostic {
-    let detail = eco_format!("The argument {name:?} has to be a text.");
-    Diagnostic::error("Invalid version constraint", detail).at(at)
-}
-pub(crate) fn version_syntax(at: Span) -> Diagnostic {
-    let detail = "This is not a version constraint. Examples: \"1.2.3\", \">= 1.2, < 2.0\", \"~> 1.2\".";
-    Diagnostic::error("Invalid version constraint", detail).at(at)
-}
-
 // Moved, import, removed
 
 pub(crate) fn moved_address(end: &str, at: Span) -> Diagnostic {
