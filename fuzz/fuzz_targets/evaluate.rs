@@ -1,8 +1,22 @@
-//! Any text evaluates in the console to a value or to diagnostics.
+//! Any text evaluates in the console to a value or to diagnostics, and neither panics when shown.
 #![no_main]
 
+use std::sync::Arc;
+
 use libfuzzer_sys::fuzz_target;
+use yuba_eval::MemoryWorld;
+use yuba_session::console::{Answer, ConsoleSession};
 
 fuzz_target!(|text: &str| {
-    let _ = text;
+    let world = MemoryWorld::new().with_file("a.tmpl", "hello ${name}").with_file("loop.tmpl", "${templatefile(\"loop.tmpl\", {})}");
+    let mut session = ConsoleSession::new(Arc::new(world), None);
+    match session.evaluate(text) {
+        Answer::Value(value, _) => drop(yuba_view::value::format_value(&value)),
+        Answer::Failed(diagnostics) => {
+            let options = yuba_view::diagnostic::Options { compact_warnings: false, consolidate_warnings: true, consolidate_errors: false };
+            let style = yuba_view::diagnostic::Style::Plain;
+            drop(yuba_view::diagnostic::render_all(&diagnostics, session.sources(), style, 80, &options));
+        }
+        _ => {}
+    }
 });

@@ -6,7 +6,7 @@ use yuba_syntax::body::{AttributeSchema, BlockSchema, BodySchema};
 use yuba_syntax::{FileId, json};
 
 fuzz_target!(|bytes: &[u8]| {
-    let file = json::parse(FileId(0), bytes);
+    let file = json::parse_config(FileId(0), bytes);
     let schema = BodySchema {
         attributes: vec![AttributeSchema { name: "a".into(), required: true }],
         blocks: vec![BlockSchema { kind: "b".into(), labels: vec!["type".into(), "name".into()] }],

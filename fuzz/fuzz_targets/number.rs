@@ -5,6 +5,10 @@ use libfuzzer_sys::fuzz_target;
 use yuba_value::Number;
 
 fuzz_target!(|text: &str| {
+    // With the sanitizer's checks inside the big integers, exponents of five digits take seconds.
+    if text.split(['e', 'E', 'p', 'P']).skip(1).any(|exponent| exponent.len() > 5) {
+        return;
+    }
     let (left, right) = text.split_once(' ').unwrap_or((text, "3"));
     let Some(a) = Number::parse(left) else { return };
     if !a.is_infinite() {

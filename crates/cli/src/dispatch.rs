@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use crate::commands::{self, Command, Run};
 use crate::exit::{self, Failure};
 use crate::terminal::Terminal;
-use crate::{flags, help, suggest, words};
+use crate::{flags, help, words};
+use yuba_syntax::suggestion::closest;
 
 /// Exit code when no command was named.
 const NO_COMMAND: u8 = 127;
@@ -152,7 +153,7 @@ fn unknown(name: &str) -> String {
         );
     }
     let known = commands::COMMANDS.iter().map(|command| command.name).chain(commands::NOT_YET.iter().copied());
-    let hint = suggest::similar(name, known).map_or_else(String::new, |close| format!(" Did you mean {close:?}?"));
+    let hint = closest(name, known).map_or_else(String::new, |close| format!(" Did you mean {close:?}?"));
     format!(
         "Yuba has no command named {name:?}.{hint}\n\nTo see all of Yuba's top-level commands, run:\n  yuba -help\n"
     )

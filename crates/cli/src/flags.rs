@@ -2,7 +2,7 @@
 //!
 //! The same table gives the help text, so that a flag cannot exist without being documented.
 
-use crate::suggest;
+use yuba_syntax::suggestion::closest;
 
 /// One row of a command's table.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,7 @@ fn common_anywhere(arg: &str) -> Option<(&'static str, String)> {
 
 fn undefined(table: &[Flag], name: &str) -> String {
     let names = table.iter().chain(COMMON).map(|flag| flag.name);
-    match suggest::similar(name, names) {
+    match closest(name, names) {
         Some(close) => format!("flag provided but not defined: -{name}\nDid you mean -{close}?"),
         None => format!("flag provided but not defined: -{name}"),
     }

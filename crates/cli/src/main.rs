@@ -12,7 +12,6 @@ mod dispatch;
 mod exit;
 mod flags;
 mod help;
-mod suggest;
 mod terminal;
 mod words;
 

@@ -122,6 +122,18 @@ pub(crate) fn result_too_large(whole: Span) -> Diagnostic {
     Diagnostic::error("Result too large", detail).at(whole)
 }
 
+pub(crate) fn too_many_rounds(whole: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "The 'for' expressions in here would make more than {} rounds. Work on smaller collections.",
+        crate::expression::MAX_ROUNDS
+    );
+    Diagnostic::error("Too many iterations", detail).at(whole)
+}
+pub(crate) fn number_range(literal: Span) -> Diagnostic {
+    let detail = "This number is too large, or too close to zero, to be worked with.";
+    Diagnostic::error("Invalid number literal", detail).at(literal)
+}
+
 pub(crate) fn unknown_variable(name: &str, suggestion: &str, at: Span) -> Diagnostic {
     Diagnostic::error("Unknown variable", eco_format!("There is no variable named {name:?} here.{suggestion}")).at(at)
 }

@@ -12,7 +12,6 @@ pub mod inputs;
 pub mod references;
 pub mod scope;
 pub mod static_eval;
-pub mod suggestion;
 mod template;
 pub mod tree;
 pub mod world;

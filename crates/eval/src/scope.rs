@@ -12,8 +12,8 @@ use yuba_value::{Mark, Value};
 use crate::expression::{Variables, evaluate};
 use crate::functions::CallContext;
 use crate::references::{each_call, each_traversal};
-use crate::suggestion::did_you_mean;
 use crate::world::World;
+use yuba_syntax::suggestion::did_you_mean;
 
 /// The things an expression can refer to where it stands.
 pub trait Scope {

@@ -9,6 +9,11 @@ use std::sync::Mutex;
 pub trait World: Send + Sync {
     /// The bytes of a file.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+    /// The bytes of a file, part by part, for those who need not have them all at once.
+    fn read_parts(&self, path: &str, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        visit(&self.read(path)?);
+        Ok(())
+    }
     /// What stands at a path; links are followed.
     fn kind(&self, path: &str) -> io::Result<FileKind>;
     /// The entries of a directory, sorted by name; links are not followed.

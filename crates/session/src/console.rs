@@ -37,6 +37,8 @@ pub enum Answer {
     Value(Value, Diagnostics),
     /// The user asked for a type, with warnings.
     Type(Type, Diagnostics),
+    /// The user asked for the type of a type, with warnings.
+    TypeOfType(Diagnostics),
     /// The expression has no value.
     Failed(Diagnostics),
 }
@@ -128,8 +130,12 @@ impl ConsoleSession {
         if diagnostics.has_errors() {
             return Answer::Failed(diagnostics);
         }
-        if value.marks().contains(&Mark::TypeText) && value.is_null() {
-            return Answer::Type(value.ty().clone(), diagnostics);
+        if value.marks().contains(&Mark::TypeText) {
+            match value.as_str() {
+                Some(_) => return Answer::TypeOfType(diagnostics),
+                None if value.is_null() => return Answer::Type(value.ty().clone(), diagnostics),
+                None => {}
+            }
         }
         if value.marks_deep().contains(&Mark::TypeText) {
             diagnostics.push(Diagnostic::error(
@@ -204,6 +210,7 @@ mod tests {
                 Input::Complete(Answer::Help) => "help\n".to_owned(),
                 Input::Complete(Answer::Value(value, _)) => format!("{value:?}\n"),
                 Input::Complete(Answer::Type(ty, _)) => format!("type {ty}\n"),
+                Input::Complete(Answer::TypeOfType(_)) => "type of a type\n".to_owned(),
                 Input::Complete(Answer::Failed(diagnostics)) => {
                     let summaries: Vec<_> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
                     format!("! {}\n", summaries.join(" ! "))

@@ -1,7 +1,7 @@
 //! The real world: the file system, the clock and the randomness of this machine.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use yuba_eval::world::{DEFAULT_TEMPLATE_DEPTH, DirEntry, FileKind, Timestamp, World};
@@ -10,9 +10,44 @@ use yuba_eval::world::{DEFAULT_TEMPLATE_DEPTH, DirEntry, FileKind, Timestamp, Wo
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemWorld;
 
+/// Files longer than this are not held in memory.
+const MAX_FILE: u64 = 1 << 30;
+/// Devices and pipes may never end.
+const MAX_STREAM: u64 = 64 << 20;
+
+fn too_large(limit: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {} MiB", limit >> 20))
+}
+
 impl World for SystemWorld {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        fs::read(path)
+        let file = fs::File::open(path)?;
+        let info = file.metadata()?;
+        let limit = if info.is_file() { MAX_FILE } else { MAX_STREAM };
+        if info.is_file() && info.len() > limit {
+            return Err(too_large(limit));
+        }
+        let mut content = Vec::new();
+        file.take(limit + 1).read_to_end(&mut content)?;
+        if content.len() as u64 > limit { Err(too_large(limit)) } else { Ok(content) }
+    }
+    fn read_parts(&self, path: &str, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        let mut file = fs::File::open(path)?;
+        let endless = !file.metadata()?.is_file();
+        let mut part = vec![0; 1 << 16];
+        let mut total = 0;
+        loop {
+            let count = match file.read(&mut part) {
+                Ok(0) => return Ok(()),
+                Err(problem) if problem.kind() == io::ErrorKind::Interrupted => continue,
+                count => count?,
+            };
+            visit(&part[..count]);
+            total += count as u64;
+            if endless && total > MAX_STREAM {
+                return Err(too_large(MAX_STREAM));
+            }
+        }
     }
     fn kind(&self, path: &str) -> io::Result<FileKind> {
         Ok(kind_of(fs::metadata(path)?.file_type()))

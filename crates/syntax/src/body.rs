@@ -6,7 +6,7 @@ use ecow::EcoString;
 use foldhash::HashSet;
 
 use crate::overridden::OverriddenBody;
-use crate::suggestion::similar_name;
+use crate::suggestion::closest;
 use crate::{Diagnostic, Diagnostics, Expr, Span, json};
 
 /// The content of a file or block.
@@ -215,7 +215,7 @@ impl NativeBody {
         for attribute in self.attributes.iter().filter(|attribute| schema.attribute(&attribute.name).is_none()) {
             let unused = schema.attributes.iter().map(|a| a.name.as_str()).filter(|n| content.attribute(n).is_none());
             let name = &attribute.name;
-            let hint = match similar_name(name, unused) {
+            let hint = match closest(name, unused) {
                 Some(name) => format!(" Did you mean \"{name}\"?"),
                 None if schema.block(name).is_some() => {
                     format!(" Did you mean a block of type \"{name}\"? A block has no equals sign.")
@@ -227,7 +227,7 @@ impl NativeBody {
         }
         for block in self.blocks.iter().filter(|block| schema.block(&block.kind).is_none()) {
             let kind = &block.kind;
-            let hint = match similar_name(kind, schema.blocks.iter().map(|b| b.kind.as_str())) {
+            let hint = match closest(kind, schema.blocks.iter().map(|b| b.kind.as_str())) {
                 Some(name) => format!(" Did you mean \"{name}\"?"),
                 None if schema.attribute(kind).is_some() => {
                     format!(" Did you mean the argument \"{kind}\"? It gets its value with an equals sign.")

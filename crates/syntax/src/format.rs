@@ -298,6 +298,14 @@ mod tests {
         .boxed()
     }
 
+    #[test]
+    fn digits_and_dots_do_not_grow_together() {
+        for source in ["a = 1. 5\n", "a = 1 .5\n", "a = 1. 1. 50\n", "a = b.0.1\n", "a = b.0 .c\n"] {
+            let formatted = format(source.as_bytes());
+            assert_eq!(significant(&formatted), significant(source.as_bytes()), "{source}");
+        }
+    }
+
     /// Kinds and texts of everything but whitespace.
     fn significant(source: &[u8]) -> Vec<(TokenKind, &[u8])> {
         let tokens = lexer::lex(source, Mode::Config);

@@ -1,42 +1,64 @@
-//! "Did you mean": the name that is close to a misspelt one.
+//! "Did you mean": the name closest to one that does not exist.
 
-/// The first of the names that is at most two edits away. Quirk: the first, not the closest.
-pub fn similar_name<'n>(given: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    names.into_iter().find(|name| distance_below_three(given, name))
+/// The closest of `names` that is at most two edits away, one if the name is short; of equally close ones the first in
+/// alphabetical order.
+pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let most = match given.chars().count() {
+        0..2 => return None,
+        2..5 => 1,
+        5..200 => 2,
+        _ => return None,
+    };
+    names
+        .into_iter()
+        .filter(|name| name.len().abs_diff(given.len()) <= most * char::MAX.len_utf8())
+        .filter_map(|name| Some((edits(given, name, most)?, name)))
+        .min()
+        .map(|(_, name)| name)
 }
 
-fn distance_below_three(a: &str, b: &str) -> bool {
+/// How many characters must be added, removed, replaced or swapped with their neighbour to turn one text into the other;
+/// `None` if more than `most`.
+fn edits(a: &str, b: &str, most: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > 2 {
-        return false;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+    let mut before = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut least = (above[j] + usize::from(a[i] != b[j])).min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
-        if row.iter().all(|distance| *distance > 2) {
-            return false;
+        if row.iter().all(|edits| *edits > most) {
+            return None;
         }
+        before = std::mem::replace(&mut above, row);
     }
-    row[b.len()] < 3
+    above.last().copied().filter(|edits| *edits <= most)
+}
+
+/// ` Did you mean "name"?`, or nothing.
+pub fn did_you_mean<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    closest(given, names).map(|name| format!(" Did you mean {name:?}?")).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::similar_name;
+    use super::*;
 
     #[test]
-    fn finds_the_first_name_within_two_edits() {
-        let names = ["count", "for_each", "provider"];
-        assert_eq!(similar_name("cuont", names), Some("count"));
-        assert_eq!(similar_name("foreach", names), Some("for_each"));
-        assert_eq!(similar_name("lifecycle", names), None);
-        assert_eq!(similar_name("if", ["if", "for"]), Some("if"));
-        assert_eq!(similar_name("ef", ["if", "for"]), Some("if"));
-        assert_eq!(similar_name("", ["a"]), Some("a"));
+    fn the_closest_name_is_suggested() {
+        assert_eq!(closest("uppr", ["lower", "upper"]), Some("upper"));
+        assert_eq!(closest("rot", ["root", "cwd"]), Some("root"));
+        assert_eq!(closest("foo", ["root", "cwd"]), None);
+        assert_eq!(closest("nosuch", ["one", "split"]), None);
+        assert_eq!(closest("jon", ["min", "join", "log"]), Some("join"));
+        assert_eq!(closest("a", ["b"]), None);
+        assert_eq!(closest("mya", ["may", "need"]), Some("may"));
+        assert_eq!(closest("plna", ["apply", "plan"]), Some("plan"));
+        assert_eq!(closest("äa", ["öa"]), Some("öa"));
     }
 }

@@ -214,10 +214,16 @@ pub fn call(
         unknown |= !value.is_known() && !param.allow_unknown;
     }
     if untyped {
-        return Ok(Value::unknown_dynamic().with_marks(&marks));
+        let kept = args.iter().fold(marks, |all, arg| all.union(&arg.marks_deep()));
+        return Ok(Value::unknown_dynamic().with_marks(&kept));
     }
     let ty = result_type(&args)?;
-    let result = if unknown { Value::unknown(ty) } else { body(&args, &ty)? };
+    let result = if unknown {
+        // The function does not get to see the marks it asked for, so all of them are kept.
+        Value::unknown(ty).with_marks(&args.iter().fold(Marks::NONE, |all, arg| all.union(&arg.marks_deep())))
+    } else {
+        body(&args, &ty)?
+    };
     let result = if signature.never_null && !result.is_known() && !result.ty().is_dynamic() {
         result.refine_not_null()
     } else {

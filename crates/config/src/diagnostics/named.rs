@@ -1,7 +1,7 @@
 //! About variables, outputs, local values, types, and constants.
 
 use ecow::{EcoString, eco_format};
-use yuba_syntax::suggestion::similar_name;
+use yuba_syntax::suggestion::closest;
 use yuba_syntax::{Diagnostic, Expr, Span};
 use yuba_value::convert::ConvertError;
 
@@ -77,7 +77,7 @@ pub(crate) fn ignored_attribute<'n>(
     names: impl IntoIterator<Item = &'n str>,
     at: Span,
 ) -> Diagnostic {
-    let hint = match similar_name(name, names) {
+    let hint = match closest(name, names) {
         Some(similar) => eco_format!(" Did you mean \"{similar}\"?"),
         None => EcoString::new(),
     };

@@ -2,7 +2,7 @@
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{FEATURES, Feature, FeatureRow, FeatureState, Version, VersionError};
-use yuba_syntax::suggestion::similar_name;
+use yuba_syntax::suggestion::closest;
 use yuba_syntax::{Diagnostic, Span};
 
 use crate::language::{EDITION, LANGUAGE_VERSION};
@@ -80,7 +80,7 @@ pub(crate) fn experiment_not_keyword(at: Span) -> Diagnostic {
 
 pub(crate) fn unknown_experiment(keyword: &str, at: Span) -> Diagnostic {
     let experiments = FEATURES.iter().map(|row| row.keyword);
-    let hint = match similar_name(keyword, experiments) {
+    let hint = match closest(keyword, experiments) {
         Some(similar) => eco_format!(" Did you mean \"{similar}\"?"),
         None => EcoString::new(),
     };

@@ -9,7 +9,7 @@ use yuba_value::{Type, Value, convert};
 use super::Evaluator;
 use crate::diagnostics;
 use crate::functions::Builtin;
-use crate::suggestion::closest;
+use yuba_syntax::suggestion::closest;
 
 /// An argument: an expression, or an element of the expanded last one.
 enum Argument<'e> {

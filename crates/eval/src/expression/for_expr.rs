@@ -6,11 +6,8 @@ use yuba_syntax::Expr;
 use yuba_syntax::expr::ForExpr;
 use yuba_value::{Marks, Type, Value, convert};
 
-use super::{Evaluator, each_element};
+use super::{ELEMENT_BYTES, Evaluator, each_element};
 use crate::diagnostics;
-
-/// A rough size of one element of a result.
-const ELEMENT_BYTES: usize = 64;
 
 /// What one evaluation of a `for` collects.
 #[derive(Default)]
@@ -61,6 +58,7 @@ impl Evaluator<'_> {
         }
         let mut collected = Collected { marks: collection_marks.clone(), ..Collected::default() };
         each_element(collection, |key, value| {
+            collected.stopped = collected.stopped || !self.another_round(expr.span);
             if collected.stopped {
                 return;
             }
@@ -274,6 +272,19 @@ mod tests {
                 [for x in [1] : x if s_true] => (sensitive)
                 [for x in u_list : x if s_true] => (sensitive)
                 [for x in [secret] : x] => tuple[(sensitive)]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_result_beyond_the_budget_is_an_error() {
+        let text = "[for a in range(40) : [for b in range(40) : [for c in range(40) : 1]]]";
+        check(
+            &[text, &format!("try({text}, 1)"), "[for a in range(500) : [for b in range(500) : 1 if false]]"],
+            &expect![[r#"
+                [for a in range(40) : [for b in range(40) : [for c in range(40) : 1]]] => ! Result too large at `range(40)`
+                try([for a in range(40) : [for b in range(40) : [for c in range(40) : 1]]], 1) => ! Result too large at `range(40)`
+                [for a in range(500) : [for b in range(500) : 1 if false]] => ! Too many iterations at `[for b in range(500) : 1 if false]`
             "#]],
         );
     }

@@ -7,7 +7,7 @@ use yuba_value::{Type, TypeKind, Value, View, convert, ops};
 
 use super::Evaluator;
 use crate::diagnostics::{attribute_of_null, index_of_null, invalid_index, missing_map_element, unsupported_attribute};
-use crate::suggestion::did_you_mean;
+use yuba_syntax::suggestion::did_you_mean;
 
 type Answer = Result<Value, Box<Diagnostic>>;
 

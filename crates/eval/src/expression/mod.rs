@@ -15,8 +15,6 @@ mod operators;
 mod splat;
 mod template;
 
-use std::cell::Cell;
-
 use ecow::EcoString;
 use yuba_syntax::expr::Literal;
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span, Traversal, TraversalStep};
@@ -24,13 +22,19 @@ use yuba_value::{Number, Value, View};
 
 use crate::diagnostics;
 use crate::functions::CallContext;
-use crate::suggestion::did_you_mean;
+use yuba_syntax::suggestion::did_you_mean;
 
 pub use explain::signature_text;
 use index::{get_attr, index};
 
-/// No single result may take more memory than this, roughly counted.
-pub(crate) const MEMORY_BUDGET: usize = 512 << 20;
+/// The results of an expression may not take more memory than this, roughly counted. Tests have less, to be quick.
+pub(crate) const MEMORY_BUDGET: usize = if cfg!(test) { 4 << 20 } else { 512 << 20 };
+
+/// How many rounds the `for`s of an expression may make, all together.
+pub(crate) const MAX_ROUNDS: usize = if cfg!(test) { 50_000 } else { 10_000_000 };
+
+/// A rough size of one element of a collection.
+const ELEMENT_BYTES: usize = 64;
 
 /// The names an expression can use, beside those of its own `for` expressions.
 pub trait Variables {
@@ -61,9 +65,16 @@ pub fn evaluate(expr: &Expr, variables: &dyn Variables, context: CallContext<'_>
         splat_items: Vec::new(),
         diagnostics: Vec::new(),
         quiet: 0,
-        spent: Cell::new(0),
+        spent: 0,
+        rounds: 0,
+        exhausted: None,
     };
     let value = evaluator.eval(expr);
+    if let Some(reason) = evaluator.exhausted.take()
+        && !has_errors(&evaluator.diagnostics)
+    {
+        evaluator.push(*reason);
+    }
     let mut diagnostics = Diagnostics::new();
     diagnostics.extend(evaluator.diagnostics);
     (value, diagnostics)
@@ -85,23 +96,64 @@ pub(crate) struct Evaluator<'a> {
     diagnostics: Vec<Diagnostic>,
     /// Above zero nobody will look at what diagnostics say about values.
     quiet: u32,
-    /// Bytes of text and elements built by the expression under way, for [`MEMORY_BUDGET`].
-    spent: Cell<usize>,
+    /// Bytes of the texts and elements that live at the moment, for [`MEMORY_BUDGET`].
+    spent: usize,
+    /// Rounds of `for`s so far, for [`MAX_ROUNDS`].
+    rounds: usize,
+    /// A budget was not enough: the evaluation as a whole fails, whatever `try` makes of it.
+    exhausted: Option<Box<Diagnostic>>,
 }
 
 impl Evaluator<'_> {
     pub(crate) fn eval(&mut self, expr: &Expr) -> Value {
         match &expr.kind {
             // The leaves need no stack to speak of.
-            ExprKind::Literal(literal) => literal_value(literal),
+            ExprKind::Literal(literal) => self.literal(literal, expr),
             ExprKind::Traversal(traversal) => self.traversal(traversal, expr),
-            _ => with_stack(|| self.eval_inner(expr)),
+            // After running out of a budget nothing is worth doing any more.
+            _ if self.exhausted.is_some() => Value::unknown_dynamic(),
+            _ => {
+                let before = self.spent;
+                let value = with_stack(|| self.eval_inner(expr));
+                self.settle(before, &value, expr);
+                value
+            }
+        }
+    }
+
+    /// Brings the count of memory in use up to date: what a text or number was made of is not needed any more, while
+    /// the parts of a collection live on in it.
+    fn settle(&mut self, before: usize, value: &Value, expr: &Expr) {
+        let made_here = matches!(
+            expr.kind,
+            ExprKind::Call(_)
+                | ExprKind::Template(_)
+                | ExprKind::TemplateJoin(_)
+                | ExprKind::Tuple(_)
+                | ExprKind::Object(_)
+        );
+        let size = match value.view_ignoring_marks() {
+            View::List(items) | View::Set(items) | View::Tuple(items) | View::Object(items) => {
+                items.len() * ELEMENT_BYTES
+            }
+            View::Map(items) => items.len() * ELEMENT_BYTES,
+            View::String(text) => {
+                self.spent = before;
+                text.len()
+            }
+            View::Null | View::Unknown(_) | View::Bool(_) | View::Number(_) => {
+                self.spent = before;
+                0
+            }
+        };
+        if made_here {
+            self.afford(size, expr.span);
         }
     }
 
     fn eval_inner(&mut self, expr: &Expr) -> Value {
         match &expr.kind {
-            ExprKind::Literal(literal) => literal_value(literal),
+            ExprKind::Literal(literal) => self.literal(literal, expr),
             ExprKind::Traversal(traversal) => self.traversal(traversal, expr),
             ExprKind::RelativeTraversal(source, steps) => {
                 let value = self.eval(source);
@@ -127,6 +179,14 @@ impl Evaluator<'_> {
             ExprKind::SplatItem => self.splat_items.last().cloned().unwrap_or_else(Value::unknown_dynamic),
             ExprKind::Invalid => Value::unknown_dynamic(),
         }
+    }
+
+    fn literal(&mut self, literal: &Literal, expr: &Expr) -> Value {
+        let value = literal_value(literal);
+        if !value.is_known() {
+            self.push(diagnostics::number_range(expr.span));
+        }
+        value
     }
 
     /// A name and the steps after it.
@@ -196,17 +256,32 @@ impl Evaluator<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Counts memory about to be used by one result; says no when it is too much, with a diagnostic.
+    /// Counts memory that is about to be used; says no when it is too much, with a diagnostic.
     fn afford(&mut self, bytes: usize, span: Span) -> bool {
-        let spent = self.spent.get().saturating_add(bytes);
-        self.spent.set(spent);
-        if spent <= MEMORY_BUDGET {
+        self.spent = self.spent.saturating_add(bytes);
+        if self.spent <= MEMORY_BUDGET {
             return true;
         }
-        if self.diagnostics.last().is_none_or(|last| last.summary != "Result too large") {
-            self.push(diagnostics::result_too_large(span));
-        }
+        self.give_up(diagnostics::result_too_large(span));
         false
+    }
+}
+
+impl Evaluator<'_> {
+    fn give_up(&mut self, reason: Diagnostic) {
+        if self.exhausted.is_none() {
+            self.push(reason.clone());
+            self.exhausted = Some(Box::new(reason));
+        }
+    }
+
+    /// Counts one more round of a `for`; says no when there have been too many, with a diagnostic.
+    fn another_round(&mut self, span: Span) -> bool {
+        self.rounds += 1;
+        if self.rounds > MAX_ROUNDS {
+            self.give_up(diagnostics::too_many_rounds(span));
+        }
+        self.exhausted.is_none()
     }
 }
 

@@ -126,7 +126,11 @@ pub(crate) fn resolve(context: &CallContext<'_>, path: &str) -> std::result::Res
 /// Reads a file whose path may be a secret.
 pub(crate) fn read(context: &CallContext<'_>, path: &str, marks: &Marks) -> std::result::Result<Vec<u8>, EcoString> {
     let resolved = resolve(context, path)?;
-    context.world.read(&resolved).map_err(|problem| match problem.kind() {
+    context.world.read(&resolved).map_err(|problem| unreadable(path, marks, &problem))
+}
+
+fn unreadable(path: &str, marks: &Marks, problem: &io::Error) -> EcoString {
+    match problem.kind() {
         io::ErrorKind::NotFound => eco_format!(
             "no file exists at {}; files must be there before the configuration is evaluated, so if a resource of this \
              configuration writes the file, refer to an attribute of that resource instead",
@@ -135,7 +139,7 @@ pub(crate) fn read(context: &CallContext<'_>, path: &str, marks: &Marks) -> std:
         io::ErrorKind::IsADirectory => eco_format!("{} is a directory, not a file", marks.redact(path)),
         _ if marks.has_sensitive() || marks.has_ephemeral() => eco_format!("{} cannot be read", marks.redact(path)),
         _ => eco_format!("{path:?} cannot be read: {problem}"),
-    })
+    }
 }
 
 fn read_marked(context: &CallContext<'_>, path: &Value) -> Result<(EcoString, Marks, Vec<u8>)> {
@@ -146,8 +150,14 @@ fn read_marked(context: &CallContext<'_>, path: &Value) -> Result<(EcoString, Ma
 }
 
 fn digest(context: &CallContext<'_>, args: &[Value], hash: Hash, text_of: TextOf) -> Result {
-    let content = read(context, argument(args, 0), &Marks::NONE).map_err(FunctionError::new)?;
-    Ok(Value::string(text_of(&hash.of(&content))))
+    let path = argument(args, 0);
+    let resolved = resolve(context, path).map_err(FunctionError::new)?;
+    let mut hasher = hash.start();
+    context
+        .world
+        .read_parts(&resolved, &mut |part| hasher.update(part))
+        .map_err(|problem| FunctionError::new(unreadable(path, &Marks::NONE, &problem)))?;
+    Ok(Value::string(text_of(&hasher.finish())))
 }
 
 fn file_exists(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
@@ -199,4 +209,70 @@ fn file_set(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
         files.push(Value::string(file));
     }
     Ok(Value::set(Type::string(), files).with_marks(&marks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::FunctionTable;
+    use crate::world::MemoryWorld;
+
+    fn check(name: &str, args: &[Value], expect: &str) {
+        let world = MemoryWorld::new()
+            .with_file("a.txt", "hello")
+            .with_file("sub/b.txt", "b")
+            .with_file("bin", [0xff])
+            .with_file("/home/user/h", "home");
+        let context = CallContext {
+            world: &world,
+            base_dir: ".",
+            plan_time: None,
+            pure_only: false,
+            functions: FunctionTable::module(),
+            template_depth: 0,
+            sources: None,
+        };
+        let table = functions();
+        let function = table.iter().find(|f| f.signature.name == name).expect("it is in the table");
+        let text = match function.call(&context, args) {
+            Ok(value) => format!("{value:?}"),
+            Err(error) => format!("{:?} {}", error.arg, error.message),
+        };
+        assert_eq!(text, expect, "{name} {args:?}");
+    }
+    fn text(text: &str) -> Value {
+        Value::string(text)
+    }
+
+    #[test]
+    fn contents() {
+        check("file", &[text("./sub/../a.txt")], "\"hello\"");
+        check("file", &[text("~/h")], "\"home\"");
+        check("filebase64", &[text("bin")], "\"/w==\"");
+        check("filemd5", &[text("a.txt")], "\"5d41402abc4b2a76b9719d911017c592\"");
+        check("filesha1", &[text("sub")], "None \"sub\" is a directory, not a file");
+        check("fileexists", &[text("/work/a.txt")], "true");
+        check("fileexists", &[text("nope")], "false");
+        check("fileexists", &[text("sub")], "None \"sub\" is a directory, not a regular file");
+        check(
+            "file",
+            &[text("bin")],
+            "None the content of \"bin\" is not valid UTF-8; `filebase64` reads any file, and `filesha256` and its like hash it",
+        );
+        let secret = text("sub").mark(yuba_value::Mark::Sensitive);
+        check("file", &[secret], "Some(0) (sensitive value) is a directory, not a file");
+    }
+
+    #[test]
+    fn paths() {
+        check("abspath", &[text("x/../y")], "\"/work/y\"");
+        check("abspath", &[text("")], "\"/work\"");
+        check("pathexpand", &[text("~")], "\"/home/user\"");
+        check("pathexpand", &[text("a~")], "\"a~\"");
+        check(
+            "pathexpand",
+            &[text("~other")],
+            "None `~` can only stand for your own home directory, not for that of a named user",
+        );
+    }
 }

@@ -213,12 +213,17 @@ fn try_() -> Builtin {
 }
 
 /// The console's `type`: a null of the argument's type, marked so that the console shows the type and that any other
-/// use is found out.
+/// use is found out. The type of such a value is the text "type" with the same mark.
 fn type_function() -> WorldFunction {
-    let value = Param::new("value", Type::dynamic(), "The value whose type is asked for.").null().unknown().dynamic();
+    let value = Param::new("value", Type::dynamic(), "The value whose type is asked for.");
+    let value = value.null().unknown().dynamic().marked();
     WorldFunction::new("type", "The type of a value.", [value], Type::dynamic(), |_, args, _| {
-        let ty = args.first().map_or_else(Type::dynamic, |v| v.ty().clone());
-        Ok(Value::null(ty).mark(Mark::TypeText))
+        let value = args.first().cloned().unwrap_or_else(Value::null_dynamic);
+        let answer = match value.marks().contains(&Mark::TypeText) {
+            true => Value::string("type"),
+            false => Value::null(value.ty().clone()),
+        };
+        Ok(answer.with_marks(&value.marks_deep()).mark(Mark::TypeText))
     })
     .nullable()
 }

@@ -8,7 +8,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources, Span};
 
 use crate::functions::{Builtin, FunctionTable};
 use crate::references::each_call;
-use crate::suggestion::did_you_mean;
+use yuba_syntax::suggestion::did_you_mean;
 
 pub(super) fn plain(summary: impl Into<EcoString>, detail: impl Into<EcoString>, span: Option<Span>) -> Diagnostic {
     let diagnostic = Diagnostic::error(summary, detail);

@@ -186,7 +186,7 @@ pub(super) fn instance_not_declared(name: &str, key: &str, instances: &Instances
         true => "It has no instances: its for_each is empty.".into(),
         false => eco_format!("It has the instances {}.", keys.join(", ")),
     };
-    let hint = crate::suggestion::did_you_mean(key, instances.iter().map(|(key, _)| key.as_str()));
+    let hint = yuba_syntax::suggestion::did_you_mean(key, instances.iter().map(|(key, _)| key.as_str()));
     let detail = eco_format!("The provider configuration {name} has no instance {key:?}. {declared}{hint}");
     Diagnostic::error("Provider instance not declared", detail).at(span)
 }

@@ -140,6 +140,9 @@ fn never_follows_space(kind: TokenKind) -> bool {
 fn space_between(before: Option<TokenKind>, piece: TokenKind, after: TokenKind) -> bool {
     use TokenKind as K;
     match (piece, after) {
+        // Digits, a dot and digits would grow together into another number.
+        (K::Number, K::Dot) if before != Some(K::Dot) => true,
+        (K::Dot, K::Number) if before == Some(K::Number) => true,
         (_, after) if never_follows_space(after) => false,
         (K::Ident, K::OpenParen | K::DoubleColon) | (K::DoubleColon, K::Ident) | (K::Dot, _) => false,
         (K::Comma, _) => true,

@@ -8,7 +8,7 @@ use foldhash::{HashSet, HashSetExt};
 use super::{Json, JsonKind, Property};
 use crate::body::{Attribute, Block, Body, BodySchema, Content, missing_required_argument};
 use crate::source::Span;
-use crate::suggestion::similar_name;
+use crate::suggestion::closest;
 use crate::{Diagnostic, Diagnostics};
 
 /// A property of this name is a comment.
@@ -37,7 +37,7 @@ impl JsonBody {
             }
             let unused = schema.attributes.iter().map(|a| &a.name).filter(|name| !rest.hidden.contains(name));
             let names = unused.chain(schema.blocks.iter().map(|b| &b.kind)).map(EcoString::as_str);
-            let hint = match similar_name(name, names) {
+            let hint = match closest(name, names) {
                 Some(name) => format!(" Did you mean \"{name}\"?"),
                 None => String::new(),
             };

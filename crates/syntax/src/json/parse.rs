@@ -7,7 +7,7 @@ use ecow::EcoString;
 use super::{Json, JsonKind, Property};
 use crate::parser::{MAX_DEPTH, number_literal};
 use crate::source::{FileId, Span};
-use crate::suggestion::similar_name;
+use crate::suggestion::closest;
 use crate::{Diagnostic, Diagnostics};
 
 /// Parses a text that is one JSON value.
@@ -299,7 +299,7 @@ impl Parser<'_> {
                 return None;
             }
             word => {
-                let hint = match similar_name(word, ["false", "true", "null"]) {
+                let hint = match closest(word, ["false", "true", "null"]) {
                     Some(name) => format!(" Did you mean \"{name}\"?"),
                     None => String::new(),
                 };

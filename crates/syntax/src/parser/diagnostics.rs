@@ -2,7 +2,7 @@
 
 use crate::Diagnostic;
 use crate::source::Span;
-use crate::suggestion::similar_name;
+use crate::suggestion::closest;
 use crate::token::{TokenKind, TokenKind as K};
 
 use super::Parser;
@@ -372,7 +372,7 @@ pub(super) fn directive_keyword_expected(at: Span, context: Span) -> Diagnostic 
 }
 
 pub(super) fn unknown_directive(at: Span, context: Span, given: &str) -> Diagnostic {
-    let hint = match similar_name(given, ["if", "for", "else", "endif", "endfor"]) {
+    let hint = match closest(given, ["if", "for", "else", "endif", "endfor"]) {
         Some(name) => format!(" Did you mean \"{name}\"?"),
         None => String::new(),
     };

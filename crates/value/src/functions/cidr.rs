@@ -1,7 +1,7 @@
 //! The functions on IP network prefixes: `cidrcontains`, `cidrhost`, `cidrnetmask`, `cidrsubnet`, `cidrsubnets`.
 
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 use dashu_int::{IBig, UBig};
 use ecow::{EcoString, eco_format};
@@ -392,4 +392,84 @@ fn parse_network(text: &str) -> Option<Network> {
     let ip = parse_v4(address).or_else(|| parse_v6(address))?;
     let (prefix, rest) = leading_number(length, 10)?;
     (rest.is_empty() && prefix <= ip.width).then(|| Network { ip: ip.masked(prefix), prefix })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Arguments are texts, or numbers where they look like one.
+    fn check(call: &str, expect: &str) {
+        let (name, args) = call.split_once(' ').expect("a name and arguments");
+        let function = functions().into_iter().find(|f| f.signature.name == name).expect("it is in the table");
+        let args: Vec<Value> = args
+            .split(' ')
+            .enumerate()
+            .map(|(index, arg)| match Number::parse(arg).filter(|_| index > 0) {
+                Some(number) => Value::number(number),
+                None => Value::string(arg),
+            })
+            .collect();
+        let text = match function.call(&args) {
+            Ok(value) => match value.as_seq() {
+                Some(items) => {
+                    items.iter().filter_map(Value::as_str).map(EcoString::as_str).collect::<Vec<_>>().join(" ")
+                }
+                None => value.as_str().map_or_else(|| format!("{:?}", value.as_bool()), EcoString::to_string),
+            },
+            Err(error) => format!("{:?} {}", error.arg, error.message),
+        };
+        assert_eq!(text, expect, "{call}");
+    }
+
+    #[test]
+    fn hosts() {
+        check("cidrhost 10.12.127.0/20 16", "10.12.112.16");
+        check("cidrhost 010.001.0.0/16 258", "10.1.1.2");
+        check("cidrhost 192.168.1.0/24 -1", "192.168.1.255");
+        check("cidrhost fd00:fd12:3456:7890::/56 -2", "fd00:fd12:3456:78ff:ffff:ffff:ffff:fffe");
+        check("cidrhost ::/0 340282366920938463463374607431768211455", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
+        check("cidrhost 10.0.0.0/30 4", "None prefix of 30 does not accommodate a host numbered 4");
+        check("cidrhost 10.0.0.0/8 1.5", "None value must be a whole number");
+        check("cidrhost 10.0.0.0/8 1e99999", "None number is too large for an IP address");
+        check(
+            "cidrhost 10.0.0/8 1",
+            "None \"10.0.0/8\" is not an IP network prefix in CIDR notation, which looks like \"10.0.0.0/8\"",
+        );
+        check("cidrhost ::ffff:10.0.0.0/104 5", "0:5::ffff:a00:0");
+    }
+
+    #[test]
+    fn masks_and_members() {
+        check("cidrnetmask 172.16.0.0/12", "255.240.0.0");
+        check("cidrnetmask fd00::/8", "None \"fd00::/8\" is an IPv6 prefix, and only IPv4 has netmasks");
+        check("cidrcontains 192.168.2.0/20 192.168.2.1", "Some(true)");
+        check("cidrcontains 192.168.2.0/20 192.168.0.0/19", "Some(false)");
+        check(
+            "cidrcontains fe80::/48 10.0.0.1",
+            "None \"fe80::/48\" and \"10.0.0.1\" are of different address families",
+        );
+        check("cidrcontains 10.0.0.0/8 ten", "None \"ten\" is neither an IP address nor a network prefix");
+    }
+
+    #[test]
+    fn subnets_in_prefixes() {
+        check("cidrsubnet 172.16.0.0/12 4 2", "172.18.0.0/16");
+        check("cidrsubnet fd00:fd12:3456:7890::/56 16 162", "fd00:fd12:3456:7800:a200::/72");
+        check("cidrsubnet 10.0.0.0/8 -4 0", "10.0.0.0/4");
+        check("cidrsubnet 10.0.0.0/8 8 -1", "0.1.0.0/16");
+        check("cidrsubnet 10.0.0.0/8 25 0", "None insufficient address space to extend prefix of 8 by 25");
+        check("cidrsubnet 10.0.0.0/8 2 4", "None prefix extension of 2 does not accommodate a subnet numbered 4");
+        check("cidrsubnets 10.1.0.0/16 4 4 8 4", "10.1.0.0/20 10.1.16.0/20 10.1.32.0/24 10.1.48.0/20");
+        check(
+            "cidrsubnets 10.0.0.0/8 1 1 1",
+            "Some(3) no room is left for a subnet with a prefix of 9 bits after 10.128.0.0/9",
+        );
+        check("cidrsubnets 0.0.0.0/0 1", "Some(1) no room is left for a subnet with a prefix of 1 bits");
+        check("cidrsubnets 10.0.0.0/8 4 33", "Some(2) may not extend prefix by more than 32 bits");
+        check(
+            "cidrsubnets 10.0.0.0/24 9",
+            "Some(1) would extend prefix to 33 bits, which is too long for an IPv4 address",
+        );
+    }
 }

@@ -70,14 +70,48 @@ pub enum Hash {
     Sha512,
 }
 
+/// A digest in the making.
+#[derive(Clone, Debug)]
+pub enum Hasher {
+    /// MD5
+    Md5(md5::Md5),
+    /// SHA-1
+    Sha1(sha1::Sha1),
+    /// SHA-256
+    Sha256(sha2::Sha256),
+    /// SHA-512
+    Sha512(sha2::Sha512),
+}
+
 impl Hash {
-    /// The digest of some bytes.
-    pub fn of(self, bytes: &[u8]) -> Vec<u8> {
+    /// The digest of no bytes, to be continued.
+    pub fn start(self) -> Hasher {
         match self {
-            Hash::Md5 => md5::Md5::digest(bytes).to_vec(),
-            Hash::Sha1 => sha1::Sha1::digest(bytes).to_vec(),
-            Hash::Sha256 => sha2::Sha256::digest(bytes).to_vec(),
-            Hash::Sha512 => sha2::Sha512::digest(bytes).to_vec(),
+            Hash::Md5 => Hasher::Md5(Digest::new()),
+            Hash::Sha1 => Hasher::Sha1(Digest::new()),
+            Hash::Sha256 => Hasher::Sha256(Digest::new()),
+            Hash::Sha512 => Hasher::Sha512(Digest::new()),
+        }
+    }
+}
+
+impl Hasher {
+    /// Takes in more bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Hasher::Md5(hasher) => hasher.update(bytes),
+            Hasher::Sha1(hasher) => hasher.update(bytes),
+            Hasher::Sha256(hasher) => hasher.update(bytes),
+            Hasher::Sha512(hasher) => hasher.update(bytes),
+        }
+    }
+    /// The digest of all bytes.
+    pub fn finish(self) -> Vec<u8> {
+        match self {
+            Hasher::Md5(hasher) => hasher.finalize().to_vec(),
+            Hasher::Sha1(hasher) => hasher.finalize().to_vec(),
+            Hasher::Sha256(hasher) => hasher.finalize().to_vec(),
+            Hasher::Sha512(hasher) => hasher.finalize().to_vec(),
         }
     }
 }
@@ -105,7 +139,9 @@ fn text(args: &[Value], index: usize) -> &str {
 }
 
 fn digest(args: &[Value], hash: Hash, text_of: TextOf) -> Result {
-    Ok(Value::string(text_of(&hash.of(text(args, 0).as_bytes()))))
+    let mut hasher = hash.start();
+    hasher.update(text(args, 0).as_bytes());
+    Ok(Value::string(text_of(&hasher.finish())))
 }
 
 fn rsadecrypt(args: &[Value]) -> Result {
@@ -185,4 +221,64 @@ fn parse_uuid(text: &str) -> Option<[u8; 16]> {
         at += 2;
     }
     Some(uuid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, args: &[&str], expect: &str) {
+        let function = functions().into_iter().find(|f| f.signature.name == name).expect("it is in the table");
+        let args: Vec<Value> = args.iter().map(|arg| Value::string(*arg)).collect();
+        let text = match function.call(&args) {
+            Ok(value) => value.as_str().cloned().unwrap_or_default(),
+            Err(error) => eco_format!("{:?} {}", error.arg, error.message),
+        };
+        assert_eq!(text, expect, "{name}");
+    }
+
+    #[test]
+    fn digests() {
+        check("md5", &["hello world"], "5eb63bbbe01eeed093cb22bb8f5acdc3");
+        check("sha1", &["test"], "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3");
+        check("sha256", &["test"], "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08");
+        check("base64sha256", &["test"], "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=");
+    }
+
+    #[test]
+    fn name_based_uuids() {
+        check("uuidv5", &["dns", "tada"], "faa898db-9b9d-5b75-86a9-149e7bb8e3b8");
+        check(
+            "uuidv5",
+            &["URN:UUID:6ba7b810-9dad-11d1-80b4-00c04fd430c8", "tada"],
+            "faa898db-9b9d-5b75-86a9-149e7bb8e3b8",
+        );
+        check("uuidv5", &["6ba7b8109dad11d180b400c04fd430c8", "tada"], "faa898db-9b9d-5b75-86a9-149e7bb8e3b8");
+        check(
+            "uuidv5",
+            &["tada", "tada"],
+            "None namespace \"tada\" is not supported: use \"dns\", \"url\", \"oid\", \"x500\" or a UUID",
+        );
+    }
+
+    #[test]
+    fn rsa() {
+        check("rsadecrypt", &[include_str!("testdata/rsa.b64"), include_str!("testdata/rsa.pem")], "hello wörld");
+        check(
+            "rsadecrypt",
+            &["AAAA", include_str!("testdata/rsa.pem")],
+            "None failed to decrypt: the ciphertext does not fit this private key",
+        );
+        check(
+            "rsadecrypt",
+            &["?", "x"],
+            "Some(0) the ciphertext must be Base64 text: invalid Base64 symbol at offset 0",
+        );
+        check("rsadecrypt", &["", "x"], "Some(1) invalid private key: no key in PEM format was found");
+        check(
+            "rsadecrypt",
+            &["", "-----BEGIN RSA PRIVATE KEY-----\nMAA=\n-----END RSA PRIVATE KEY-----"],
+            "Some(1) invalid private key: its content is damaged (not valid ASN.1)",
+        );
+    }
 }

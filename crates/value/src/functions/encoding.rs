@@ -191,3 +191,79 @@ fn urldecode(text: &str) -> Result {
         .map_err(|_| FunctionError::new("the decoded bytes are not valid UTF-8, so they cannot be a string"))?;
     Ok(Value::string(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, args: &[&str], expect: &str) {
+        let function = functions().into_iter().find(|f| f.signature.name == name).expect("it is in the table");
+        let args: Vec<Value> = args.iter().map(|arg| Value::string(*arg)).collect();
+        let text = match function.call(&args) {
+            Ok(value) => value.as_str().cloned().unwrap_or_default(),
+            Err(error) => eco_format!("{:?} {}", error.arg, error.message),
+        };
+        assert_eq!(text, expect, "{name}");
+    }
+
+    #[test]
+    fn base64() {
+        check("base64encode", &["héllo"], "aMOpbGxv");
+        check("base64decode", &["aMOp\r\nbGxv"], "héllo");
+        check("base64decode", &["aGVsbG9="], "hello");
+        check("base64decode", &["aGVsbG8"], "None failed to decode Base64 data \"aGVsbG8\"");
+        check("base64decode", &["/w=="], "None the decoded bytes are not valid UTF-8, so they cannot be a string");
+        check("base64gunzip", &["H4sIAAAAAAAA/8pIzcnJVyjPL8pJAQAAAP//AQAA//+FEUoNCwAAAA=="], "hello world");
+        check("base64gunzip", &["aGk="], "None the data is not valid gzip: unexpected end of file");
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let function =
+            functions().into_iter().find(|f| f.signature.name == "base64decode").expect("it is in the table");
+        let error = function.call(&[Value::string("?").mark(crate::Mark::Sensitive)]).expect_err("not Base64");
+        assert_eq!(error.message, "failed to decode Base64 data (sensitive value)");
+    }
+
+    #[test]
+    fn a_small_text_does_not_unpack_to_fill_the_memory() {
+        let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let zeros = vec![0; 1 << 20];
+        for _ in 0..130 {
+            std::io::Write::write_all(&mut bomb, &zeros).expect("memory");
+        }
+        let bomb = STANDARD.encode(bomb.finish().expect("memory"));
+        check("base64gunzip", &[&bomb], "None the unpacked text would be longer than 128 MiB");
+    }
+
+    #[test]
+    fn character_sets() {
+        check("textencodebase64", &["ab€", "UTF-16LE"], "YQBiAKwg");
+        check("textencodebase64", &["a", "utf-16"], "/v8AYQ==");
+        check("textencodebase64", &["é", " Latin1 "], "6Q==");
+        check("textencodebase64", &["ß", "cp437"], "4Q==");
+        check("textencodebase64", &["日本", "Shift_JIS"], "k/qWew==");
+        check("textencodebase64", &["a中~", "hz-gb-2312"], "YX57VlB+fg==");
+        check(
+            "textencodebase64",
+            &["€", "ascii"],
+            "Some(1) \"ascii\" is not the IANA name or alias of a supported character set",
+        );
+        check("textencodebase64", &["€", "us-ascii"], "Some(0) the text has characters that do not exist in US-ASCII");
+        check("textdecodebase64", &["YQBiAKwg", "UTF-16LE"], "ab€");
+        check("textdecodebase64", &["wvDx", "IBM037"], "B01");
+        check(
+            "textdecodebase64",
+            &["AA==", "UTF-16BE"],
+            "Some(0) the bytes it stands for are not valid text in UTF-16BE",
+        );
+    }
+
+    #[test]
+    fn urls() {
+        check("urlencode", &["a b&c=é/~*"], "a+b%26c%3D%C3%A9%2F~%2A");
+        check("urldecode", &["a+b%26c%3D%C3%A9"], "a b&c=é");
+        check("urldecode", &["100%"], "None \"%\" is not a valid URL escape");
+        check("urldecode", &["%ff"], "None the decoded bytes are not valid UTF-8, so they cannot be a string");
+    }
+}

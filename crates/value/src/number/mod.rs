@@ -211,6 +211,11 @@ impl Number {
             },
         }
     }
+    /// The value, where it is a whole number so small that its shortest text is exact at any precision in use.
+    fn to_plain_integer(&self) -> Option<i64> {
+        const EXACT: i64 = 1 << 53;
+        self.to_i64().filter(|value| (-EXACT..=EXACT).contains(value))
+    }
     /// The value, where it is a whole number that fits and is not negative.
     pub fn to_u64(&self) -> Option<u64> {
         match &self.0 {
@@ -299,10 +304,10 @@ fn scale(mantissa: u64, exponent: i64) -> f64 {
 /// values wherever the precisions are the same; of different precisions, 0.1 equals 0.1.
 impl PartialEq for Number {
     fn eq(&self, other: &Number) -> bool {
-        if let (Repr::Small { value: a, .. }, Repr::Small { value: b, .. }) = (&self.0, &other.0) {
+        if let (Some(a), Some(b)) = (self.to_plain_integer(), other.to_plain_integer()) {
             return a == b;
         }
-        match self.is_integer() || other.is_integer() || self.precision() == other.precision() {
+        match self.precision() == other.precision() {
             true => self.cmp(other) == Ordering::Equal,
             false => self.sign() == other.sign() && self.to_string() == other.to_string(),
         }
@@ -313,14 +318,9 @@ impl Eq for Number {}
 /// Agrees with equality.
 impl Hash for Number {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        if let Some(small) = self.to_i64() {
-            return small.hash(state);
-        }
-        match self.parts() {
-            Parts { negative, form: Form::Finite(f) } if f.exponent >= 0 => {
-                (negative, f.exponent, f.mantissa.as_words()).hash(state);
-            }
-            _ => self.to_string().hash(state),
+        match self.to_plain_integer() {
+            Some(small) => small.hash(state),
+            None => self.to_string().hash(state),
         }
     }
 }

@@ -194,3 +194,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn large_floats_equal_the_number_they_are_written_as() {
+    let float = Number::from_f64(1_152_921_504_606_846_976.0).expect("a number");
+    assert_eq!(float.to_string(), "1152921504606847000");
+    assert_eq!(float, n("1152921504606847000"));
+    assert_ne!(float, n("1152921504606846976"));
+    let hash = |n: &Number| FixedState::default().hash_one(n);
+    assert_eq!(hash(&float), hash(&n("1152921504606847000")));
+}

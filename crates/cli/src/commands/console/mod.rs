@@ -119,6 +119,7 @@ fn shown(answer: &Answer) -> String {
     match answer {
         Answer::Value(value, _) => format_value(value),
         Answer::Type(ty, _) => format_type(ty),
+        Answer::TypeOfType(_) => "type".to_owned(),
         Answer::Help => HELP.to_owned(),
         Answer::Nothing | Answer::Exit | Answer::Failed(_) => String::new(),
     }

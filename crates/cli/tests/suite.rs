@@ -1,0 +1,135 @@
+//! Runs the executable specification: every block of `suite/*.md` and of the pages in `docs/` that has an answer.
+//!
+//! - `console`: lines with `> ` are expressions, the lines after each are what `yuba console` answers; of a mistake only
+//!   the title counts (`Error: ...`).
+//! - `fmt` followed by `formatted`: input and output of `yuba fmt -`.
+//! - `hcl` followed by `diagnostics`: a file and the mistakes in it, by line and title.
+//! - `sh` with lines starting with `$ yuba`: commands and their standard output, in one directory per section, after the files
+//!   that `file NAME` blocks of the section describe.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use yuba_testkit::{Run, Sandbox};
+
+#[test]
+fn every_section_of_the_specification_holds() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut failures = String::new();
+    let mut blocks = 0;
+    for folder in ["suite", "docs"] {
+        let mut chapters: Vec<PathBuf> =
+            std::fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        chapters.sort();
+        for chapter in chapters.iter().filter(|path| path.extension().is_some_and(|e| e == "md")) {
+            let text = std::fs::read_to_string(chapter).unwrap();
+            for section in sections(&text) {
+                blocks += section.blocks.len();
+                if let Err(difference) = check(&section) {
+                    let file = chapter.file_name().unwrap().to_string_lossy();
+                    let _ = writeln!(failures, "--- {file}: {}\n{difference}", section.name);
+                }
+            }
+        }
+    }
+    assert!(blocks > 50, "the specification has {blocks} blocks: was it found?");
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// A heading and the code blocks below it.
+struct Section<'a> {
+    name: &'a str,
+    blocks: Vec<(&'a str, String)>,
+}
+
+fn sections(text: &str) -> Vec<Section<'_>> {
+    let mut sections = vec![Section { name: "", blocks: Vec::new() }];
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let section = sections.last_mut().expect("there is always a section");
+        if let Some(language) = line.strip_prefix("```") {
+            let body: String =
+                lines.by_ref().take_while(|line| *line != "```").fold(String::new(), |all, line| all + line + "\n");
+            section.blocks.push((language, body));
+        } else if let Some(name) = line.strip_prefix("## ") {
+            sections.push(Section { name, blocks: Vec::new() });
+        }
+    }
+    sections
+}
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_yuba"), "")
+}
+
+fn check(section: &Section<'_>) -> Result<(), String> {
+    let shared = sandbox();
+    let mut before = ("", "");
+    for (language, body) in &section.blocks {
+        match (before.0, *language) {
+            (_, "console") => check_console(body)?,
+            ("fmt", "formatted") => {
+                let run = sandbox().run_with(&["fmt", "-"], before.1.as_bytes());
+                compare(body, &run.stdout)?;
+            }
+            ("hcl", "diagnostics") => {
+                let run = sandbox().run_with(&["fmt", "-no-color", "-"], before.1.as_bytes());
+                compare(body, &located_titles(&run))?;
+            }
+            (_, "sh") if body.contains("$ yuba") => check_commands(&shared, body)?,
+            (_, language) => {
+                if let Some(name) = language.strip_prefix("file ") {
+                    shared.write(name, body);
+                }
+            }
+        }
+        before = (language, body);
+    }
+    Ok(())
+}
+
+fn check_console(body: &str) -> Result<(), String> {
+    let mut answered = String::new();
+    for expression in body.lines().filter_map(|line| line.strip_prefix("> ")) {
+        let run = sandbox().run_with(&["console", "-no-color"], format!("{expression}\n").as_bytes());
+        let _ = writeln!(answered, "> {expression}\n{}{}", run.stdout, titles(&run)).map(|()| answered.pop());
+    }
+    compare(body, &answered)
+}
+
+fn check_commands(sandbox: &Sandbox, body: &str) -> Result<(), String> {
+    let mut answered = String::new();
+    for command in body.lines().filter_map(|line| line.strip_prefix("$ yuba ")) {
+        let args: Vec<&str> = command.split_whitespace().collect();
+        let run = sandbox.run(&args);
+        let _ = write!(answered, "$ yuba {command}\n{}{}", run.stdout, titles(&run));
+    }
+    compare(body, &answered)
+}
+
+/// `Error: title`, a line each.
+fn titles(run: &Run) -> String {
+    let lines = run.stderr.lines().map(|line| line.strip_prefix("│ ").unwrap_or(line));
+    let titles = lines.filter(|line| line.starts_with("Error: ") || line.starts_with("Warning: "));
+    titles.fold(String::new(), |all, line| all + line.trim_end() + "\n")
+}
+
+/// `line 3: Error: title`, a line each.
+fn located_titles(run: &Run) -> String {
+    let mut located = String::new();
+    let mut title = None;
+    for line in run.stderr.lines().map(|line| line.strip_prefix("│ ").unwrap_or(line)) {
+        if line.starts_with("Error: ") || line.starts_with("Warning: ") {
+            title = Some(line.trim_end());
+        } else if let (Some((_, place)), Some(found)) = (line.split_once(" line "), title) {
+            let number: String = place.chars().take_while(char::is_ascii_digit).collect();
+            let _ = writeln!(located, "line {number}: {found}");
+            title = None;
+        }
+    }
+    located
+}
+
+fn compare(expected: &str, got: &str) -> Result<(), String> {
+    if expected == got { Ok(()) } else { Err(format!("expected:\n{expected}got:\n{got}")) }
+}
