@@ -394,3 +394,126 @@ fn more_undeclared(count: usize) -> Diagnostic {
     let detail = eco_format!("There are {count} more values for variables that the root module does not declare.");
     Diagnostic::warning("Values for undeclared variables", detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use yuba_config::{Decoding, ParsedConfigFile, decode_module};
+
+    /// What `main.tf` declares gets these values; then what is wrong.
+    fn check(config: &str, env: &[(&str, &str)], auto: &[(&str, &str)], flags: &[VarFlag<'_>], expect: Expect) {
+        let mut sources = Sources::new();
+        let file = sources.add(SourceFile::new("main.tf", config.as_bytes()));
+        let parsed = parser::parse_config(file, config.as_bytes()).1;
+        let (body, diagnostics) = (parsed.body, parsed.diagnostics);
+        let files = [ParsedConfigFile { name: "main.tf".into(), file, body, diagnostics, is_override: false }];
+        let (module, found) = decode_module(".", &files, &Decoding { constants: &constant, sources: &sources });
+        assert!(!found.has_errors(), "{found:?}");
+        let auto: Vec<VarFile<'_>> = auto.iter().map(|(name, text)| VarFile { name, bytes: text.as_bytes() }).collect();
+        let (inputs, mut problems) = Inputs::collect(&mut sources, env.iter().copied(), &auto, flags);
+        let (values, found) = inputs.resolve(&module.variables, &sources);
+        problems.extend(found);
+        let mut out = String::new();
+        for (name, variable) in &module.variables {
+            let given = values.get(name);
+            if given.is_none() && variable.default.is_none() {
+                continue;
+            }
+            let (value, found) = prepare(variable, given.map(|v| v.value.clone()), given.and_then(|v| v.span));
+            let origin = given.map(|given| format!("{:?}", given.origin)).unwrap_or_default();
+            let text = yuba_value::json::encode_plain(&value.unmark_deep().0).unwrap_or_default();
+            out += &format!("{name} = {text} {origin}\n");
+            problems.extend(found);
+        }
+        for problem in problems.iter() {
+            let place = problem.subject.and_then(|span| crate::template::place(Some(&sources), span));
+            let severity = if problem.is_error() { "error" } else { "warning" };
+            let detail = problem.detail.lines().next().unwrap_or_default();
+            out += &format!("{severity} {} {}: {detail}\n", place.as_deref().unwrap_or("-"), problem.summary);
+        }
+        expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn later_sources_win() {
+        let config = "variable \"a\" {}\nvariable \"b\" {}\nvariable \"c\" {}\nvariable \"d\" {}\nvariable \"e\" {}\n";
+        let env = [("TF_VAR_a", "env"), ("TF_VAR_b", "env"), ("TF_VAR_undeclared", "x"), ("OTHER", "x")];
+        let auto =
+            [("terraform.tfvars", "b = \"default\"\nc = \"default\""), ("z.auto.tfvars.json", "{\"c\": \"${no}\"}")];
+        let file = VarFile { name: "named", bytes: b" {\"d\": [1, \"x\"]}" };
+        let flags = [VarFlag::Var("d=flag"), VarFlag::File(file), VarFlag::Var("e=f=g")];
+        check(config, &env, &auto, &flags, expect![[r#"
+            a = "env" Environment
+            b = "default" AutoFile
+            c = "${no}" AutoFile
+            d = [1,"x"] NamedFile
+            e = "f=g" CommandLine
+        "#]]);
+        assert_eq!(
+            auto_files([
+                "z.auto.tfvars",
+                "a.auto.tfvars.json",
+                "terraform.tfvars.json",
+                "x.tfvars",
+                "terraform.tfvars"
+            ]),
+            ["terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars.json", "z.auto.tfvars"]
+        );
+    }
+
+    #[test]
+    fn texts_are_read_as_the_declaration_says() {
+        let config = r#"
+variable "text" { type = string }
+variable "list" { type = list(number) }
+variable "object" { type = object({ a = optional(string, "x"), b = number }) }
+variable "wrong" { type = list(string) }
+variable "call" { type = list(string) }
+variable "strict" {
+  nullable = false
+  default  = 5
+}
+"#;
+        let flags = [
+            VarFlag::Var("text=[1"),
+            VarFlag::Var("list=[1, \"2\"]"),
+            VarFlag::Var("object={ b = 1 + 1 }"),
+            VarFlag::Var("wrong=[1"),
+            VarFlag::Var("call=f(var.x)"),
+            VarFlag::File(VarFile { name: "x.tfvars", bytes: b"strict = null" }),
+        ];
+        check(config, &[], &[], &flags, expect![[r#"
+            list = [1,2] CommandLine
+            object = {"a":"x","b":2} CommandLine
+            strict = 5 NamedFile
+            text = "[1" CommandLine
+            error <value for var.call>:1,1-9 Function calls not allowed: Functions cannot be called here: the value must be a constant.
+            error <value for var.wrong>:1,1-2 Unterminated tuple constructor expression: The text ends before this bracket is closed. Either "]" is missing, or brackets do not match somewhere inside.
+        "#]]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_values() {
+        let config = "variable \"required\" {}\nvariable \"n\" { type = number }\n";
+        let flags = [
+            VarFlag::Var("none"),
+            VarFlag::Var("n =1"),
+            VarFlag::Var("undeclared=1"),
+            VarFlag::File(VarFile { name: "a.tfvars", bytes: b"n = \"x\"\nb = 1\nc = 1\nd = 1\ne = 1" }),
+            VarFlag::File(VarFile { name: "b.tfvars", bytes: b"variable \"n\" {}\n" }),
+        ];
+        check(config, &[], &[], &flags, expect![[r#"
+            n =  NamedFile
+            error - Invalid -var option: The option -var "none" lacks an equals sign: it must be a variable's name and its value, as in -var="name=value".
+            error - Invalid -var option: The variable's name "n " ends with a space. Did you mean -var="n=1"?
+            error b.tfvars:1,1-9 Variable declaration in .tfvars file: A .tfvars file gives values to variables that are declared elsewhere. Move this block to a .tf file, such as variables.tf, to declare the variable "n".
+            error main.tf:1,1-20 No value for required variable: The variable "required" of the root module has no default, and no value was given for it. Give one with -var or -var-file.
+            warning - Value for undeclared variable: The file "a.tfvars" gives a value for a variable "b", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
+            warning - Value for undeclared variable: The file "a.tfvars" gives a value for a variable "c", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
+            error - Value for undeclared variable: The command line gives a value for a variable "undeclared", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
+            warning - Values for undeclared variables: There are 2 more values for variables that the root module does not declare.
+            error a.tfvars:1,5-8 Invalid value for input variable: The value given for var.n is not suitable: a number is required.
+        "#]]);
+    }
+}

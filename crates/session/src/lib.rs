@@ -6,6 +6,7 @@
 
 pub mod console;
 pub mod format;
+pub mod load;
 pub mod world;
 
 mod diagnostics;

@@ -22,7 +22,7 @@ use yuba_value::{Type, Value, convert};
 use crate::functions::{CallContext, FunctionTable};
 use crate::inputs::Inputs;
 use crate::scope::eval_expr;
-use crate::tree::{ConfigTree, ModuleId, RefContext};
+use crate::tree::{ConfigTree, ModuleId};
 use crate::world::World;
 
 pub(crate) use diagnostics::unpredictable_call;
@@ -128,8 +128,7 @@ impl<'a> Statics<'a> {
         if problems.has_errors() {
             return (Value::unknown_dynamic(), problems);
         }
-        let context = RefContext(&self.tree.node(module).module);
-        let scope = StaticScope { statics: *self, module, context, place, own };
+        let scope = StaticScope { statics: *self, module, place, own };
         let depth = self.cache.depth.get();
         if depth >= MAX_DEPTH {
             return (Value::unknown_dynamic(), diagnostics::too_deep(&place.name, expr.span).into());

@@ -7,13 +7,12 @@ use yuba_value::Value;
 
 use super::{Name, Place, State, Statics, diagnostics};
 use crate::scope::{Scope, path_value, terraform_value};
-use crate::tree::{ModuleId, RefContext};
+use crate::tree::ModuleId;
 
 /// The names of a module that have a value before anything is planned.
 pub(super) struct StaticScope<'a> {
     pub(super) statics: Statics<'a>,
     pub(super) module: ModuleId,
-    pub(super) context: RefContext<'a>,
     /// What is being evaluated.
     pub(super) place: &'a Place,
     /// A variable that has its value already, because its own rules are being checked.
@@ -22,7 +21,7 @@ pub(super) struct StaticScope<'a> {
 
 impl Scope for StaticScope<'_> {
     fn context(&self) -> &dyn ParseRefContext {
-        &self.context
+        &*self.statics.tree.node(self.module).module
     }
 
     fn check(&self, reference: &Reference) -> Diagnostics {

@@ -67,13 +67,13 @@ pub(super) fn invalid_version(reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Invalid version constraint", eco_format!("This is no version constraint: {reason}.")).at(span)
 }
 
-pub(super) fn const_not_available(variable: &Variable) -> Diagnostic {
+pub(super) fn const_not_available(variable: &Variable, at: Span) -> Diagnostic {
     let detail = eco_format!(
         "The variable {:?} is declared with \"const = true\", so its value must be known before anything is planned, but \
          it is not available.",
         variable.name
     );
-    Diagnostic::error("Unable to compute static value", detail).at(variable.span)
+    Diagnostic::error("Unable to compute static value", detail).at(at)
 }
 
 pub(super) fn calls_itself(path: &ModulePath, caller: &ModulePath, dir: &str, span: Span) -> Diagnostic {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashMapExt};
-use yuba_addrs::{Feature, ModulePath, ModuleSource, ParseRefContext as _, Version, VersionConstraints};
+use yuba_addrs::{Feature, ModulePath, ModuleSource, Version, VersionConstraints};
 use yuba_config::Module;
 use yuba_config::module_call::ModuleCall;
 use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::{Type, convert};
 
-use super::{ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, RefContext, diagnostics, provider_rules};
+use super::{ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, diagnostics, provider_rules};
 use crate::inputs::Inputs;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
 use crate::world::World;
@@ -158,7 +158,8 @@ impl Linker<'_> {
             let failed = problems.has_errors();
             self.diagnostics.extend(problems);
             if failed {
-                self.diagnostics.push(diagnostics::const_not_available(variable));
+                let at = self.tree.call(id).map_or(variable.span, |call| call.span);
+                self.diagnostics.push(diagnostics::const_not_available(variable, at));
             }
         }
         if let Some(node) = self.tree.modules.last_mut() {
@@ -353,7 +354,7 @@ type InstancesByProvider = BTreeMap<yuba_config::provider::ProviderKey, for_each
 fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (InstancesByProvider, Diagnostics) {
     let mut found = BTreeMap::new();
     let mut problems = Diagnostics::new();
-    let may_be_dynamic = RefContext(module).feature_enabled(Feature::DynamicProviderForEach);
+    let may_be_dynamic = module.features.contains(Feature::DynamicProviderForEach);
     for (key, provider) in &module.providers {
         let Some(expr) = &provider.for_each else { continue };
         let alias = key.alias.as_deref().unwrap_or_default();

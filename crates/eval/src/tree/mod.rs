@@ -9,16 +9,17 @@ mod manifest;
 mod provider_rules;
 mod providers;
 mod similarity;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecow::EcoString;
-use yuba_addrs::{Feature, ModulePath, ModuleSource, ParseRefContext, ResourceMode, Version};
+use yuba_addrs::{ModulePath, ModuleSource, Version};
 use yuba_config::Module;
 use yuba_config::module_call::ModuleCall;
 use yuba_config::provider::ProviderKey;
-use yuba_config::resource::ResourceKey;
 use yuba_syntax::{Diagnostics, Sources};
 
 pub use link::{Link, Purpose, link};
@@ -117,24 +118,5 @@ pub trait ModuleFiles {
     /// The files read so far.
     fn sources(&self) -> Option<&Sources> {
         None
-    }
-}
-
-/// What the reading of references has to know about a module.
-#[derive(Clone, Copy)]
-pub struct RefContext<'a>(pub &'a Module);
-
-impl ParseRefContext for RefContext<'_> {
-    fn feature_enabled(&self, feature: Feature) -> bool {
-        self.0.features.contains(feature)
-    }
-    fn has_any_managed_resource_of_type(&self, kind: &str) -> bool {
-        let first = ResourceKey { mode: ResourceMode::Managed, kind: kind.into(), name: EcoString::new() };
-        let found = self.0.resources.range(first..).next();
-        found.is_some_and(|(key, _)| key.mode == ResourceMode::Managed && key.kind == kind)
-    }
-    fn has_managed_resource(&self, kind: &str, name: &str) -> bool {
-        let key = ResourceKey { mode: ResourceMode::Managed, kind: kind.into(), name: name.into() };
-        self.0.resources.contains_key(&key)
     }
 }

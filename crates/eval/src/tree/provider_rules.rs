@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ModulePath, ProviderSource, ResourceMode};
 use yuba_config::Module;
+use yuba_config::module::implied_local_name;
 use yuba_config::module_call::{ModuleCall, PassedProvider};
 use yuba_config::provider::{ProviderKey, ProviderRef};
 use yuba_config::resource::Repetition;
 use yuba_syntax::{Diagnostics, Span};
 
-use super::providers::{configures, implied_local_name, required_type};
+use super::providers::configures;
 use super::{ConfigTree, ModuleNode, diagnostics, similarity};
 
 /// Checks every module.
@@ -91,7 +92,7 @@ impl Declared {
             blocks.insert(key.clone(), provider.span);
         }
         for (name, required) in &module.requirements.providers {
-            let Some(provider) = required_type(required) else { continue };
+            let provider = required.provider.clone();
             own.aliases.extend(required.aliases.iter().map(|alias| (alias.key.clone(), provider.clone())));
             own.names.entry(provider.clone()).or_insert_with(|| name.clone());
             own.required.insert(name.clone(), provider);

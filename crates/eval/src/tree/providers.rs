@@ -7,6 +7,7 @@ use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashMapExt};
 use yuba_addrs::{AbsProviderConfig, ProviderSource};
 use yuba_config::Module;
+use yuba_config::module::implied_local_name;
 use yuba_config::provider::{ProviderConfig, ProviderKey};
 use yuba_config::resource::Resource;
 use yuba_config::terraform::RequiredProvider;
@@ -37,27 +38,6 @@ pub struct ProviderBinding {
     pub block: Option<ProviderKey>,
 }
 
-/// The provider that a type of resources belongs to where the block names none.
-pub(crate) fn implied_local_name(kind: &str) -> &str {
-    kind.split_once('_').map_or(kind, |(name, _)| name)
-}
-
-/// The provider of an entry of `required_providers`; none if its source cannot be read, which is reported elsewhere.
-pub(crate) fn required_type(required: &RequiredProvider) -> Option<ProviderSource> {
-    match &required.source {
-        Some(source) => ProviderSource::parse(source).ok(),
-        None => ProviderSource::implied_for(&required.name).ok(),
-    }
-}
-
-/// The provider a local name stands for in a module.
-pub(crate) fn provider_type(module: &Module, local_name: &str) -> Option<ProviderSource> {
-    match module.requirements.providers.get(local_name) {
-        Some(required) => required_type(required),
-        None => ProviderSource::implied_for(local_name).ok(),
-    }
-}
-
 /// Whether a block configures anything, so that it is no mere declaration that a configuration has to be passed.
 pub(crate) fn configures(provider: &ProviderConfig) -> bool {
     let has_content = || provider.body.content(&BodySchema::default()).1.has_errors();
@@ -75,7 +55,7 @@ pub(crate) fn provider_key(resource: &Resource) -> ProviderKey {
 impl ConfigTree {
     /// The provider a local name stands for in a module; none if the name cannot be one of a provider.
     pub fn provider_type(&self, module: ModuleId, local_name: &str) -> Option<ProviderSource> {
-        provider_type(&self.node(module).module, local_name)
+        self.node(module).module.provider_for_local_name(local_name)
     }
 
     /// The providers a module needs, not counting what it calls.
@@ -135,7 +115,7 @@ impl ConfigTree {
     /// What a module calls a provider.
     fn local_name(&self, module: ModuleId, provider: &ProviderSource, fallback: &EcoString) -> EcoString {
         let required = &self.node(module).module.requirements.providers;
-        let is_it = |required: &&RequiredProvider| required_type(required).as_ref() == Some(provider);
+        let is_it = |required: &&RequiredProvider| required.provider == *provider;
         match required.get(fallback).filter(is_it).or_else(|| required.values().find(is_it)) {
             Some(required) => required.name.clone(),
             None => fallback.clone(),
@@ -176,16 +156,14 @@ impl ConfigTree {
 
 fn collect(module: &Module, found: &mut BTreeMap<ProviderSource, Requirement>) {
     for required in module.requirements.providers.values() {
-        if let Some(provider) = required_type(required) {
-            let requirement: &mut Requirement = found.entry(provider).or_default();
-            requirement.explicit = true;
-            requirement.constraints.extend(required.version.clone());
-        }
+        let requirement: &mut Requirement = found.entry(required.provider.clone()).or_default();
+        requirement.explicit = true;
+        requirement.constraints.extend(required.version.clone());
     }
     let mut types: HashMap<EcoString, Option<ProviderSource>> = HashMap::new();
     let mut imply = |name: &str, span: Span, version: Option<&(EcoString, Span)>| {
         if !types.contains_key(name) {
-            types.insert(name.into(), provider_type(module, name));
+            types.insert(name.into(), module.provider_for_local_name(name));
         }
         if let Some(Some(provider)) = types.get(name) {
             if !found.contains_key(provider) {
