@@ -1,7 +1,8 @@
 //! Arguments that are constants: read while decoding, with an evaluator lent by the caller.
 
 use ecow::EcoString;
-use yuba_syntax::{Diagnostics, Expr, Sources, Span};
+use yuba_syntax::expr::Literal;
+use yuba_syntax::{Diagnostics, Expr, ExprKind, Sources, Span};
 use yuba_value::convert::convert;
 use yuba_value::{Type, Value};
 
@@ -57,8 +58,22 @@ impl Decoding<'_> {
             Ok(value) => return Some(value),
             Err(error) => error.message,
         };
-        diagnostics.push(diagnostics::unsuitable_value(&problem, expr));
+        diagnostics.push(diagnostics::unsuitable_value(&problem, self.start(expr)).within(expr.span));
         None
+    }
+
+    /// What messages about a value point at: of a text its first character.
+    fn start(&self, expr: &Expr) -> Span {
+        let source = self.sources.get(expr.span.file);
+        let written = source.and_then(|source| source.bytes.get(expr.span.start as usize..expr.span.end as usize));
+        match (&expr.kind, written) {
+            (ExprKind::Literal(Literal::String(_)), Some([b'<', rest @ ..])) => {
+                let first_line = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+                let start = expr.span.start.saturating_add(1 + first_line as u32);
+                Span { start: start.min(expr.span.end), ..expr.span }
+            }
+            _ => diagnostics::start_of(expr),
+        }
     }
 
     /// A place as text: `main.tf:3,1`.

@@ -34,5 +34,8 @@ fn unquoted(expr: &Expr, diagnostics: &mut Diagnostics) -> Option<Option<Travers
     let (reference, problems) = parser::parse_traversal_at(expr.span.file, expr.span.start + 1, text.as_bytes());
     diagnostics.extend(problems);
     diagnostics.push(diagnostics::quoted_reference(expr.span));
+    if reference.is_none() {
+        diagnostics.push(diagnostics::blocks::not_a_reference(expr.span));
+    }
     Some(reference.map(|reference| Traversal { span: expr.span, ..reference }))
 }

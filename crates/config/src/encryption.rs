@@ -127,9 +127,11 @@ pub(crate) fn decode(block: &Block, decoding: &Decoding<'_>) -> (Option<Encrypti
     }
     if !diagnostics.has_errors() {
         let keys = key_providers.iter().map(|key| (key.kind.as_str(), key.name.as_str()));
-        check_unique(keys, "key_provider", span, &mut diagnostics);
+        check_unique(keys.clone(), "key_provider", span, &mut diagnostics);
+        check_names(keys, "key provider", &mut diagnostics);
         let methods = methods.iter().map(|method| (method.kind.as_str(), method.name.as_str()));
-        check_unique(methods, "method", span, &mut diagnostics);
+        check_unique(methods.clone(), "method", span, &mut diagnostics);
+        check_names(methods, "encryption method", &mut diagnostics);
         let sources = remote.iter().map(|(name, _)| (name.as_str(), ""));
         check_unique(sources, "remote_data_source", span, &mut diagnostics);
     }
@@ -191,6 +193,18 @@ fn check_unique<'n>(
     let repeated: HashSet<_> = names.iter().filter(|name| !seen.insert(**name)).collect();
     for (first, second) in names.iter().filter(|name| repeated.contains(name)) {
         diagnostics.push(diagnostics::duplicate_encryption(kind, first, second, at));
+    }
+}
+
+/// Quirk: the messages have no place.
+fn check_names<'n>(names: impl Iterator<Item = (&'n str, &'n str)>, what: &str, diagnostics: &mut Diagnostics) {
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    for (kind, name) in names {
+        for (part, text) in [("type", kind), ("name", name)] {
+            if !is_name(text) {
+                diagnostics.push(diagnostics::invalid_encryption_name(what, part, text));
+            }
+        }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::variable::{self, Local, Variable};
 /// A parsed file of a module's directory.
 #[derive(Clone, Debug)]
 pub struct ParsedConfigFile {
-    /// Its name in the directory.
+    /// Its name in the directory; of a test file its path from there.
     pub name: EcoString,
     /// Which source it is.
     pub file: FileId,
@@ -90,6 +90,11 @@ fn is_ignored(name: &str) -> bool {
 /// Whether a file is for OpenTofu only, so that `required_version` in it is about this language.
 fn is_tofu_only(name: &str) -> bool {
     EXTENSIONS.iter().any(|(_, tofu, _)| name.ends_with(tofu))
+}
+
+/// Whether a file is a test file, by its name.
+pub(crate) fn is_test(name: &str) -> bool {
+    EXTENSIONS.iter().any(|(tf, tofu, is_test)| *is_test && (name.ends_with(tf) || name.ends_with(tofu)))
 }
 
 /// What the blocks of a file declare, in source order.

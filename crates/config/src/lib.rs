@@ -43,7 +43,8 @@ pub use module::Module;
 
 /// Decodes the files of a directory into a module, with what is wrong with them.
 ///
-/// Ordinary files come first, then override files, each in the order given. When a file says that it is not for this
+/// Ordinary files come first, then override files, each in the order given, then test files, which are known by their
+/// names. When a file says that it is not for this
 /// version of the language, nothing else is reported: the rest may be written in a later language.
 pub fn decode_module(
     dir: impl Into<ecow::EcoString>,

@@ -13,6 +13,7 @@ use crate::file::{self, File, ParsedConfigFile};
 use crate::module::Module;
 use crate::overriding;
 use crate::resource::Resource;
+use crate::test_file;
 
 /// Decodes the files of a directory and puts them together.
 pub(crate) fn decode_module(
@@ -25,13 +26,19 @@ pub(crate) fn decode_module(
     let first = files.first().map_or(FileId::default(), |file| file.file);
     let mut module = Module { dir, span: Span::new(first, 0, 0), ..Module::default() };
     let (mut primary, mut overrides) = (Vec::new(), Vec::new());
-    let is_override = |parsed: &&ParsedConfigFile| parsed.is_override;
-    let ordered = files.iter().filter(|parsed| !is_override(parsed)).chain(files.iter().filter(is_override));
-    for parsed in ordered {
+    let (tests, files): (Vec<_>, Vec<_>) = files.iter().partition(|parsed| file::is_test(&parsed.name));
+    let (last, first): (Vec<_>, Vec<_>) = files.into_iter().partition(|parsed| parsed.is_override);
+    for parsed in first.into_iter().chain(last) {
         let (mut file, problems) = file::decode(parsed, decoding);
         diagnostics.extend(problems);
         incompatible.extend(std::mem::take(&mut file.incompatible));
         if file.is_override { overrides.push(file) } else { primary.push(file) }
+    }
+    for parsed in tests {
+        let (test, problems) = test_file::decode(&parsed.body, decoding);
+        diagnostics.extend(parsed.diagnostics.clone());
+        diagnostics.extend(problems);
+        module.tests.insert(parsed.name.clone(), test);
     }
     let mut merging =
         Merging { module: &mut module, decoding, diagnostics: &mut diagnostics, imported: HashMap::default() };
@@ -42,13 +49,16 @@ pub(crate) fn decode_module(
     (module, if incompatible.is_empty() { diagnostics } else { incompatible })
 }
 
+/// So many earlier blocks a duplicate is compared with.
+const MAX_DUPLICATES: usize = 10;
+
 /// A module that files are being put into.
 pub(crate) struct Merging<'a> {
     pub(crate) module: &'a mut Module,
     pub(crate) decoding: &'a Decoding<'a>,
     pub(crate) diagnostics: &'a mut Diagnostics,
     /// Where instances are imported to, by address.
-    imported: HashMap<EcoString, Span>,
+    imported: HashMap<EcoString, Vec<Span>>,
 }
 
 impl Merging<'_> {
@@ -194,12 +204,13 @@ impl Merging<'_> {
         for import in file.imports {
             if let Some(instance) = &import.to.instance {
                 let address = eco_format!("{instance}");
-                if let Some(first) = self.imported.get(&address) {
+                let earlier = self.imported.entry(address.clone()).or_default();
+                // Quirk: said once for every earlier one; not without limit.
+                for first in earlier.iter().take(MAX_DUPLICATES) {
                     let place = self.decoding.place(*first);
                     self.diagnostics.push(diagnostics::duplicate_import(&address, &place, import.span));
-                } else {
-                    self.imported.insert(address, import.span);
                 }
+                earlier.push(import.span);
             }
             self.module.imports.push(import);
         }

@@ -83,7 +83,7 @@ impl Module {
 
     /// The local name of the provider configuration that a resource uses: of its `provider` argument, else the first
     /// word of its type.
-    pub fn provider_local_name<'r>(resource: &'r Resource) -> &'r str {
+    pub fn provider_local_name(resource: &Resource) -> &str {
         match &resource.provider {
             Some(reference) => &reference.key.name,
             None => implied_local_name(&resource.key.kind),

@@ -12,6 +12,7 @@ use yuba_value::{Number, Value};
 use crate::constant::Decoding;
 use crate::resource::Place;
 use crate::schema::schema;
+use crate::{Module, ParsedConfigFile, decode_module, select_files};
 use crate::{check, import, module_call, moved, provider, removed, resource, symbols};
 
 /// Decodes every block of a file in native or JSON syntax; `expect` is what is wrong.
@@ -87,6 +88,51 @@ pub(crate) fn problems(text: &str, decode: impl FnOnce(&ParsedFile, &Decoding<'_
         let _ = writeln!(out, " {:?}: {}", problem.severity, problem.summary);
         out
     })
+}
+
+/// Decodes the files of a module, and prints what is wrong as `file:line:column Severity: Summary`.
+pub(crate) fn module(files: &[(&str, &str)]) -> (Module, Vec<String>) {
+    let mut sources = Sources::new();
+    let selection = select_files(files.iter().map(|(name, _)| *name));
+    let mut parsed = Vec::new();
+    for (name, text) in files {
+        let file = sources.add(SourceFile::new(*name, text.as_bytes()));
+        let ParsedFile { body, diagnostics } = match name.ends_with(".json") {
+            true => json::parse_config(file, text.as_bytes()),
+            false => parser::parse_config(file, text.as_bytes()).1,
+        };
+        let is_override = selection.overrides.iter().any(|selected| selected == name);
+        parsed.push(ParsedConfigFile { name: (*name).into(), file, body, diagnostics, is_override });
+    }
+    let (module, problems) = decode_module(".", &parsed, &Decoding { constants: &constant, sources: &sources });
+    let print = |problem: &Diagnostic| {
+        let place = match problem.subject.and_then(|span| Some((span, sources.get(span.file)?))) {
+            Some((span, source)) => {
+                let at = source.position(span.start as usize);
+                format!("{}:{}:{}", source.name, at.line, at.column)
+            }
+            None => "-".to_owned(),
+        };
+        format!("{place} {:?}: {}", problem.severity, problem.summary)
+    };
+    let printed = problems.iter().map(print).collect();
+    (module, printed)
+}
+
+/// Decodes each text of a table as the only file of a module, and compares what is wrong: `line:column Summary`, one
+/// after the other, warnings in parentheses.
+pub(crate) fn check_all(name: &str, cases: &[(&str, &str)]) {
+    for (text, expect) in cases {
+        let (_, problems) = module(&[(name, text)]);
+        let short = problems.iter().map(|problem| {
+            let problem = problem.strip_prefix(name).map_or(problem.as_str(), |rest| rest.trim_start_matches(':'));
+            match problem.split_once(" Warning:") {
+                Some((place, summary)) => format!("({place}{summary})"),
+                None => problem.replace(" Error:", ""),
+            }
+        });
+        assert_eq!(short.collect::<Vec<_>>().join("; "), *expect, "{text}");
+    }
 }
 
 /// Literals, and collections of them.

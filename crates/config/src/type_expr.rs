@@ -1,6 +1,7 @@
 //! Type constraints: expressions read as types.
 
 use ecow::{EcoString, eco_format};
+use yuba_addrs::Feature;
 use yuba_syntax::expr::CallExpr;
 use yuba_syntax::{Diagnostics, Expr, Span};
 use yuba_value::convert::{Defaults, convert};
@@ -56,14 +57,12 @@ pub fn type_constraint(expr: &Expr, decoding: &Decoding<'_>, named: &dyn NamedTy
 
 /// Whether a type constraint calls for a named type, so that it can only be read where libraries are known.
 pub fn needs_named_types(expr: &Expr) -> bool {
+    let is_named =
+        |call: &CallExpr| call.name.split_once("::").is_some_and(|(root, _)| Feature::from_root_word(root).is_some());
     match expr.as_call() {
-        Some(call) => call.name.contains("::") || call.args.iter().any(names_inside),
+        Some(call) => is_named(&call) || call.args.iter().any(|arg| arg.functions().into_iter().any(is_named)),
         None => false,
     }
-}
-
-fn names_inside(expr: &Expr) -> bool {
-    expr.functions().iter().any(|call| call.name.contains("::"))
 }
 
 struct Reader<'a> {
@@ -192,7 +191,7 @@ impl Reader<'_> {
                 self.fail_within(eco_format!("The attribute \"{name}\" is already defined."), item.key.span, whole);
                 continue;
             }
-            let Some(attr) = self.attribute(&name, &item.value) else { continue };
+            let Some(attr) = self.attribute(&item.value) else { continue };
             names.insert(name.clone());
             values.extend(attr.default.map(|value| (name.clone(), value)));
             children.extend(attr.constraint.defaults.map(|defaults| (name.clone(), defaults)));
@@ -202,7 +201,7 @@ impl Reader<'_> {
     }
 
     /// The type of an attribute, with what `optional` says about it.
-    fn attribute(&mut self, _name: &str, expr: &Expr) -> Option<Attribute> {
+    fn attribute(&mut self, expr: &Expr) -> Option<Attribute> {
         let Some(call) = expr.as_call().filter(|call| call.name == "optional") else {
             return Some(Attribute { constraint: self.read(expr), optional: false, default: None });
         };

@@ -105,7 +105,7 @@ impl Variable {
         self.type_pending = false;
         self.set_type(&expr, decoding, named, &mut diagnostics);
         if let (Some(value), Some(expr)) = (self.default.take(), self.default_expr.clone()) {
-            self.default = Some(self.checked_default(value, &expr, &mut diagnostics));
+            self.default = Some(self.checked_default(&value, &expr, &mut diagnostics));
         }
         diagnostics
     }
@@ -134,8 +134,8 @@ impl Variable {
         convert(&value, &self.constraint)
     }
 
-    fn checked_default(&self, value: Value, expr: &Expr, diagnostics: &mut Diagnostics) -> Value {
-        let value = self.convert_default(&value).unwrap_or_else(|error| {
+    fn checked_default(&self, value: &Value, expr: &Expr, diagnostics: &mut Diagnostics) -> Value {
+        let value = self.convert_default(value).unwrap_or_else(|error| {
             diagnostics.push(diagnostics::invalid_default(&error, expr.span));
             Value::unknown_dynamic()
         });
@@ -216,7 +216,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
         variable.default_expr = Some(expr.clone());
         let type_is_known = !variable.type_pending && (!is_override || variable.type_expr.is_some());
         variable.default = Some(if type_is_known {
-            variable.checked_default(value, expr, &mut diagnostics)
+            variable.checked_default(&value, expr, &mut diagnostics)
         } else {
             if !variable.type_pending {
                 variable.check_null(&value, expr.span, &mut diagnostics);

@@ -1,6 +1,7 @@
 //! About variables, outputs, local values, types, and constants.
 
 use ecow::{EcoString, eco_format};
+use yuba_syntax::expr::{ExprKind, Literal};
 use yuba_syntax::suggestion::closest;
 use yuba_syntax::{Diagnostic, Expr, Span};
 use yuba_value::convert::ConvertError;
@@ -22,14 +23,22 @@ pub(crate) fn reserved_variable_name(name: &str, at: Span) -> Diagnostic {
     Diagnostic::error("Invalid variable name", detail).at(at)
 }
 
-pub(crate) fn unsuitable_value(problem: &str, expr: &Expr) -> Diagnostic {
-    Diagnostic::error("Unsuitable value type", eco_format!("This value is not suitable: {problem}."))
-        .at(expr.start_span())
-        .within(expr.span)
+pub(crate) fn unsuitable_value(problem: &str, at: Span) -> Diagnostic {
+    Diagnostic::error("Unsuitable value type", eco_format!("This value is not suitable: {problem}.")).at(at)
+}
+
+/// What messages about an expression point at. Quirk: of a text in quotes it is what is between them.
+pub(crate) fn start_of(expr: &Expr) -> Span {
+    let span = expr.span;
+    match &expr.kind {
+        ExprKind::Literal(Literal::String(text)) if text.is_empty() => span.at_end(),
+        ExprKind::Literal(Literal::String(_)) => Span { start: (span.start + 1).min(span.end), ..span },
+        _ => expr.start_span(),
+    }
 }
 
 pub(crate) fn list_expected(expr: &Expr) -> Diagnostic {
-    Diagnostic::error("Invalid expression", "A list in square brackets is needed here.").at(expr.start_span())
+    Diagnostic::error("Invalid expression", "A list in square brackets is needed here.").at(start_of(expr))
 }
 
 pub(crate) fn quoted_reference(at: Span) -> Diagnostic {

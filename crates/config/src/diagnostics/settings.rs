@@ -161,3 +161,11 @@ pub(crate) fn duplicate_encryption(kind: &str, first: &str, second: &str, at: Sp
     let detail = eco_format!("There is more than one {kind}.{first}{dot}{second}.");
     Diagnostic::error(eco_format!("Duplicate {kind}"), detail).at(at)
 }
+
+/// `what`: "key provider", "encryption method"; `part`: "type", "name".
+pub(crate) fn invalid_encryption_name(what: &str, part: &str, text: &str) -> Diagnostic {
+    let summary = eco_format!("The provided {what} {part} is invalid");
+    let detail =
+        eco_format!("The {part} {text:?} of a {what} may have ASCII letters, digits, underscores and dashes only.");
+    Diagnostic::error(summary, detail)
+}
