@@ -72,3 +72,89 @@ pub(crate) fn decode(block: &Block) -> (Option<Import>, Diagnostics) {
     });
     (import, problems)
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn import_blocks() {
+        check(
+            r#"
+import {
+  for_each = var.x
+  to       = module.m[each.key].a.b[each.value]
+  id       = each.key
+}
+import {
+  to       = a.b
+  identity = { a = 1 }
+  provider = x.y
+}
+import {
+  to = a.b
+}
+import {
+  id       = "x"
+  identity = {}
+}
+import {
+  identity = {}
+  to       = module.m.a.b
+  provider = x.y
+  id       = "x"
+}
+import {
+  to       = "a.b"
+  provider = "x y"
+  id       = "x"
+}
+import {
+  to = f(x)
+}
+import {
+  to = module.m
+}
+import {
+  to = data.a.b
+  id = "x"
+}
+import {
+  to       = a.b.c
+  id       = "x"
+  provider = X
+}
+import {
+  to       = a.b
+  id       = "x"
+  provider = 5
+  other    = 1
+}
+"#,
+            &expect![[r#"
+                12:1 Error: Missing required import argument
+                15:8 Error: Missing required argument
+                16:3 Error: Conflicting import arguments
+                22:3 Error: Invalid import provider argument
+                20:3 Error: Conflicting import arguments
+                26:14 Error: Invalid import address expression
+                31:8 Error: Invalid import address expression
+                34:8 Error: Invalid address
+                41:17 Error: Invalid address
+                49:3 Error: Unsupported argument
+                48:14 Error: Invalid provider configuration reference
+            "#]],
+        );
+        check(
+            r#"{"import": [{"to": "a.b[each.key]", "id": "x"}, {"to": 5, "id": "x"}, {"to": "a +", "id": "x"}, {"to": "${a.b}", "id": "x"}]}"#,
+            &expect![[r#"
+                1:56 Error: Expected string expression
+                1:81 Error: Missing expression
+                1:104 Error: Invalid character
+                1:104 Error: Invalid expression
+            "#]],
+        );
+    }
+}

@@ -142,3 +142,138 @@ pub(crate) fn decode_providers(
     }
     passed
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::{check, check_override};
+
+    #[test]
+    fn module_blocks() {
+        check(
+            r#"
+module "ok" {
+  source     = "./x"
+  version    = null
+  depends_on = [a.b]
+  enabled    = true
+  lifecycle {
+    enabled = var.x
+  }
+  _ { count = 1 }
+}
+module "0" {
+  count    = 1
+  for_each = {}
+  lifecycle {
+    enabled         = true
+    prevent_destroy = true
+    precondition {}
+  }
+  lifecycle {}
+  locals {}
+  provider "x" {}
+  provider {}
+  _ {}
+  _ {}
+  other {}
+}
+"#,
+            &expect![[r#"
+                12:12 Error: Missing required argument
+                23:12 Error: Missing type for provider
+                12:8 Error: Invalid module instance name
+                17:5 Error: Unsupported argument
+                18:5 Error: Unsupported block type
+                20:3 Error: Duplicate lifecycle block
+                21:3 Error: Reserved block type name in module block
+                22:3 Error: Reserved block type name in module block
+                25:3 Error: Duplicate escaping block
+                13:3 Error: Invalid combination of "count", "enabled", and "for_each"
+            "#]],
+        );
+        check_override(
+            "module \"a\" {\n  count = 1\n  for_each = {}\n}\n",
+            &expect![[r#"
+            2:3 Error: Invalid combination of "count" and "for_each"
+        "#]],
+        );
+    }
+
+    #[test]
+    fn passed_providers() {
+        check(
+            r#"
+module "ok" {
+  source = "./x"
+  providers = {
+    a       = a.x
+    a.b     = a
+    "a.c"   = "a"
+    c.d     = c.d["k"]
+    c.e     = c.d[each.key]
+    a.k["x"] = a
+  }
+}
+module "twice" {
+  source = "./x"
+  providers = {
+    a   = a
+    a.b = b
+    "a" = c
+    a.b = d.e
+  }
+}
+module "bad" {
+  source = "./x"
+  providers = {
+    a.b.c  = a
+    a      = a.b.c
+    A      = a
+    (a)    = a
+    1      = a
+    "a b"  = a
+    a      = 5
+    f(x)   = a
+  }
+}
+module "list" {
+  source    = "./x"
+  providers = [a]
+}
+module "ref" {
+  source    = "./x"
+  providers = var.x
+}
+"#,
+            &expect![[r#"
+                7:5 Warning: Quoted references are deprecated
+                7:15 Warning: Quoted references are deprecated
+                18:5 Warning: Quoted references are deprecated
+                18:11 Error: Duplicate provider address
+                19:11 Error: Duplicate provider address
+                25:8 Error: Invalid provider configuration reference
+                26:17 Error: Invalid provider configuration reference
+                27:5 Error: Invalid provider local name
+                28:5 Error: Invalid provider configuration reference
+                29:5 Error: Invalid provider configuration reference
+                30:8 Error: Invalid character
+                30:5 Warning: Quoted references are deprecated
+                31:14 Error: Invalid provider configuration reference
+                32:5 Error: Invalid provider configuration reference
+                37:15 Error: Invalid expression
+                41:15 Error: Invalid expression
+            "#]],
+        );
+        check(
+            r#"{"module": {"m": {"source": "./x", "providers": {"a": "a.b", "a.c": "a.d[each.key]", "A": "x", "b": 5, "c": "${x}"}}}}"#,
+            &expect![[r#"
+                1:86 Error: Invalid provider local name
+                1:101 Error: Expected string expression
+                1:109 Error: Invalid character
+                1:109 Error: Invalid expression
+            "#]],
+        );
+    }
+}

@@ -43,3 +43,74 @@ fn decode_endpoint(attribute: Option<&Attribute>, problems: &mut Diagnostics) ->
     let endpoint = attribute?.expr.to_traversal().and_then(|traversal| MoveEndpoint::parse(&traversal));
     endpoint.map_err(|found| problems.extend(found)).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn both_ends_are_addresses_of_one_kind() {
+        check(
+            r#"
+moved {
+  from = a.b
+  to   = module.m[0].a.b["x"]
+}
+moved {
+  from = a.b
+  to   = module.m
+}
+moved {
+  from = a.b
+}
+moved {
+  from = ephemeral.a.b
+  to   = ephemeral.a.c
+}
+moved {
+  from = f(x)
+  to   = "a.b"
+}
+moved {
+  from = a
+  to   = data.a.b
+}
+moved {
+  from  = a.b[each.key]
+  to    = resource.a.b
+  other = 1
+  block {}
+}
+"#,
+            &expect![[r#"
+                6:1 Error: Invalid "moved" addresses
+                10:7 Error: Missing required argument
+                10:1 Error: Invalid "moved" address
+                13:1 Error: Invalid "moved" address
+                13:1 Error: Invalid "moved" address
+                18:10 Error: Invalid expression
+                19:10 Error: Invalid expression
+                17:1 Error: Invalid "moved" address
+                17:1 Error: Invalid "moved" address
+                22:10 Error: Invalid address
+                21:1 Error: Invalid "moved" address
+                28:3 Error: Unsupported argument
+                29:3 Error: Unsupported block type
+                26:11 Error: Invalid expression
+                25:1 Error: Invalid "moved" address
+            "#]],
+        );
+        check(
+            r#"{"moved": [{"from": "a.b", "to": "module.x"}, {"from": 5, "to": "a b"}]}"#,
+            &expect![[r#"
+            1:11 Error: Invalid "moved" addresses
+            1:56 Error: Invalid expression
+            1:65 Error: Invalid expression
+            1:11 Error: Invalid "moved" address
+            1:11 Error: Invalid "moved" address
+        "#]],
+        );
+    }
+}

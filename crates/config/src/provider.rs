@@ -253,3 +253,190 @@ fn decode_traversal(
     }
     Some(reference)
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn provider_blocks() {
+        check(
+            r#"
+provider "ok" {
+  alias    = "x"
+  for_each = var.x
+  region   = each.key
+  _ { count = 1 }
+}
+provider "Foo" {}
+provider "a b" {
+  count = 1
+}
+provider "_x" {}
+provider "foo_bar" {}
+provider "foo" {
+  alias      = "0"
+  version    = "~> 1.0"
+  count      = 1
+  depends_on = []
+  source     = ""
+  lifecycle {}
+  locals {}
+  other {}
+  _ {}
+  _ {}
+}
+provider "foo" {
+  for_each = {}
+}
+provider "foo" {
+  alias    = ""
+  for_each = {}
+}
+provider "foo" {
+  alias   = var.x
+  version = "nonsense"
+}
+provider "foo" {
+  alias   = null
+  version = []
+}
+provider "foo" {
+  alias   = 5
+  version = var.x
+}
+"#,
+            &expect![[r#"
+                8:1 Error: Invalid provider local name
+                9:1 Error: Invalid provider local name
+                12:1 Error: Invalid provider local name
+                13:1 Error: Invalid provider local name
+                - Error: Invalid provider configuration alias
+                16:16 Warning: Version constraints inside provider configuration blocks are deprecated
+                17:3 Error: Reserved argument name in provider block
+                18:3 Error: Reserved argument name in provider block
+                19:3 Error: Reserved argument name in provider block
+                20:3 Error: Reserved block type name in provider block
+                21:3 Error: Reserved block type name in provider block
+                24:3 Error: Duplicate escaping block
+                27:14 Error: Alias required when using "for_each"
+                - Error: Invalid provider configuration alias
+                31:14 Error: Alias required when using "for_each"
+                34:13 Error: Variables not allowed
+                - Error: Invalid provider configuration alias
+                35:13 Warning: Version constraints inside provider configuration blocks are deprecated
+                35:13 Error: Invalid version constraint
+                38:13 Error: Unsuitable value type
+                - Error: Invalid provider configuration alias
+                39:13 Warning: Version constraints inside provider configuration blocks are deprecated
+                39:13 Error: Invalid version constraint
+                - Error: Invalid provider configuration alias
+                43:13 Warning: Version constraints inside provider configuration blocks are deprecated
+                43:13 Error: Variables not allowed
+            "#]],
+        );
+    }
+
+    #[test]
+    fn references() {
+        check(
+            r#"
+resource "a" "ok" {
+  provider = aws
+}
+resource "a" "ok2" {
+  provider = aws.b["c"]
+}
+resource "a" "ok3" {
+  provider = aws.b[each.key]
+}
+resource "a" "c" {
+  provider = "aws"
+}
+resource "a" "d" {
+  provider = "aws.b"
+}
+resource "a" "e" {
+  provider = "aws.b[\"c\"]"
+}
+resource "a" "f" {
+  provider = "aws b"
+}
+resource "a" "g" {
+  provider = "${aws}"
+}
+resource "a" "h" {
+  provider = aws["a"]
+}
+resource "a" "i" {
+  provider = aws[each.key]
+}
+resource "a" "j" {
+  provider = aws.b["c"]["d"]
+}
+resource "a" "k" {
+  provider = aws.b["c"][each.key]
+}
+resource "a" "l" {
+  provider = aws.b.c
+}
+resource "a" "m" {
+  provider = AWS
+}
+resource "a" "n" {
+  provider = f(aws)
+}
+resource "a" "o" {
+  provider = aws[each.key]["x"]
+}
+resource "a" "p" {
+  provider = aws.b.c[each.key]
+}
+resource "a" "q" {
+  provider = "a${b}"
+}
+resource "a" "r" {
+  provider = aws_x
+}
+resource "a" "s" {
+  provider = null
+}
+resource "a" "t" {
+  provider = (aws)
+}
+resource "a" "u" {
+  provider = aws.*.x
+}
+resource "a" "v" {
+  provider = ""
+}
+"#,
+            &expect![[r#"
+                12:14 Warning: Quoted references are deprecated
+                15:14 Warning: Quoted references are deprecated
+                18:14 Warning: Quoted references are deprecated
+                21:19 Error: Invalid character
+                21:14 Warning: Quoted references are deprecated
+                24:14 Error: Invalid provider configuration reference
+                27:17 Error: Invalid provider configuration reference
+                30:14 Error: Invalid provider configuration reference
+                33:14 Error: Invalid provider configuration reference
+                36:14 Error: Invalid provider configuration reference
+                39:19 Error: Invalid provider configuration reference
+                42:14 Error: Invalid provider local name
+                45:14 Error: Invalid provider configuration reference
+                48:14 Error: Invalid provider configuration reference
+                51:14 Error: Invalid provider configuration reference
+                54:14 Error: Invalid provider configuration reference
+                57:14 Error: Invalid provider local name
+                63:14 Error: Invalid provider configuration reference
+                66:14 Error: Invalid provider configuration reference
+                69:15 Error: Variable name required
+                69:14 Warning: Quoted references are deprecated
+                69:14 Error: Invalid provider configuration reference
+            "#]],
+        );
+    }
+}

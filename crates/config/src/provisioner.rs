@@ -148,3 +148,86 @@ fn is_available_at_destroy(name: &Traversal) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn provisioners() {
+        check(
+            r#"
+resource "a" "b" {
+  provisioner "local-exec" {
+    when       = destroy
+    on_failure = continue
+    command    = "${self.a} ${count.index} ${each.key} ${path.module} ${tofu.workspace} ${terraform.workspace}"
+    connection {
+      host = self.x
+    }
+  }
+  provisioner "local-exec" {
+    when       = "create"
+    on_failure = "fail"
+    command    = a.b.c
+    connection {}
+    connection {}
+    lifecycle {}
+    _ {}
+    _ {}
+  }
+  provisioner "local-exec" {
+    when       = never
+    on_failure = maybe
+  }
+  provisioner "local-exec" {
+    when       = "a b"
+    on_failure = 1
+  }
+  provisioner "local-exec" {
+    when    = destroy
+    command = "${var.a} ${local.b} ${count.x} ${each.value} ${each.key.x} ${count}"
+    connection {
+      host = a.b.c
+    }
+  }
+  provisioner "chef" {}
+  provisioner "habitat" {}
+  provisioner "puppet" { when = nonsense }
+  provisioner "salt-masterless" {}
+  connection {
+    host = a.c.d
+    port = self.port
+  }
+}
+"#,
+            &expect![[r#"
+                12:18 Warning: Quoted keywords are deprecated
+                13:18 Warning: Quoted keywords are deprecated
+                16:5 Error: Duplicate connection block
+                17:5 Error: Reserved block type name in provisioner block
+                19:5 Error: Duplicate escaping block
+                22:18 Error: Invalid "when" keyword
+                23:18 Error: Invalid "on_failure" keyword
+                26:21 Error: Invalid character
+                26:18 Warning: Quoted keywords are deprecated
+                26:18 Error: Invalid "when" keyword
+                27:18 Error: Invalid "on_failure" keyword
+                31:15 Error: Invalid reference from destroy provisioner
+                31:15 Error: Invalid reference from destroy provisioner
+                31:15 Error: Invalid reference from destroy provisioner
+                31:15 Error: Invalid reference from destroy provisioner
+                31:15 Error: Invalid reference from destroy provisioner
+                31:15 Error: Invalid reference from destroy provisioner
+                33:14 Error: Invalid reference from destroy provisioner
+                36:15 Error: The "chef" provisioner has been removed
+                37:15 Error: The "habitat" provisioner has been removed
+                38:15 Error: The "puppet" provisioner has been removed
+                39:15 Error: The "salt-masterless" provisioner has been removed
+                41:12 Error: Invalid reference from destroy provisioner
+            "#]],
+        );
+    }
+}

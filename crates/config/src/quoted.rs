@@ -56,7 +56,7 @@ pub(crate) fn unquote<'e>(expr: &'e Expr, wanted: Wanted, problems: &mut Diagnos
     let (traversal, found) = parser::parse_traversal_at(expr.span.file, after_quote, text.as_bytes());
     problems.extend(found);
     problems.push(match wanted {
-        Wanted::Reference => diagnostics::quoted_reference(expr.span),
+        Wanted::Reference => crate::diagnostics::quoted_reference(expr.span),
         Wanted::Keyword => diagnostics::quoted_keyword(expr.span),
     });
     Unquoted::Quoted(traversal, expr.span)
@@ -65,7 +65,7 @@ pub(crate) fn unquote<'e>(expr: &'e Expr, wanted: Wanted, problems: &mut Diagnos
 /// The items of an argument that has to be written as a list.
 pub(crate) fn list<'e>(expr: &'e Expr, problems: &mut Diagnostics) -> &'e [Expr] {
     expr.as_list().unwrap_or_else(|| {
-        problems.push(diagnostics::not_a_list(expr.start_span()));
+        problems.push(crate::diagnostics::list_expected(expr));
         &[]
     })
 }

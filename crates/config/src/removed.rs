@@ -76,3 +76,98 @@ pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<Removed>, Di
     let destroy = destroy.unwrap_or_default();
     (from.map(|from| Removed { from, destroy, provisioners, span: block.header_span }), problems)
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn removed_blocks() {
+        check(
+            r#"
+removed {
+  from = a.b
+  lifecycle {
+    destroy = true
+  }
+  provisioner "local-exec" {
+    when    = destroy
+    command = self.x
+  }
+}
+removed {
+  from = module.m
+}
+removed {
+  from = a.b
+  lifecycle {
+    destroy = false
+  }
+  provisioner "local-exec" {
+    when = destroy
+  }
+}
+"#,
+            &expect![[r#"
+                12:1 Warning: Missing lifecycle from the removed block
+                15:1 Warning: Removed block provisioners will not be executed
+            "#]],
+        );
+        check(
+            r#"
+removed {
+  from = a.b
+  lifecycle {}
+  lifecycle {}
+  provisioner "local-exec" {}
+  provisioner "chef" {}
+}
+removed {
+  from = module.m
+  provisioner "local-exec" {
+    when    = destroy
+    command = a.b
+  }
+}
+removed {
+  lifecycle {
+    destroy = var.x
+    other   = 1
+  }
+}
+removed {
+  from = a.b[0]
+  lifecycle {
+    destroy = "perhaps"
+  }
+}
+removed {
+  from = data.a.b
+}
+removed {
+  from = f(x)
+}
+removed {
+  from = "a.b"
+}
+"#,
+            &expect![[r#"
+                5:3 Error: Duplicate lifecycle block
+                6:3 Error: Invalid "removed.provisioner" block
+                7:15 Error: The "chef" provisioner has been removed
+                13:15 Error: Invalid reference from destroy provisioner
+                9:1 Error: Invalid "removed" block
+                16:9 Error: Missing required argument
+                19:5 Error: Unsupported argument
+                18:15 Error: Variables not allowed
+                23:13 Error: Resource instance address with keys is not allowed
+                25:16 Error: Unsuitable value type
+                29:10 Error: Data source address is not allowed
+                32:10 Error: Invalid expression
+                35:10 Error: Invalid expression
+            "#]],
+        );
+    }
+}

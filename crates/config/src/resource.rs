@@ -472,3 +472,6 @@ fn check_trigger(item: &Expr, problems: &mut Diagnostics) {
         _ => problems.push(diagnostics::trigger_with_many_resources(at)),
     }
 }
+
+#[cfg(test)]
+mod tests;

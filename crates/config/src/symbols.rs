@@ -384,7 +384,7 @@ resource "a" "b" {}
                 14:14 Error: Missing required argument
                 14:10 Error: Invalid function name
                 20:5 Error: Unsupported argument
-                19:16 Error: Unsuitable value type
+                19:17 Error: Unsuitable value type
                 18:3 Error: Invalid variadic parameter
                 18:3 Error: Duplicate parameter
                 23:10 Error: Invalid function name

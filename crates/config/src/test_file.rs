@@ -61,7 +61,7 @@ static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
 });
 
 /// Decodes the content of a test file.
-pub(crate) fn decode(body: &Body, with: &Decoding<'_>) -> (TestFile, Diagnostics) {
+pub fn decode(body: &Body, with: &Decoding<'_>) -> (TestFile, Diagnostics) {
     let (content, mut problems) = body.content(&SCHEMA);
     let mut file = TestFile::default();
     for block in &content.blocks {
@@ -142,6 +142,9 @@ impl TestFile {
                 if reference.instance.is_some() {
                     problems.push(diagnostics::instance_key_in_run(reference.span));
                 }
+            }
+            if passed.in_parent.instance.is_some() {
+                continue;
             }
             let key = &passed.in_parent.key;
             let real = self.providers.get(key).and_then(|config| config.for_each.as_ref());

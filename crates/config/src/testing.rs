@@ -6,7 +6,7 @@ use expect_test::Expect;
 use yuba_addrs::ResourceMode;
 use yuba_syntax::body::ParsedFile;
 use yuba_syntax::expr::{Literal, UnaryOp};
-use yuba_syntax::{Block, Diagnostic, Diagnostics, Expr, ExprKind, SourceFile, Sources, json, parser};
+use yuba_syntax::{Block, Diagnostic, Diagnostics, Expr, ExprKind, FileId, SourceFile, Sources, json, parser};
 use yuba_value::{Number, Value};
 
 use crate::constant::Decoding;
@@ -70,13 +70,9 @@ fn decode(block: &Block, place: Place, with: &Decoding<'_>) -> Diagnostics {
 pub(crate) fn problems(text: &str, decode: impl FnOnce(&ParsedFile, &Decoding<'_>) -> Diagnostics) -> String {
     let mut sources = Sources::new();
     let file = sources.add(SourceFile::new("test", text.as_bytes()));
-    let is_json = text.trim_start().starts_with('{');
-    let parsed = match is_json {
-        true => json::parse_config(file, text.as_bytes()),
-        false => parser::parse_config(file, text.as_bytes()).1,
-    };
+    let parsed = parse_as(file, text);
     let mut all = parsed.diagnostics.clone();
-    all.extend(decode(&parsed, &Decoding { constants: &constant, sources: &sources }));
+    all.extend(decode(&parsed, &Decoding { constants: &constants, sources: &sources }));
     all.iter().fold(String::new(), |mut out, problem| {
         match problem.subject.and_then(|span| Some((span, sources.get(span.file)?))) {
             Some((span, source)) => {
@@ -104,7 +100,7 @@ pub(crate) fn module(files: &[(&str, &str)]) -> (Module, Vec<String>) {
         let is_override = selection.overrides.iter().any(|selected| selected == name);
         parsed.push(ParsedConfigFile { name: (*name).into(), file, body, diagnostics, is_override });
     }
-    let (module, problems) = decode_module(".", &parsed, &Decoding { constants: &constant, sources: &sources });
+    let (module, problems) = decode_module(".", &parsed, &Decoding { constants: &constants, sources: &sources });
     let print = |problem: &Diagnostic| {
         let place = match problem.subject.and_then(|span| Some((span, sources.get(span.file)?))) {
             Some((span, source)) => {
@@ -135,8 +131,20 @@ pub(crate) fn check_all(name: &str, cases: &[(&str, &str)]) {
     }
 }
 
+/// Parses native syntax, or JSON where the text starts with a brace.
+pub(crate) fn parse(text: &str) -> ParsedFile {
+    parse_as(FileId(0), text)
+}
+
+fn parse_as(file: FileId, text: &str) -> ParsedFile {
+    match text.trim_start().starts_with('{') {
+        true => json::parse_config(file, text.as_bytes()),
+        false => parser::parse_config(file, text.as_bytes()).1,
+    }
+}
+
 /// Literals, and collections of them.
-fn constant(expr: &Expr) -> (Value, Diagnostics) {
+pub(crate) fn constants(expr: &Expr) -> (Value, Diagnostics) {
     let mut problems = Diagnostics::new();
     (value(expr, &mut problems), problems)
 }
@@ -168,5 +176,138 @@ fn value(expr: &Expr, problems: &mut Diagnostics) -> Value {
             Value::unknown_dynamic()
         }
         _ => Value::unknown_dynamic(),
+    }
+}
+
+#[cfg(test)]
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::file::ParsedConfigFile;
+    use crate::{decode_module, symbols::decode_library, test_file};
+
+    const PIECES: &[&str] = &[
+        "resource",
+        "data",
+        "ephemeral",
+        "provider",
+        "module",
+        "check",
+        "moved",
+        "import",
+        "removed",
+        "symbols",
+        "run",
+        "mock_provider",
+        "override_resource",
+        "override_module",
+        "values",
+        "typedef",
+        "function",
+        "parameter",
+        "assert",
+        "lifecycle",
+        "connection",
+        "provisioner",
+        "precondition",
+        "_",
+        "plan_options",
+        "variables",
+        "count",
+        "for_each",
+        "enabled",
+        "depends_on",
+        "providers",
+        "ignore_changes",
+        "replace_triggered_by",
+        "from",
+        "to",
+        "id",
+        "target",
+        "expect_failures",
+        "condition",
+        "error_message",
+        "alias",
+        "version",
+        "source",
+        "when",
+        "a.b",
+        "a.b[each.key]",
+        "module.m",
+        "var.x",
+        "self",
+        "\"a\"",
+        "\"a.b\"",
+        "\"\"",
+        "\"${a}\"",
+        "\"x${a}\"",
+        "{",
+        "}",
+        "[",
+        "]",
+        "(",
+        ")",
+        "=",
+        ",",
+        ".",
+        ":",
+        "\n",
+        "\n",
+        " ",
+        "null",
+        "true",
+        "1",
+        "*",
+        "for",
+        "in",
+        "if",
+        "?",
+        "f(x)",
+        "provider::a::b(x)",
+    ];
+
+    fn decode_all(text: &str) {
+        for text in [text.to_owned(), format!("{{{text}}}")] {
+            let _ = problems(&text, |file, with| {
+                let parsed = ParsedConfigFile {
+                    name: "main.tf".into(),
+                    file: FileId(0),
+                    body: file.body.clone(),
+                    diagnostics: Diagnostics::new(),
+                    is_override: false,
+                };
+                let overriding = ParsedConfigFile { name: "override.tf".into(), is_override: true, ..parsed.clone() };
+                let (module, mut found) = decode_module(".", &[parsed, overriding], with);
+                found.extend(decode_library([&file.body], with).1);
+                let (tests, more) = test_file::decode(&file.body, with);
+                found.extend(more);
+                found.extend(tests.validate());
+                found.extend(tests.validate_providers(&module));
+                found
+            });
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn any_order_of_pieces_is_decoded(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..60)) {
+            decode_all(&pieces.join(" "));
+        }
+        #[test]
+        fn any_text_is_decoded(text in "\\PC{0,80}") {
+            decode_all(&text);
+        }
+        #[test]
+        fn any_argument_and_block_is_decoded(
+            kind in prop::sample::select(&PIECES[..11]),
+            labels in 0..3_usize,
+            lines in prop::collection::vec((prop::sample::select(PIECES), prop::sample::select(PIECES)), 0..8),
+        ) {
+            let labels = [" \"a\"", " \"b\""][..labels].concat();
+            let lines: String = lines.iter().map(|(name, value)| format!("  {name} = [{value}]\n  {name} = {value}\n  {value} {{\n  {name} = {value}\n}}\n")).collect();
+            decode_all(&format!("{kind}{labels} {{\n{lines}}}\n"));
+        }
     }
 }

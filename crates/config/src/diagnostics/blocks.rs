@@ -18,16 +18,8 @@ pub(crate) fn not_a_reference(at: Span) -> Diagnostic {
         function calls and templates are not.";
     Diagnostic::error("Invalid expression", detail).at(at)
 }
-pub(crate) fn not_a_list(at: Span) -> Diagnostic {
-    Diagnostic::error("Invalid expression", "The items have to be listed here, between [ and ].").at(at)
-}
 pub(crate) fn not_a_map(at: Span) -> Diagnostic {
     Diagnostic::error("Invalid expression", "The pairs have to be written out here, between { and }.").at(at)
-}
-pub(crate) fn quoted_reference(at: Span) -> Diagnostic {
-    let detail = "A reference stands here without quotes. Quotes are the way of version 0.11 and will stop working: \
-        remove them.";
-    Diagnostic::warning("Quoted references are deprecated", detail).at(at)
 }
 pub(crate) fn quoted_keyword(at: Span) -> Diagnostic {
     let detail = "A keyword stands here without quotes. Quotes are the way of version 0.11 and will stop working: \

@@ -248,7 +248,11 @@ impl TestRun {
     pub fn validate(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for traversal in &self.expect_failures {
-            let (reference, found) = Reference::parse_in_test(traversal, &AnyResource);
+            // Quirk: "run" is the type of a resource here, unlike in assertions.
+            let (reference, found) = match traversal.root.as_str() {
+                "run" => Reference::parse(traversal, &AnyResource),
+                _ => Reference::parse_in_test(traversal, &AnyResource),
+            };
             let failed = found.has_errors();
             problems.extend(found);
             let Some(reference) = reference.filter(|_| !failed) else { continue };
