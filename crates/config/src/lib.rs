@@ -53,3 +53,14 @@ pub fn decode_module(
 ) -> (Module, yuba_syntax::Diagnostics) {
     merge::decode_module(dir.into(), files, decoding)
 }
+
+/// Decodes a test file, with what is wrong with it.
+pub fn decode_test_file(
+    parsed: &ParsedConfigFile,
+    decoding: &Decoding<'_>,
+) -> (test_file::TestFile, yuba_syntax::Diagnostics) {
+    let (file, found) = test_file::decode(&parsed.body, decoding);
+    let mut problems = parsed.diagnostics.clone();
+    problems.extend(found);
+    (file, problems)
+}

@@ -24,6 +24,8 @@ pub struct ModuleCall {
     pub source: Option<Arc<Expr>>,
     /// `version`, not evaluated.
     pub version: Option<Arc<Expr>>,
+    /// All of the `version` argument.
+    pub version_span: Option<Span>,
     /// The arguments for the child's variables.
     pub body: Body,
     /// `count`, `for_each`, `lifecycle.enabled`.
@@ -64,6 +66,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, with: &Decoding<'_>) -> (
         name: name.clone(),
         source: expr("source"),
         version: expr("version"),
+        version_span: content.attribute("version").map(|attribute| attribute.span),
         body,
         repetition: Repetition::Single,
         providers: Vec::new(),

@@ -164,6 +164,7 @@ fn override_output(base: &mut Output, output: Output, diagnostics: &mut Diagnost
 
 fn override_call(base: &mut ModuleCall, call: ModuleCall, diagnostics: &mut Diagnostics) {
     base.source = call.source.or(base.source.take());
+    base.version_span = call.version_span.or(base.version_span);
     base.version = call.version.or(base.version.take());
     override_repetition(&mut base.repetition, call.repetition);
     base.body = base.body.clone().overridden_by(call.body);

@@ -443,13 +443,19 @@ mod tests {
             [("terraform.tfvars", "b = \"default\"\nc = \"default\""), ("z.auto.tfvars.json", "{\"c\": \"${no}\"}")];
         let file = VarFile { name: "named", bytes: b" {\"d\": [1, \"x\"]}" };
         let flags = [VarFlag::Var("d=flag"), VarFlag::File(file), VarFlag::Var("e=f=g")];
-        check(config, &env, &auto, &flags, expect![[r#"
+        check(
+            config,
+            &env,
+            &auto,
+            &flags,
+            expect![[r#"
             a = "env" Environment
             b = "default" AutoFile
             c = "${no}" AutoFile
             d = [1,"x"] NamedFile
             e = "f=g" CommandLine
-        "#]]);
+        "#]],
+        );
         assert_eq!(
             auto_files([
                 "z.auto.tfvars",
@@ -483,14 +489,20 @@ variable "strict" {
             VarFlag::Var("call=f(var.x)"),
             VarFlag::File(VarFile { name: "x.tfvars", bytes: b"strict = null" }),
         ];
-        check(config, &[], &[], &flags, expect![[r#"
+        check(
+            config,
+            &[],
+            &[],
+            &flags,
+            expect![[r#"
             list = [1,2] CommandLine
             object = {"a":"x","b":2} CommandLine
             strict = 5 NamedFile
             text = "[1" CommandLine
             error <value for var.call>:1,1-9 Function calls not allowed: Functions cannot be called here: the value must be a constant.
             error <value for var.wrong>:1,1-2 Unterminated tuple constructor expression: The text ends before this bracket is closed. Either "]" is missing, or brackets do not match somewhere inside.
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -503,7 +515,12 @@ variable "strict" {
             VarFlag::File(VarFile { name: "a.tfvars", bytes: b"n = \"x\"\nb = 1\nc = 1\nd = 1\ne = 1" }),
             VarFlag::File(VarFile { name: "b.tfvars", bytes: b"variable \"n\" {}\n" }),
         ];
-        check(config, &[], &[], &flags, expect![[r#"
+        check(
+            config,
+            &[],
+            &[],
+            &flags,
+            expect![[r#"
             n =  NamedFile
             error - Invalid -var option: The option -var "none" lacks an equals sign: it must be a variable's name and its value, as in -var="name=value".
             error - Invalid -var option: The variable's name "n " ends with a space. Did you mean -var="n=1"?
@@ -514,6 +531,7 @@ variable "strict" {
             error - Value for undeclared variable: The command line gives a value for a variable "undeclared", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
             warning - Values for undeclared variables: There are 2 more values for variables that the root module does not declare.
             error a.tfvars:1,5-8 Invalid value for input variable: The value given for var.n is not suitable: a number is required.
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -7,6 +7,7 @@
 pub mod console;
 pub mod format;
 pub mod load;
+pub mod manifest;
 pub mod world;
 
 mod diagnostics;

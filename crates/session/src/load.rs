@@ -1,20 +1,157 @@
-//! Reads the directories of modules, and the record of what is installed.
+//! Reads a configuration from disk: the directories of its modules, the files with values, what is installed; and links it.
 
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{ModuleSource, Version};
-use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, select_files};
-use yuba_eval::tree::{Installed, Manifest, ModuleFiles};
+use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
+use yuba_eval::inputs::{Ask, Inputs, VarFile, VarFlag, auto_files};
+use yuba_eval::static_eval::StaticEnv;
+use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
+use yuba_eval::{ConfigTree, World, link};
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, json, parser};
-use yuba_value::{Value, json as value_json};
 
-/// Where installed modules are recorded, in the directory of the configuration.
-pub const MANIFEST: &str = ".terraform/modules/modules.json";
+use crate::manifest::read_manifest;
+
+/// Where test files are, besides the directory of the module, unless somebody says otherwise.
+pub const DEFAULT_TEST_DIR: &str = "tests";
+
+/// What to load, and with which values.
+pub struct LoadRequest<'a> {
+    /// The directory of the root module: `.` usually.
+    pub dir: &'a str,
+    /// The outside.
+    pub world: &'a dyn World,
+    /// The directory the program was started in, where that is not the working directory.
+    pub original_dir: Option<&'a str>,
+    /// The name of the workspace.
+    pub workspace: &'a str,
+    /// Flags that set variables, in the order given.
+    pub variables: &'a [VariableFlag],
+    /// Environment variables, of which those that set variables count.
+    pub environment: &'a [(String, String)],
+    /// Where test files are, besides the directory itself; none if they are of no interest.
+    pub test_dir: Option<&'a str>,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+/// A flag that sets variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VariableFlag {
+    /// `-var`
+    Var(String),
+    /// `-var-file`
+    File(String),
+}
+
+/// A configuration that was read and linked.
+pub struct Configuration {
+    /// Its modules.
+    pub tree: ConfigTree,
+    /// Values for the variables of the root module.
+    pub inputs: Inputs,
+    /// All files that were read.
+    pub sources: Sources,
+    /// What was installed.
+    pub manifest: Manifest,
+}
+
+impl Configuration {
+    /// For the evaluation of its static places.
+    pub fn static_env<'a>(&'a self, request: &LoadRequest<'a>) -> StaticEnv<'a> {
+        StaticEnv {
+            world: request.world,
+            workspace: request.workspace,
+            original_dir: request.original_dir,
+            inputs: &self.inputs,
+            sources: Some(&self.sources),
+        }
+    }
+}
+
+/// Reads and links a configuration. Where values for variables cannot be read there is no configuration. The files read are
+/// given back in any case, for messages.
+pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuration, Sources>, Diagnostics) {
+    let mut dirs =
+        ModuleDirs { tests: request.test_dir.map(|tests| (request.dir.into(), tests.into())), ..ModuleDirs::new() };
+    let (inputs, mut problems) = read_inputs(request, &mut dirs.sources);
+    if problems.has_errors() {
+        return (Err(dirs.sources), problems);
+    }
+    let inputs = match ask {
+        Some(ask) => inputs.asking(ask),
+        None => inputs,
+    };
+    let manifest = match read_manifest(Path::new(request.dir)) {
+        Ok(manifest) => manifest,
+        Err(problem) => {
+            problems.push(problem);
+            return (Err(dirs.sources), problems);
+        }
+    };
+    let options = Link {
+        root_dir: request.dir,
+        world: request.world,
+        workspace: request.workspace,
+        original_dir: request.original_dir,
+        inputs: &inputs,
+        manifest: &manifest,
+        purpose: request.purpose,
+    };
+    let (tree, found) = link(&mut dirs, &options);
+    problems.extend(found);
+    (Ok(Configuration { tree, inputs, sources: dirs.sources, manifest }), problems)
+}
+
+/// Collects values for variables: environment, files of the directory, flags.
+fn read_inputs(request: &LoadRequest<'_>, sources: &mut Sources) -> (Inputs, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let mut read = |path: EcoString| match fs::read(path.as_str()) {
+        Ok(bytes) => Some((path, bytes)),
+        Err(error) => {
+            problems.push(unreadable_values(&path, &error));
+            None
+        }
+    };
+    let names = file_names(Path::new(request.dir)).unwrap_or_default();
+    let auto: Vec<(EcoString, Vec<u8>)> = auto_files(names.iter().map(String::as_str))
+        .into_iter()
+        .filter_map(|name| read(shown_path(request.dir, name)))
+        .collect();
+    let flags: Vec<(Option<EcoString>, Vec<u8>)> = request
+        .variables
+        .iter()
+        .filter_map(|flag| match flag {
+            VariableFlag::Var(text) => Some((None, text.clone().into_bytes())),
+            VariableFlag::File(path) => read(path.into()).map(|(path, bytes)| (Some(path), bytes)),
+        })
+        .collect();
+    let auto: Vec<VarFile<'_>> = auto.iter().map(|(name, bytes)| VarFile { name, bytes }).collect();
+    let flags: Vec<VarFlag<'_>> = flags
+        .iter()
+        .map(|(name, bytes)| match name {
+            Some(name) => VarFlag::File(VarFile { name, bytes }),
+            None => VarFlag::Var(std::str::from_utf8(bytes).unwrap_or_default()),
+        })
+        .collect();
+    let environment = request.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let (inputs, found) = Inputs::collect(sources, environment, &auto, &flags);
+    problems.extend(found);
+    (inputs, problems)
+}
+
+/// The workspace that a directory has selected, unless the environment variable `TF_WORKSPACE` says otherwise.
+pub fn selected_workspace(dir: &Path) -> String {
+    let selected = fs::read_to_string(dir.join(".terraform/environment")).unwrap_or_default();
+    match selected.trim() {
+        "" => "default".to_owned(),
+        name => name.to_owned(),
+    }
+}
 
 /// The directories of modules on this machine, and the files read from them.
 #[derive(Default)]
@@ -22,12 +159,37 @@ pub struct ModuleDirs {
     /// What has been read.
     pub sources: Sources,
     identities: HashMap<EcoString, EcoString>,
+    /// The directory whose test files are read, and where more of them are below it.
+    tests: Option<(EcoString, EcoString)>,
 }
 
 impl ModuleDirs {
     /// Nothing read yet.
     pub fn new() -> ModuleDirs {
         ModuleDirs::default()
+    }
+
+    /// Reads test files beside a module and in a directory below it.
+    fn read_tests(
+        &mut self,
+        dir: &str,
+        below: &str,
+        beside: &[EcoString],
+        problems: &mut Diagnostics,
+    ) -> Vec<ParsedConfigFile> {
+        let mut names: Vec<EcoString> = beside.to_vec();
+        match file_names(&Path::new(dir).join(below)) {
+            Ok(found) => {
+                let found = select_files(found.iter().map(String::as_str)).tests;
+                names.extend(found.iter().map(|name| eco_format!("{below}/{name}")));
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                problems.push(unreadable_tests(&shown_path(dir, below), &error));
+            }
+            Err(_) if below != DEFAULT_TEST_DIR => problems.push(no_test_dir(&shown_path(dir, below))),
+            Err(_) => {}
+        }
+        names.iter().map(|name| self.read(dir, name, false)).collect()
     }
 
     /// Reads and parses a file that is shown by its path. A file that cannot be read is empty, with an error.
@@ -59,8 +221,19 @@ impl ModuleFiles for ModuleDirs {
         for (names, is_override) in [(&selection.primary, false), (&selection.overrides, true)] {
             files.extend(names.iter().map(|name| self.read(dir, name, is_override)));
         }
+        let mut tests = Vec::new();
+        let mut found = Diagnostics::new();
+        if let Some((_, below)) = self.tests.clone().filter(|(of, _)| of == dir) {
+            tests = self.read_tests(dir, &below, &selection.tests, &mut found);
+        }
         let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
-        let (module, problems) = decode_module(dir, &files, &decoding);
+        let (mut module, mut problems) = decode_module(dir, &files, &decoding);
+        for test in tests {
+            let (decoded, wrong) = decode_test_file(&test, &decoding);
+            problems.extend(wrong);
+            module.tests.insert(test.name, decoded);
+        }
+        problems.extend(found);
         Some((Arc::new(module), problems))
     }
 
@@ -106,131 +279,80 @@ fn shown_path(dir: &str, name: &str) -> EcoString {
     if dir == "." { name.into() } else { eco_format!("{dir}/{name}") }
 }
 
+fn unreadable_values(path: &str, error: &io::Error) -> Diagnostic {
+    let detail = match error.kind() {
+        io::ErrorKind::NotFound => eco_format!("There is no file {path} with values for variables."),
+        _ => eco_format!("The file {path} with values for variables could not be read: {error}."),
+    };
+    Diagnostic::error("Failed to read variables file", detail)
+}
+
+fn unreadable_tests(path: &str, error: &io::Error) -> Diagnostic {
+    let detail = eco_format!("The directory {path} with tests could not be read: {error}.");
+    Diagnostic::error("Failed to read test directory", detail)
+}
+
+fn no_test_dir(path: &str) -> Diagnostic {
+    Diagnostic::warning("Test directory does not exist", eco_format!("There is no directory {path} with tests."))
+}
+
 fn unreadable_file(path: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error("Failed to read file", eco_format!("The file {path:?} could not be read: {error}."))
-}
-
-/// Reads the record of installed modules of a configuration; where there is none nothing is installed.
-pub fn read_manifest(dir: &Path) -> Result<Manifest, Diagnostic> {
-    let path = dir.join(MANIFEST);
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Manifest::default()),
-        Err(error) => return Err(manifest_problem(&path, &error.to_string())),
-    };
-    parse_manifest(&text).map_err(|reason| manifest_problem(&path, &reason))
-}
-
-/// Writes the record of installed modules of a configuration, unless it says so already. A reader sees the old or the new
-/// record, never a part of it.
-pub fn write_manifest(dir: &Path, manifest: &Manifest) -> Result<(), Diagnostic> {
-    let path = dir.join(MANIFEST);
-    let text = manifest_text(manifest);
-    if fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
-        return Ok(());
-    }
-    let write = || {
-        let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-        fs::create_dir_all(&parent)?;
-        let new = parent.join("modules.json.new");
-        fs::write(&new, &text)?;
-        fs::rename(&new, &path)
-    };
-    write().map_err(|error| {
-        let detail = eco_format!("The record of installed modules {} could not be written: {error}.", path.display());
-        Diagnostic::error("Failed to update module manifest", detail)
-    })
-}
-
-fn manifest_problem(path: &Path, reason: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "The record of installed modules {} could not be read: {reason}. Delete it and run \"yuba init\".",
-        path.display()
-    );
-    Diagnostic::error("Failed to read modules manifest file", detail)
-}
-
-fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {
-    if text.is_empty() {
-        return Ok(Manifest::default());
-    }
-    let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_owned())?;
-    let root = value_json::decode_implied(text).map_err(|error| error.to_string())?;
-    let mut manifest = Manifest::default();
-    for record in attribute(&root, "Modules").iter().flat_map(|modules| modules.as_seq().unwrap_or_default()) {
-        let field = |name: &str| attribute(record, name).and_then(|value| value.as_str().cloned()).unwrap_or_default();
-        let (key, source, version) = (field("Key"), field("Source"), field("Version"));
-        let version = match version.as_str() {
-            "" => None,
-            text => Some(Version::parse(text).map_err(|_| format!("{text:?} is no version"))?),
-        };
-        let source = match source.as_str() {
-            "" => source,
-            // Old records have sources as they were written.
-            text => ModuleSource::parse(text).map_or(source.clone(), |parsed| eco_format!("{parsed}")),
-        };
-        let installed = Installed { source, version, dir: field("Dir") };
-        if manifest.modules.insert(key.clone(), installed).is_some() {
-            return Err(format!("it has two entries for the module {key:?}"));
-        }
-    }
-    Ok(manifest)
-}
-
-/// An attribute of an object.
-fn attribute(object: &Value, name: &str) -> Option<Value> {
-    object.entries()?.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
-}
-
-fn manifest_text(manifest: &Manifest) -> String {
-    let quote = |text: &str| value_json::quote(text);
-    let records: Vec<String> = manifest
-        .modules
-        .iter()
-        .map(|(key, installed)| {
-            let version = installed.version.as_ref().map(|v| format!(",\"Version\":{}", quote(&v.to_string())));
-            format!(
-                "{{\"Key\":{},\"Source\":{}{},\"Dir\":{}}}",
-                quote(key),
-                quote(&installed.source),
-                version.unwrap_or_default(),
-                quote(&installed.dir)
-            )
-        })
-        .collect();
-    match records.is_empty() {
-        true => "{\"Modules\":null}".to_owned(),
-        false => format!("{{\"Modules\":[{}]}}", records.join(",")),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SystemWorld;
+    use yuba_testkit::Sandbox;
 
     #[test]
-    fn the_record_of_modules_is_read_and_written_as_opentofu_does() {
-        let text = concat!(
-            r#"{"Modules":[{"Key":"","Source":"","Dir":"."},"#,
-            r#"{"Key":"a","Source":"./a","Dir":"a"},"#,
-            r#"{"Key":"a.r","Source":"registry.opentofu.org/acme/bar/random","Version":"1.0.0","Dir":".terraform/modules/a.r"}]}"#
+    fn a_directory_with_everything_is_loaded() {
+        let sandbox = Sandbox::new(
+            "",
+            r#"
+//- main.tf
+variable "where" {}
+module "a" { source = var.where }
+//- terraform.tfvars
+where = "./b"
+//- x.auto.tfvars
+where = "./a"
+//- a/main.tf
+locals {}
+//- a/main.tofu
+output "o" { value = 1 }
+//- main.tftest.hcl
+run "one" {}
+//- tests/more.tftest.hcl
+run "two" {}
+//- d.tf/not_a_file.txt
+"#,
         );
-        let manifest = parse_manifest(text.as_bytes()).expect("it is well-formed");
-        assert_eq!(manifest_text(&manifest), text);
-        let old = parse_manifest(br#"{"Modules":[{"Key":"r","Source":"acme/bar/random","Dir":"x"}]}"#);
-        let old = old.expect("it is well-formed");
-        assert_eq!(old.modules["r"].source, "registry.opentofu.org/acme/bar/random");
-        assert_eq!(parse_manifest(b""), Ok(Manifest::default()));
-        for wrong in [
-            &b"{"[..],
-            b"\xff",
-            br#"{"Modules":[{"Key":"a"},{"Key":"a"}]}"#,
-            br#"{"Modules":[{"Key":"a","Version":"x"}]}"#,
-        ] {
-            assert!(parse_manifest(wrong).is_err(), "{}", String::from_utf8_lossy(wrong));
-        }
-        for odd in [&b"[]"[..], b"null", b"{}", br#"{"Modules":[1]}"#, br#"{"Modules":{"a":1}}"#] {
-            let _ = parse_manifest(odd);
-        }
+        let dir = sandbox.dir().to_str().expect("it is Unicode").to_owned();
+        let mut request = LoadRequest {
+            dir: &dir,
+            world: &SystemWorld,
+            original_dir: None,
+            workspace: "default",
+            variables: &[],
+            environment: &[("TF_VAR_where".into(), "./c".into())],
+            test_dir: Some(DEFAULT_TEST_DIR),
+            purpose: Purpose::Use,
+        };
+        let (loaded, problems) = load(&request, None);
+        assert!(problems.is_empty(), "{problems:?}");
+        let loaded = loaded.unwrap_or_else(|_| panic!("no configuration"));
+        assert_eq!(
+            loaded.tree.root().module.tests.keys().collect::<Vec<_>>(),
+            ["main.tftest.hcl", "tests/more.tftest.hcl"]
+        );
+        let child = loaded.tree.iter().last().map(|(_, node)| node.module.outputs.len());
+        assert_eq!((loaded.tree.len(), child), (2, Some(1)));
+        let flags = [VariableFlag::File("/nope.tfvars".into())];
+        request.variables = &flags;
+        let (loaded, problems) = load(&request, None);
+        assert!(loaded.is_err());
+        assert_eq!(problems.iter().map(|p| p.summary.as_str()).collect::<Vec<_>>(), ["Failed to read variables file"]);
     }
 }

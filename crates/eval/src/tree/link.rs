@@ -299,7 +299,7 @@ fn evaluate_call(statics: &Statics<'_>, module: ModuleId, call: &ModuleCall) -> 
     let mut has_version = false;
     let mut constraints = None;
     if let Some(version) = &call.version {
-        let place = Place::new(eco_format!("module.{}.version", call.name), version.span);
+        let place = Place::new(eco_format!("module.{}.version", call.name), call.version_span.unwrap_or(version.span));
         let (value, found) = statics.evaluate(module, version, &place);
         has_version = found.has_errors() || !value.is_null();
         if !found.has_errors() && !value.is_null() {
