@@ -34,7 +34,7 @@ pub fn constant(expr: &Expr) -> (Value, Diagnostics) {
         // Both come in source order.
         let before = calls.partition_point(|call| call.start <= traversal.span.start);
         let around = before.checked_sub(1).and_then(|at| calls.get(at));
-        if !around.is_some_and(|call| traversal.span.end <= call.end) {
+        if around.is_none_or(|call| call.end < traversal.span.end) {
             let detail = "Nothing can be referred to here: the value must be a constant.";
             problems.push(Diagnostic::error("Variables not allowed", detail).at(traversal.root_span));
         }

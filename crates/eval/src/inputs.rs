@@ -54,6 +54,8 @@ pub type Ask = Box<dyn Fn(&Variable) -> Option<String> + Send + Sync>;
 #[derive(Default)]
 pub struct Inputs {
     given: BTreeMap<EcoString, Given>,
+    /// Values that were evaluated already, with their places; what else is required is unknown.
+    evaluated: Option<BTreeMap<EcoString, (Value, Span)>>,
     ask: Option<Ask>,
     answers: Mutex<BTreeMap<EcoString, Option<EcoString>>>,
 }
@@ -132,6 +134,11 @@ impl Inputs {
         (inputs, problems)
     }
 
+    /// Values that were evaluated already, with their places. What is required but not among them is unknown.
+    pub fn evaluated(values: BTreeMap<EcoString, (Value, Span)>) -> Inputs {
+        Inputs { evaluated: Some(values), ..Inputs::default() }
+    }
+
     /// With somebody to ask for what is missing.
     #[must_use]
     pub fn asking(mut self, ask: Ask) -> Inputs {
@@ -178,6 +185,13 @@ impl Inputs {
 
     /// What was given for a variable, or is answered when somebody is asked because it is required; with what is wrong.
     pub fn value(&self, variable: &Variable) -> Option<(Value, Option<Span>, Diagnostics)> {
+        if let Some(evaluated) = &self.evaluated {
+            return match evaluated.get(&variable.name) {
+                Some((value, span)) => Some((value.clone(), Some(*span), Diagnostics::new())),
+                None if variable.default.is_some() => None,
+                None => Some((Value::unknown_dynamic(), None, Diagnostics::new())),
+            };
+        }
         match self.given.get(&variable.name) {
             Some(given) => {
                 let (input, problems) = given.read(variable.parsing);
@@ -402,7 +416,7 @@ mod tests {
     use yuba_config::{Decoding, ParsedConfigFile, decode_module};
 
     /// What `main.tf` declares gets these values; then what is wrong.
-    fn check(config: &str, env: &[(&str, &str)], auto: &[(&str, &str)], flags: &[VarFlag<'_>], expect: Expect) {
+    fn check(config: &str, env: &[(&str, &str)], auto: &[(&str, &str)], flags: &[VarFlag<'_>], expect: &Expect) {
         let mut sources = Sources::new();
         let file = sources.add(SourceFile::new("main.tf", config.as_bytes()));
         let parsed = parser::parse_config(file, config.as_bytes()).1;
@@ -448,7 +462,7 @@ mod tests {
             &env,
             &auto,
             &flags,
-            expect![[r#"
+            &expect![[r#"
             a = "env" Environment
             b = "default" AutoFile
             c = "${no}" AutoFile
@@ -494,7 +508,7 @@ variable "strict" {
             &[],
             &[],
             &flags,
-            expect![[r#"
+            &expect![[r#"
             list = [1,2] CommandLine
             object = {"a":"x","b":2} CommandLine
             strict = 5 NamedFile
@@ -520,7 +534,7 @@ variable "strict" {
             &[],
             &[],
             &flags,
-            expect![[r#"
+            &expect![[r#"
             n =  NamedFile
             error - Invalid -var option: The option -var "none" lacks an equals sign: it must be a variable's name and its value, as in -var="name=value".
             error - Invalid -var option: The variable's name "n " ends with a space. Did you mean -var="n=1"?

@@ -343,3 +343,15 @@ pub(super) fn configuration_not_present(address: &str, config: &AbsProviderConfi
     );
     Diagnostic::error("Provider configuration not present", detail)
 }
+
+pub(super) fn import_provider(address: &str, declared: Option<&str>, span: Span) -> Diagnostic {
+    let declared = match declared {
+        Some(declared) => eco_format!("provider = {declared}"),
+        None => "no provider argument".into(),
+    };
+    let detail = eco_format!(
+        "The block of {address} has {declared}, and the import block must agree with it. Remove the provider argument of the \
+         import block, or change that of the resource."
+    );
+    Diagnostic::error("Invalid import provider argument", detail).at(span)
+}

@@ -8,10 +8,10 @@ use foldhash::{HashMap, HashMapExt};
 use yuba_addrs::{Feature, ModulePath, ModuleSource, Version, VersionConstraints};
 use yuba_config::Module;
 use yuba_config::module_call::ModuleCall;
-use yuba_syntax::{Diagnostics, Expr};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources};
 use yuba_value::{Type, convert};
 
-use super::{ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, diagnostics, provider_rules};
+use super::{ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, diagnostics, provider_rules, run_path};
 use crate::inputs::Inputs;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
 use crate::world::World;
@@ -39,6 +39,21 @@ pub struct Link<'a> {
     pub purpose: Purpose,
 }
 
+impl<'a> Link<'a> {
+    fn static_env<'e>(&self, sources: Option<&'e Sources>) -> StaticEnv<'e>
+    where
+        'a: 'e,
+    {
+        StaticEnv {
+            world: self.world,
+            workspace: self.workspace,
+            original_dir: self.original_dir,
+            inputs: self.inputs,
+            sources,
+        }
+    }
+}
+
 /// What a tree is linked for, as far as messages depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -51,33 +66,84 @@ pub enum Purpose {
 /// Links the tree that starts at a directory. Local modules need not be installed. Where there are errors the tree may lack
 /// modules.
 pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Diagnostics) {
-    let mut linker = Linker {
-        files,
-        options,
-        tree: ConfigTree { modules: Vec::new() },
-        cache: StaticCache::default(),
-        loaded: HashMap::new(),
-        found: Vec::new(),
-        diagnostics: Diagnostics::new(),
-    };
-    linker.link();
-    let Linker { tree, mut diagnostics, .. } = linker;
+    let mut loaded = Loaded::new();
+    let mut diagnostics = Diagnostics::new();
+    let mut linker = Linker::new(files, options, &mut loaded, &mut diagnostics);
+    let dir = EcoString::from(options.root_dir);
+    linker.link(dir, None, diagnostics::root_unreadable);
+    let Linker { mut tree, cache, root_is_right, .. } = linker;
+    if root_is_right {
+        link_runs(files, options, &mut tree, &cache, &mut loaded, &mut diagnostics);
+    }
     if !diagnostics.has_errors() {
         diagnostics.extend(provider_rules::check(&tree));
+        for run in tree.runs.values() {
+            diagnostics.extend(provider_rules::check(run));
+        }
     }
     (tree, diagnostics)
 }
+
+/// Links the modules that `run` blocks of test files test instead of the root module.
+fn link_runs(
+    files: &mut dyn ModuleFiles,
+    options: &Link<'_>,
+    tree: &mut ConfigTree,
+    cache: &StaticCache,
+    loaded: &mut Loaded,
+    diagnostics: &mut Diagnostics,
+) {
+    let root = Arc::clone(&tree.root().module);
+    for (name, file) in &root.tests {
+        for run in &file.runs {
+            let Some(module) = &run.module else { continue };
+            let path = run_path(name, &run.name);
+            let dir = match (&module.source, options.manifest.get(&path)) {
+                (ModuleSource::Local(relative), _) => join(options.root_dir, relative),
+                (_, Some(installed)) => installed.dir.clone(),
+                (source, None) => {
+                    diagnostics.push(diagnostics::not_installed(&path, source, module.span));
+                    continue;
+                }
+            };
+            let env = options.static_env(files.sources());
+            let statics = Statics::new(tree, env, cache);
+            let mut values = BTreeMap::new();
+            for (name, expr) in run.variables.iter().flat_map(|variables| &variables.values) {
+                let (value, problems) =
+                    statics.evaluate(ModuleId::ROOT, expr, &Place::new(eco_format!("var.{name}"), expr.span));
+                // What depends on other runs or on resources is not static; it is evaluated when the run is.
+                if !problems.has_errors() {
+                    values.insert(name.clone(), (value, expr.span));
+                }
+            }
+            let inputs = Inputs::evaluated(values);
+            let options = Link { root_dir: options.root_dir, inputs: &inputs, ..*options };
+            let mut linker = Linker::new(files, &options, loaded, diagnostics);
+            let found = linker.link(dir, Some(&path), |dir| diagnostics::local_missing(dir, &path, module.span));
+            if found {
+                tree.runs.insert((name.clone(), run.name.clone()), linker.tree);
+            }
+        }
+    }
+}
+
+/// Directories read so far.
+type Loaded = HashMap<EcoString, Option<(Arc<Module>, Diagnostics)>>;
 
 struct Linker<'l> {
     files: &'l mut dyn ModuleFiles,
     options: &'l Link<'l>,
     tree: ConfigTree,
     cache: StaticCache,
-    /// Directories read so far.
-    loaded: HashMap<EcoString, Option<(Arc<Module>, Diagnostics)>>,
+    loaded: &'l mut Loaded,
+    /// Where the root module is installed, if it is one that a test runs.
+    prefix: Option<ModulePath>,
     /// For each module: which directory it really is, and whether its source is constant.
     found: Vec<(EcoString, bool)>,
-    diagnostics: Diagnostics,
+    /// Nothing is wrong with the root module itself.
+    root_is_right: bool,
+    diagnostics: &'l mut Diagnostics,
 }
 
 /// A call whose source is known.
@@ -94,29 +160,53 @@ struct Location {
     version: Option<Version>,
 }
 
-impl Linker<'_> {
-    fn link(&mut self) {
-        let dir = EcoString::from(self.options.root_dir);
+impl<'l> Linker<'l> {
+    fn new(
+        files: &'l mut dyn ModuleFiles,
+        options: &'l Link<'l>,
+        loaded: &'l mut Loaded,
+        diagnostics: &'l mut Diagnostics,
+    ) -> Linker<'l> {
+        Linker {
+            files,
+            options,
+            tree: ConfigTree { modules: Vec::new(), runs: BTreeMap::new() },
+            cache: StaticCache::default(),
+            loaded,
+            prefix: None,
+            found: Vec::new(),
+            root_is_right: false,
+            diagnostics,
+        }
+    }
+
+    /// Links everything from a root module on; whether there is one.
+    fn link(&mut self, dir: EcoString, prefix: Option<&ModulePath>, missing: impl FnOnce(&str) -> Diagnostic) -> bool {
+        self.prefix = prefix.cloned();
+        let before = self.diagnostics.len();
         let module = self.load(&dir);
-        if module.is_none() {
-            self.diagnostics.push(diagnostics::root_unreadable(&dir));
+        let found = module.is_some();
+        if !found {
+            self.diagnostics.push(missing(&dir));
         }
         let module = module.unwrap_or_default();
         let mut pending = self.add(ModuleNode::root(module, dir), true);
-        if self.diagnostics.has_errors() {
+        if self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
             // What the root module calls is of no interest until it is right itself.
-            return;
+            return found;
         }
+        self.root_is_right = true;
         pending.reverse();
         while let Some(call) = pending.pop() {
             if self.tree.len() >= MAX_MODULES {
                 self.diagnostics.push(diagnostics::too_many_modules(MAX_MODULES));
-                return;
+                return found;
             }
             let mut calls = self.follow(call);
             calls.reverse();
             pending.append(&mut calls);
         }
+        found
     }
 
     /// The module of a directory. What is wrong with it is told for every call.
@@ -137,13 +227,7 @@ impl Linker<'_> {
         self.found.push((identity, constant_source));
         let module = Arc::clone(&node.module);
         self.tree.modules.push(node);
-        let env = StaticEnv {
-            world: self.options.world,
-            workspace: self.options.workspace,
-            original_dir: self.options.original_dir,
-            inputs: self.options.inputs,
-            sources: self.files.sources(),
-        };
+        let env = self.options.static_env(self.files.sources());
         let statics = Statics::new(&self.tree, env, &self.cache);
         let mut pending = Vec::new();
         for call in module.calls.values() {
@@ -227,7 +311,11 @@ impl Linker<'_> {
         if let ModuleSource::Local(relative) = source {
             return Some(Location { dir: join(&self.tree.node(parent).dir, relative), version: None });
         }
-        let Some(installed) = self.options.manifest.get(path) else {
+        let full = match &self.prefix {
+            Some(prefix) => &path.steps().iter().fold(prefix.clone(), |full, step| full.child(step.clone())),
+            None => path,
+        };
+        let Some(installed) = self.options.manifest.get(full) else {
             self.diagnostics.push(diagnostics::not_installed(path, source, call.span));
             return None;
         };
@@ -325,10 +413,7 @@ fn evaluate_call(statics: &Statics<'_>, module: ModuleId, call: &ModuleCall) -> 
     }
 }
 
-fn version_constraints(
-    value: &yuba_value::Value,
-    expr: &Expr,
-) -> Result<Option<VersionConstraints>, Box<yuba_syntax::Diagnostic>> {
+fn version_constraints(value: &yuba_value::Value, expr: &Expr) -> Result<Option<VersionConstraints>, Box<Diagnostic>> {
     let fail = |reason: &str| Err(Box::new(diagnostics::invalid_version(reason, expr.span)));
     if value.marks().has_sensitive() {
         return fail("it must not be sensitive, because versions are shown");

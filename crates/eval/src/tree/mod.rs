@@ -64,6 +64,9 @@ pub struct ModuleNode {
 #[derive(Clone, Debug)]
 pub struct ConfigTree {
     modules: Vec<ModuleNode>,
+    /// The modules that `run` blocks of test files test instead of the root module, each the root of its own tree; by test
+    /// file and name of the run.
+    pub runs: BTreeMap<(EcoString, EcoString), ConfigTree>,
 }
 
 impl ConfigTree {
@@ -102,8 +105,24 @@ impl ConfigTree {
             let source = node.source.as_ref().map(|source| ecow::eco_format!("{source}")).unwrap_or_default();
             Installed { source, version: node.version.clone(), dir: node.dir.clone() }
         };
-        Manifest { modules: self.modules.iter().map(|node| (Manifest::key(&node.path), installed(node))).collect() }
+        let mut modules: BTreeMap<EcoString, Installed> =
+            self.modules.iter().map(|node| (Manifest::key(&node.path), installed(node))).collect();
+        for ((file, run), tree) in &self.runs {
+            let prefix = run_path(file, run);
+            modules.extend(tree.modules.iter().map(|node| {
+                let path = node.path.steps().iter().fold(prefix.clone(), |path, step| path.child(step.clone()));
+                (Manifest::key(&path), installed(node))
+            }));
+        }
+        Manifest { modules }
     }
+}
+
+/// Under which address the module of a `run` block is installed.
+pub(crate) fn run_path(file: &str, run: &EcoString) -> ModulePath {
+    let file = file.strip_suffix(".tftest.hcl").unwrap_or(file);
+    let path = file.split('/').fold(ModulePath::ROOT.child("test"), |path, step| path.child(step));
+    path.child(run.clone())
 }
 
 /// The door to the files of modules.

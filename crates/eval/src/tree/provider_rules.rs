@@ -8,7 +8,7 @@ use yuba_config::Module;
 use yuba_config::module::implied_local_name;
 use yuba_config::module_call::{ModuleCall, PassedProvider};
 use yuba_config::provider::{ProviderKey, ProviderRef};
-use yuba_config::resource::Repetition;
+use yuba_config::resource::{Repetition, ResourceKey};
 use yuba_syntax::{Diagnostics, Span};
 
 use super::providers::configures;
@@ -32,6 +32,7 @@ pub(super) fn check(tree: &ConfigTree) -> Diagnostics {
         rules.required(&mut problems);
         rules.resources(&mut problems);
         rules.calls(&mut problems);
+        rules.imports(&mut problems);
         if node.parent.is_some() {
             rules.child(forbidden.get(id.0 as usize).copied().flatten(), &mut problems);
         }
@@ -165,6 +166,24 @@ impl Rules<'_> {
                     if self.node.path.is_root() { EcoString::new() } else { eco_format!("{}.", self.node.path) };
                 let address = eco_format!("{prefix}{}.{}", resource.key.kind, resource.key.name);
                 self.similar(reference, &resource.repetition, "resource", &address, problems);
+            }
+        }
+    }
+
+    /// An import into a resource that is declared uses the provider of its block.
+    fn imports(&self, problems: &mut Diagnostics) {
+        for import in &self.node.module.imports {
+            let Some(reference) = &import.provider else { continue };
+            if !import.to.config.module.is_root() {
+                continue;
+            }
+            let resource = &import.to.config.resource;
+            let key = ResourceKey { mode: resource.mode, kind: resource.kind.clone(), name: resource.name.clone() };
+            let Some(target) = self.node.module.resources.get(&key) else { continue };
+            if target.provider.as_ref().is_none_or(|provider| provider.key != reference.key) {
+                let declared = target.provider.as_ref().map(|provider| compact(&provider.key));
+                let span = import.provider_span.unwrap_or(reference.span);
+                problems.push(diagnostics::import_provider(&eco_format!("{resource}"), declared.as_deref(), span));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use expect_test::{Expect, expect};
-use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, select_files};
+use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
 use yuba_syntax::{Diagnostics, SourceFile, Sources, json, parser};
 
 use super::{ConfigTree, Installed, Link, Manifest, ModuleFiles, Purpose, link};
@@ -59,8 +59,19 @@ impl ModuleFiles for Memory {
                 files.push(ParsedConfigFile { name: name.clone(), file, body, diagnostics, is_override });
             }
         }
-        let (module, problems) =
-            decode_module(dir, &files, &Decoding { constants: &crate::constant, sources: &self.sources });
+        let decoding = Decoding { constants: &crate::constant, sources: &self.sources };
+        let (mut module, mut problems) = decode_module(dir, &files, &decoding);
+        for name in &selection.tests {
+            let text = &entries[name.as_str()];
+            let file = self.sources.add(SourceFile::new(name.as_str(), text.as_bytes()));
+            let parsed = parser::parse_config(file, text.as_bytes()).1;
+            let (body, diagnostics) = (parsed.body, parsed.diagnostics);
+            let parsed = ParsedConfigFile { name: name.clone(), file, body, diagnostics, is_override: false };
+            let decoding = Decoding { constants: &crate::constant, sources: &self.sources };
+            let (test, found) = decode_test_file(&parsed, &decoding);
+            problems.extend(found);
+            module.tests.insert(name.clone(), test);
+        }
         Some((Arc::new(module), problems))
     }
     fn identity(&mut self, dir: &str) -> EcoString {
@@ -113,7 +124,7 @@ fn run(memory: &mut Memory, vars: &[&str], manifest: &Manifest, purpose: Purpose
 }
 
 /// The modules of the tree, then what is wrong.
-fn check(fixture: &str, vars: &[&str], expect: Expect) {
+fn check(fixture: &str, vars: &[&str], expect: &Expect) {
     let mut memory = Memory::new(fixture);
     let (tree, problems) = run(&mut memory, vars, &Manifest::default(), Purpose::Use);
     let modules = tree.iter().filter(|(_, node)| node.parent.is_some());
@@ -136,7 +147,7 @@ fn local_modules_are_found_relative_to_their_caller() {
         }
         "#,
         &[],
-        expect![[r#"
+        &expect![[r#"
             module.a a
             module.a.module.b a/b
             module.b a/b
@@ -168,7 +179,7 @@ fn calls_that_never_end_are_mistakes() {
         module "c" { source = "../a" }
         "#,
         &[],
-        expect![[r#"
+        &expect![[r#"
             module.a a
             module.a.module.b b
             error b/main.tf:1,9 Module calls itself: The directory a of module.a.module.b.module.c is that of module.a too, which leads to this call: the calls would never end.
@@ -187,7 +198,7 @@ fn calls_that_never_end_are_mistakes() {
         variable "n" {}
         "#,
         &[],
-        expect![[r#"
+        &expect![[r#"
             module.a .
             module.a.module.a .
             module.a.module.a.module.a leaf
@@ -235,7 +246,7 @@ fn what_is_missing_has_to_be_installed() {
     check(
         fixture,
         &[],
-        expect![[r#"
+        &expect![[r#"
             error main.tf:1,9 Module not installed: The directory gone, where module.gone should be, could not be read. A local source is relative to the directory of the module it stands in.
             error main.tf:2,9 Module not installed: The module module.reg comes from acme/bar/random and is not installed yet. Run "yuba init" to install what this configuration needs.
         "#]],
@@ -290,7 +301,7 @@ fn sources_are_static() {
         locals {}
         "#,
         &[],
-        expect![[r#"
+        &expect![[r#"
             error main.tf:1,9 Failed to request input from user for variable var.src: The variable has no default, no value was given for it, and nobody can be asked. Its value is needed before anything is planned: give it with -var, -var-file, a .tfvars file or the environment variable TF_VAR_src.
             error main.tf:12,31 Unable to compute static value: module.b.source depends on var.src which is not available
             error main.tf:8,11 Circular reference: local.loop1 is self referential: it depends on local.loop2, which depends on local.loop1.
@@ -384,7 +395,7 @@ module "m" {
 }
 "#,
         &[],
-        expect![[r#"
+        &expect![[r#"
             module.m m
             module.n n
             module.n.module.m m
@@ -431,7 +442,7 @@ provider "terraform" {
 provider "terraform" {}
 "#,
         &[],
-        expect![[r#"
+        &expect![[r#"
             module.a a
             module.b b
             error main.tf:3,14 Module is incompatible with count, for_each, enabled and depends_on: The module module.a has provider configurations of its own, so calls that lead to it cannot use count, for_each, enabled or depends_on.
@@ -477,7 +488,7 @@ provider "terraform" {
 }
 "#,
         &[],
-        expect![[r#"
+        &expect![[r#"
             error main.tf:17,21 Dynamic value in static context: provider.terraform.dynamic.for_each must be known before anything is planned, so it cannot use terraform_data.a. It can use input variables, local values that do not depend on other things, path and terraform.workspace.
             error main.tf:9,14 Invalid for_each argument: The value of "for_each" must be a map or a set of strings, but this is tuple. Use toset(...) to make a set of it.
             error main.tf:25,14 Invalid for_each argument: The value of "for_each" is null. Write an empty map or set for no instances.
@@ -525,7 +536,7 @@ module "leaf" { source = "./${var.name}" }
 output "path" { value = path.module }
 "#,
         &["n=1", "k=2"],
-        expect![[r#"
+        &expect![[r#"
             module.bad c
             module.dynamic c
             module.good c
@@ -537,6 +548,70 @@ output "path" { value = path.module }
             error c/main.tf:12,26 Unable to compute static value: module.dynamic:module.leaf.source depends on module.dynamic:var.name which is not available
             error main.tf:16,17 Missing required variable in module call: The call of module.none gives no value for its variable "name", which has no default.
             error c/main.tf:12,26 Unable to compute static value: module.none:module.leaf.source depends on module.none:var.name which is not available
+        "#]],
+    );
+}
+
+#[test]
+fn modules_of_test_runs_are_trees_of_their_own() {
+    let fixture = r#"
+--- main.tf
+variable "which" { default = "sub" }
+--- main.tftest.hcl
+run "setup" {
+  variables {
+    dir  = var.which
+    late = run.other.x
+  }
+  module { source = "./setup" }
+}
+run "gone" {
+  module { source = "./gone" }
+}
+run "main" {}
+--- setup/main.tf
+variable "dir" {}
+variable "late" {}
+module "inner" { source = "./${var.dir}" }
+--- setup/sub/main.tf
+locals {}
+"#;
+    let (tree, problems) = run(&mut Memory::new(fixture), &[], &Manifest::default(), Purpose::Use);
+    let runs: Vec<String> =
+        tree.runs.iter().map(|((file, run), tree)| format!("{file} {run} {}", tree.len())).collect();
+    assert_eq!(runs, ["main.tftest.hcl setup 2"]);
+    assert!(problems.starts_with("error main.tftest.hcl:9,3 Module not installed"), "{problems}");
+    let keys: Vec<String> = tree.manifest().modules.keys().map(ToString::to_string).collect();
+    assert_eq!(keys, ["", "test.main.setup", "test.main.setup.inner"]);
+}
+
+#[test]
+fn imports_agree_with_the_resource_about_the_provider() {
+    check(
+        r#"
+--- main.tf
+resource "terraform_data" "a" {}
+resource "terraform_data" "b" { provider = terraform.x }
+provider "terraform" { alias = "x" }
+import {
+  to       = terraform_data.a
+  id       = "a"
+  provider = terraform.x
+}
+import {
+  to       = terraform_data.b
+  id       = "b"
+  provider = terraform.x
+}
+import {
+  to       = terraform_data.c
+  id       = "c"
+  provider = terraform.x
+}
+"#,
+        &[],
+        &expect![[r#"
+            error main.tf:7,3 Invalid import provider argument: The block of terraform_data.a has no provider argument, and the import block must agree with it. Remove the provider argument of the import block, or change that of the resource.
         "#]],
     );
 }
