@@ -250,3 +250,54 @@ impl Target {
         self.fallback = other.fallback.or(self.fallback.take());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_each;
+
+    #[test]
+    fn parts_of_encryption() {
+        check_each(
+            "main.tf",
+            "terraform {\n*\n}",
+            &[
+                ("encryption {}\n encryption {}", "3:2 Duplicate encryption configuration"),
+                ("encryption {\n foo=1\n}", "3:2 Unsupported argument"),
+                ("encryption {\n key_provider \"a\" {}\n}", "3:19 Missing name for key_provider"),
+                (
+                    "encryption {\n key_provider \"pbkdf2\" \"a\" {}\n key_provider \"pbkdf2\" \"a\" {}\n}",
+                    "2:1 Duplicate key_provider; 2:1 Duplicate key_provider",
+                ),
+                (
+                    "encryption {\n method \"a\" \"b\" {}\n method \"a\" \"b\" {}\n method \"a\" \"c\" {}\n}",
+                    "2:1 Duplicate method; 2:1 Duplicate method",
+                ),
+                ("encryption {\n state {}\n state {}\n}", "4:2 Duplicate state block"),
+                ("encryption {\n state {\n enforced=\"x\"\n}\n}", "4:12 Unsuitable value type"),
+                ("encryption {\n state {\n foo=1\n}\n}", "4:2 Unsupported argument"),
+                ("encryption {\n state {\n fallback {\n fallback {\n foo=1\n}\n}\n}\n}", "6:2 Unsupported argument"),
+                (
+                    "encryption {\n remote_state_data_sources {\n remote_state_data_source \"a\" {}\n remote_state_data_source \"a\" {}\n}\n}",
+                    "2:1 Duplicate remote_data_source; 2:1 Duplicate remote_data_source",
+                ),
+                (
+                    "encryption {\n remote_state_data_sources {\n default {\n enforced=true\n}\n}\n}",
+                    "5:2 Unsupported argument",
+                ),
+                (
+                    "encryption {\n key_provider \"a\" \"b\" {\n encrypted_metadata_alias=[]\n}\n}",
+                    "4:27 Unsuitable value type",
+                ),
+                (
+                    "encryption {\n key_provider \"a b\" \"c\" {}\n method \"x y\" \"1\" {}\n}",
+                    "- The provided key provider type is invalid; - The provided encryption method type is invalid",
+                ),
+                (
+                    "encryption {\n key_provider \"a\" \"b\" {\n encrypted_metadata_alias=foo\n}\n}",
+                    "4:27 Variables not allowed",
+                ),
+                ("encryption {\n state {\n fallback {}\n fallback {}\n}\n}", "5:2 Duplicate fallback block"),
+            ],
+        );
+    }
+}

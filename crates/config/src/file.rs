@@ -217,3 +217,93 @@ fn keep_some<T>(into: &mut Vec<T>, (found, problems): (Option<T>, Diagnostics)) 
     into.extend(found);
     problems
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_all;
+
+    #[test]
+    fn files_of_a_module_are_known_by_their_names() {
+        let selection = super::select_files([
+            "a.tf",
+            "a.tofu",
+            "b.tf.json",
+            "b.tofu",
+            "c.tf",
+            "c.tofu.json",
+            "c_override.tf",
+            "override.tofu",
+            ".d.tf",
+            "#e.tf#",
+            "f.tf~",
+            "g.txt",
+            "h.tftest.hcl",
+            "i.tofutest.json",
+            "i.tftest.json",
+            "override.tf",
+            "j.tfvars",
+        ]);
+        assert_eq!(selection.primary, ["a.tofu", "b.tf.json", "b.tofu", "c.tf", "c.tofu.json"]);
+        assert_eq!(selection.overrides, ["c_override.tf", "override.tofu"]);
+        assert_eq!(selection.tests, ["h.tftest.hcl", "i.tofutest.json"]);
+    }
+
+    #[test]
+    fn blocks_of_a_file() {
+        check_all(
+            "main.tf",
+            &[
+                ("foo {}", "1:1 Unsupported block type"),
+                ("foo = 1", "1:1 Unsupported argument"),
+                (r#"variabel "a" {}"#, "1:1 Unsupported block type"),
+                ("variable {}", "1:10 Missing name for variable"),
+                (r#"variable "a" "b" {}"#, "1:14 Extraneous label for variable"),
+                (r#"resource "a" {}"#, "1:14 Missing name for resource"),
+                (
+                    r#"locals {}
+locals {}"#,
+                    "",
+                ),
+                ("required_providers {}", "1:1 Invalid required_providers block"),
+                (r#"terraform "x" {}"#, "1:11 Extraneous label for terraform; 1:11 Extraneous label for terraform"),
+                (r#"language "x" {}"#, "1:10 Extraneous label for language; 1:10 Extraneous label for language"),
+                (r#"moved "x" {}"#, "1:7 Extraneous label for moved"),
+                ("variable a {}", ""),
+                (r#"variable "a${b}" {}"#, "1:12 Invalid string literal; 1:10 Invalid variable name"),
+                ("provider {}", "1:10 Missing name for provider"),
+                (r#"import "x" {}"#, "1:8 Extraneous label for import"),
+                ("check {}", "1:7 Missing name for check"),
+                ("removed {} ", "1:9 Missing required argument"),
+                ("output {}", "1:8 Missing name for output"),
+                (r#"module "a" "b" "c" {}"#, "1:12 Extraneous label for module"),
+                ("variable = 1", "1:1 Unsupported argument"),
+                ("terraform = 1", "1:1 Unsupported argument"),
+                (r#"data "x" {}"#, "1:10 Missing name for data"),
+                ("ephemeral {}", "1:11 Missing type for ephemeral"),
+                ("atlas {}", "1:1 Unsupported block type"),
+            ],
+        );
+    }
+
+    #[test]
+    fn blocks_of_a_json_file() {
+        check_all(
+            "main.tf.json",
+            &[
+                (r#"{"foo":1}"#, "1:2 Extraneous JSON object property"),
+                (r#"{"variable":1}"#, "1:13 Incorrect JSON value type; 1:13 Missing block label"),
+                (r#"{"variable":{"a":1}}"#, "1:18 Incorrect JSON value type"),
+                (r#"{"variable":[]}"#, "1:13 Missing block label"),
+                (r#"{"variable":{"a":[{},{}]}}"#, "1:18 Duplicate variable declaration"),
+                ("[]", ""),
+                ("1", "1:1 Root value must be object"),
+                (r#"{"terraform":{"x":1}}"#, "1:15 Extraneous JSON object property"),
+                (r#"{"//":1}"#, ""),
+                (r#"{"locals":1}"#, "1:11 Incorrect JSON value type"),
+                (r#"{"locals":{"//":1}}"#, ""),
+                (r#"{"variable":{"a":null}}"#, ""),
+                (r#"{"variable":{"a":{},"a":{}}}"#, "1:25 Duplicate variable declaration"),
+            ],
+        );
+    }
+}

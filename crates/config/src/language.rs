@@ -193,3 +193,104 @@ fn experiments(expr: &Expr, diagnostics: &mut Diagnostics) -> Vec<(Feature, Span
     }
     active
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_each;
+
+    #[test]
+    fn required_version_counts_in_tofu_files() {
+        check_each(
+            "main.tofu",
+            "terraform {\n*\n}",
+            &[
+                (r#"required_version = "1""#, "2:1 Incompatible module"),
+                (r#"required_version = "x""#, "2:20 Invalid version constraint"),
+                (r#"required_version = ">= 1.0""#, ""),
+                ("required_version = 1", "2:1 Incompatible module"),
+                ("required_version = null", ""),
+                ("required_version=foo", "2:18 Variables not allowed"),
+                (r#"required_version="1.0-beta""#, "2:1 Invalid required_version constraint"),
+                (r#"required_version=">= 1.13.0-beta1""#, "2:1 Invalid required_version constraint"),
+                (r#"required_version="~> 1.12.0""#, ""),
+                ("required_version=\"> 99\"\n foo=1", "2:1 Incompatible module"),
+                (r#"required_version=["1"]"#, "2:18 Invalid version constraint"),
+            ],
+        );
+    }
+
+    #[test]
+    fn required_version_means_nothing_in_tf_files() {
+        check_each(
+            "main.tf",
+            "terraform {\n*\n}",
+            &[(r#"required_version = "x""#, ""), (r#"required_version="> 99""#, "")],
+        );
+    }
+
+    #[test]
+    fn the_language_block() {
+        check_each(
+            "main.tf",
+            "language {\n*\n}",
+            &[
+                ("", ""),
+                ("edition = tofu2024", ""),
+                (r#"edition = "tofu2024""#, "2:11 Invalid language edition"),
+                ("edition = foo", "2:11 Unsupported language edition"),
+                ("edition = tofu2025", "2:11 Unsupported language edition"),
+                ("edition=TF2021", "2:9 Unsupported language edition"),
+                ("edition=1", "2:9 Invalid language edition"),
+                ("edition=a.b", "2:9 Invalid language edition"),
+                ("experiments=[foo]", "2:14 Unknown experiment keyword"),
+                ("experiments=[]", ""),
+                ("experiments=foo", "2:13 Invalid expression"),
+                (r#"experiments=["foo"]"#, "2:14 Invalid experiment keyword"),
+                ("experiments=[a.b,1]", "2:14 Invalid experiment keyword; 2:18 Invalid experiment keyword"),
+                ("foo=1", "2:1 Unsupported argument"),
+                ("foo {}", "2:1 Unsupported block type"),
+                ("compatible_with {}", ""),
+                ("compatible_with {\n opentofu=\">= 1.12\"\n}", ""),
+                ("compatible_with {\n opentofu=\">= 1.0\"\n}", "(3:2 Ineffective version constraint)"),
+                ("compatible_with {\n opentofu=\"> 99\"\n}\n foo=1", "3:2 Incompatible module"),
+                (
+                    "compatible_with {\n opentofu=\"x\"\n}",
+                    "3:11 Invalid version constraint; 3:11 Invalid version constraint",
+                ),
+                ("compatible_with {\n opentofu=1\n}", "3:2 Incompatible module"),
+                ("compatible_with {\n opentofu=foo\n}", "3:11 Variables not allowed; 3:11 Variables not allowed"),
+                (
+                    "compatible_with {\n opentofu=\">= 1.12\"\n}\n compatible_with {\n opentofu=\">= 1.12\"\n}",
+                    "1:1 Duplicate compatible_with block",
+                ),
+                (
+                    r#"compatible_with "x" {}"#,
+                    "2:17 Extraneous label for compatible_with; 2:17 Extraneous label for compatible_with",
+                ),
+                ("compatible_with {\n foo=1\n x {}\n opentofu=\">= 1.12\"\n}", ""),
+                ("compatible_with {\n opentofu=\">=1.13.0-beta\"\n}", "3:2 Invalid required_version constraint"),
+                ("edition=tofu2024\n edition=x", "3:2 Attribute redefined"),
+            ],
+        );
+    }
+
+    #[test]
+    fn experiments() {
+        check_each(
+            "main.tf",
+            "language {\n experiments = [*]\n}",
+            &[
+                ("dynamic_provider_for_each", "(2:17 Experimental feature is active)"),
+                ("provider_collections, dynamic_provider_for_each", "(2:17 Experimental feature is active)"),
+                ("symbol_libraries", "2:17 Experiment has concluded"),
+                ("smoke_tests", "2:17 Experiment has concluded"),
+                ("provider_colections", "2:17 Unknown experiment keyword"),
+                (r#""provider_collections""#, "2:17 Invalid experiment keyword"),
+                (
+                    "provider_collections, nope",
+                    "2:39 Unknown experiment keyword; (2:17 Experimental feature is active)",
+                ),
+            ],
+        );
+    }
+}

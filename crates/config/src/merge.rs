@@ -271,3 +271,178 @@ impl Merging<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use yuba_addrs::{Feature, ParseRefContext};
+
+    use crate::testing::{check_all, module};
+
+    #[test]
+    fn modules_opt_in_by_block_or_keyword() {
+        let (plain, _) = module(&[("main.tf", r#"resource "symbols" "a" {}"#)]);
+        assert!(!plain.feature_enabled(Feature::SymbolLibraries));
+        assert!(plain.has_any_managed_resource_of_type("symbols") && plain.has_managed_resource("symbols", "a"));
+        assert!(!plain.has_any_managed_resource_of_type("symbol") && !plain.has_managed_resource("symbols", "b"));
+        let (library, problems) = module(&[("main.tf", "symbols \"a\" {\n source = \"./a\"\n}")]);
+        assert!(library.feature_enabled(Feature::SymbolLibraries), "{problems:?}");
+        let experiments = "language {\n experiments = [provider_collections]\n}";
+        let aliases = "terraform {\n required_providers {\n a = { configuration_aliases = [a.b[*]] }\n}\n}";
+        let (_, problems) = module(&[("a.tf", experiments), ("b.tf", aliases), ("c.tf", experiments)]);
+        assert_eq!(problems, ["a.tf:2:17 Warning: Experimental feature is active"]);
+        let (_, problems) = module(&[("b.tf", aliases)]);
+        assert_eq!(problems, ["b.tf:3:33 Error: Invalid expression"]);
+    }
+
+    #[test]
+    fn nothing_else_is_said_about_a_module_for_another_version() {
+        let incompatible = "terraform {\n required_version = \"> 99\"\n}";
+        let (_, problems) = module(&[("a.tf", "nonsense {}\n("), ("b.tofu", incompatible)]);
+        assert_eq!(problems, ["b.tofu:2:2 Error: Incompatible module"]);
+    }
+
+    #[test]
+    fn providers_are_required_or_implied() {
+        let (module, _) = module(&[(
+            "main.tf",
+            r#"
+            terraform {
+              required_providers {
+                cloud = { source = "example.com/acme/cloud" }
+              }
+            }
+            resource "cloud_server" "a" {}
+            resource "terraform_data" "b" {}
+            data "other_thing" "c" { provider = cloud.x }
+            "#,
+        )]);
+        let providers = module.resources.values().map(|r| module.provider_of(r).map(|p| p.to_string()));
+        let expect = ["example.com/acme/cloud", "example.com/acme/cloud", "terraform.io/builtin/terraform"];
+        let providers: Vec<String> = providers.map(Option::unwrap_or_default).collect();
+        assert_eq!(providers, expect);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_stops_the_program(text in r#"(variable|terraform|language|resource|module|symbols|[a-z.]{1,9}|"[a-z$]{0,4}"|[\[\](){}=\n,*]|optional|object| ){0,60}"#) {
+            module(&[("main.tf", &text), ("o_override.tf", &text), ("j.tf.json", &text), ("t.tftest.hcl", &text)]);
+        }
+    }
+
+    #[test]
+    fn the_same_thing_twice() {
+        check_all(
+            "main.tf",
+            &[
+                (
+                    r#"variable "a" {}
+variable "a" {}"#,
+                    "2:1 Duplicate variable declaration",
+                ),
+                (
+                    r#"module "a" {
+ source="./x"
+}
+module "a" {
+ source="./x"
+}"#,
+                    "4:1 Duplicate module call",
+                ),
+                (
+                    r#"resource "terraform_data" "a" {}
+resource "terraform_data" "a" {}"#,
+                    r#"2:1 Duplicate resource "terraform_data" configuration"#,
+                ),
+                (
+                    r#"data "terraform_remote_state" "a" {}
+data "terraform_remote_state" "a" {}"#,
+                    r#"2:1 Duplicate data "terraform_remote_state" configuration"#,
+                ),
+                (
+                    r#"ephemeral "x" "a" {}
+ephemeral "x" "a" {}"#,
+                    r#"2:1 Duplicate ephemeral resource "x" configuration"#,
+                ),
+                (
+                    r#"check "a" {
+ data "terraform_remote_state" "a" {}
+ assert {
+ condition=data.terraform_remote_state.a.x
+ error_message=""
+}
+}
+data "terraform_remote_state" "a" {}"#,
+                    r#"2:2 Duplicate data "terraform_remote_state" configuration"#,
+                ),
+                (
+                    r#"check "a" {
+ assert {
+ condition=var.x
+ error_message=""
+}
+}
+check "a" {
+ assert {
+ condition=var.x
+ error_message=""
+}
+}"#,
+                    r#"7:1 Duplicate check "a" configuration"#,
+                ),
+                (
+                    r#"provider "terraform" {}
+provider "terraform" {}"#,
+                    "2:1 Duplicate provider configuration",
+                ),
+                (
+                    r#"provider "terraform" {
+ alias="a"
+}
+provider "terraform" {
+ alias="a"
+}"#,
+                    "4:1 Duplicate provider configuration",
+                ),
+                (
+                    r#"import {
+ to=terraform_data.a
+ id="x"
+}
+import {
+ to=terraform_data.a
+ id="x"
+}
+import {
+ to=terraform_data.a
+ id="x"
+}
+resource "terraform_data" "a" {}"#,
+                    r#"5:1 Duplicate import configuration for "terraform_data.a"; 9:1 Duplicate import configuration for "terraform_data.a"; 9:1 Duplicate import configuration for "terraform_data.a""#,
+                ),
+                (
+                    r#"import {
+ to=terraform_data.a[0]
+ id="x"
+}
+import {
+ to=terraform_data.a["x"]
+ id="x"
+}
+import {
+ to=terraform_data.a["x"]
+ id="y"
+}
+resource "terraform_data" "a" {}"#,
+                    r#"9:1 Duplicate import configuration for "terraform_data.a[\"x\"]""#,
+                ),
+                (
+                    r#"variable "a" {}
+variable "a" {}
+variable "a" {}"#,
+                    "2:1 Duplicate variable declaration; 3:1 Duplicate variable declaration",
+                ),
+            ],
+        );
+    }
+}

@@ -95,3 +95,55 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
     }
     (output, diagnostics)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check_all, check_each};
+
+    #[test]
+    fn arguments_of_outputs() {
+        check_each(
+            "main.tf",
+            "output \"a\" {\n *\n}",
+            &[
+                ("", "1:12 Missing required argument"),
+                ("value = 1\n foo=1", "3:2 Unsupported argument"),
+                ("value=1\n sensitive=\"x\"", "3:13 Unsuitable value type"),
+                ("value=1\n deprecated=\"\"", "3:13 Invalid `deprecated` attribute"),
+                (r#"deprecated="""#, "1:12 Missing required argument"),
+                ("value=1\n depends_on=[a.b]", ""),
+                ("value=1\n depends_on=\"a\"", "3:14 Invalid expression"),
+                ("value=1\n depends_on=[\"a.b\"]", "(3:14 Quoted references are deprecated)"),
+                ("value=1\n depends_on=[1]", "3:14 Invalid expression"),
+                ("value=1\n depends_on=[\"a.b c\"]", "3:19 Invalid character; (3:14 Quoted references are deprecated)"),
+                ("value=1\n depends_on=[a.b[*]]", "3:14 Invalid expression"),
+                ("value=1\n postcondition {}", "3:2 Postconditions are not allowed"),
+                ("value=1\n precondition {}", "3:15 Missing required argument; 3:15 Missing required argument"),
+                (
+                    "value=1\n precondition {\n condition=true\n error_message=\"x\"\n}",
+                    "4:12 Invalid precondition expression",
+                ),
+                ("value=1\n description=[]", "3:14 Unsuitable value type"),
+                ("value=1\n depends_on=a.b", "3:13 Invalid expression"),
+                (
+                    "value=1\n depends_on=[\"\"]",
+                    "3:15 Variable name required; (3:14 Quoted references are deprecated); 3:14 Invalid expression",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn outputs_in_json() {
+        check_all(
+            "main.tf.json",
+            &[
+                (r#"{"output":{"a":{"value":1,"x":2}}}"#, "1:27 Extraneous JSON object property"),
+                (r#"{"output":{"a":{"value":1,"depends_on":["a.b"]}}}"#, ""),
+                (r#"{"output":{"a":{"value":1,"depends_on":"a.b"}}}"#, "1:40 Invalid expression"),
+                (r#"{"output":{"a":{"value":1,"depends_on":[1]}}}"#, "1:41 Invalid expression"),
+                (r#"{"output":{"a":{"value":1,"sensitive":"x"}}}"#, "1:39 Unsuitable value type"),
+            ],
+        );
+    }
+}

@@ -206,3 +206,257 @@ fn forbid_depends_on(references: &[Traversal], diagnostics: &mut Diagnostics) {
         diagnostics.push(diagnostics::depends_on_in_override(first.span));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::resource::{Repetition, ResourceKey};
+    use crate::testing::module;
+
+    #[test]
+    fn the_number_of_instances_is_overridden_as_a_whole() {
+        let base = r#"
+            resource "terraform_data" "a" { count = 2 }
+            module "m" {
+              source   = "./m"
+              for_each = {}
+            }
+            provider "terraform" {
+              alias    = "p"
+              for_each = {}
+            }
+        "#;
+        let overriding = r#"
+            resource "terraform_data" "a" {
+              lifecycle { enabled = false }
+            }
+            module "m" { count = 1 }
+            provider "terraform" {
+              alias    = "p"
+              for_each = var.x
+            }
+        "#;
+        let (module, problems) = module(&[("main.tf", base), ("override.tf", overriding)]);
+        assert!(problems.is_empty(), "{problems:?}");
+        let key =
+            ResourceKey { mode: yuba_addrs::ResourceMode::Managed, kind: "terraform_data".into(), name: "a".into() };
+        assert!(matches!(module.resources[&key].repetition, Repetition::Enabled(_)));
+        assert!(matches!(module.calls["m"].repetition, Repetition::Count(_)));
+        let provider = module.providers.values().next().and_then(|config| config.for_each.clone());
+        assert_eq!(provider.map(|expr| expr.variables().len()), Some(1));
+    }
+
+    #[test]
+    fn what_override_files_may_change() {
+        for (base, overriding, expect) in [
+            (
+                r#"variable "a" {
+ type=string
+ default="x"
+}"#,
+                r#"variable "a" {
+ type=number
+}"#,
+                "o:1:1 Invalid default value for variable",
+            ),
+            (
+                r#"variable "a" {
+ type=number
+}"#,
+                r#"variable "a" {
+ default="x"
+}"#,
+                "o:1:1 Invalid default value for variable",
+            ),
+            (
+                r#"variable "a" {}"#,
+                r#"variable "a" {
+ type=number
+ default="x"
+}"#,
+                "o:3:10 Invalid default value for variable",
+            ),
+            (
+                r#"variable "a" {
+ default=null
+}"#,
+                r#"variable "a" {
+ nullable=false
+}"#,
+                "o:1:1 Invalid default value for variable",
+            ),
+            (
+                r#"variable "a" {
+ nullable=false
+}"#,
+                r#"variable "a" {
+ default=null
+}"#,
+                "o:1:1 Invalid default value for variable",
+            ),
+            ("", r#"variable "a" {}"#, "o:1:1 Missing base variable declaration to override"),
+            ("", r#"output "a" {}"#, "o:1:1 Missing base output definition to override"),
+            (
+                "",
+                r#"locals {
+ a=1
+}"#,
+                "o:2:2 Missing base local value definition to override",
+            ),
+            ("", r#"module "a" {}"#, "o:1:1 Missing module call to override"),
+            ("", r#"resource "a" "b" {}"#, "o:1:1 Missing resource to override"),
+            ("", r#"data "a" "b" {}"#, "o:1:1 Missing data resource to override"),
+            ("", r#"ephemeral "a" "b" {}"#, "o:1:1 Missing ephemeral resource to override"),
+            (
+                "",
+                r#"provider "terraform" {
+ alias="x"
+}"#,
+                "o:1:1 Missing base provider configuration for override",
+            ),
+            (
+                "",
+                r#"moved {
+ from=terraform_data.a
+ to=terraform_data.b
+}"#,
+                "o:1:1 Cannot override 'moved' blocks",
+            ),
+            (
+                "",
+                r#"import {
+ to=terraform_data.a
+ id="x"
+}"#,
+                "o:1:1 Cannot override 'import' blocks",
+            ),
+            (
+                "",
+                r#"removed {
+ from=terraform_data.a
+}"#,
+                "(o:1:1 Missing lifecycle from the removed block); o:1:1 Cannot override 'Removed' blocks",
+            ),
+            ("", r#"check "a" {}"#, "o:1:1 Can't override check blocks"),
+            ("", "language {}", "o:1:1 Language selections in override file"),
+            (
+                "",
+                r#"terraform {
+ backend "a" {}
+ backend "b" {}
+}"#,
+                "o:3:2 Duplicate backend configuration",
+            ),
+            (
+                "",
+                r#"terraform {
+ cloud {}
+ cloud {}
+}"#,
+                "o:3:2 Duplicate cloud configurations",
+            ),
+            (
+                "",
+                r#"terraform {
+ encryption {}
+ encryption {}
+}"#,
+                "o:3:2 Duplicate encryption configuration",
+            ),
+            (
+                r#"variable "a" {}"#,
+                r#"variable "a" {
+ validation {
+ condition=var.a
+ error_message="x"
+}
+}"#,
+                "o:2:2 Can't override validation blocks",
+            ),
+            (
+                r#"output "a" {
+ value=1
+}"#,
+                r#"output "a" {
+ depends_on=[terraform_data.x]
+ precondition {
+ condition=var.x
+ error_message="x"
+}
+}"#,
+                "o:3:2 Can't override precondition blocks; o:2:14 Unsupported override",
+            ),
+            (
+                r#"resource "terraform_data" "a" {}"#,
+                r#"resource "terraform_data" "a" {
+ depends_on=[terraform_data.b]
+}"#,
+                "o:2:14 Unsupported override",
+            ),
+            (
+                r#"terraform {
+ required_providers {
+ terraform={source="terraform.io/builtin/terraform"}
+}
+}"#,
+                r#"terraform {
+ required_providers {
+ terraform={source="x y"}
+}
+}"#,
+                "o:3:20 Invalid provider type",
+            ),
+            (
+                r#"variable "a" {
+ type=string
+}"#,
+                r#"variable "a" {
+ type=foo
+}"#,
+                "o:2:7 Invalid type specification",
+            ),
+            (
+                r#"variable "a" {
+ type=object({x=string})
+}"#,
+                r#"variable "a" {
+ default={x=1,y=2}
+}"#,
+                "",
+            ),
+            (
+                r#"variable "a" {
+ default=1
+}"#,
+                r#"variable "a" {
+ deprecated=""
+}"#,
+                "o:1:10 Invalid `deprecated` value",
+            ),
+            ("", "required_providers {}", "o:1:1 Invalid required_providers block"),
+            ("", "foo {}", "o:1:1 Unsupported block type"),
+            (
+                "",
+                r#"terraform {
+ required_providers {}
+ required_providers {}
+}"#,
+                "",
+            ),
+            (
+                r#"variable "a" {}"#,
+                r#"variable "a" {
+ default=foo
+}"#,
+                "o:2:10 Variables not allowed",
+            ),
+        ] {
+            let (_, problems) = module(&[("main.tf", base), ("x_override.tf", overriding)]);
+            let short =
+                problems.iter().map(|problem| match problem.replace("x_override.tf", "o").split_once(" Warning:") {
+                    Some((place, summary)) => format!("({place}{summary})"),
+                    None => problem.replace("x_override.tf", "o").replace(" Error:", ""),
+                });
+            assert_eq!(short.collect::<Vec<_>>().join("; "), expect, "{base}\n{overriding}");
+        }
+    }
+}

@@ -170,3 +170,82 @@ impl Entry<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_each;
+
+    #[test]
+    fn entries() {
+        check_each(
+            "main.tf",
+            "terraform {\n required_providers {\n*\n}\n}",
+            &[
+                (r#"terraform = "1""#, ""),
+                ("terraform = {}", ""),
+                ("terraform = 1", ""),
+                ("terraform = null", "3:13 Invalid required_providers object"),
+                ("terraform = []", "3:13 Invalid required_providers object"),
+                (r#"terraform = {source="a"}"#, ""),
+                (r#"terraform = {source="a/b/c/d"}"#, "3:21 Invalid provider source string"),
+                (r#"terraform = {source="x y"}"#, "3:21 Invalid provider type"),
+                ("terraform = {source=1}", "3:21 Invalid source"),
+                ("terraform = {source=foo}", "3:21 Invalid source"),
+                ("terraform = {version=1}", "3:22 Invalid version constraint"),
+                (r#"terraform = {version="x"}"#, "3:22 Invalid version constraint"),
+                ("terraform = {version=null}", "3:22 Invalid version constraint"),
+                ("terraform={foo=1}", "3:12 Invalid required_providers object"),
+                (r#"terraform={foo=1,version="x"}"#, "3:12 Invalid required_providers object"),
+                (
+                    r#"terraform={version="x",foo=1}"#,
+                    "3:20 Invalid version constraint; 3:24 Invalid required_providers object",
+                ),
+                ("terraform={(1)=2}", "3:12 Invalid Attribute"),
+                ("terraform={(foo)=2}", "3:13 Variables not allowed"),
+                (r#"A = "1""#, ""),
+                ("A = {}", "3:5 Invalid provider local name"),
+                (r#"a_b="1""#, "3:5 Invalid provider name"),
+                ("a_b={}", "3:5 Invalid provider local name"),
+                ("a--b={}", "3:6 Invalid provider local name"),
+                (r#"terraform={"source"="terraform.io/builtin/terraform"}"#, ""),
+                ("terraform={configuration_aliases=[terraform.a]}", ""),
+                ("terraform={configuration_aliases=[terraform]}", ""),
+                ("terraform={configuration_aliases=terraform.a}", "3:34 Invalid expression"),
+                ("terraform={configuration_aliases=[foo.a]}", "3:34 Invalid configuration_aliases value"),
+                (r#"terraform={configuration_aliases=["terraform.a"]}"#, "3:35 Invalid expression"),
+                (r#"terraform={configuration_aliases=[terraform["a"]]}"#, "3:34 Invalid configuration_aliases value"),
+                ("terraform={configuration_aliases=[terraform.a.b]}", ""),
+                ("terraform={configuration_aliases=[terraform.a[*]]}", "3:35 Invalid expression"),
+                ("terraform={configuration_aliases=[terraform.a[0]]}", ""),
+                (r#"terraform={source="-/x"}"#, ""),
+                (r#"terraform={source="terraform-provider-x"}"#, ""),
+                (r#"terraform={source="a/terraform-provider-x"}"#, "3:19 Invalid provider type"),
+                (r#"terraform={source="foo_bar.com/a/b"}"#, "3:19 Invalid provider source hostname"),
+                (r#"terraform="x""#, "3:11 Invalid version constraint"),
+                ("terraform=foo", "3:11 Invalid required_providers object"),
+                ("x {}", r#"3:1 Unexpected "x" block"#),
+                ("terraform=\"1\"\nterraform=\"2\"", "4:1 Attribute redefined"),
+                (r#"terraform={version=">= 1.0, x"}"#, "3:20 Invalid version constraint"),
+                (r#"terraform={source="../x"}"#, "3:19 Invalid provider namespace"),
+                (r#"terraform={version="1", version="2"}"#, ""),
+                (r#"terraform={source="hashicorp/AWS"}"#, ""),
+                (r#"terraform={source="HASHICORP/aws"}"#, ""),
+                (r#"terraform={source=""}"#, "3:19 Invalid provider source string"),
+            ],
+        );
+    }
+
+    #[test]
+    fn entries_in_json() {
+        check_each(
+            "main.tf.json",
+            r#"{"terraform":{"required_providers":*}}"#,
+            &[
+                (r#"{"a":{"source":"x/y","version":"1"}}"#, ""),
+                (r#"[{"a":"1"},{"b":"2"}]"#, "1:36 Duplicate required providers configuration"),
+                (r#"{"a":{"configuration_aliases":["a.b"]}}"#, ""),
+                (r#"{"a":{"configuration_aliases":"a.b"}}"#, "1:66 Invalid expression"),
+            ],
+        );
+    }
+}

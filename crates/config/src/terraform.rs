@@ -160,3 +160,37 @@ fn decode_provider_meta(block: Block, decoding: &Decoding<'_>, diagnostics: &mut
     diagnostics.extend(problems);
     meta.filter(|_| !failed)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_each;
+
+    #[test]
+    fn parts_of_the_terraform_block() {
+        check_each(
+            "main.tf",
+            "terraform {\n*\n}",
+            &[
+                ("experiments=[foo]", ""),
+                ("language=x", ""),
+                ("foo=1", "2:1 Unsupported argument"),
+                ("foo {}", "2:1 Unsupported block type"),
+                ("backend {}", "2:9 Missing type for backend"),
+                ("backend \"x\" {}\n backend \"y\" {}", "3:2 Duplicate backend configuration"),
+                ("cloud {}\n cloud {}", "3:2 Duplicate cloud configurations"),
+                ("backend \"local\" {}\n cloud {}", "2:1 Both a backend and a cloud configuration are present"),
+                (r#"cloud "x" {}"#, "2:7 Extraneous label for cloud"),
+                ("provider_meta {}", "2:15 Missing provider for provider_meta"),
+                ("provider_meta \"terraform\" {\n a=foo\n}", "3:4 Variables not allowed"),
+                (r#"provider_meta "A" {}"#, "2:1 Invalid provider local name"),
+                ("provider_meta \"terraform\" {\n x {}\n}", r#"3:2 Unexpected "x" block"#),
+                (
+                    "provider_meta \"terraform\" {}\n provider_meta \"terraform\" {}",
+                    "3:2 Duplicate provider_meta block",
+                ),
+                ("required_providers {}\n required_providers {}", "3:2 Duplicate required providers configuration"),
+                (r#"required_providers "x" {}"#, "2:20 Extraneous label for required_providers"),
+            ],
+        );
+    }
+}

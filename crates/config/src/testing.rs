@@ -118,8 +118,13 @@ pub(crate) fn module(files: &[(&str, &str)]) -> (Module, Vec<String>) {
 /// Decodes each text of a table as the only file of a module, and compares what is wrong: `line:column Summary`, one
 /// after the other, warnings in parentheses.
 pub(crate) fn check_all(name: &str, cases: &[(&str, &str)]) {
+    check_each(name, "*", cases);
+}
+
+/// The same, each text put in place of the star in another one.
+pub(crate) fn check_each(name: &str, around: &str, cases: &[(&str, &str)]) {
     for (text, expect) in cases {
-        let (_, problems) = module(&[(name, text)]);
+        let (_, problems) = module(&[(name, &around.replacen('*', text, 1))]);
         let short = problems.iter().map(|problem| {
             let problem = problem.strip_prefix(name).map_or(problem.as_str(), |rest| rest.trim_start_matches(':'));
             match problem.split_once(" Warning:") {
@@ -162,8 +167,8 @@ fn value(expr: &Expr, problems: &mut Diagnostics) -> Value {
         ExprKind::Tuple(items) => Value::tuple(items.iter().map(|item| value(item, problems)).collect::<Vec<_>>()),
         ExprKind::Object(items) | ExprKind::JsonObject(items) => {
             let attrs = items.iter().map(|item| {
-                let name = item.key.as_literal_string().cloned().unwrap_or_default();
-                (name, value(&item.value, problems))
+                let key = value(&item.key, problems);
+                (key.as_str().cloned().unwrap_or_default(), value(&item.value, problems))
             });
             Value::object(attrs.collect::<Vec<_>>())
         }

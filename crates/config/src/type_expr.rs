@@ -252,3 +252,99 @@ fn with_defaults(ty: Type, values: Vec<(EcoString, Value)>, children: Vec<(EcoSt
     let defaults = Defaults::new(ty.clone(), values, children);
     TypeConstraint { ty, defaults: (!defaults.is_empty()).then_some(defaults) }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_each;
+
+    #[test]
+    fn types_are_read_and_mistakes_in_them_found() {
+        check_each(
+            "main.tf",
+            r#"variable "a" { type = * }"#,
+            &[
+                ("string", ""),
+                (r#""string""#, "1:23 Invalid quoted type constraints"),
+                (r#""list""#, "1:23 Invalid quoted type constraints"),
+                (r#""map""#, "1:23 Invalid quoted type constraints"),
+                (r#""foo""#, "1:23 Invalid legacy variable type hint"),
+                ("list", ""),
+                ("map", ""),
+                ("set", "1:23 Invalid type specification"),
+                ("object", "1:23 Invalid type specification"),
+                ("tuple", "1:23 Invalid type specification"),
+                ("any", ""),
+                ("bool", ""),
+                ("foo", "1:23 Invalid type specification"),
+                ("null", "1:23 Invalid type specification"),
+                ("true", "1:23 Invalid type specification"),
+                ("123", "1:23 Invalid type specification"),
+                ("[string]", "1:23 Invalid type specification"),
+                ("{a=string}", "1:23 Invalid type specification"),
+                ("string()", "1:29 Invalid type specification"),
+                ("any()", "1:26 Invalid type specification"),
+                ("list()", "1:27 Invalid type specification"),
+                ("list(string,number)", "1:35 Invalid type specification"),
+                ("list(string,number,bool)", "1:35 Invalid type specification"),
+                ("map(any)", ""),
+                ("set(foo)", "1:27 Invalid type specification"),
+                ("object()", "1:29 Invalid type specification"),
+                ("object(string)", "1:30 Invalid type specification"),
+                ("object({a=string, a=number})", "1:41 Invalid type specification"),
+                (r#"object({"a"=string})"#, "1:31 Invalid type specification"),
+                ("object({(a)=string})", "1:31 Invalid type specification"),
+                ("object({a.b=string})", "1:31 Invalid type specification"),
+                ("object({a=optional()})", "1:41 Invalid type specification"),
+                ("object({a=optional(string,1,2)})", "1:41 Invalid type specification"),
+                (r#"object({a=optional(number,"x")})"#, "1:49 Invalid default value for optional attribute"),
+                ("object({a=optional(number,foo)})", "1:49 Variables not allowed"),
+                (r#"object({a=optional(list(string),["x",1])})"#, ""),
+                ("tuple()", "1:28 Invalid type specification"),
+                ("tuple(string)", "1:29 Invalid type specification"),
+                ("tuple([])", ""),
+                ("tuple([string,foo])", "1:37 Invalid type specification"),
+                ("optional(string)", "1:23 Invalid type specification"),
+                ("foo(string)", "1:23 Invalid type specification"),
+                ("list(optional(string))", "1:28 Invalid type specification"),
+                ("a.b", "1:23 Invalid type specification"),
+                ("a::b(string)", "1:23 Invalid type specification"),
+                ("list(list(list(string)))", ""),
+                (r#"object({a=object({b=optional(string,"x")})})"#, ""),
+                ("(string)", "1:23 Invalid type specification"),
+                ("list((string))", "1:28 Invalid type specification"),
+                ("object([string])", "1:30 Invalid type specification"),
+                ("object({a=optional(object({b=string}),{})})", "1:61 Invalid default value for optional attribute"),
+                ("object({a=optional(object({b=optional(string)}),{})})", ""),
+                ("map(object({a=optional(number,1)}))", ""),
+                ("optional", "1:23 Invalid type specification"),
+                ("provider::a::b(string)", "1:23 Invalid type specification"),
+            ],
+        );
+    }
+
+    #[test]
+    fn json_has_types_in_strings() {
+        check_each(
+            "main.tf.json",
+            r#"{"variable": {"a": {"type": "*"}}}"#,
+            &[
+                ("string", ""),
+                ("list", ""),
+                ("map", ""),
+                ("list(string)", ""),
+                ("object({a=string})", ""),
+                ("foo", "1:29 Invalid type specification"),
+                (r#""string""#, "1:40 Missing attribute seperator comma; 1:20 Incorrect JSON value type"),
+                ("list(", "1:29 Invalid type specification"),
+                ("", "1:29 Invalid type specification"),
+                (r#"object({a=optional(number,\"x\")})"#, "1:55 Invalid default value for optional attribute"),
+                ("a b", "1:29 Invalid type specification"),
+                ("any()", "1:32 Invalid type specification"),
+                ("list(string,number)", "1:41 Invalid type specification"),
+                ("tuple", "1:29 Invalid type specification"),
+                ("optional(string)", "1:29 Invalid type specification"),
+                (r#"object({\"a\"=string})"#, "1:37 Invalid type specification"),
+            ],
+        );
+    }
+}

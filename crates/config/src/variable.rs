@@ -298,3 +298,143 @@ pub(crate) fn decode_locals(block: &Block) -> (Vec<Local>, Diagnostics) {
     let locals = attributes.into_iter().map(decode).collect();
     (locals, diagnostics)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_each;
+
+    #[test]
+    fn defaults_fit_their_types() {
+        check_each(
+            "main.tf",
+            "variable \"a\" {\n *\n}",
+            &[
+                ("type = string\n default = []", "3:12 Invalid default value for variable"),
+                ("type = string\n default = 1", ""),
+                ("type = number\n default = \"a\"", "3:12 Invalid default value for variable"),
+                ("type = number\n default = \"1\"", ""),
+                ("type = list(string)\n default = \"a\"", "3:12 Invalid default value for variable"),
+                ("type = list(string)\n default = [1,true]", ""),
+                ("type = map(number)\n default = {a=\"x\"}", "3:12 Invalid default value for variable"),
+                ("type = object({a=string})\n default = {}", "3:12 Invalid default value for variable"),
+                ("type = object({a=string})\n default = {a=1,b=2}", "(3:17 Object attribute is ignored)"),
+                (
+                    "type = object({a=object({b=string})})\n default = {a={b=1,c=2}}",
+                    "(3:20 Object attribute is ignored)",
+                ),
+                (
+                    "type = list(object({a=string}))\n default = [{a=1,x=2},{a=1,y=3}]",
+                    "(3:18 Object attribute is ignored); (3:28 Object attribute is ignored)",
+                ),
+                ("type = map(object({a=string}))\n default = {k={a=1,x=2}}", "(3:20 Object attribute is ignored)"),
+                ("type = tuple([string])\n default = [1,2]", "3:12 Invalid default value for variable"),
+                ("type = tuple([object({a=string})])\n default = [{a=1,b=1}]", "(3:18 Object attribute is ignored)"),
+                ("type = string\n default = null", ""),
+                ("type = string\n default = foo", "3:12 Variables not allowed"),
+                ("type = string\n default = foo.bar[0]", "3:12 Variables not allowed"),
+                ("type = set(string)\n default = [\"a\",\"a\"]", ""),
+                ("type = any\n default = {a=1}", ""),
+                (
+                    "type = object({a=string})\n default = {\"a\"=1,\"b\"=1,(c)=1,(\"d\")=2}",
+                    "3:26 Variables not allowed; (3:19 Object attribute is ignored); (3:31 Object attribute is ignored)",
+                ),
+                ("type = object({a=optional(string,\"x\")})\n default = {b=1}", "(3:13 Object attribute is ignored)"),
+                ("type = bool\n default = \"yes\"", "3:12 Invalid default value for variable"),
+                ("type = bool\n default = \"true\"", ""),
+                ("type = list(number)\n default = [\"1\",\"b\"]", "3:12 Invalid default value for variable"),
+                ("type = object({})\n default = {a=1}", "(3:13 Object attribute is ignored)"),
+            ],
+        );
+    }
+
+    #[test]
+    fn arguments_of_variables() {
+        check_each(
+            "main.tf",
+            "variable \"a\" {\n *\n}",
+            &[
+                (r#"sensitive = "x""#, "2:15 Unsuitable value type"),
+                ("sensitive = null", "2:14 Unsuitable value type"),
+                ("sensitive = 1", "2:14 Unsuitable value type"),
+                (r#"sensitive = "true""#, ""),
+                ("sensitive = foo", "2:14 Variables not allowed"),
+                ("ephemeral = []", "2:14 Unsuitable value type"),
+                ("nullable = false\n default = null", "3:12 Invalid default value for variable"),
+                ("nullable = false", ""),
+                (r#"const = "abc""#, "2:11 Unsuitable value type"),
+                ("const = true\n default = 1", ""),
+                (r#"deprecated = """#, "1:10 Invalid `deprecated` value"),
+                (r#"deprecated = "  ""#, "1:10 Invalid `deprecated` value"),
+                ("deprecated = 1", ""),
+                ("deprecated = null", "2:15 Unsuitable value type"),
+                ("deprecated = foo", "2:15 Variables not allowed"),
+                ("description = 1", ""),
+                ("description = null", "2:16 Unsuitable value type"),
+                ("description = []", "2:16 Unsuitable value type"),
+                ("foo = 1", "2:2 Unsupported argument"),
+                ("type {}", "2:2 Unsupported block type"),
+                ("validation {}", "2:13 Missing required argument; 2:13 Missing required argument"),
+                (
+                    "validation {\n condition = true\n error_message = \"x\"\n}",
+                    "3:14 Invalid validation expression; 3:14 Invalid variable validation condition",
+                ),
+                (
+                    "validation {\n condition = var.b\n error_message = \"x\"\n}",
+                    "3:14 Invalid variable validation condition",
+                ),
+                ("validation {\n condition = var.a != local.x\n error_message = \"x\"\n}", ""),
+                ("validation {\n condition = var.a.b > 1\n error_message = 1\n}", ""),
+                (
+                    "validation \"x\" {\n condition = var.a\n error_message = \"x\"\n}",
+                    "2:13 Extraneous label for validation",
+                ),
+                (
+                    "validation {\n condition = var[\"a\"]\n error_message = \"x\"\n}",
+                    "3:14 Invalid variable validation condition",
+                ),
+                ("default = 1\n default = 2", "3:2 Attribute redefined"),
+                ("validation {\n condition = var.a\n error_message = var.b\n foo = 1\n}", "5:2 Unsupported argument"),
+                ("sensitive = (1)", "2:15 Unsuitable value type"),
+                ("sensitive = -1", "2:14 Unsuitable value type"),
+                ("sensitive = {}", "2:14 Unsuitable value type"),
+                (r#"sensitive = """#, "2:16 Unsuitable value type"),
+            ],
+        );
+    }
+
+    #[test]
+    fn names_of_variables() {
+        check_each(
+            "main.tf",
+            r#"variable "*" {}"#,
+            &[
+                ("source", "1:10 Invalid variable name"),
+                ("lifecycle", "1:10 Invalid variable name"),
+                ("_", "1:10 Invalid variable name"),
+                ("provider", "1:10 Invalid variable name"),
+                ("connection", ""),
+                ("1a", "1:10 Invalid variable name"),
+                ("a b", "1:10 Invalid variable name"),
+                ("", "1:10 Invalid variable name"),
+                ("é", ""),
+                ("a-b", ""),
+                ("-a", "1:10 Invalid variable name"),
+            ],
+        );
+    }
+
+    #[test]
+    fn local_values() {
+        check_each(
+            "main.tf",
+            "locals {\n*\n}",
+            &[
+                ("a=1\na=2", "3:1 Attribute redefined"),
+                ("x {}", r#"2:1 Unexpected "x" block"#),
+                ("a=1\nx {}\ny {}", r#"3:1 Unexpected "x" block"#),
+                ("", ""),
+                ("a=1\n}\nlocals {\n a=2", "5:2 Duplicate local value definition"),
+            ],
+        );
+    }
+}
