@@ -11,6 +11,7 @@ use crate::constant::Decoding;
 use crate::diagnostics;
 use crate::file::{self, File, ParsedConfigFile};
 use crate::module::Module;
+use crate::module_call;
 use crate::overriding;
 use crate::resource::Resource;
 use crate::test_file;
@@ -263,7 +264,11 @@ impl Merging<'_> {
     /// What depends on the features that the whole module has opted in to.
     fn features(&mut self) {
         self.diagnostics.extend(self.module.features.experiments_warning());
-        if !self.module.features.contains(Feature::ProviderCollections) {
+        let collections = self.module.features.contains(Feature::ProviderCollections);
+        for call in self.module.calls.values() {
+            self.diagnostics.extend(module_call::check_collections(&call.providers, collections));
+        }
+        if !collections {
             let aliases = self.module.requirements.providers.values().flat_map(|required| &required.aliases);
             for alias in aliases.filter(|alias| alias.all_instances) {
                 self.diagnostics.push(diagnostics::collection_alias(alias.span));

@@ -114,6 +114,22 @@ pub(crate) fn decode(block: &Block, is_override: bool, with: &Decoding<'_>) -> (
     (Some(call), problems)
 }
 
+/// What is wrong with passing all instances of providers: without the feature that is not possible, and with it both
+/// sides have to say so.
+pub(crate) fn check_collections(providers: &[PassedProvider], is_possible: bool) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for PassedProvider { in_child, in_parent } in providers {
+        for reference in [in_child, in_parent].into_iter().filter(|reference| reference.all_instances) {
+            if !is_possible {
+                problems.push(diagnostics::not_a_provider_reference("providers", reference.span));
+            } else if in_child.all_instances != in_parent.all_instances {
+                problems.push(diagnostics::collection_on_one_side(reference.span));
+            }
+        }
+    }
+    problems
+}
+
 /// The pairs of a `providers` argument, of `module` and `run` blocks.
 pub(crate) fn decode_providers(
     attribute: &Attribute,
@@ -131,7 +147,7 @@ pub(crate) fn decode_providers(
         let (in_child, found) = provider::decode_key(item, "providers", syntax);
         let mut failed = found.has_errors();
         problems.extend(found);
-        let (in_parent, found) = provider::decode_ref(&item.value, "providers", syntax);
+        let (in_parent, found) = provider::decode_passed(&item.value, "providers", syntax);
         failed |= found.has_errors();
         problems.extend(found);
         let (Some(in_child), Some(in_parent), false) = (in_child, in_parent, failed) else { continue };
@@ -150,7 +166,7 @@ pub(crate) fn decode_providers(
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::{check, check_override};
+    use crate::testing::{check, check_all, check_override, module};
 
     #[test]
     fn module_blocks() {
@@ -278,5 +294,28 @@ module "ref" {
                 1:109 Error: Invalid expression
             "#]],
         );
+    }
+
+    #[test]
+    fn all_instances_are_passed_with_an_experiment() {
+        let call =
+            |providers: &str| format!("module \"m\" {{\n source = \"./x\"\n providers = {{ {providers} }}\n}}\n");
+        let collections = "language {\n experiments = [provider_collections]\n}\n";
+        for (providers, without, with) in [
+            ("a.b[*] = a.c[*]", "3:16 E; 3:25 E", ""),
+            ("a.b[*] = a.c", "3:16 E", "6:16 E"),
+            ("a.b = a.c[*]", "3:22 E", "6:22 E"),
+            ("a.b = a[*]", "3:22 E", "6:22 E"),
+            ("a.b = a.c[*].d", "3:22 E", "6:22 E"),
+            ("a.b = a.c[0][*]", "3:22 E", "6:22 E"),
+        ] {
+            let spelled = |short: &str| short.replace('E', "Invalid provider configuration reference");
+            let text = call(providers);
+            check_all("main.tf", &[(&text, &spelled(without))]);
+            let (_, problems) = module(&[("main.tf", &format!("{collections}{text}"))]);
+            let problems: Vec<String> = problems.into_iter().filter(|p| p.contains("Error")).collect();
+            let expected = spelled(with).replacen("6:", "main.tf:6:", 1).replace(" Invalid", " Error: Invalid");
+            assert_eq!(problems.join("; "), expected, "{providers}");
+        }
     }
 }

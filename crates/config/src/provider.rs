@@ -50,6 +50,8 @@ pub struct ProviderRef {
     pub key: ProviderKey,
     /// The instance key, not evaluated.
     pub instance: Option<Arc<Expr>>,
+    /// `aws.by_region[*]`: all instances, passed to a module (feature `provider_collections`).
+    pub all_instances: bool,
     /// All of it.
     pub span: Span,
     /// The local name.
@@ -164,6 +166,36 @@ pub(crate) fn decode_ref(expr: &Expr, argument: &str, syntax: Syntax) -> (Option
     }
 }
 
+/// Decodes what is passed to a module: a reference to one instance or, with `[*]`, to all of them.
+pub(crate) fn decode_passed(expr: &Expr, argument: &str, syntax: Syntax) -> (Option<ProviderRef>, Diagnostics) {
+    match quoted::native(expr, syntax) {
+        Ok(native) => match all_instances(&native) {
+            Some(source) => decode_all_instances(source, argument, native.span),
+            None => decode_ref(expr, argument, syntax),
+        },
+        Err(problems) => (None, problems),
+    }
+}
+
+/// What stands before `[*]`, if that is all.
+fn all_instances(expr: &Expr) -> Option<&Expr> {
+    match &expr.kind {
+        ExprKind::Splat(splat) if matches!(splat.each.kind, ExprKind::SplatItem) => Some(&splat.source),
+        _ => None,
+    }
+}
+
+fn decode_all_instances(source: &Expr, argument: &str, span: Span) -> (Option<ProviderRef>, Diagnostics) {
+    let (reference, mut problems) = decode_unquoted(source, None, argument, span);
+    let reference = reference.map(|reference| ProviderRef { all_instances: true, ..reference });
+    if let Some(reference) = &reference
+        && (reference.instance.is_some() || reference.key.alias.is_none())
+    {
+        problems.push(diagnostics::not_a_provider_reference(argument, span));
+    }
+    (reference, problems)
+}
+
 /// Decodes the key of an object, which is a reference too.
 pub(crate) fn decode_key(item: &ObjectItem, argument: &str, syntax: Syntax) -> (Option<ProviderRef>, Diagnostics) {
     let bare = item.key_is_bare_name || item.key_is_bare_traversal;
@@ -175,7 +207,10 @@ pub(crate) fn decode_key(item: &ObjectItem, argument: &str, syntax: Syntax) -> (
             (reference, problems)
         }
         None => match quoted::native(&item.key, syntax) {
-            Ok(native) => decode_unquoted(&native, None, argument, native.span),
+            Ok(native) => match all_instances(&native) {
+                Some(source) => decode_all_instances(source, argument, native.span),
+                None => decode_unquoted(&native, None, argument, native.span),
+            },
             Err(problems) => (None, problems),
         },
     }
@@ -222,6 +257,7 @@ fn decode_traversal(
     let mut reference = ProviderRef {
         key: ProviderKey { name: traversal.root.clone(), alias: None },
         instance: key,
+        all_instances: false,
         span,
         name_span: traversal.root_span,
         alias_span: None,

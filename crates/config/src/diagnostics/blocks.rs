@@ -213,6 +213,10 @@ pub(crate) fn provider_key_without_alias(at: Span) -> Diagnostic {
     let detail = "Only configurations with an alias have several instances: write name.alias[key].";
     invalid_provider_reference(detail, at)
 }
+pub(crate) fn collection_on_one_side(at: Span) -> Diagnostic {
+    let detail = "All instances can be passed only as a whole: write [*] on both sides.";
+    invalid_provider_reference(detail, at)
+}
 pub(crate) fn provider_passed_twice(name: &str, first: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("The module gets {name} already, at {first}. Each of its providers can be given once.");
     Diagnostic::error("Duplicate provider address", detail).at(at)

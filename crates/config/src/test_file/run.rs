@@ -14,7 +14,7 @@ use crate::constant::Decoding;
 use crate::depends_on;
 use crate::diagnostics::{blocks, tests as diagnostics};
 use crate::language::version_constraint;
-use crate::module_call::{PassedProvider, decode_providers};
+use crate::module_call::{PassedProvider, check_collections, decode_providers};
 use crate::quoted::Syntax;
 use crate::resource::AnyResource;
 use crate::schema::schema;
@@ -151,6 +151,7 @@ pub(super) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<TestRun>, Di
     }
     if let Some(attribute) = content.attribute("providers") {
         run.providers = decode_providers(attribute, Syntax::of(&block.body), with, &mut problems);
+        problems.extend(check_collections(&run.providers, false));
     }
     run.expect_failures = references(content.attribute("expect_failures"), &mut problems);
     (Some(run), problems)
