@@ -12,6 +12,8 @@ mod dispatch;
 mod exit;
 mod flags;
 mod help;
+mod json_into;
+mod settings;
 mod terminal;
 mod words;
 

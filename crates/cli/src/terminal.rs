@@ -97,6 +97,13 @@ impl Terminal {
         }
     }
 
+    /// Says that all went well.
+    pub(crate) fn success(&mut self, text: &str) {
+        let title = if self.stdout.colour { "\x1b[32m\x1b[1mSuccess!\x1b[0m" } else { "Success!" };
+        let line = yuba_view::wrap::wrap(&format!("{title} {text}"), self.stdout.width.saturating_sub(1));
+        self.out(&format!("{line}\n"));
+    }
+
     /// Flushes; an output that could not be written is an error unless its reader just left.
     pub(crate) fn finish(&mut self, code: u8) -> u8 {
         self.stdout.flush();

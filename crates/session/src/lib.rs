@@ -8,6 +8,7 @@ pub mod console;
 pub mod format;
 pub mod load;
 pub mod manifest;
+pub mod validate;
 pub mod world;
 
 mod diagnostics;

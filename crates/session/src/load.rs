@@ -23,6 +23,8 @@ pub const DEFAULT_TEST_DIR: &str = "tests";
 pub struct LoadRequest<'a> {
     /// The directory of the root module: `.` usually.
     pub dir: &'a str,
+    /// Where things are kept that belong to the working directory: `.terraform` usually.
+    pub data_dir: &'a Path,
     /// The outside.
     pub world: &'a dyn World,
     /// The directory the program was started in, where that is not the working directory.
@@ -86,7 +88,7 @@ pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuratio
         Some(ask) => inputs.asking(ask),
         None => inputs,
     };
-    let manifest = match read_manifest(Path::new(request.dir)) {
+    let manifest = match read_manifest(request.data_dir) {
         Ok(manifest) => manifest,
         Err(problem) => {
             problems.push(problem);
@@ -144,9 +146,9 @@ fn read_inputs(request: &LoadRequest<'_>, sources: &mut Sources) -> (Inputs, Dia
     (inputs, problems)
 }
 
-/// The workspace that a directory has selected, unless the environment variable `TF_WORKSPACE` says otherwise.
-pub fn selected_workspace(dir: &Path) -> String {
-    let selected = fs::read_to_string(dir.join(".terraform/environment")).unwrap_or_default();
+/// The workspace that a working directory has selected, unless the environment variable `TF_WORKSPACE` says otherwise.
+pub fn selected_workspace(data_dir: &Path) -> String {
+    let selected = fs::read_to_string(data_dir.join("environment")).unwrap_or_default();
     match selected.trim() {
         "" => "default".to_owned(),
         name => name.to_owned(),
@@ -195,7 +197,7 @@ impl ModuleDirs {
     /// Reads and parses a file that is shown by its path. A file that cannot be read is empty, with an error.
     fn read(&mut self, dir: &str, name: &EcoString, is_override: bool) -> ParsedConfigFile {
         let path = shown_path(dir, name);
-        let (bytes, problem) = match fs::read(path.as_str()) {
+        let (bytes, problem) = match read_file(&path) {
             Ok(bytes) => (bytes, None),
             Err(error) => (Vec::new(), Some(unreadable_file(&path, &error))),
         };
@@ -250,6 +252,14 @@ impl ModuleFiles for ModuleDirs {
     fn sources(&self) -> Option<&Sources> {
         Some(&self.sources)
     }
+}
+
+/// The content of a file, unless it is so large that places in it could not be told.
+fn read_file(path: &str) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.len() > u64::from(u32::MAX) {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 GiB"));
+    }
+    fs::read(path)
 }
 
 /// Whether a directory has any configuration files.
@@ -332,6 +342,7 @@ run "two" {}
         let dir = sandbox.dir().to_str().expect("it is Unicode").to_owned();
         let mut request = LoadRequest {
             dir: &dir,
+            data_dir: Path::new(".terraform"),
             world: &SystemWorld,
             original_dir: None,
             workspace: "default",

@@ -10,12 +10,12 @@ use yuba_eval::tree::{Installed, Manifest};
 use yuba_syntax::Diagnostic;
 use yuba_value::{Value, json as value_json};
 
-/// Where installed modules are recorded, in the directory of the configuration.
-pub const MANIFEST: &str = ".terraform/modules/modules.json";
+/// Where installed modules are recorded, in the directory for the data of a working directory.
+pub const MANIFEST: &str = "modules/modules.json";
 
-/// Reads the record of installed modules of a configuration; where there is none nothing is installed.
-pub fn read_manifest(dir: &Path) -> Result<Manifest, Diagnostic> {
-    let path = dir.join(MANIFEST);
+/// Reads the record of installed modules; where there is none nothing is installed.
+pub fn read_manifest(data_dir: &Path) -> Result<Manifest, Diagnostic> {
+    let path = data_dir.join(MANIFEST);
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Manifest::default()),
@@ -24,10 +24,10 @@ pub fn read_manifest(dir: &Path) -> Result<Manifest, Diagnostic> {
     parse_manifest(&text).map_err(|reason| manifest_problem(&path, &reason))
 }
 
-/// Writes the record of installed modules of a configuration, unless it says so already. A reader sees the old or the new
+/// Writes the record of installed modules, unless it says so already. A reader sees the old or the new
 /// record, never a part of it.
-pub fn write_manifest(dir: &Path, manifest: &Manifest) -> Result<(), Diagnostic> {
-    let path = dir.join(MANIFEST);
+pub fn write_manifest(data_dir: &Path, manifest: &Manifest) -> Result<(), Diagnostic> {
+    let path = data_dir.join(MANIFEST);
     let text = manifest_text(manifest);
     if fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());

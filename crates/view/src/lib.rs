@@ -11,5 +11,6 @@ pub mod diff;
 pub mod functions;
 pub mod json;
 pub mod snippet;
+pub mod validate_json;
 pub mod value;
 pub mod wrap;

@@ -7,6 +7,7 @@ use crate::terminal::Terminal;
 mod console;
 mod fmt;
 mod metadata;
+mod validate;
 pub(crate) mod version;
 
 /// One row of the table.
@@ -36,7 +37,7 @@ pub(crate) enum Run {
 
 /// All commands, in the order of the help.
 pub(crate) const COMMANDS: &[&Command] =
-    &[&console::COMMAND, &fmt::COMMAND, &metadata::GROUP, &metadata::FUNCTIONS, &version::COMMAND];
+    &[&console::COMMAND, &fmt::COMMAND, &metadata::GROUP, &metadata::FUNCTIONS, &validate::COMMAND, &version::COMMAND];
 
 /// The commands of the main workflow, listed first.
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
@@ -44,7 +45,6 @@ pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "dest
 /// Commands of OpenTofu that this version does not have yet.
 pub(crate) const NOT_YET: &[&str] = &[
     "init",
-    "validate",
     "plan",
     "apply",
     "destroy",
