@@ -355,3 +355,20 @@ pub(super) fn import_provider(address: &str, declared: Option<&str>, span: Span)
     );
     Diagnostic::error("Invalid import provider argument", detail).at(span)
 }
+
+pub(super) fn test_provider_type(
+    given: (&str, &str, &ProviderSource),
+    wanted: (&str, &ProviderSource),
+    span: Span,
+) -> Diagnostic {
+    let detail = eco_format!(
+        "{:?} in {} is the provider {}, but {:?} in the root module is {}.\n\nA provider block of a test file is for one \
+         provider, which the first run that uses it decides, and other runs use this name for another one.",
+        given.0,
+        given.1,
+        given.2.for_display(),
+        wanted.0,
+        wanted.1.for_display()
+    );
+    Diagnostic::error("Provider type mismatch", detail).at(span)
+}

@@ -11,7 +11,9 @@ use yuba_config::module_call::ModuleCall;
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources};
 use yuba_value::{Type, convert};
 
-use super::{ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, diagnostics, provider_rules, run_path};
+use super::{
+    ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, diagnostics, provider_rules, run_path, test_providers,
+};
 use crate::inputs::Inputs;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
 use crate::world::World;
@@ -80,6 +82,7 @@ pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Dia
         for run in tree.runs.values() {
             diagnostics.extend(provider_rules::check(run));
         }
+        diagnostics.extend(test_providers::check(&tree));
     }
     (tree, diagnostics)
 }

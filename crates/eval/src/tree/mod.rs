@@ -9,6 +9,7 @@ mod manifest;
 mod provider_rules;
 mod providers;
 mod similarity;
+mod test_providers;
 #[cfg(test)]
 mod tests;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
+use foldhash::{HashMap, HashMapExt as _};
 use yuba_addrs::{ModulePath, ProviderSource, ResourceMode};
 use yuba_config::Module;
 use yuba_config::module::implied_local_name;
@@ -142,21 +143,17 @@ impl Rules<'_> {
 
     /// Which providers resources imply, and which keys they use.
     fn resources(&self, problems: &mut Diagnostics) {
+        let mut implied = HashMap::new();
         for resource in self.node.module.resources.values() {
             let Some(reference) = &resource.provider else {
                 let name = implied_local_name(&resource.key.kind);
-                if self.own.required.contains_key(name) {
-                    continue;
-                }
-                match ProviderSource::parse_part(name) {
-                    Err(reason) => problems.push(diagnostics::implied_name(name, reason, resource.span)),
-                    Ok(_) => {
-                        let implied = ProviderSource::implied_for(name).ok();
-                        if let Some((provider, other)) = implied.and_then(|p| self.own.names.get_key_value(&p)) {
-                            let address = eco_format!("{}.{}", resource.key.kind, resource.key.name);
-                            problems.push(diagnostics::required_by_resource(provider, &address, other, resource.span));
-                        }
+                match implied.entry(name).or_insert_with(|| self.implied(name)) {
+                    Ok(None) => {}
+                    Ok(Some((provider, other))) => {
+                        let address = eco_format!("{}.{}", resource.key.kind, resource.key.name);
+                        problems.push(diagnostics::required_by_resource(provider, &address, other, resource.span));
                     }
+                    Err(reason) => problems.push(diagnostics::implied_name(name, reason, resource.span)),
                 }
                 continue;
             };
@@ -168,6 +165,16 @@ impl Rules<'_> {
                 self.similar(reference, &resource.repetition, "resource", &address, problems);
             }
         }
+    }
+
+    /// What is wrong with a local name that a resource type implies: the module has another name for the provider, or no
+    /// provider can be called so.
+    fn implied(&self, name: &str) -> Result<Option<(&ProviderSource, &EcoString)>, &'static str> {
+        if self.own.required.contains_key(name) {
+            return Ok(None);
+        }
+        ProviderSource::parse_part(name)?;
+        Ok(ProviderSource::implied_for(name).ok().and_then(|provider| self.own.names.get_key_value(&provider)))
     }
 
     /// An import into a resource that is declared uses the provider of its block.

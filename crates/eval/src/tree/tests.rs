@@ -615,3 +615,37 @@ import {
         "#]],
     );
 }
+
+#[test]
+fn runs_agree_about_the_providers_of_a_test_file() {
+    check(
+        r#"
+--- main.tf
+terraform {
+  required_providers {
+    foo = { source = "acme/foo" }
+  }
+}
+--- main.tftest.hcl
+provider "foo" {}
+provider "bar" {}
+run "setup" {
+  module { source = "./setup" }
+}
+run "main" {}
+run "passed" {
+  providers = { foo = bar }
+}
+--- setup/main.tf
+terraform {
+  required_providers {
+    foo = { source = "other/foo" }
+  }
+}
+"#,
+        &[],
+        &expect![[r#"
+            error main.tftest.hcl:1,1 Provider type mismatch: "foo" in main.tftest.hcl is the provider other/foo, but "foo" in the root module is acme/foo.
+        "#]],
+    );
+}
