@@ -110,10 +110,16 @@ impl<'a> Excerpts<'a> {
     }
 }
 
+/// How many lines are shown at most, before and after the first line of the subject.
+const MAX_LINES: usize = 50;
+
 /// The lines around a span, and what to highlight in them.
 fn lines(file: &SourceFile, around: Span, subject: Span, max_line: usize) -> Snippet {
     let first = file.line_at((around.start as usize).min(file.bytes.len()));
     let last = last_line(file, around).max(first);
+    // Of a place of very many lines the end says little; the subject's own line is always shown.
+    let last = last.min(file.line_at((subject.start as usize).min(file.bytes.len())).max(first) + MAX_LINES);
+    let first = first.max(last.saturating_sub(2 * MAX_LINES));
     let (from, to) = (subject.start as usize, (subject.end as usize).max(subject.start as usize + 1));
     let mut snippet =
         Snippet { context: None, code: String::new(), start_line: first, highlight_start: 0, highlight_end: 0 };

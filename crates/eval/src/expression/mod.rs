@@ -31,7 +31,7 @@ use index::{get_attr, index};
 pub(crate) const MEMORY_BUDGET: usize = if cfg!(test) { 4 << 20 } else { 512 << 20 };
 
 /// How many rounds the `for`s of an expression may make, all together.
-pub(crate) const MAX_ROUNDS: usize = if cfg!(test) { 50_000 } else { 10_000_000 };
+pub(crate) const MAX_ROUNDS: usize = if cfg!(test) { 50_000 } else { 2_000_000 };
 
 /// A rough size of one element of a collection.
 const ELEMENT_BYTES: usize = 64;

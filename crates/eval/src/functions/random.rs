@@ -39,7 +39,7 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
 
 const DEFAULT_COST: i64 = 10;
 const MIN_COST: i64 = 4;
-const MAX_COST: i64 = 31;
+const MAX_COST: i64 = 20;
 const MAX_PASSWORD: usize = 72;
 
 fn bcrypt(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {

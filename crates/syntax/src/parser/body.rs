@@ -85,7 +85,7 @@ impl Parser<'_> {
     /// The rest of an argument whose name has been read, with the line end after it unless its block ends there.
     fn attribute(&mut self, name: Tok, ends_line: bool) -> Attribute {
         self.read();
-        let before = self.diags.len();
+        let before = self.mistakes;
         let expr = self.expression();
         let end = self.prev_span();
         if self.lost_since(before) {
@@ -123,7 +123,7 @@ impl Parser<'_> {
                 _ => return self.bad_block(kind, labels),
             }
         };
-        let before = self.diags.len();
+        let before = self.mistakes;
         let body = self.block_body(kind, open);
         let close = self.prev_span();
         let end = self.peek();
@@ -134,7 +134,7 @@ impl Parser<'_> {
             self.recover_after_item();
         }
         let body = body.unwrap_or_else(|| {
-            debug_assert!(self.diags.len() > before, "a block without a body has been complained about");
+            debug_assert!(self.mistakes > before, "a block without a body has been complained about");
             NativeBody { span: open.span.to(close), end_span: close, ..NativeBody::default() }
         });
         self.finish_block(kind, labels, body, open.span, close)
@@ -185,10 +185,10 @@ impl Parser<'_> {
             self.depth -= 1;
             return Some(body);
         }
-        let before = self.diags.len();
+        let before = self.mistakes;
         let body = self.single_argument();
         let end = self.peek();
-        let after_body = self.diags.len();
+        let after_body = self.mistakes;
         match end.kind {
             K::CloseBrace => {
                 self.read();

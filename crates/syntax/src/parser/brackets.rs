@@ -12,9 +12,9 @@ impl Parser<'_> {
         let mark = self.open();
         let open = self.read();
         let newlines = self.set_newlines(false);
-        let before = self.diags.len();
+        let before = self.mistakes;
         let inner = self.expression();
-        if self.diags.len() > before {
+        if self.mistakes > before {
             self.recover(K::CloseParen);
             self.set_newlines(newlines);
             self.close(NodeKind::Parens, mark);
@@ -80,7 +80,7 @@ impl Parser<'_> {
             if self.kind == K::CloseParen {
                 return (args, false, self.read());
             }
-            let before = self.diags.len();
+            let before = self.mistakes;
             args.push(self.expression());
             if self.lost_since(before) {
                 return (args, false, self.recover(K::CloseParen));
@@ -124,7 +124,7 @@ impl Parser<'_> {
             if self.kind == K::CloseBracket {
                 break self.read();
             }
-            let before = self.diags.len();
+            let before = self.mistakes;
             items.push(self.expression());
             if self.lost_since(before) {
                 break self.recover(K::CloseBracket);
@@ -176,7 +176,7 @@ impl Parser<'_> {
             }
             let mark = self.open();
             let in_parens = self.kind == K::OpenParen;
-            let before = self.diags.len();
+            let before = self.mistakes;
             let key = self.expression();
             if self.lost_since(before) {
                 return self.recover(K::CloseBrace);
@@ -187,7 +187,7 @@ impl Parser<'_> {
                 return self.recover(K::CloseBrace);
             }
             self.read();
-            let before = self.diags.len();
+            let before = self.mistakes;
             let value = self.expression();
             self.close(NodeKind::ObjectItem, mark);
             let lost = self.lost_since(before);
@@ -245,7 +245,7 @@ impl Parser<'_> {
             return self.bad_for(open, "needs the keyword \"in\" after its names");
         }
         self.read();
-        let before = self.diags.len();
+        let before = self.mistakes;
         let collection = self.expression();
         if self.lost_since(before) {
             return self.skip_for(open);
@@ -255,7 +255,7 @@ impl Parser<'_> {
         }
         self.read();
 
-        let before = self.diags.len();
+        let before = self.mistakes;
         let mut value = self.expression();
         let mut key = None;
         if self.kind == K::FatArrow {
@@ -269,7 +269,7 @@ impl Parser<'_> {
         let mut condition = None;
         if self.next_is_word("if") {
             self.read();
-            let before = self.diags.len();
+            let before = self.mistakes;
             condition = Some(self.expression());
             if self.lost_since(before) {
                 return self.skip_for(open);

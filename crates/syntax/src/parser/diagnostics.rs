@@ -83,6 +83,11 @@ impl Parser<'_> {
     }
 }
 
+pub(super) fn too_many(at: Span) -> Diagnostic {
+    let detail = format!("This text has {} mistakes up to here; further ones are not shown.", super::MAX_MISTAKES);
+    error("Too many mistakes", detail, at)
+}
+
 pub(super) fn too_deep(at: Span) -> Diagnostic {
     error(
         "Expression nested too deeply",

@@ -25,13 +25,13 @@ impl Parser<'_> {
     fn conditional(&mut self) -> Expr {
         let start = self.next_span();
         let mark = self.open();
-        let before = self.diags.len();
+        let before = self.mistakes;
         let condition = self.binary(0);
         if self.lost_since(before) || self.kind != K::Question {
             return condition;
         }
         self.read();
-        let before = self.diags.len();
+        let before = self.mistakes;
         let if_true = self.expression();
         if self.lost_since(before) {
             return condition;
@@ -42,7 +42,7 @@ impl Parser<'_> {
             return condition;
         }
         self.read();
-        let before = self.diags.len();
+        let before = self.mistakes;
         let if_false = self.expression();
         if self.lost_since(before) {
             return condition;
@@ -55,7 +55,7 @@ impl Parser<'_> {
     /// Operators of at least this precedence and their operands; all operators associate to the left.
     fn binary(&mut self, min_precedence: u8) -> Expr {
         let mark = self.open();
-        let before = self.diags.len();
+        let before = self.mistakes;
         let mut left = self.operand();
         if self.lost_since(before) {
             return left;
@@ -72,7 +72,7 @@ impl Parser<'_> {
                 return left;
             }
             self.read();
-            let before = self.diags.len();
+            let before = self.mistakes;
             let right = self.binary(precedence + 1);
             if self.lost_since(before) {
                 return left;
@@ -279,7 +279,7 @@ impl Parser<'_> {
             return self.full_splat(chain, open, mark);
         }
         let newlines = self.set_newlines(false);
-        let before = self.diags.len();
+        let before = self.mistakes;
         let key = self.expression();
         let close = if self.lost_since(before) {
             self.recover(K::CloseBracket)

@@ -16,6 +16,7 @@ mod template;
 mod tests;
 mod traversal;
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::body::{Body, ParsedFile};
@@ -30,6 +31,9 @@ pub(crate) use string::normalized;
 
 /// How deep expressions and blocks may nest. OpenTofu has no limit; beyond this ours says so.
 pub const MAX_DEPTH: u32 = 250;
+
+/// How many mistakes of one text are reported.
+pub const MAX_MISTAKES: usize = 1000;
 
 /// How many operators of one precedence, or brackets after one operand, may follow each other.
 pub const MAX_CHAIN: u32 = 1000;
@@ -117,6 +121,8 @@ struct Parser<'s> {
     recovery: bool,
     depth: u32,
     diags: Diagnostics,
+    /// How many mistakes were found, also those that are not in `diags`.
+    mistakes: usize,
     /// The tree, in postorder.
     nodes: Vec<Node>,
 }
@@ -145,6 +151,7 @@ impl<'s> Parser<'s> {
             recovery: false,
             depth: 0,
             diags: Diagnostics::new(),
+            mistakes: 0,
         };
         parser.check_tokens();
         parser.seek();
@@ -214,20 +221,26 @@ impl<'s> Parser<'s> {
         self.kind == K::Ident && self.tokens[self.next].bytes(self.source) == word.as_bytes()
     }
 
+    /// All mistakes count; those beyond a limit are not worth their memory.
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.diags.push(diagnostic);
+        self.mistakes += 1;
+        match self.mistakes.cmp(&MAX_MISTAKES) {
+            Ordering::Less => self.diags.push(diagnostic),
+            Ordering::Equal => self.diags.push(diagnostics::too_many(diagnostic.subject.unwrap_or_default())),
+            Ordering::Greater => {}
+        }
     }
 
     /// Reports unless some recovery took place already.
     fn report_first(&mut self, diagnostic: impl FnOnce() -> Diagnostic) {
         if !self.recovery {
-            self.diags.push(diagnostic());
+            self.report(diagnostic());
         }
     }
 
     /// Whether something went wrong since there were this many diagnostics, and the reading position is doubtful.
     fn lost_since(&self, diagnostics: usize) -> bool {
-        self.recovery && self.diags.len() > diagnostics
+        self.recovery && self.mistakes > diagnostics
     }
 
     fn invalid(&self, span: Span) -> Expr {

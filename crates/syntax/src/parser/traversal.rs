@@ -14,7 +14,7 @@ impl Parser<'_> {
             self.report(diagnostics::variable_name_expected(root.span));
             return None;
         }
-        let before = self.diags.len();
+        let before = self.mistakes;
         let mut steps = Vec::new();
         let mut span = root.span;
         while let Some(step) = self.traversal_step(root.span) {
@@ -22,7 +22,7 @@ impl Parser<'_> {
                 TraversalStep::Attr { span, .. } | TraversalStep::Index { span, .. } => *span,
             });
             steps.push(step);
-            if self.diags.len() > before {
+            if self.mistakes > before {
                 break;
             }
         }

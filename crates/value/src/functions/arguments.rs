@@ -9,7 +9,12 @@ use crate::function::{FunctionError, Result};
 use crate::{Number, Type, Value};
 
 /// The longest text a function builds. Longer ones come from a mistake and would only exhaust the memory.
-pub(crate) const MAX_TEXT: usize = 256 << 20;
+pub(crate) const MAX_TEXT: usize = 128 << 20;
+
+/// The error of a result beyond [`MAX_TEXT`].
+pub(crate) fn too_long() -> FunctionError {
+    FunctionError::new(eco_format!("the result would be longer than {} MiB", MAX_TEXT >> 20))
+}
 
 /// The text of a string argument.
 pub(crate) fn text(args: &[Value], index: usize) -> Result<&EcoString> {

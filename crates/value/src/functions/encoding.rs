@@ -124,7 +124,7 @@ fn base64decode(value: &Value) -> Result {
 }
 
 /// Unpacked texts longer than this are taken for an attack.
-const MAX_UNPACKED: u64 = 128 << 20;
+const MAX_UNPACKED: u64 = 64 << 20;
 
 fn base64gunzip(value: &Value) -> Result {
     let (value, marks) = value.unmark();
@@ -233,7 +233,7 @@ mod tests {
             std::io::Write::write_all(&mut bomb, &zeros).expect("memory");
         }
         let bomb = STANDARD.encode(bomb.finish().expect("memory"));
-        check("base64gunzip", &[&bomb], "None the unpacked text would be longer than 128 MiB");
+        check("base64gunzip", &[&bomb], "None the unpacked text would be longer than 64 MiB");
     }
 
     #[test]

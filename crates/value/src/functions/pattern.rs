@@ -1,5 +1,6 @@
 //! The functions that take regular expressions.
 
+use super::arguments::{MAX_TEXT, too_long};
 use crate::function::{Function, FunctionError, Param, Result};
 use crate::regex::{Match, Regex, RegexError};
 use crate::{EcoString, Type, Value, eco_format};
@@ -112,9 +113,15 @@ fn replace(args: &[Value], ty: &Type) -> Result {
     match part.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
         Some(pattern) => {
             let regex = Regex::compile(pattern).map_err(|error| FunctionError::new(invalid(&error)))?;
-            Ok(Value::string(regex.replace_all(text, with)))
+            regex.replace_all(text, with, MAX_TEXT).map(Value::string).ok_or_else(too_long)
         }
-        None => Ok(Value::string(text.replace(part.as_str(), with))),
+        None => {
+            let growth = with.len().saturating_sub(part.len());
+            if growth > 0 && growth.saturating_mul(text.matches(part.as_str()).count()) > MAX_TEXT {
+                return Err(too_long());
+            }
+            Ok(Value::string(text.replace(part.as_str(), with)))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use ecow::EcoString;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::arguments::{MAX_TEXT, elements, text, whole_number};
+use super::arguments::{MAX_TEXT, elements, text, too_long, whole_number};
 use super::letters;
 use crate::function::{Function, FunctionError, Param, Result};
 use crate::{Type, Value, View, eco_format};
@@ -250,10 +250,6 @@ fn trim(args: &[Value], _: &Type) -> Result {
     Ok(Value::string(text(args, 0)?.trim_matches(|c| cutset.contains(&c))))
 }
 
-fn too_long() -> FunctionError {
-    FunctionError::new(eco_format!("the result would be longer than {} MiB", MAX_TEXT >> 20))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{check, list, n, nulls, s, unknown};
@@ -360,7 +356,7 @@ mod tests {
                 join("-", [unknown(string)], ["a", null(string)]) = unknown(string)!
                 indent(2, "a\nb\n\nc") = "a\n  b\n  \n  c"
                 indent(-1, "a") = error: the number of spaces must not be negative, and -1 is
-                indent(1099511627776, "a\nb") = error: the result would be longer than 256 MiB
+                indent(1099511627776, "a\nb") = error: the result would be longer than 128 MiB
             "#]],
         );
         let wide = Value::string(EcoString::from("x".repeat(1 << 20)));
@@ -368,7 +364,7 @@ mod tests {
         check(
             &[("join", vec![wide, many])],
             &expect![[r#"
-            join("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..., ["", "", "", "", "", "", "", "", "", "", "", "", "", "", "",...) = error: the result would be longer than 256 MiB
+            join("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..., ["", "", "", "", "", "", "", "", "", "", "", "", "", "", "",...) = error: the result would be longer than 128 MiB
         "#]],
         );
     }

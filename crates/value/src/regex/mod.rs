@@ -184,8 +184,8 @@ impl Regex {
         self.0.engine.captures_iter(haystack).map(|captures| Match::from_captures(&captures))
     }
     /// The text with every match replaced by the template, in which `$1`, `$name` and `${name}` stand for groups and
-    /// `$$` for a dollar sign.
-    pub fn replace_all(&self, haystack: &str, template: &str) -> String {
+    /// `$$` for a dollar sign; `None` if that is longer than `max` bytes.
+    pub fn replace_all(&self, haystack: &str, template: &str, max: usize) -> Option<String> {
         let mut out = String::with_capacity(haystack.len());
         let mut rest = 0;
         for found in self.captures_all(haystack) {
@@ -193,9 +193,12 @@ impl Regex {
             out.push_str(&haystack[rest..start]);
             template::expand(template, &self.0.names, &found, haystack, &mut out);
             rest = end;
+            if out.len() > max {
+                return None;
+            }
         }
         out.push_str(&haystack[rest..]);
-        out
+        (out.len() <= max).then_some(out)
     }
 }
 
