@@ -94,18 +94,18 @@ pub(crate) fn check_versions(
     diagnostics: &mut Diagnostics,
 ) -> VersionCheck {
     let mut check = VersionCheck::default();
-    let (content, _, problems) = body.partial_content(&SNIFF_FILE);
+    let (content, problems) = body.known_content(&SNIFF_FILE);
     diagnostics.extend(problems);
     for block in &content.blocks {
         if block.kind == "language" {
-            let (content, _, problems) = block.body.partial_content(&SNIFF_LANGUAGE);
+            let (content, problems) = block.body.known_content(&SNIFF_LANGUAGE);
             diagnostics.extend(problems);
             for nested in content.blocks_of("compatible_with") {
                 let constraint = compatible_with(nested, decoding, diagnostics);
                 check.add(constraint, diagnostics);
             }
         } else if tofu_only {
-            let (content, _, problems) = block.body.partial_content(&SNIFF_TERRAFORM);
+            let (content, problems) = block.body.known_content(&SNIFF_TERRAFORM);
             diagnostics.extend(problems);
             if let Some(attribute) = content.attribute("required_version") {
                 let constraint = version_constraint(attribute, decoding, diagnostics);
@@ -134,7 +134,7 @@ impl VersionCheck {
 
 /// The constraint of a `compatible_with` block. Other programs may have arguments of their own in it.
 fn compatible_with(block: &Block, decoding: &Decoding<'_>, diagnostics: &mut Diagnostics) -> Option<Constraint> {
-    let (content, _, problems) = block.body.partial_content(&COMPATIBLE_WITH);
+    let (content, problems) = block.body.known_content(&COMPATIBLE_WITH);
     diagnostics.extend(problems);
     version_constraint(content.attribute("opentofu")?, decoding, diagnostics)
 }

@@ -149,6 +149,17 @@ impl Body {
         }
     }
 
+    /// What the schema asks for; anything else does not matter.
+    pub fn known_content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
+        match self {
+            Body::Native(body) => body.matching(schema),
+            _ => {
+                let (content, _, diagnostics) = self.partial_content(schema);
+                (content, diagnostics)
+            }
+        }
+    }
+
     /// What the schema asks for, and a body of everything else.
     pub fn partial_content(&self, schema: &BodySchema) -> (Content, Body, Diagnostics) {
         match self {
