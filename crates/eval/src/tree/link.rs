@@ -448,7 +448,10 @@ fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (
         let alias = key.alias.as_deref().unwrap_or_default();
         let place = Place::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
         let (value, wrong) = statics.evaluate(id, expr, &place);
-        if may_be_dynamic && wrong.iter().any(|problem| problem.summary.ends_with("static context")) {
+        let is_dynamic = |problem: &Diagnostic| {
+            problem.summary.ends_with("static context") && !problem.summary.starts_with("Unpredictable")
+        };
+        if may_be_dynamic && wrong.iter().any(is_dynamic) {
             continue;
         }
         let failed = wrong.has_errors();

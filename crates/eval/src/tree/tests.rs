@@ -649,3 +649,88 @@ terraform {
         "#]],
     );
 }
+
+#[test]
+fn every_way_not_to_be_static() {
+    check(
+        r#"
+--- main.tf
+variable "m" {
+  type = list(string)
+  default = ["a"]
+}
+variable "n" { 
+ type = number
+ nullable = false
+}
+module "x" { 
+  source = "./${var.n}" 
+  version = null
+}
+module "z" { 
+  source = "hashicorp/consul/aws" 
+  version = var.m
+}
+module "w" { 
+  source = null
+}
+module "v" { 
+  source = "./${terraform.applying}"
+}
+module "u" { 
+  source = "./${path.nope}${terraform.nope}"
+}
+module "t" { 
+  source = provider::terraform::encode_expr(1)
+}
+module "s" { 
+  source = each.key
+}
+module "r" { 
+  source = "./${local.nope}"
+}
+module "q" { 
+  source = "./${var.m[4]}"
+}
+"#,
+        &[],
+        &expect![[r#"
+            error main.tf:36,22 Invalid index: The key does not select an element: the collection has only one element, at position 0.
+            error main.tf:33,17 Undefined local: No locals block of this module defines local.nope.
+            error main.tf:30,12 Dynamic value in static context: module.s.source must be known before anything is planned, so it cannot use each.key. It can use input variables, local values that do not depend on other things, path and terraform.workspace.
+            error main.tf:27,12 Provider function in static context: module.t.source must be known before anything is planned, so it cannot use provider::terraform::encode_expr. It can use input variables, local values that do not depend on other things, path and terraform.workspace.
+            error main.tf:24,17 Invalid "path" attribute: The "path" object has no attribute "nope"; there are path.cwd, path.module and path.root.
+            error main.tf:24,29 Invalid "terraform" attribute: The "terraform" object has no attribute "nope"; the workspace's name is terraform.workspace.
+            error main.tf:21,17 Invalid attribute in static context: Whether a plan is being applied is not known in a place that is evaluated before anything is planned.
+            error main.tf:18,12 Unsuitable value type: Unsuitable value for module.w.source: it must not be null.
+            error main.tf:5,1 Failed to request input from user for variable var.n: The variable has no default, no value was given for it, and nobody can be asked. Its value is needed before anything is planned: give it with -var, -var-file, a .tfvars file or the environment variable TF_VAR_n.
+            error main.tf:10,12 Unable to compute static value: module.x.source depends on var.n which is not available
+            error main.tf:15,13 Invalid version constraint: This is no version constraint: it must be a string.
+        "#]],
+    );
+}
+
+#[test]
+fn a_provider_for_each_may_be_dynamic_by_experiment() {
+    check(
+        r#"
+--- main.tf
+language { experiments = [dynamic_provider_for_each] }
+resource "terraform_data" "a" {}
+provider "terraform" {
+  alias    = "later"
+  for_each = toset([terraform_data.a.id])
+}
+provider "terraform" {
+  alias    = "never"
+  for_each = toset([uuid()])
+}
+resource "terraform_data" "b" { provider = terraform.later["any"] }
+"#,
+        &[],
+        &expect![[r#"
+            warning main.tf:1,27 Experimental feature is active: This module uses features that may change or disappear in any later version, so it should not be published or used in production yet:
+            error main.tf:9,21 Unpredictable function in static context: provider.terraform.never.for_each is evaluated anew by every command, and the function "uuid" gives another answer each time: what one command installs or configures, the next one would not find. Use a fixed value, or an input variable.
+        "#]],
+    );
+}
