@@ -2,8 +2,9 @@
 
 use ecow::{EcoString, eco_format};
 use yuba_syntax::Diagnostic;
+use yuba_syntax::suggestion::did_you_mean;
 use yuba_value::convert::ConvertError;
-use yuba_value::{Path, PathStep, Type, View};
+use yuba_value::{Deprecation, Path, PathStep, Type, View};
 
 pub(crate) fn incorrect_attribute_value_type(name: &str, error: &ConvertError) -> Diagnostic {
     let place = match error.path.is_empty() {
@@ -90,6 +91,70 @@ pub(crate) fn missing_dynamic_content() -> Diagnostic {
 
 pub(crate) fn extraneous_dynamic_content() -> Diagnostic {
     Diagnostic::error("Extraneous dynamic content block", "A dynamic block has one \"content\" block, not more.")
+}
+
+pub(crate) fn invalid_index_operation(name: Option<&str>) -> Diagnostic {
+    let hint = match name {
+        Some(name) => eco_format!("write .{name}"),
+        None => "an attribute is reached with a dot".into(),
+    };
+    Diagnostic::error("Invalid index operation", eco_format!("This object has attributes, not elements: {hint}."))
+}
+
+pub(crate) fn unsupported_attribute<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    let hint = did_you_mean(name, known);
+    let detail = eco_format!("This object has no argument, block or computed attribute {name:?}.{hint}");
+    Diagnostic::error("Unsupported attribute", detail)
+}
+
+pub(crate) fn cannot_index_set(kind: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The blocks of type {kind:?} are a set, whose elements have no keys. A \"for\" expression with \"if\" finds \
+         elements by what is in them."
+    );
+    Diagnostic::error("Cannot index a set value", detail)
+}
+
+pub(crate) fn list_not_indexed(kind: &str) -> Diagnostic {
+    let detail = eco_format!("The blocks of type {kind:?} are a list: say which one is meant, as in .{kind}[0].");
+    Diagnostic::error("Invalid operation", detail)
+}
+
+pub(crate) fn ephemeral_in_attribute(path: &Path) -> Diagnostic {
+    let detail = eco_format!(
+        "{:?} would be stored, but its value is ephemeral. Ephemeral values can be used in write-only attributes, and \
+         in what is ephemeral itself.",
+        path_text(path)
+    );
+    Diagnostic::error("Ephemeral value used in non-ephemeral context", detail)
+}
+
+pub(crate) fn derived_from_deprecated(deprecation: &Deprecation) -> Diagnostic {
+    let detail = match deprecation.message.as_str() {
+        "" => eco_format!("This value comes from {}, which is deprecated.", deprecation.source),
+        message => eco_format!("This value comes from {}, which is deprecated:\n\n{message}", deprecation.source),
+    };
+    Diagnostic::warning("Value derived from a deprecated source", detail)
+}
+
+pub(crate) fn read_only(name: &str) -> Diagnostic {
+    Diagnostic::error(eco_format!("{name:?} attribute is read-only"), "")
+}
+
+pub(crate) fn invalid_backend_configuration(detail: EcoString) -> Diagnostic {
+    Diagnostic::error("Invalid backend configuration", detail)
+}
+
+pub(crate) fn invalid_default_values() -> Diagnostic {
+    Diagnostic::error("Invalid default values", "The defaults have to be an object: a value for each output's name.")
+}
+
+pub(crate) fn empty_local_path(name: &str) -> Diagnostic {
+    let summary = match name {
+        "path" => "Invalid local state file path",
+        _ => "Invalid local workspace directory path",
+    };
+    Diagnostic::error(summary, eco_format!("The argument {name:?} must not be an empty text."))
 }
 
 /// A path as it would be written: `.a[0]["b"]`.

@@ -10,10 +10,14 @@ pub mod builtin;
 pub mod decode;
 mod diagnostics;
 mod dynamic;
+mod follow;
+mod problem;
 pub mod schema;
 mod walk;
 
 pub use decode::{EvalExpr, LocalNames, decode};
+pub use follow::Followed;
+pub use problem::{Place, Problem, deprecation_problems, each_mark, ephemeral_problems, locate};
 pub use schema::{
     Attribute, AttributeType, BlockSchema, NestedAttribute, NestedBlock, Nesting, ProviderSchema, Schema,
 };
