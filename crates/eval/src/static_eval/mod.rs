@@ -95,7 +95,7 @@ enum State {
 /// How many steps there may be between a place and a value it depends on.
 const MAX_DEPTH: u32 = 5_000;
 /// How many messages are kept with a value that could not be found: every place that needs it repeats them.
-const MAX_KEPT: usize = 200;
+const MAX_KEPT: usize = 50;
 
 /// Evaluates static places of a tree, or of the part of it that is linked already.
 #[derive(Clone, Copy)]
@@ -192,15 +192,15 @@ impl<'a> Statics<'a> {
     }
 
     fn remember(&self, key: (ModuleId, Name), state: State) {
-        let state = match state {
-            State::Done(value, problems) if problems.len() > MAX_KEPT => {
-                let mut kept = Diagnostics::new();
-                kept.extend(problems.into_iter().take(MAX_KEPT));
-                State::Done(value, kept)
-            }
-            state => state,
-        };
         self.cache.values.borrow_mut().insert(key, state);
+    }
+
+    /// Remembers what was found, and gives it back with as many messages as are kept.
+    fn found(&self, key: (ModuleId, Name), value: Value, problems: Diagnostics) -> (Value, Diagnostics) {
+        let mut kept = Diagnostics::new();
+        kept.extend(problems.into_iter().take(MAX_KEPT));
+        self.remember(key, State::Done(value.clone(), kept.clone()));
+        (value, kept)
     }
 
     /// The argument of a module's call for one of its variables.

@@ -88,8 +88,7 @@ impl StaticScope<'_> {
             }
             None => {
                 let (value, problems) = self.statics.evaluate(self.module, &local.expr, &place);
-                self.statics.remember(key, State::Done(value.clone(), problems.clone()));
-                (value, problems)
+                self.statics.found(key, value, problems)
             }
         };
         (value, self.with_chain(problems, &place))

@@ -33,8 +33,7 @@ impl Statics<'_> {
             self.remember(key.clone(), State::Checking(value.clone()));
             problems.extend(self.check_rules(module, variable, &value, span));
         }
-        self.remember(key, State::Done(value.clone(), problems.clone()));
-        (value, problems)
+        self.found(key, value, problems)
     }
 
     /// What was given for a variable, if anything, and where.

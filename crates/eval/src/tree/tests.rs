@@ -734,3 +734,23 @@ resource "terraform_data" "b" { provider = terraform.later["any"] }
         "#]],
     );
 }
+
+#[test]
+fn long_and_branching_chains_of_locals_are_bounded() {
+    let chain = |length: usize, last: &str, step: &dyn Fn(usize) -> String| {
+        let locals: String = (1..length).map(|i| format!("l{i} = {}\n", step(i - 1))).collect();
+        format!(
+            "--- main.tf\nlocals {{\nl0 = {last}\n{locals}}}\nmodule \"a\" {{ source = local.l{} }}\n--- a/main.tf\n\n",
+            length - 1
+        )
+    };
+    let one = |i: usize| format!("local.l{i}");
+    let two = |i: usize| format!("join(\"\", [local.l{i}, local.l{i}])");
+    let link = |fixture: &str| run(&mut Memory::new(fixture), &[], &Manifest::default(), Purpose::Use);
+    let (tree, problems) = link(&chain(4_000, "\"./a\"", &one));
+    assert_eq!((tree.len(), problems.as_str()), (2, ""));
+    let (_, problems) = link(&chain(20_000, "\"./a\"", &one));
+    assert!(problems.contains("There are too many steps between"), "{}", &problems[..200.min(problems.len())]);
+    let (_, problems) = link(&chain(60, "var.nope", &two));
+    assert!(problems.lines().count() < 1_000, "{}", problems.lines().count());
+}
