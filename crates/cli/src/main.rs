@@ -13,6 +13,7 @@ mod exit;
 mod flags;
 mod help;
 mod json_into;
+mod messages;
 mod settings;
 mod terminal;
 mod words;

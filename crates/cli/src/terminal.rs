@@ -97,6 +97,11 @@ impl Terminal {
         }
     }
 
+    /// In bold letters, where standard output can show them.
+    pub(crate) fn bold(&self, text: &str) -> String {
+        if self.stdout.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
     /// Says that all went well.
     pub(crate) fn success(&mut self, text: &str) {
         let title = if self.stdout.colour { "\x1b[32m\x1b[1mSuccess!\x1b[0m" } else { "Success!" };

@@ -6,6 +6,7 @@
 
 pub mod console;
 pub mod format;
+pub mod install;
 pub mod load;
 pub mod manifest;
 pub mod validate;

@@ -104,7 +104,9 @@ pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuratio
         manifest: &manifest,
         purpose: request.purpose,
     };
-    let (tree, found) = link(&mut dirs, &options);
+    let (mut tree, found) = link(&mut dirs, &options);
+    tree.stages.root += problems.len();
+    tree.stages.modules += problems.len();
     problems.extend(found);
     (Ok(Configuration { tree, inputs, sources: dirs.sources, manifest }), problems)
 }

@@ -10,6 +10,8 @@ pub mod diagnostic_json;
 pub mod diff;
 pub mod functions;
 pub mod json;
+pub mod messages_json;
+pub mod requirements;
 pub mod snippet;
 pub mod validate_json;
 pub mod value;

@@ -12,7 +12,8 @@ use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources};
 use yuba_value::{Type, convert};
 
 use super::{
-    ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, diagnostics, provider_rules, run_path, test_providers,
+    ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, Stages, diagnostics, provider_rules, run_path,
+    test_providers,
 };
 use crate::inputs::Inputs;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
@@ -73,10 +74,11 @@ pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Dia
     let mut linker = Linker::new(files, options, &mut loaded, &mut diagnostics);
     let dir = EcoString::from(options.root_dir);
     linker.link(dir, None, diagnostics::root_unreadable);
-    let Linker { mut tree, cache, root_is_right, .. } = linker;
+    let Linker { mut tree, cache, root_is_right, about_root, .. } = linker;
     if root_is_right {
         link_runs(files, options, &mut tree, &cache, &mut loaded, &mut diagnostics);
     }
+    tree.stages = Stages { root: about_root, modules: diagnostics.len() };
     if !diagnostics.has_errors() {
         diagnostics.extend(provider_rules::check(&tree));
         for run in tree.runs.values() {
@@ -146,6 +148,8 @@ struct Linker<'l> {
     found: Vec<(EcoString, bool)>,
     /// Nothing is wrong with the root module itself.
     root_is_right: bool,
+    /// How many diagnostics there were when the first root module had been read.
+    about_root: usize,
     diagnostics: &'l mut Diagnostics,
 }
 
@@ -173,12 +177,13 @@ impl<'l> Linker<'l> {
         Linker {
             files,
             options,
-            tree: ConfigTree { modules: Vec::new(), runs: BTreeMap::new() },
+            tree: ConfigTree { modules: Vec::new(), runs: BTreeMap::new(), stages: Stages::default() },
             cache: StaticCache::default(),
             loaded,
             prefix: None,
             found: Vec::new(),
             root_is_right: false,
+            about_root: 0,
             diagnostics,
         }
     }
@@ -194,6 +199,7 @@ impl<'l> Linker<'l> {
         }
         let module = module.unwrap_or_default();
         let mut pending = self.add(ModuleNode::root(module, dir), true);
+        self.about_root = self.diagnostics.len();
         if self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
             // What the root module calls is of no interest until it is right itself.
             return found;

@@ -68,6 +68,18 @@ pub struct ConfigTree {
     /// The modules that `run` blocks of test files test instead of the root module, each the root of its own tree; by test
     /// file and name of the run.
     pub runs: BTreeMap<(EcoString, EcoString), ConfigTree>,
+    /// What the diagnostics of linking are about.
+    pub stages: Stages,
+}
+
+/// The diagnostics of linking by what they are about: first the root module, then the modules it leads to, at last rules
+/// about how modules and providers go together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// So many are about the root module.
+    pub root: usize,
+    /// So many are about the root module or other modules.
+    pub modules: usize,
 }
 
 impl ConfigTree {
