@@ -55,3 +55,43 @@ impl NestedBlock {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use yuba_syntax::{FileId, parser};
+
+    use super::*;
+    use crate::testing::{Kind, schema};
+
+    #[test]
+    fn references_are_followed_by_schema() {
+        let schema = schema(Kind::Modern);
+        for (text, expected) in [
+            ("x", "block"),
+            ("x.name", "string, 0 more"),
+            ("x.tags.a.b", "map of string, 2 more"),
+            ("x.nested[0].x", "list of object, 2 more"),
+            ("x.nam", "Unsupported attribute"),
+            ("x[0]", "Invalid index operation"),
+            ("x[\"name\"]", "Invalid index operation"),
+            ("x.list", "block"),
+            ("x.list[0].a", "string, 0 more"),
+            ("x.list.a", "Invalid operation"),
+            ("x.list[0].deep[0].nope", "Unsupported attribute"),
+            ("x.set[0]", "Cannot index a set value"),
+            ("x.map.k.a", "string, 0 more"),
+            ("x.map[\"k\"].nope", "Unsupported attribute"),
+            ("x.single.a", "string, 0 more"),
+            ("x.single[0]", "Invalid index operation"),
+        ] {
+            let (traversal, _) = parser::parse_traversal(FileId::default(), text.as_bytes());
+            let traversal = traversal.expect("it is a reference");
+            let answer = match schema.follow(&traversal.steps) {
+                Ok(Followed::Block) => "block".to_owned(),
+                Ok(Followed::Attribute(ty, rest)) => format!("{}, {} more", ty.friendly_name(), rest.len()),
+                Err(problem) => problem.summary.to_string(),
+            };
+            assert_eq!(answer, expected, "{text}");
+        }
+    }
+}

@@ -6,6 +6,9 @@
 //! Invariant: nothing here knows files, processes, time or randomness, and nothing here knows resources of the
 //! configuration.
 
+// Tests take their expectation by value, as the expect! macro gives it.
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))]
+
 pub mod builtin;
 pub mod decode;
 mod diagnostics;
@@ -13,6 +16,10 @@ mod dynamic;
 mod follow;
 mod problem;
 pub mod schema;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use decode::{EvalExpr, LocalNames, decode};

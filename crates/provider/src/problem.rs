@@ -239,3 +239,63 @@ fn attribute_inside<'s>(attribute: &'s AttributeSchemaOf, rest: &[PathStep]) -> 
     let PathStep::Attr(name) = rest.get(at)? else { return None };
     attribute_inside(attributes.get(name)?, rest.get(at + 1..).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::decode;
+    use crate::testing::{Kind, Literals, parse, schema};
+
+    #[test]
+    fn values_are_found_in_their_body() {
+        let text = "name = 1\ntags = { a = \"x\", b = [2] }\nlist { a = 3 }\nlist { a = 4 }\nmap \"k\" { a = 5 }\n\
+                    single {\n deep { c = 6 }\n}\n";
+        let (file, _) = parse(text);
+        let index = |key: i64| PathStep::Index(Value::int(key));
+        let key = |key: &str| PathStep::Index(Value::string(key));
+        let attr = |name: &str| PathStep::Attr(name.into());
+        let check = |steps: &[PathStep], expected: &str| {
+            let span = locate(&file.body, &Path(steps.to_vec()));
+            let rest = text.get(span.start as usize..).unwrap_or_default();
+            let found = if span.is_empty() { rest } else { &rest[..(span.end - span.start) as usize] };
+            assert!(found.starts_with(expected), "{steps:?}: {found:?}");
+        };
+        check(&[attr("name")], "1");
+        check(&[attr("tags"), key("a")], "x");
+        check(&[attr("tags"), key("b")], "[");
+        check(&[attr("tags"), key("c")], "tags");
+        check(&[attr("list"), index(1), attr("a")], "4");
+        check(&[attr("list"), index(2), attr("a")], "name");
+        check(&[attr("list"), index(0), attr("b")], "a = 3");
+        check(&[attr("map"), key("k"), attr("a")], "5");
+        check(&[attr("single"), attr("deep"), index(0), attr("c")], "6");
+        check(&[attr("id")], "name");
+        check(&[index(0)], "name");
+    }
+
+    fn check_ephemeral(text: &str, expect: Expect) {
+        let (file, sources) = parse(text);
+        let mut schema = schema(Kind::Modern);
+        let (value, _) = decode(&file.body, &schema, &mut Literals);
+        let found = ephemeral_problems(&schema, &value).into_iter().map(|problem| problem.in_body(&file.body, None));
+        let mut diagnostics = yuba_syntax::Diagnostics::new();
+        diagnostics.extend(found);
+        expect.assert_eq(&crate::testing::problems(&diagnostics, &sources));
+        schema.ephemeral = true;
+        assert!(ephemeral_problems(&schema, &value).is_empty());
+    }
+
+    #[test]
+    fn ephemeral_values_are_not_stored() {
+        check_ephemeral(
+            "name = secret_text\ntags = { a = secret_text }\nany_list {\n  v = [secret_text]\n}\n",
+            expect![[r#"
+                1:8-1:19 Ephemeral value used in non-ephemeral context
+                2:8-2:27 Ephemeral value used in non-ephemeral context
+                4:7-4:20 Ephemeral value used in non-ephemeral context
+            "#]],
+        );
+    }
+}

@@ -187,3 +187,96 @@ fn write_text(text: &str, out: &mut String) {
     }
     out.push('"');
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::testing::{Literals, show};
+
+    fn argument(text: &str) -> Value {
+        let (expr, problems) = parser::parse_expression(FileId::default(), text.as_bytes());
+        assert!(problems.is_empty());
+        Literals.eval(&expr, &LocalNames::default()).0
+    }
+
+    fn check(name: &str, arg: &str, expect: Expect) {
+        let answer = match call_function(name, &[argument(arg)], &mut Literals) {
+            Some(Ok(value)) => value.as_str().map_or_else(|| show(&value), ToString::to_string),
+            Some(Err(error)) => format!("error: {error}"),
+            None => "no such function".into(),
+        };
+        expect.assert_eq(&answer);
+    }
+
+    #[test]
+    fn values_become_expressions_in_canonical_style() {
+        check(
+            "encode_expr",
+            r#"{ a = 1, longer = [1, "x\n$${a}%%{b} \"q\" \u0001", null, true], "b c" = { x = {}, y = [] }, e = [1.5],
+                 nested = [{ a = 1 }, { b = 2 }] }"#,
+            expect![[r#"
+                {
+                  a = 1
+                  "b c" = {
+                    x = {}
+                    y = []
+                  }
+                  e      = [1.5]
+                  longer = [1, "x\n$${a}%%{b} \"q\" \u0001", null, true]
+                  nested = [{
+                    a = 1
+                    }, {
+                    b = 2
+                  }]
+                }"#]],
+        );
+        check("encode_expr", r#""multi\nline\n""#, expect![[r#""multi\nline\n""#]]);
+        check("encode_expr", "[[1, [2]], {}]", expect!["[[1, [2]], {}]"]);
+        check("encode_expr", "null", expect!["error: argument must not be null"]);
+    }
+
+    #[test]
+    fn objects_become_files_of_variables() {
+        check(
+            "encode_tfvars",
+            r#"{ a = 1, longer = [1, "x"], o = { a = 1, bbb = 2 }, l = [{ a = 1, bb = 2 }, [1]], n = null }"#,
+            expect![[r#"
+                a = 1
+                l = [{
+                  a  = 1
+                  bb = 2
+                }, [1]]
+                longer = [1, "x"]
+                n = null
+                o = {
+                  a   = 1
+                  bbb = 2
+                }
+            "#]],
+        );
+        check("encode_tfvars", "{}", expect![""]);
+        check("encode_tfvars", "[1]", expect!["error: the input has to be an object"]);
+        check(
+            "encode_tfvars",
+            r#"{ "a b" = 1 }"#,
+            expect![[r#"error: the attribute name "a b" cannot be the name of a variable"#]],
+        );
+        check("encode_tfvars", "{ a = unknown }", expect!["?string"]);
+    }
+
+    #[test]
+    fn files_of_variables_become_objects() {
+        check("decode_tfvars", r#""a = 1\nb = { x = [1] }\n""#, expect!["{a=1 b={x=tuple[1]}}"]);
+        check("decode_tfvars", r#""""#, expect!["{}"]);
+        check(
+            "decode_tfvars",
+            r#""a = 1\na {}""#,
+            expect![[
+                r#"error: the text cannot be read as a .tfvars file: line 2, column 1: Unexpected "a" block: No blocks can be here"#
+            ]],
+        );
+        check("nope", "1", expect!["no such function"]);
+    }
+}

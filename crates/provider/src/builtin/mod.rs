@@ -35,3 +35,95 @@ pub fn validate_resource_config(mode: ResourceMode, kind: &str, config: &Value) 
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use yuba_syntax::Diagnostics;
+
+    use super::*;
+    use crate::decode;
+    use crate::testing::{Literals, parse, problems};
+
+    fn check(mode: ResourceMode, text: &str, expect: Expect) {
+        let (kind, schemas) = match mode {
+            ResourceMode::Managed => ("terraform_data", &TERRAFORM.resources),
+            _ => ("terraform_remote_state", &TERRAFORM.data),
+        };
+        let schema = schemas.get(kind).expect("the schema is there");
+        let (file, sources) = parse(text);
+        let (value, mut diagnostics) = decode(&file.body, &schema.block, &mut Literals);
+        if !diagnostics.has_errors() {
+            let found = validate_resource_config(mode, kind, &value);
+            diagnostics = Diagnostics::new();
+            diagnostics.extend(found.into_iter().map(|problem| problem.in_body(&file.body, None)));
+        }
+        expect.assert_eq(&problems(&diagnostics, &sources));
+    }
+
+    #[test]
+    fn terraform_data_is_checked() {
+        let check = |text, expect| check(ResourceMode::Managed, text, expect);
+        check("input = { a = 1 }\ntriggers_replace = [1]\n", expect![""]);
+        check(
+            "id = \"x\"\noutput = 1\n",
+            expect![[r#"
+                - "id" attribute is read-only
+                - "output" attribute is read-only
+            "#]],
+        );
+        check(
+            "foo = 1\ninput {}\ndynamic \"foo\" {\n  for_each = []\n  content {}\n}\n",
+            expect![[r#"
+                1:1-1:4 Unsupported argument
+                2:1-2:6 Unsupported block type
+                3:9-3:14 Unsupported block type
+            "#]],
+        );
+    }
+
+    #[test]
+    fn terraform_remote_state_is_checked() {
+        let check = |text, expect| check(ResourceMode::Data, text, expect);
+        check("backend = \"local\"\nconfig = { path = \"a\" }\n", expect![""]);
+        check(
+            "",
+            expect![[r#"
+                1:1-1:1 Missing required argument
+            "#]],
+        );
+        let invalid_backend = expect![[r#"
+            1:11-1:17 Invalid backend configuration
+        "#]];
+        check("backend = \"nope\"\n", invalid_backend);
+        let invalid_backend = expect![[r#"
+            1:11-1:17 Invalid backend configuration
+        "#]];
+        check("backend = \"etcd\"\n", invalid_backend);
+        check(
+            "backend = null\n",
+            expect![[r#"
+                1:11-1:15 Invalid backend configuration
+            "#]],
+        );
+        check(
+            "backend = \"local\"\nconfig = \"x\"\ndefaults = \"x\"\n",
+            expect![[r#"
+                2:10-2:13 Invalid backend configuration
+                3:12-3:15 Invalid default values
+            "#]],
+        );
+        check(
+            "backend = \"local\"\nconfig = { nope = 1 }\nworkspace = 1\n",
+            expect![[r#"
+                2:10-2:22 Invalid backend configuration
+            "#]],
+        );
+        check(
+            "backend = \"local\"\nconfig = { path = 1 }\nworkspace = []\n",
+            expect![[r#"
+                3:13-3:15 Incorrect attribute value type
+            "#]],
+        );
+    }
+}
