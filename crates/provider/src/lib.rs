@@ -1,6 +1,6 @@
 //! The contract with providers, without the wire: schemas, configuration by schema, and the provider that is built in.
 //!
-//! A [`Schema`] says what a block may contain; [`decode`] makes a value of a body by it, with `dynamic` blocks expanded.
+//! A [`Schema`] says what a block may contain; [`decode()`] makes a value of a body by it, with `dynamic` blocks expanded.
 //! What an expression means is asked through [`EvalExpr`]: this crate does not evaluate.
 //!
 //! Invariant: nothing here knows files, processes, time or randomness, and nothing here knows resources of the
