@@ -7,7 +7,7 @@ use yuba_value::{EcoString, Type, TypeKind, eco_format};
 use crate::diagnostics;
 
 /// Warns about attributes of object constructors that the conversion to the type will drop.
-pub(crate) fn ignored_attributes(expr: &Expr, ty: &Type) -> Diagnostics {
+pub fn ignored_attributes(expr: &Expr, ty: &Type) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     visit(expr, ty, &"".into(), &mut diagnostics);
     diagnostics

@@ -99,6 +99,12 @@ pub enum IgnoreChanges {
     Some(Vec<Traversal>),
 }
 
+impl From<&yuba_addrs::Resource> for ResourceKey {
+    fn from(resource: &yuba_addrs::Resource) -> ResourceKey {
+        ResourceKey { mode: resource.mode, kind: resource.kind.clone(), name: resource.name.clone() }
+    }
+}
+
 impl From<&ResourceKey> for yuba_addrs::Resource {
     fn from(key: &ResourceKey) -> yuba_addrs::Resource {
         yuba_addrs::Resource { mode: key.mode, kind: key.kind.clone(), name: key.name.clone() }

@@ -10,7 +10,7 @@ use yuba_value::{Type, Value};
 
 use crate::check::{self, CheckRule};
 use crate::constant::Decoding;
-use crate::default_value::ignored_attributes;
+pub use crate::default_value::ignored_attributes;
 use crate::diagnostics;
 use crate::schema::schema;
 use crate::type_expr::{NamedTypes, NoNamedTypes, TypeConstraint, needs_named_types, type_constraint};

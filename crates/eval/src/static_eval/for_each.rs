@@ -25,21 +25,32 @@ pub fn instances(value: &Value, span: Span) -> (Instances, Diagnostics) {
 /// What is wrong with a `for_each` value.
 pub fn check(value: &Value, span: Span) -> Diagnostics {
     let mut problems = Diagnostics::new();
+    if !is_known(value) {
+        let detail = "The keys of the instances must be known when the plan is made, but this value will be known only after \
+                      something was applied. Write a map with keys that are known; its values may be unknown.";
+        problems.push(Diagnostic::error("Invalid for_each argument", detail).at(span));
+    }
+    problems.extend(check_known_part(value, span));
+    problems
+}
+
+/// Whether the keys are known.
+fn is_known(value: &Value) -> bool {
+    match value.view_ignoring_marks() {
+        View::Set(_) => value.is_wholly_known(),
+        _ => value.is_known(),
+    }
+}
+
+/// What is wrong with a `for_each` value that need not be known.
+pub fn check_known_part(value: &Value, span: Span) -> Diagnostics {
+    let mut problems = Diagnostics::new();
     let ty = value.ty();
     let mut error = |detail: EcoString| problems.push(Diagnostic::error("Invalid for_each argument", detail).at(span));
-    let mut unknown = !value.is_known();
-    let mut has_null = false;
-    if let View::Set(items) = value.view_ignoring_marks() {
-        unknown |= !value.is_wholly_known();
-        has_null = !unknown && items.iter().any(Value::is_null);
-    }
-    if unknown {
-        error(
-            "The keys of the instances must be known when the plan is made, but this value will be known only after \
-             something was applied. Write a map with keys that are known; its values may be unknown."
-                .into(),
-        );
-    }
+    let has_null = match value.view_ignoring_marks() {
+        View::Set(items) => is_known(value) && items.iter().any(Value::is_null),
+        _ => false,
+    };
     if value.is_null() {
         error("The value of \"for_each\" is null. Write an empty map or set for no instances.".into());
     }
