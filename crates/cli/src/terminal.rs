@@ -86,13 +86,22 @@ impl Terminal {
 
     /// Shows diagnostics: errors on standard error, warnings on standard output, as OpenTofu does.
     pub(crate) fn report(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
+        self.report_with(diagnostics, sources, "");
+    }
+
+    /// The same, with an empty line after each.
+    pub(crate) fn report_spaced(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
+        self.report_with(diagnostics, sources, "\n");
+    }
+
+    fn report_with(&mut self, diagnostics: &Diagnostics, sources: &Sources, end: &str) {
         let style = if self.stderr.colour { Style::Coloured } else { Style::Plain };
         for (severity, text) in
             diagnostic::render_all(diagnostics, sources, style, self.stderr.width, &self.diagnostics)
         {
             match severity {
-                Severity::Error => self.err(&text),
-                Severity::Warning => self.out(&text),
+                Severity::Error => self.err(&format!("{text}{end}")),
+                Severity::Warning => self.out(&format!("{text}{end}")),
             }
         }
     }

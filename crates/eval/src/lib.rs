@@ -25,5 +25,5 @@ pub use inputs::Inputs;
 pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope};
 pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
-pub use validate::{ValidateEnv, validate};
+pub use validate::{ValidateEnv, check_values, validate};
 pub use world::{FileKind, MemoryWorld, Timestamp, World};

@@ -121,14 +121,7 @@ impl InstanceValues {
 impl<'a> Evaluation<'a> {
     /// Of a tree.
     pub fn new(tree: &'a ConfigTree, env: EvalEnv<'a>, mode: Mode<'a>) -> Evaluation<'a> {
-        Evaluation {
-            tree,
-            env,
-            mode,
-            schemas: RefCell::default(),
-            values: RefCell::default(),
-            depth: Cell::new(0),
-        }
+        Evaluation { tree, env, mode, schemas: RefCell::default(), values: RefCell::default(), depth: Cell::new(0) }
     }
     /// The tree.
     pub fn tree(&self) -> &'a ConfigTree {
@@ -169,7 +162,8 @@ impl<'a> Evaluation<'a> {
             world: self.env.world,
             base_dir: ".",
             plan_time: None,
-            pure_only: true,
+            // What is checked for all values must not depend on the time; what is shown may.
+            pure_only: matches!(self.mode, Mode::Types),
             functions: FunctionTable::module(),
             template_depth: 0,
             sources: self.env.sources,
@@ -224,7 +218,7 @@ impl<'a> Evaluation<'a> {
         let Some(parent) = self.tree.node(module).parent else {
             return given.get(&variable.name).cloned().unwrap_or_else(|| marked(Value::unknown(ty()), variable));
         };
-        self.remembered((module, Name::Variable(variable.name.clone())), || {
+        let value = self.remembered((module, Name::Variable(variable.name.clone())), || {
             let arguments = self.tree.call(module).map(|call| call.body.just_attributes().0).unwrap_or_default();
             let argument = arguments.into_iter().find(|argument| argument.name == variable.name);
             let value = argument.map(|argument| {
@@ -232,14 +226,13 @@ impl<'a> Evaluation<'a> {
                 remove_deprecations(&scope.eval(&argument.expr).0)
             });
             let (prepared, problems) = inputs::prepare(variable, value, None);
-            if problems.has_errors() { marked(Value::unknown(ty()), variable) } else { prepared }
-        })
+            if problems.has_errors() { Value::unknown(ty()) } else { prepared }
+        });
+        marked(value, variable)
     }
 
     fn local(&'a self, module: ModuleId, name: &EcoString, expr: &Expr) -> Value {
-        self.remembered((module, Name::Local(name.clone())), || {
-            remove_deprecations(&self.scope(module).eval(expr).0)
-        })
+        self.remembered((module, Name::Local(name.clone())), || remove_deprecations(&self.scope(module).eval(expr).0))
     }
 
     /// The value of an output in its module, without what the block says about it.

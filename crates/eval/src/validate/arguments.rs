@@ -28,10 +28,11 @@ pub(super) fn read(tree: &ConfigTree) -> (Arguments, Diagnostics) {
     let mut problems = Diagnostics::new();
     for (id, node) in tree.iter() {
         let Some(call) = tree.call(id) else { continue };
-        let attributes = node.module.variables.values().map(|variable| AttributeSchema {
-            name: variable.name.clone(),
-            required: variable.default.is_none(),
-        });
+        let attributes = node
+            .module
+            .variables
+            .values()
+            .map(|variable| AttributeSchema { name: variable.name.clone(), required: variable.default.is_none() });
         let schema = BodySchema { attributes: attributes.collect(), blocks: Vec::new() };
         let (content, found) = call.body.content(&schema);
         problems.extend(found);

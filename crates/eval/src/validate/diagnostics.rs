@@ -66,12 +66,8 @@ pub(crate) fn undeclared_module(name: &str, node: &ModuleNode, span: Option<Span
 
 pub(crate) fn undeclared_resource(key: &ResourceKey, node: &ModuleNode, span: Option<Span>) -> Diagnostic {
     let mode = key.mode.as_str();
-    let mut detail = eco_format!(
-        "There is no {mode} resource {:?} {:?} in {}.",
-        key.kind,
-        key.name,
-        in_words(&node.path)
-    );
+    let mut detail =
+        eco_format!("There is no {mode} resource {:?} {:?} in {}.", key.kind, key.name, in_words(&node.path));
     let other_modes = [ResourceMode::Managed, ResourceMode::Data, ResourceMode::Ephemeral];
     let other = other_modes.into_iter().filter(|mode| *mode != key.mode).find_map(|mode| {
         let other = ResourceKey { mode, ..key.clone() };
@@ -255,7 +251,8 @@ pub(super) fn redundant_ignore_changes(name: &str, span: Span) -> Diagnostic {
 }
 
 pub(super) fn undeclared_trigger(address: &str, trigger: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!("The replace_triggered_by of {address} refers to {trigger}, which this module does not have.");
+    let detail =
+        eco_format!("The replace_triggered_by of {address} refers to {trigger}, which this module does not have.");
     Diagnostic::error("Undeclared resource in replace_triggered_by", detail).at(span)
 }
 
@@ -320,10 +317,8 @@ pub(super) fn ephemeral_argument(variable: &Variable, span: Span) -> Diagnostic 
 }
 
 pub(super) fn deprecated_variable(variable: &Variable, message: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!(
-        "Variable {:?} is marked as deprecated with the following message:\n{message}",
-        variable.name
-    );
+    let detail =
+        eco_format!("Variable {:?} is marked as deprecated with the following message:\n{message}", variable.name);
     Diagnostic::warning("Variable marked as deprecated by the module author", detail).at(span)
 }
 
@@ -358,9 +353,7 @@ pub(super) fn sensitive_output(output: &Output) -> Diagnostic {
 }
 
 pub(super) fn deprecated_root_variable(variable: &Variable, message: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "The root variable {:?} is deprecated with the following message: {message}",
-        variable.name
-    );
+    let detail =
+        eco_format!("The root variable {:?} is deprecated with the following message: {message}", variable.name);
     Diagnostic::warning("Deprecated variable used from the root module", detail).at(variable.span)
 }

@@ -122,12 +122,7 @@ impl<'a> Graph<'a> {
     }
 
     /// What is wrong with groups of more than one object.
-    pub(super) fn cycles(
-        &self,
-        components: &[Vec<u32>],
-        sources: Option<&Sources>,
-        tree: &ConfigTree,
-    ) -> Diagnostics {
+    pub(super) fn cycles(&self, components: &[Vec<u32>], sources: Option<&Sources>, tree: &ConfigTree) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for component in components.iter().filter(|component| component.len() > 1) {
             let mut names: Vec<EcoString> = component.iter().map(|at| self.name(*at, tree)).collect();

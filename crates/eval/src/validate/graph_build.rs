@@ -37,8 +37,7 @@ struct Builder<'a, 'e> {
 
 /// The graph of all objects.
 pub(super) fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments) -> Graph<'a> {
-    let mut builder =
-        Builder { evaluation, graph: Graph::default(), modules: Vec::new(), providers: HashMap::new() };
+    let mut builder = Builder { evaluation, graph: Graph::default(), modules: Vec::new(), providers: HashMap::new() };
     for (id, _) in evaluation.tree().iter() {
         builder.add_module(id);
     }

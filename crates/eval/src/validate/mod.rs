@@ -19,6 +19,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 pub(crate) mod traversal;
+mod values;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation, Mode};
 use crate::tree::ConfigTree;
 use graph::Vertex;
+
+pub use values::check_values;
 
 /// What validation knows besides the configuration.
 #[derive(Clone, Copy)]

@@ -89,9 +89,9 @@ fn check_content(
 /// Another mode or another type that may have been meant.
 fn type_hint(schemas: &ProviderSchema, key: &ResourceKey) -> EcoString {
     let modes = [ResourceMode::Managed, ResourceMode::Data, ResourceMode::Ephemeral];
-    let other = modes.into_iter().find(|mode| {
-        *mode != key.mode && schema_of(schemas, &ResourceKey { mode: *mode, ..key.clone() }).is_some()
-    });
+    let other = modes
+        .into_iter()
+        .find(|mode| *mode != key.mode && schema_of(schemas, &ResourceKey { mode: *mode, ..key.clone() }).is_some());
     match other {
         Some(mode) => diagnostics::wrong_mode(&key.kind, key.mode, mode),
         None => did_you_mean(&key.kind, schemas.resources.keys().map(EcoString::as_str)).into(),

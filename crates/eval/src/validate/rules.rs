@@ -87,7 +87,11 @@ pub(super) fn of_output(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnos
             match holds_known(&holds, "Invalid condition result", condition.span) {
                 Ok(Some(false)) => {
                     let text = text.unwrap_or_else(|| "The condition does not hold.".into());
-                    found.push(diagnostics::rule_failed("Module output value precondition failed", &text, condition.span));
+                    found.push(diagnostics::rule_failed(
+                        "Module output value precondition failed",
+                        &text,
+                        condition.span,
+                    ));
                 }
                 Ok(_) => {}
                 Err(problem) => found.extend(problem),

@@ -18,9 +18,7 @@ pub(crate) fn check(
     span: Option<Span>,
 ) -> Diagnostics {
     match steps.first() {
-        Some(TraversalStep::Attr { name, .. }) if name == "count" => {
-            diagnostics::old_count_attribute(key, span).into()
-        }
+        Some(TraversalStep::Attr { name, .. }) if name == "count" => diagnostics::old_count_attribute(key, span).into(),
         _ => check_steps(schema, steps),
     }
 }
