@@ -52,6 +52,7 @@ pub fn constant(expr: &Expr) -> (Value, Diagnostics) {
         functions: FunctionTable::module(),
         template_depth: 0,
         sources: None,
+        symbols: None,
     };
     evaluate(expr, &NoVariables, context)
 }

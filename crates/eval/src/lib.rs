@@ -13,6 +13,7 @@ pub mod module_scope;
 pub mod references;
 pub mod scope;
 pub mod static_eval;
+pub mod symbols;
 mod template;
 pub mod tree;
 pub mod validate;

@@ -22,6 +22,7 @@ use yuba_value::{Deprecation, Mark, Type, Value};
 use crate::functions::{CallContext, FunctionTable};
 use crate::inputs;
 use crate::scope::{Scope, eval_expr, path_value, terraform_value};
+use crate::symbols::{self, SymbolScope};
 use crate::tree::{ConfigTree, ModuleId, ModuleNode};
 use crate::validate::diagnostics;
 use crate::validate::traversal;
@@ -157,7 +158,7 @@ impl<'a> Evaluation<'a> {
     pub(crate) fn schemas_of(&self, module: ModuleId, resource: &Resource) -> Option<Arc<ProviderSchema>> {
         self.provider_schema(&self.tree.node(module).module.provider_of(resource)?)
     }
-    pub(crate) fn call_context(&self) -> CallContext<'a> {
+    pub(crate) fn call_context(&self, module: ModuleId) -> CallContext<'a> {
         CallContext {
             world: self.env.world,
             base_dir: ".",
@@ -167,6 +168,7 @@ impl<'a> Evaluation<'a> {
             functions: FunctionTable::module(),
             template_depth: 0,
             sources: self.env.sources,
+            symbols: Some(SymbolScope::of_module(&self.tree.node(module).symbols)),
         }
     }
 
@@ -373,7 +375,7 @@ impl<'a> ModuleScope<'a> {
     }
     /// The value of an expression here, with marks of deprecation.
     pub fn eval(&self, expr: &Expr) -> (Value, Diagnostics) {
-        eval_expr(expr, self, self.evaluation.call_context())
+        eval_expr(expr, self, self.evaluation.call_context(self.module))
     }
     pub(crate) fn evaluation(&self) -> &'a Evaluation<'a> {
         self.evaluation
@@ -454,14 +456,8 @@ impl Scope for ModuleScope<'_> {
                     false => diagnostics::undeclared_module(name, self.node, reference.span).into(),
                 }
             }
-            Subject::Symbol(symbol) if self.node.module.symbols.contains_key(&symbol.library) => Diagnostics::new(),
-            Subject::SymbolFunction(function)
-                if function.library.as_ref().is_some_and(|name| self.node.module.symbols.contains_key(name)) =>
-            {
-                Diagnostics::new()
-            }
             Subject::Symbol(_) | Subject::SymbolFunction(_) => {
-                reference.undefined_symbol(self.context()).map(Diagnostics::from).unwrap_or_default()
+                symbols::check(reference, &self.node.symbols, self.context())
             }
             _ => Diagnostics::new(),
         }
@@ -482,6 +478,10 @@ impl Scope for ModuleScope<'_> {
                 None => diagnostics::undeclared_local(name, module, reference.span),
             },
             Subject::SelfObject => return known(self.own_value()),
+            Subject::Symbol(_) => {
+                let value = symbols::value(reference, &self.node.symbols);
+                return known(value.unwrap_or_else(Value::unknown_dynamic));
+            }
             Subject::Resource(resource) | Subject::ResourceInstance(resource, _) => {
                 let value = match module.resources.get(&ResourceKey::from(resource)) {
                     Some(resource) => self.evaluation.resource_value(self.module, resource),
@@ -526,7 +526,6 @@ impl Scope for ModuleScope<'_> {
             | Subject::Check(_)
             | Subject::Run(_)
             | Subject::ProviderFunction(_)
-            | Subject::Symbol(_)
             | Subject::SymbolFunction(_) => return known(Value::unknown_dynamic()),
         };
         (Value::unknown_dynamic(), problem.into())

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use yuba_eval::symbols::SymbolScope;
 use yuba_eval::{
     CallContext, EmptyModule, EvalEnv, Evaluation, FunctionTable, Mode, ModuleId, Scope, ValidateEnv, World,
     check_values, eval_expr, inputs,
@@ -207,6 +208,7 @@ impl ConsoleSession {
             Some(module) => module,
             None => &empty,
         };
+        let libraries = self.names.as_ref().map(|names| &*names.configuration.tree.root().symbols);
         let context = CallContext {
             world,
             base_dir: ".",
@@ -215,6 +217,7 @@ impl ConsoleSession {
             functions: FunctionTable::console(),
             template_depth: 0,
             sources: Some(&self.sources),
+            symbols: libraries.map(SymbolScope::of_module),
         };
         let (value, problems) = eval_expr(&expr, scope, context);
         diagnostics.extend(problems);

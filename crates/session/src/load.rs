@@ -7,9 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
+use yuba_config::symbols::decode_library;
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
 use yuba_eval::inputs::{Ask, Inputs, VarFile, VarFlag, auto_files};
 use yuba_eval::static_eval::StaticEnv;
+use yuba_eval::symbols::LibraryFiles;
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, World, link};
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, json, parser};
@@ -241,6 +243,33 @@ impl ModuleFiles for ModuleDirs {
         Some((Arc::new(module), problems))
     }
 
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+        let is_dir = match fs::metadata(path) {
+            Ok(found) => found.is_dir(),
+            Err(error) => return Err(unreadable_library(path, &error)),
+        };
+        let names: Vec<EcoString> = match is_dir {
+            true => {
+                let names = file_names(Path::new(path)).map_err(|error| unreadable_library(path, &error))?;
+                names.iter().filter(|name| name.ends_with(LIBRARY_SUFFIX)).map(EcoString::from).collect()
+            }
+            false => vec![path.into()],
+        };
+        if names.is_empty() {
+            return Err(eco_format!("this directory has no files whose names end with {LIBRARY_SUFFIX:?}"));
+        }
+        let dir = if is_dir { path } else { "." };
+        let files: Vec<ParsedConfigFile> = names.iter().map(|name| self.read(dir, name, false)).collect();
+        let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+        let (declared, found) = decode_library(files.iter().map(|file| &file.body), &decoding);
+        let mut problems = Diagnostics::new();
+        for file in files {
+            problems.extend(file.diagnostics);
+        }
+        problems.extend(found);
+        Ok(LibraryFiles { declared, problems, is_dir })
+    }
+
     fn identity(&mut self, dir: &str) -> EcoString {
         if let Some(known) = self.identities.get(dir) {
             return known.clone();
@@ -253,6 +282,16 @@ impl ModuleFiles for ModuleDirs {
 
     fn sources(&self) -> Option<&Sources> {
         Some(&self.sources)
+    }
+}
+
+/// How the names of files end that make up a symbol library which is a directory.
+const LIBRARY_SUFFIX: &str = ".sym.hcl";
+
+fn unreadable_library(path: &str, error: &io::Error) -> EcoString {
+    match error.kind() {
+        io::ErrorKind::NotFound => eco_format!("there is neither a file nor a directory {path}"),
+        _ => eco_format!("{path} could not be read: {error}"),
     }
 }
 

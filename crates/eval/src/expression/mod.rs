@@ -13,6 +13,7 @@ mod json;
 mod object;
 mod operators;
 mod splat;
+mod symbol_call;
 mod template;
 
 use ecow::EcoString;

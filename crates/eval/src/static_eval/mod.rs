@@ -22,6 +22,7 @@ use yuba_value::{Type, Value, convert};
 use crate::functions::{CallContext, FunctionTable};
 use crate::inputs::Inputs;
 use crate::scope::eval_expr;
+use crate::symbols::SymbolScope;
 use crate::tree::{ConfigTree, ModuleId};
 use crate::world::World;
 
@@ -134,12 +135,12 @@ impl<'a> Statics<'a> {
             return (Value::unknown_dynamic(), diagnostics::too_deep(&place.name, expr.span).into());
         }
         self.cache.depth.set(depth + 1);
-        let answer = crate::expression::with_stack(|| eval_expr(expr, &scope, self.call_context()));
+        let answer = crate::expression::with_stack(|| eval_expr(expr, &scope, self.call_context(module)));
         self.cache.depth.set(depth);
         answer
     }
 
-    fn call_context(&self) -> CallContext<'a> {
+    fn call_context(&self, module: ModuleId) -> CallContext<'a> {
         CallContext {
             world: self.env.world,
             base_dir: ".",
@@ -148,6 +149,7 @@ impl<'a> Statics<'a> {
             functions: FunctionTable::module(),
             template_depth: 0,
             sources: self.env.sources,
+            symbols: Some(SymbolScope::of_module(&self.tree.node(module).symbols)),
         }
     }
 

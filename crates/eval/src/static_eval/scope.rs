@@ -7,6 +7,7 @@ use yuba_value::Value;
 
 use super::{Name, Place, State, Statics, diagnostics};
 use crate::scope::{Scope, path_value, terraform_value};
+use crate::symbols;
 use crate::tree::ModuleId;
 
 /// The names of a module that have a value before anything is planned.
@@ -30,10 +31,7 @@ impl Scope for StaticScope<'_> {
                 return Diagnostics::new();
             }
             Subject::Symbol(_) | Subject::SymbolFunction(_) => {
-                if let Some(problem) = reference.undefined_symbol(self.context()) {
-                    return problem.into();
-                }
-                "Dynamic value in static context"
+                return symbols::check(reference, &self.statics.tree.node(self.module).symbols, self.context());
             }
             Subject::ModuleOutput(..) => "Module output not supported in static context",
             Subject::ProviderFunction(_) => "Provider function in static context",
@@ -61,6 +59,7 @@ impl Scope for StaticScope<'_> {
                     Err((summary, detail)) => diagnostics::plain(summary, detail, reference.span),
                 }
             }
+            Subject::Symbol(_) | Subject::SymbolFunction(_) => return self.symbol(reference),
             _ => return (Value::unknown_dynamic(), Diagnostics::new()),
         };
         (Value::unknown_dynamic(), problem.into())
@@ -70,6 +69,17 @@ impl Scope for StaticScope<'_> {
 impl StaticScope<'_> {
     fn name(&self) -> EcoString {
         self.place.in_module(&self.statics.tree.node(self.module).path)
+    }
+
+    /// What a symbol library says. Libraries are linked before anything of the module is evaluated.
+    fn symbol(&self, reference: &Reference) -> (Value, Diagnostics) {
+        let libraries = &self.statics.tree.node(self.module).symbols;
+        if symbols::is_usable(reference, libraries) {
+            let value = symbols::value(reference, libraries).unwrap_or_else(Value::unknown_dynamic);
+            return (value, Diagnostics::new());
+        }
+        let needed = ecow::eco_format!("{}", reference.subject);
+        (Value::unknown_dynamic(), diagnostics::not_available(&self.name(), &needed, self.place.span).into())
     }
 
     fn local(&self, name: &EcoString, reference: &Reference) -> (Value, Diagnostics) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 use yuba_addrs::{Feature, ModulePath, ModuleSource, Version, VersionConstraints};
 use yuba_config::Module;
 use yuba_config::module_call::ModuleCall;
@@ -17,6 +17,7 @@ use super::{
 };
 use crate::inputs::Inputs;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
+use crate::symbols::{self, Libraries};
 use crate::world::World;
 
 /// How deep calls may be nested.
@@ -69,7 +70,7 @@ pub enum Purpose {
 /// Links the tree that starts at a directory. Local modules need not be installed. Where there are errors the tree may lack
 /// modules.
 pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Diagnostics) {
-    let mut loaded = Loaded::new();
+    let mut loaded = Loaded::default();
     let mut diagnostics = Diagnostics::new();
     let mut linker = Linker::new(files, options, &mut loaded, &mut diagnostics);
     let dir = EcoString::from(options.root_dir);
@@ -134,7 +135,18 @@ fn link_runs(
 }
 
 /// Directories read so far.
-type Loaded = HashMap<EcoString, Option<(Arc<Module>, Diagnostics)>>;
+#[derive(Default)]
+struct Loaded {
+    modules: HashMap<EcoString, Option<LoadedModule>>,
+    symbols: symbols::Linker,
+}
+
+/// A module with its symbol libraries and what is wrong with it.
+struct LoadedModule {
+    module: Arc<Module>,
+    symbols: Arc<Libraries>,
+    problems: Diagnostics,
+}
 
 struct Linker<'l> {
     files: &'l mut dyn ModuleFiles,
@@ -197,8 +209,8 @@ impl<'l> Linker<'l> {
         if !found {
             self.diagnostics.push(missing(&dir));
         }
-        let module = module.unwrap_or_default();
-        let mut pending = self.add(ModuleNode::root(module, dir), true);
+        let (module, symbols) = module.unwrap_or_default();
+        let mut pending = self.add(ModuleNode::root(module, symbols, dir), true);
         self.about_root = self.diagnostics.len();
         if self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
             // What the root module calls is of no interest until it is right itself.
@@ -219,14 +231,19 @@ impl<'l> Linker<'l> {
     }
 
     /// The module of a directory. What is wrong with it is told for every call.
-    fn load(&mut self, dir: &EcoString) -> Option<Arc<Module>> {
-        if !self.loaded.contains_key(dir) {
-            let loaded = self.files.module(dir);
-            self.loaded.insert(dir.clone(), loaded);
+    fn load(&mut self, dir: &EcoString) -> Option<(Arc<Module>, Arc<Libraries>)> {
+        if !self.loaded.modules.contains_key(dir) {
+            let loaded = self.files.module(dir).map(|(mut module, mut problems)| {
+                let (symbols, found, about_libraries) = self.loaded.symbols.module(&mut module, dir, self.files);
+                problems.extend(found);
+                self.diagnostics.extend(about_libraries);
+                LoadedModule { module, symbols: Arc::new(symbols), problems }
+            });
+            self.loaded.modules.insert(dir.clone(), loaded);
         }
-        let (module, problems) = self.loaded.get(dir)?.as_ref()?;
-        self.diagnostics.extend(problems.iter().cloned());
-        Some(Arc::clone(module))
+        let loaded = self.loaded.modules.get(dir)?.as_ref()?;
+        self.diagnostics.extend(loaded.problems.iter().cloned());
+        Some((Arc::clone(&loaded.module), Arc::clone(&loaded.symbols)))
     }
 
     /// Adds a module, evaluates its static places and says what it calls.
@@ -280,7 +297,7 @@ impl<'l> Linker<'l> {
             self.diagnostics.push(problem);
             return Vec::new();
         }
-        let Some(module) = self.load(&dir) else {
+        let Some((module, symbols)) = self.load(&dir) else {
             self.unreadable(&dir, &path, call, &source);
             return Vec::new();
         };
@@ -304,6 +321,7 @@ impl<'l> Linker<'l> {
             version,
             dir,
             provider_instances: BTreeMap::new(),
+            symbols,
         };
         self.add(node, constant_source)
     }
@@ -375,7 +393,7 @@ impl<'l> Linker<'l> {
 }
 
 impl ModuleNode {
-    fn root(module: Arc<Module>, dir: EcoString) -> ModuleNode {
+    fn root(module: Arc<Module>, symbols: Arc<Libraries>, dir: EcoString) -> ModuleNode {
         ModuleNode {
             path: ModulePath::ROOT,
             module,
@@ -386,6 +404,7 @@ impl ModuleNode {
             version: None,
             dir,
             provider_instances: BTreeMap::new(),
+            symbols,
         }
     }
 }
@@ -474,7 +493,7 @@ fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (
 }
 
 /// A directory relative to another one, without steps that lead nowhere.
-fn join(dir: &str, relative: &str) -> EcoString {
+pub(crate) fn join(dir: &str, relative: &str) -> EcoString {
     let mut parts: Vec<&str> = Vec::new();
     let absolute = dir.starts_with('/');
     for part in dir.split('/').chain(relative.split('/')) {

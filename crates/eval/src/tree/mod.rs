@@ -11,7 +11,7 @@ mod providers;
 mod similarity;
 mod test_providers;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,11 +23,13 @@ use yuba_config::module_call::ModuleCall;
 use yuba_config::provider::ProviderKey;
 use yuba_syntax::{Diagnostics, Sources};
 
+pub(crate) use link::join;
 pub use link::{Link, Purpose, link};
 pub use manifest::{Installed, Manifest};
 pub use providers::{ProviderBinding, Requirement};
 
 use crate::static_eval::for_each::Instances;
+use crate::symbols::{Libraries, LibraryFiles};
 
 /// A module of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +61,8 @@ pub struct ModuleNode {
     pub dir: EcoString,
     /// The instances of its providers that have `for_each`; without those whose `for_each` is not static.
     pub provider_instances: BTreeMap<ProviderKey, Instances>,
+    /// What its `symbols` blocks stand for.
+    pub symbols: Arc<Libraries>,
 }
 
 /// The configuration: modules, linked.
@@ -143,6 +147,11 @@ pub trait ModuleFiles {
     /// The module of a directory, with what is wrong with it; `None` if the directory cannot be read. Asked once for each
     /// directory.
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)>;
+    /// The symbol library of a file, or of a directory of `*.sym.hcl` files; or why it cannot be read, as part of a sentence.
+    /// Asked once for each path.
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+        Err(ecow::eco_format!("there is nothing at {path}"))
+    }
     /// The same text for all names of one directory, so that loops of symbolic links are found.
     fn identity(&mut self, dir: &str) -> EcoString {
         dir.into()

@@ -5,24 +5,26 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use expect_test::{Expect, expect};
+use yuba_config::symbols::decode_library;
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
 use yuba_syntax::{Diagnostics, SourceFile, Sources, json, parser};
 
 use super::{ConfigTree, Installed, Link, Manifest, ModuleFiles, Purpose, link};
 use crate::inputs::{Inputs, VarFlag};
+use crate::symbols::LibraryFiles;
 use crate::world::MemoryWorld;
 
 /// Files in memory.
 #[derive(Default)]
-struct Memory {
+pub(crate) struct Memory {
     dirs: BTreeMap<String, BTreeMap<String, String>>,
     links: BTreeMap<String, String>,
-    sources: Sources,
-    reads: usize,
+    pub(crate) sources: Sources,
+    pub(crate) reads: usize,
 }
 
 impl Memory {
-    fn new(fixture: &str) -> Memory {
+    pub(crate) fn new(fixture: &str) -> Memory {
         let mut memory = Memory::default();
         let mut file: Option<(String, String)> = None;
         for line in fixture.lines() {
@@ -74,6 +76,34 @@ impl ModuleFiles for Memory {
         }
         Some((Arc::new(module), problems))
     }
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+        self.reads += 1;
+        let (dir, name) = path.rsplit_once('/').unwrap_or((".", path));
+        let one = self.dirs.get(dir).and_then(|files| files.get(name)).map(|text| (path.to_owned(), text));
+        let is_dir = one.is_none();
+        let files: Vec<(String, &String)> = match one {
+            Some(one) => vec![one],
+            None => {
+                let all = self.dirs.get(path).into_iter().flatten().filter(|(name, _)| name.ends_with(".sym.hcl"));
+                all.map(|(name, text)| (format!("{path}/{name}"), text)).collect()
+            }
+        };
+        if files.is_empty() {
+            return Err("there is nothing".into());
+        }
+        let mut bodies = Vec::new();
+        let mut problems = Diagnostics::new();
+        for (name, text) in files {
+            let file = self.sources.add(SourceFile::new(name, text.as_bytes()));
+            let parsed = parser::parse_config(file, text.as_bytes()).1;
+            problems.extend(parsed.diagnostics);
+            bodies.push(parsed.body);
+        }
+        let decoding = Decoding { constants: &crate::constant, sources: &self.sources };
+        let (declared, found) = decode_library(&bodies, &decoding);
+        problems.extend(found);
+        Ok(LibraryFiles { declared, problems, is_dir })
+    }
     fn identity(&mut self, dir: &str) -> EcoString {
         let mut dir = dir.to_owned();
         for (from, to) in &self.links {
@@ -89,7 +119,7 @@ impl ModuleFiles for Memory {
 }
 
 /// One line per diagnostic: severity, place, title, and the first line of the detail.
-fn shown(problems: &Diagnostics, sources: &Sources) -> String {
+pub(crate) fn shown(problems: &Diagnostics, sources: &Sources) -> String {
     let mut out = String::new();
     for problem in problems.iter() {
         let place = problem.subject.and_then(|span| {
@@ -104,7 +134,7 @@ fn shown(problems: &Diagnostics, sources: &Sources) -> String {
     out
 }
 
-fn run(memory: &mut Memory, vars: &[&str], manifest: &Manifest, purpose: Purpose) -> (ConfigTree, String) {
+pub(crate) fn run(memory: &mut Memory, vars: &[&str], manifest: &Manifest, purpose: Purpose) -> (ConfigTree, String) {
     let world = MemoryWorld::new();
     let flags: Vec<VarFlag<'_>> = vars.iter().map(|var| VarFlag::Var(var)).collect();
     let (inputs, problems) = Inputs::collect(&mut memory.sources, [], &[], &flags);

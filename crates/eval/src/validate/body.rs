@@ -59,7 +59,8 @@ impl EvalExpr for InScope<'_, '_> {
     fn eval(&mut self, expr: &Expr, locals: &LocalNames) -> (Value, Diagnostics) {
         let mut names: Vec<(EcoString, Value)> = locals.iter().map(|(n, v)| (n.clone(), v.clone())).collect();
         names.reverse();
-        let (value, mut problems) = eval_checked(expr, self.0, self.0.evaluation().call_context(), names);
+        let (value, mut problems) =
+            eval_checked(expr, self.0, self.0.evaluation().call_context(self.0.module()), names);
         let (value, found) = deprecation::extract(self.0, &value, expr.span);
         problems.extend(found);
         (value, problems)

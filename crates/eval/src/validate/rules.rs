@@ -51,7 +51,7 @@ fn prepare(scope: &ModuleScope<'_>, condition: &Expr, message: &Expr) -> Prepare
 }
 
 fn eval(scope: &ModuleScope<'_>, expr: &Expr, resolved: &Resolved) -> (Value, Diagnostics) {
-    let (value, mut problems) = evaluate(expr, resolved, scope.evaluation().call_context());
+    let (value, mut problems) = evaluate(expr, resolved, scope.evaluation().call_context(scope.module()));
     let (value, found) = deprecation::extract(scope, &value, expr.span);
     problems.extend(found);
     (value, problems)
