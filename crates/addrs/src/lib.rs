@@ -1,7 +1,42 @@
-//! Names of things: what an expression can refer to, and how such a reference is read from a dotted name.
+//! Names of things: modules, resources, instances, providers, sources, versions, and what an expression can refer to:
+//! parsed, ordered, displayed.
 //!
-//! Invariant: nothing here knows which blocks declare these things, or what their values are.
+//! Every name is read from a [`Traversal`](yuba_syntax::Traversal), or from text that is parsed as one, and prints as
+//! OpenTofu prints it, so that what is printed can be read again. Orders are those in which OpenTofu lists things.
+//!
+//! Invariant: nothing here knows which blocks declare these things, what their values are, or whether they exist.
 
+mod diagnostics;
+mod features;
+mod function;
+mod hostname;
+mod import;
+mod instance;
+mod module;
+mod module_source;
+mod moved;
+mod parts;
+mod provider;
+mod provider_version;
 mod reference;
+mod removed;
+mod resource;
+mod target;
+mod url;
+mod version;
 
-pub use reference::{InstanceKey, ProviderFunction, Reference, Resource, ResourceMode, Subject, TerraformAlias};
+pub use features::{Baseline, FEATURES, Feature, FeatureRow, FeatureState, ParseRefContext};
+pub use function::{ProviderFunction, SymbolFunction};
+pub use hostname::Hostname;
+pub use import::ImportTarget;
+pub use instance::InstanceKey;
+pub use module::{ModuleInstance, ModulePath, ModuleStep};
+pub use module_source::{ModuleSource, ModuleSourceError, RegistryModule, RemoteModule};
+pub use moved::{MoveEndpoint, MoveSubject};
+pub use provider::{AbsProviderConfig, DEFAULT_REGISTRY, LocalProviderConfig, ProviderSource, ProviderSourceError};
+pub use provider_version::{ProviderConstraints, ProviderVersion};
+pub use reference::{Reference, Subject, Symbol, TerraformAlias};
+pub use removed::{RemoveEndpoint, RemoveSubject};
+pub use resource::{AbsResource, AbsResourceInstance, ConfigResource, Resource, ResourceMode};
+pub use target::{Target, TargetSubject};
+pub use version::{Version, VersionConstraints, VersionError};

@@ -1,11 +1,17 @@
 //! References: a dotted name in an expression, read as the address of something in the module.
 
 use std::fmt;
+use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_syntax::expr::Literal;
-use yuba_syntax::{Diagnostic, Diagnostics, Span, Traversal, TraversalStep};
-use yuba_value::Number;
+use yuba_syntax::{Diagnostic, Diagnostics, FileId, Span, Traversal, TraversalStep, parser};
+use yuba_value::quote;
+
+use crate::features::{Feature, FeatureState, ParseRefContext};
+use crate::function::{ProviderFunction, SymbolFunction};
+use crate::instance::InstanceKey;
+use crate::resource::{Resource, ResourceMode};
 
 /// What a name refers to, and which of its steps lead there.
 #[derive(Clone, Debug)]
@@ -19,6 +25,8 @@ pub struct Reference {
     pub value_steps: usize,
     /// How many steps of the traversal lead to the subject.
     pub subject_steps: usize,
+    /// All steps of the traversal; none for a function.
+    pub steps: Arc<[TraversalStep]>,
 }
 
 /// What a name can refer to.
@@ -50,6 +58,27 @@ pub enum Subject {
     ModuleOutput(EcoString, Option<InstanceKey>, EcoString),
     /// `provider::name::function`, called as a function.
     ProviderFunction(ProviderFunction),
+    /// `symbols.library.name`: what a block of an opt-in feature declares.
+    Symbol(Symbol),
+    /// `symbols::library::name`, called as a function.
+    SymbolFunction(SymbolFunction),
+    /// `output.name`, in tests.
+    Output(EcoString),
+    /// `check.name`, in tests.
+    Check(EcoString),
+    /// `run.name`, in tests.
+    Run(EcoString),
+}
+
+/// A reference whose root word belongs to an opt-in feature: `symbols.library.name`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Symbol {
+    /// The feature.
+    pub feature: Feature,
+    /// The label of the block.
+    pub library: EcoString,
+    /// What in it; none for all of it.
+    pub name: Option<EcoString>,
 }
 
 /// By which of its two names the object with facts about the run was called.
@@ -71,119 +100,115 @@ impl TerraformAlias {
     }
 }
 
-/// A resource in its module.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Resource {
-    /// Managed, data or ephemeral.
-    pub mode: ResourceMode,
-    /// The resource type.
-    pub kind: EcoString,
-    /// The name in the module.
-    pub name: EcoString,
-}
-
-/// Managed, data or ephemeral.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ResourceMode {
-    /// A `resource` block.
-    Managed,
-    /// A `data` block.
-    Data,
-    /// An `ephemeral` block.
-    Ephemeral,
-}
-
-impl ResourceMode {
-    /// The adjective in messages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ResourceMode::Managed => "managed",
-            ResourceMode::Data => "data",
-            ResourceMode::Ephemeral => "ephemeral",
-        }
-    }
-}
-
-/// Which of several instances.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InstanceKey {
-    /// Of `count`.
-    Int(i64),
-    /// Of `for_each`.
-    String(EcoString),
-}
-
-/// `provider::name::function` or `provider::name::alias::function`
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ProviderFunction {
-    /// The provider's local name.
-    pub provider: EcoString,
-    /// The alias of its configuration.
-    pub alias: Option<EcoString>,
-    /// The function.
-    pub function: EcoString,
-}
-
-impl ProviderFunction {
-    /// Reads a function name; `None` if it is not in the `provider` namespace, an error if it has too few or too many
-    /// parts.
-    pub fn parse(name: &str) -> Option<Result<ProviderFunction, EcoString>> {
-        let parts: Vec<&str> = name.split("::").collect();
-        let function = match parts.as_slice() {
-            ["provider"] => return None,
-            ["provider", provider, function] => {
-                ProviderFunction { provider: (*provider).into(), alias: None, function: (*function).into() }
-            }
-            ["provider", provider, alias, function] => ProviderFunction {
-                provider: (*provider).into(),
-                alias: Some((*alias).into()),
-                function: (*function).into(),
-            },
-            ["provider", ..] => {
-                return Some(Err(eco_format!(
-                    "The name {name:?} does not say which provider's function is meant: write \
-                     provider::<name>::<function> or provider::<name>::<alias>::<function>."
-                )));
-            }
-            _ => return None,
-        };
-        Some(Ok(function))
-    }
-}
-
-impl fmt::Display for ProviderFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "provider::{}::", self.provider)?;
-        if let Some(alias) = &self.alias {
-            write!(f, "{alias}::")?;
-        }
-        f.write_str(&self.function)
-    }
-}
-
 impl Reference {
     /// Reads a name. Where it is wrong there are diagnostics; a reference may still come back so that further
     /// mistakes are found.
-    pub fn parse(traversal: &Traversal) -> (Option<Reference>, Diagnostics) {
+    pub fn parse(traversal: &Traversal, context: &dyn ParseRefContext) -> (Option<Reference>, Diagnostics) {
         let mut diagnostics = Diagnostics::new();
-        let reference = Parser { traversal, diagnostics: &mut diagnostics }.parse();
+        let reference = Parser { traversal, context, diagnostics: &mut diagnostics }.parse();
         (reference, diagnostics)
     }
-    /// Reads the name of a called function as a reference to a provider's function; `None` for other functions.
+    /// Reads a name in a test, where `output`, `check` and `run` have a meaning too.
+    pub fn parse_in_test(traversal: &Traversal, context: &dyn ParseRefContext) -> (Option<Reference>, Diagnostics) {
+        let mut diagnostics = Diagnostics::new();
+        let mut parser = Parser { traversal, context, diagnostics: &mut diagnostics };
+        let reference = match traversal.root.as_str() {
+            "output" => Some(parser.single(Subject::Output)),
+            "check" => Some(parser.single(Subject::Check)),
+            "run" => Some(parser.single(Subject::Run)),
+            _ => parser.parse(),
+        };
+        (reference, diagnostics)
+    }
+    /// Reads a text that is a name.
+    pub fn parse_text(file: FileId, text: &str, context: &dyn ParseRefContext) -> (Option<Reference>, Diagnostics) {
+        match parser::parse_traversal(file, text.as_bytes()) {
+            (Some(traversal), problems) if !problems.has_errors() => Reference::parse(&traversal, context),
+            (_, problems) => (None, problems),
+        }
+    }
+    /// Reads a text that is a name in a test.
+    pub fn parse_text_in_test(
+        file: FileId,
+        text: &str,
+        context: &dyn ParseRefContext,
+    ) -> (Option<Reference>, Diagnostics) {
+        match parser::parse_traversal(file, text.as_bytes()) {
+            (Some(traversal), problems) if !problems.has_errors() => Reference::parse_in_test(&traversal, context),
+            (_, problems) => (None, problems),
+        }
+    }
+    /// Reads the name of a called function as a reference to a function of a provider or of an opt-in feature; `None`
+    /// for other functions.
     pub fn parse_function(name: &str, span: Span) -> Option<(Option<Reference>, Diagnostics)> {
-        Some(match ProviderFunction::parse(name)? {
-            Ok(function) => {
-                let subject = Subject::ProviderFunction(function);
-                let reference = Reference { subject, span: Some(span), value_steps: 0, subject_steps: 0 };
-                (Some(reference), Diagnostics::new())
-            }
-            Err(detail) => (None, Diagnostic::error("Unable to parse provider function", detail).at(span).into()),
+        let subject = match SymbolFunction::parse(name) {
+            Some(function) => Subject::SymbolFunction(function),
+            None => match ProviderFunction::parse(name)? {
+                Ok(function) => Subject::ProviderFunction(function),
+                Err(detail) => {
+                    let problem = Diagnostic::error("Unable to parse provider function", detail).at(span);
+                    return Some((None, problem.into()));
+                }
+            },
+        };
+        let reference =
+            Reference { subject, span: Some(span), value_steps: 0, subject_steps: 0, steps: Arc::default() };
+        Some((Some(reference), Diagnostics::new()))
+    }
+    /// The steps after the subject.
+    pub fn remaining(&self) -> &[TraversalStep] {
+        self.steps.get(self.subject_steps..).unwrap_or_default()
+    }
+    /// The mistake that no block declares the library of a symbol; nothing for other subjects.
+    ///
+    /// Only where a resource of that name exists does the message speak of resources.
+    pub fn undefined_symbol(&self, context: &dyn ParseRefContext) -> Option<Diagnostic> {
+        let (feature, library) = match &self.subject {
+            Subject::Symbol(symbol) => (symbol.feature, &symbol.library),
+            Subject::SymbolFunction(SymbolFunction { feature, library: Some(library), .. }) => (*feature, library),
+            _ => return None,
+        };
+        let FeatureState::Selectable { block_type, root_word, noun } = feature.row().state else { return None };
+        let mut detail = eco_format!("There is no {block_type} block named {} defined in this module.", quote(library));
+        if matches!(self.subject, Subject::Symbol(_)) && context.has_managed_resource(root_word, library) {
+            let rest: EcoString = self.steps.iter().skip(1).map(|step| eco_format!("{}", Step(step))).collect();
+            detail.push_str(&eco_format!(
+                "\n\nDid you intend to refer to resource {} {}? If so, use the \"resource.\" prefix:\n    \
+                 resource.{root_word}.{library}{rest}",
+                quote(root_word),
+                quote(library),
+            ));
+        }
+        let problem = Diagnostic::error(eco_format!("Reference to undefined {noun}"), detail);
+        Some(match self.span {
+            Some(span) => problem.at(span),
+            None => problem,
         })
+    }
+}
+
+/// A step as it is written.
+struct Step<'a>(&'a TraversalStep);
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            TraversalStep::Attr { name, .. } => write!(f, ".{name}"),
+            TraversalStep::Index { key, .. } => match InstanceKey::from_literal(key) {
+                Ok(key) => write!(f, "{key}"),
+                Err(_) => match key {
+                    Literal::Number(text) => write!(f, "[{text}]"),
+                    Literal::Bool(given) => write!(f, "[{given}]"),
+                    _ => f.write_str("[null]"),
+                },
+            },
+        }
     }
 }
 
 struct Parser<'a> {
     traversal: &'a Traversal,
+    context: &'a dyn ParseRefContext,
     diagnostics: &'a mut Diagnostics,
 }
 
@@ -203,6 +228,7 @@ impl Parser<'_> {
                 span: Some(self.traversal.root_span),
                 value_steps: 0,
                 subject_steps: 0,
+                steps: self.traversal.steps.clone(),
             }),
             "module" => self.module(),
             "data" => self.prefixed_resource(ResourceMode::Data, "the data source type and the name of the data block"),
@@ -218,8 +244,40 @@ impl Parser<'_> {
                 self.error("Reserved symbol name", detail, self.traversal.root_span);
                 None
             }
-            _ => self.resource(ResourceMode::Managed, 0),
+            _ => match Feature::from_root_word(root) {
+                Some(feature) if self.belongs_to(feature) => self.symbol(feature),
+                _ => self.resource(ResourceMode::Managed, 0),
+            },
         }
+    }
+
+    /// Whether the root word means the feature in this module. Without an opt-in it means a resource type where the
+    /// module has such resources; where it has none, the feature explains better what is missing.
+    fn belongs_to(&self, feature: Feature) -> bool {
+        self.context.feature_enabled(feature) || !self.context.has_any_managed_resource_of_type(&self.traversal.root)
+    }
+
+    /// `symbols.library` or `symbols.library.name`
+    fn symbol(&mut self, feature: Feature) -> Option<Reference> {
+        let root_span = self.traversal.root_span;
+        let steps = self.traversal.steps.clone();
+        let (library, mut span) = match steps.first() {
+            Some(TraversalStep::Attr { name, span }) => (name.clone(), root_span.to(*span)),
+            step => {
+                let root = &self.traversal.root;
+                let detail = eco_format!("After {root:?} there must be a dot and the label of a {root} block.");
+                self.error("Invalid reference", detail, step.map_or(root_span, step_span));
+                return None;
+            }
+        };
+        let (mut name, mut count) = (None, 1);
+        if let Some(TraversalStep::Attr { name: found, span: found_span }) = steps.get(1) {
+            name = Some(found.clone());
+            span = span.to(*found_span);
+            count = 2;
+        }
+        let subject = Subject::Symbol(Symbol { feature, library, name });
+        Some(Reference { subject, span: Some(span), value_steps: count, subject_steps: count, steps })
     }
 
     fn error(&mut self, summary: &'static str, detail: impl Into<EcoString>, span: Span) {
@@ -235,6 +293,7 @@ impl Parser<'_> {
                 span: Some(root_span.to(*span)),
                 value_steps: 1,
                 subject_steps: 1,
+                steps: self.traversal.steps.clone(),
             },
             step => {
                 let (detail, span) = match step {
@@ -252,7 +311,8 @@ impl Parser<'_> {
                 self.error("Invalid reference", detail, span);
                 // Quirk: the name still counts as a reference to the attribute without a name, which is a second
                 // mistake wherever it is looked up.
-                Reference { subject: subject(EcoString::new()), span: None, value_steps: 0, subject_steps: 0 }
+                let (subject, steps) = (subject(EcoString::new()), self.traversal.steps.clone());
+                Reference { subject, span: None, value_steps: 0, subject_steps: 0, steps }
             }
         }
     }
@@ -308,7 +368,7 @@ impl Parser<'_> {
                 (Subject::ResourceInstance(resource, Some(key)), value_steps + 1, span.to(*key_span))
             }
         };
-        Some(Reference { subject, span: Some(span), value_steps, subject_steps })
+        Some(Reference { subject, span: Some(span), value_steps, subject_steps, steps: steps.clone() })
     }
 
     /// `module.name`, `module.name[key]`, `module.name.output`, `module.name[key].output`
@@ -340,21 +400,19 @@ impl Parser<'_> {
                 return None;
             }
         };
-        Some(Reference { subject, span: Some(span), value_steps: 1, subject_steps })
+        let steps = self.traversal.steps.clone();
+        Some(Reference { subject, span: Some(span), value_steps: 1, subject_steps, steps })
     }
 
     fn instance_key(&mut self, key: &Literal, what: &str, span: Span) -> Option<InstanceKey> {
-        let reason = match key {
-            Literal::String(key) => return Some(InstanceKey::String(key.clone())),
-            Literal::Int(key) => return Some(InstanceKey::Int(*key)),
-            Literal::Number(text) => match Number::parse(text).and_then(|n| n.to_i64()) {
-                Some(key) => return Some(InstanceKey::Int(key)),
-                None => "a number that selects an instance must be whole and of a reasonable size",
-            },
-            Literal::Null | Literal::Bool(_) => "it must be a string or a whole number",
-        };
-        self.error("Invalid index key", eco_format!("This key cannot select an instance of a {what}: {reason}."), span);
-        None
+        match InstanceKey::from_literal(key) {
+            Ok(key) => Some(key),
+            Err(reason) => {
+                let detail = eco_format!("This key cannot select an instance of a {what}: {reason}.");
+                self.error("Invalid index key", detail, span);
+                None
+            }
+        }
     }
 }
 
@@ -382,26 +440,14 @@ impl fmt::Display for Subject {
             Subject::ModuleOutput(name, None, output) => write!(f, "module.{name}.{output}"),
             Subject::ModuleOutput(name, Some(key), output) => write!(f, "module.{name}{key}.{output}"),
             Subject::ProviderFunction(function) => write!(f, "{function}"),
-        }
-    }
-}
-
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.mode {
-            ResourceMode::Managed => {}
-            ResourceMode::Data => f.write_str("data.")?,
-            ResourceMode::Ephemeral => f.write_str("ephemeral.")?,
-        }
-        write!(f, "{}.{}", self.kind, self.name)
-    }
-}
-
-impl fmt::Display for InstanceKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            InstanceKey::Int(key) => write!(f, "[{key}]"),
-            InstanceKey::String(key) => write!(f, "[{key:?}]"),
+            Subject::Symbol(symbol) => {
+                write!(f, "{}.{}", symbol.feature.root_word(), symbol.library)?;
+                symbol.name.iter().try_for_each(|name| write!(f, ".{name}"))
+            }
+            Subject::SymbolFunction(function) => write!(f, "{function}"),
+            Subject::Output(name) => write!(f, "output.{name}"),
+            Subject::Check(name) => write!(f, "check.{name}"),
+            Subject::Run(name) => write!(f, "run.{name}"),
         }
     }
 }
@@ -411,40 +457,32 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
+    use crate::features::Baseline;
 
-    /// Steps as text: `.name` and `[key]`; a key in quotes is a string, otherwise a number or `true`.
-    fn traversal(text: &str) -> Traversal {
-        let span = |start: usize, end: usize| Span::new(yuba_syntax::FileId(0), start, end);
-        let end = text.find(['.', '[']).unwrap_or(text.len());
-        let mut steps = Vec::new();
-        let mut at = end;
-        while at < text.len() {
-            let rest = &text[at + 1..];
-            if text[at..].starts_with('.') {
-                let len = rest.find(['.', '[']).unwrap_or(rest.len());
-                steps.push(TraversalStep::Attr { name: rest[..len].into(), span: span(at, at + 1 + len) });
-                at += 1 + len;
-            } else {
-                let len = rest.find(']').expect("the bracket is closed");
-                let key = match rest[..len].strip_prefix('"') {
-                    Some(key) => Literal::String(key.trim_end_matches('"').into()),
-                    None if &rest[..len] == "true" => Literal::Bool(true),
-                    None => rest[..len].parse().map_or_else(|_| Literal::Number(rest[..len].into()), Literal::Int),
-                };
-                steps.push(TraversalStep::Index { key, span: span(at, at + 2 + len) });
-                at += 2 + len;
-            }
+    /// A module that opted in or not, and the names of its resources of type "symbols".
+    struct Module(bool, &'static [&'static str]);
+
+    impl ParseRefContext for Module {
+        fn feature_enabled(&self, feature: Feature) -> bool {
+            self.0 && feature == Feature::SymbolLibraries
         }
-        Traversal { root: text[..end].into(), root_span: span(0, end), steps: steps.into(), span: span(0, text.len()) }
+        fn has_any_managed_resource_of_type(&self, kind: &str) -> bool {
+            kind == "symbols" && !self.1.is_empty()
+        }
+        fn has_managed_resource(&self, kind: &str, name: &str) -> bool {
+            kind == "symbols" && self.1.contains(&name)
+        }
     }
 
-    fn check(names: &[&str], expect: &Expect) {
+    type Parse = fn(FileId, &str, &dyn ParseRefContext) -> (Option<Reference>, Diagnostics);
+
+    fn check_in(parse: Parse, context: &dyn ParseRefContext, names: &[&str], expect: &Expect) {
         let mut out = String::new();
         for name in names {
-            let (reference, diagnostics) = Reference::parse(&traversal(name));
+            let (reference, diagnostics) = parse(FileId(0), name, context);
             out += name;
             if let Some(r) = reference {
-                let at = r.span.map_or(String::new(), |s| name[s.start as usize..s.end as usize].to_owned());
+                let at = r.span.map_or("", |s| &name[s.start as usize..s.end as usize]);
                 out += &format!(" -> {} at {at:?} value {} subject {}", r.subject, r.value_steps, r.subject_steps);
             }
             for d in diagnostics.iter() {
@@ -454,6 +492,10 @@ mod tests {
             out.push('\n');
         }
         expect.assert_eq(&out);
+    }
+
+    fn check(names: &[&str], expect: &Expect) {
+        check_in(Reference::parse_text, &Baseline, names, expect);
     }
 
     #[test]
@@ -517,7 +559,7 @@ mod tests {
                 data.x ! Invalid reference at "data.x"
                 data[0].x.y ! Invalid reference at "[0]"
                 template.x ! Reserved symbol name at "template"
-                a.b[true] ! Invalid index key at "[true]"
+                a.b[true] ! Index value required at "true"
                 a.b[1.5] ! Invalid index key at "[1.5]"
                 module ! Invalid reference at "module"
                 module.a[0][1] ! Invalid reference at "[1]"
@@ -527,18 +569,94 @@ mod tests {
     }
 
     #[test]
-    fn provider_functions_have_two_or_three_names() {
-        let parse = |name: &str| match ProviderFunction::parse(name) {
-            None => "none".to_owned(),
-            Some(Ok(f)) => f.to_string(),
-            Some(Err(_)) => "error".to_owned(),
+    fn an_opted_in_module_reads_symbols_everywhere() {
+        let names = ["symbols.a.v.w", "symbols.a", "symbols.a[0]", "symbols.s.v", "resource.symbols.s.id", "symbols"];
+        check_in(
+            Reference::parse_text,
+            &Module(true, &["s"]),
+            &names,
+            &expect![[r#"
+                symbols.a.v.w -> symbols.a.v at "symbols.a.v" value 2 subject 2
+                symbols.a -> symbols.a at "symbols.a" value 1 subject 1
+                symbols.a[0] -> symbols.a at "symbols.a" value 1 subject 1
+                symbols.s.v -> symbols.s.v at "symbols.s.v" value 2 subject 2
+                resource.symbols.s.id -> symbols.s at "resource.symbols.s" value 2 subject 2
+                symbols ! Invalid reference at "symbols"
+            "#]],
+        );
+        check_in(
+            Reference::parse_text,
+            &Module(false, &["s"]),
+            &names,
+            &expect![[r#"
+                symbols.a.v.w -> symbols.a at "symbols.a" value 1 subject 1
+                symbols.a -> symbols.a at "symbols.a" value 1 subject 1
+                symbols.a[0] -> symbols.a[0] at "symbols.a[0]" value 1 subject 2
+                symbols.s.v -> symbols.s at "symbols.s" value 1 subject 1
+                resource.symbols.s.id -> symbols.s at "resource.symbols.s" value 2 subject 2
+                symbols ! Invalid reference at "symbols"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_undefined_library_is_explained() {
+        let explain = |context: &Module, name: &str| {
+            let (reference, _) = Reference::parse_text(FileId(0), name, context);
+            let problem = reference.and_then(|reference| reference.undefined_symbol(context));
+            problem.map_or("none".to_owned(), |problem| format!("{}: {}", problem.summary, problem.detail))
         };
-        assert_eq!(parse("upper"), "none");
-        assert_eq!(parse("provider"), "none");
+        // Neither a block nor a resource: as if opted in.
+        expect![[r#"Reference to undefined symbol library: There is no symbols block named "serverless" defined in this module."#]]
+            .assert_eq(&explain(&Module(false, &[]), "symbols.serverless.some_value"));
+        // The resource is spoken of only where it exists.
+        expect![[
+            r#"Reference to undefined symbol library: There is no symbols block named "b" defined in this module."#
+        ]]
+        .assert_eq(&explain(&Module(true, &["a"]), "symbols.b.some_value"));
+        expect![[r#"
+            Reference to undefined symbol library: There is no symbols block named "a" defined in this module.
+
+            Did you intend to refer to resource "symbols" "a"? If so, use the "resource." prefix:
+                resource.symbols.a.some_value["k"][0].x"#]]
+        .assert_eq(&explain(&Module(true, &["a"]), "symbols.a.some_value[\"k\"][0].x"));
+        // Not opted in, but there are such resources: the language without the feature.
+        assert_eq!(explain(&Module(false, &["a"]), "symbols.nope.x"), "none");
+    }
+
+    #[test]
+    fn tests_refer_to_outputs_checks_and_runs() {
+        let names = ["output.a.b", "check.c", "run.r.out", "run", "var.a", "symbols.a.v"];
+        check_in(
+            Reference::parse_text_in_test,
+            &Module(true, &[]),
+            &names,
+            &expect![[r#"
+                output.a.b -> output.a at "output.a" value 1 subject 1
+                check.c -> check.c at "check.c" value 1 subject 1
+                run.r.out -> run.r at "run.r" value 1 subject 1
+                run -> run. at "" value 0 subject 0 ! Invalid reference at "run"
+                var.a -> var.a at "var.a" value 1 subject 1
+                symbols.a.v -> symbols.a.v at "symbols.a.v" value 2 subject 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn functions_of_symbol_libraries() {
+        let parse = |name: &str| {
+            let span = Span::new(FileId(0), 0, name.len());
+            match Reference::parse_function(name, span) {
+                None => "none".to_owned(),
+                Some((Some(reference), _)) => format!("{:?} {}", reference.subject, reference.subject),
+                Some((None, problems)) => problems.iter().map(|problem| problem.summary.to_string()).collect(),
+            }
+        };
+        assert!(parse("symbols::lib::f").starts_with("SymbolFunction("));
+        assert!(parse("symbols::lib::f").ends_with("symbols::lib::f"));
+        assert!(parse("symbols::f").ends_with("library: None, name: \"f\" }) symbols::f"));
+        assert_eq!(parse("symbols::a::b::c"), "none");
         assert_eq!(parse("core::upper"), "none");
-        assert_eq!(parse("provider::a"), "error");
-        assert_eq!(parse("provider::a::f"), "provider::a::f");
-        assert_eq!(parse("provider::a::b::f"), "provider::a::b::f");
-        assert_eq!(parse("provider::a::b::c::f"), "error");
+        assert_eq!(parse("provider::x"), "Unable to parse provider function");
     }
 }

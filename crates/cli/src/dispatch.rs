@@ -129,7 +129,8 @@ fn run_command(
         terminal.out(&help::command(command));
         return terminal.finish(1);
     };
-    let outcome = match flags::parse(command.flags, args) {
+    let parsed = flags::parse(command.flags, args).and_then(|args| args.deprecation().map(|_| args));
+    let outcome = match parsed {
         Ok(mut args) => {
             args.original_dir = original_dir;
             terminal.configure(&args);

@@ -55,7 +55,25 @@ pub(crate) const COMMON: &[Flag] = &[
     Flag::switch_off("consolidate-warnings", "Show warnings with the same title one by one instead of as one."),
     Flag::switch("consolidate-errors", "Show errors with the same title as one."),
     Flag::switch("concise", "Leave progress messages out."),
+    Flag::text(
+        "deprecation",
+        "module:all",
+        "Which warnings about deprecated variables and outputs to show: \"module:all\", \"module:local\" (only about local \
+         modules) or \"module:none\".",
+    ),
+    Flag::text("module-deprecation-warnings", "all", ""),
 ];
+
+/// Which warnings about deprecated variables and outputs are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeprecationLevel {
+    /// All of them.
+    All,
+    /// Those about modules that are in the configuration itself.
+    Local,
+    /// None.
+    None,
+}
 
 /// What the arguments of a command say.
 #[derive(Clone, Debug)]
@@ -78,6 +96,30 @@ impl Args {
     /// The last value of a flag, if it was given.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.iter().filter(|(given, _)| *given == name).last().map(|(_, value)| value)
+    }
+    /// Which warnings about deprecated variables and outputs are wanted.
+    pub(crate) fn deprecation(&self) -> Result<DeprecationLevel, String> {
+        let mut level = DeprecationLevel::All;
+        for (name, value) in self.iter() {
+            let scoped = match name {
+                "deprecation" => value.strip_prefix("module:").unwrap_or(value),
+                "module-deprecation-warnings" => value,
+                _ => continue,
+            };
+            level = match scoped {
+                "all" => DeprecationLevel::All,
+                "local" => DeprecationLevel::Local,
+                "none" => DeprecationLevel::None,
+                _ => {
+                    let wanted = if name == "deprecation" { "module:" } else { "" };
+                    return Err(format!(
+                        "invalid value {value:?} for -{name}: it must be \"{wanted}all\", \"{wanted}local\" or \
+                         \"{wanted}none\""
+                    ));
+                }
+            };
+        }
+        Ok(level)
     }
     /// All flags in the order they were given.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {

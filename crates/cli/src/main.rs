@@ -12,6 +12,9 @@ mod dispatch;
 mod exit;
 mod flags;
 mod help;
+mod json_into;
+mod messages;
+mod settings;
 mod terminal;
 mod words;
 

@@ -86,15 +86,36 @@ impl Terminal {
 
     /// Shows diagnostics: errors on standard error, warnings on standard output, as OpenTofu does.
     pub(crate) fn report(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
+        self.report_with(diagnostics, sources, "");
+    }
+
+    /// The same, with an empty line after each.
+    pub(crate) fn report_spaced(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
+        self.report_with(diagnostics, sources, "\n");
+    }
+
+    fn report_with(&mut self, diagnostics: &Diagnostics, sources: &Sources, end: &str) {
         let style = if self.stderr.colour { Style::Coloured } else { Style::Plain };
         for (severity, text) in
             diagnostic::render_all(diagnostics, sources, style, self.stderr.width, &self.diagnostics)
         {
             match severity {
-                Severity::Error => self.err(&text),
-                Severity::Warning => self.out(&text),
+                Severity::Error => self.err(&format!("{text}{end}")),
+                Severity::Warning => self.out(&format!("{text}{end}")),
             }
         }
+    }
+
+    /// In bold letters, where standard output can show them.
+    pub(crate) fn bold(&self, text: &str) -> String {
+        if self.stdout.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// Says that all went well.
+    pub(crate) fn success(&mut self, text: &str) {
+        let title = if self.stdout.colour { "\x1b[32m\x1b[1mSuccess!\x1b[0m" } else { "Success!" };
+        let line = yuba_view::wrap::wrap(&format!("{title} {text}"), self.stdout.width.saturating_sub(1));
+        self.out(&format!("{line}\n"));
     }
 
     /// Flushes; an output that could not be written is an error unless its reader just left.

@@ -60,6 +60,7 @@ fn evaluate_expression(bencher: Bencher<'_, '_>, text: &str) {
         functions: FunctionTable::module(),
         template_depth: 0,
         sources: None,
+        symbols: None,
     };
     bencher.counter(ItemsCount::new(1usize)).bench(|| evaluate(&expr, &NoVariables, context()));
 }

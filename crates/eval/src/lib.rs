@@ -4,15 +4,27 @@
 //!
 //! Invariant: everything here is synchronous and pure, except through [`World`]; no state, no plans, no processes.
 
+mod constant;
 mod diagnostics;
 mod expression;
 pub mod functions;
+pub mod inputs;
+pub mod module_scope;
 pub mod references;
 pub mod scope;
+pub mod static_eval;
+pub mod symbols;
 mod template;
+pub mod tree;
+pub mod validate;
 pub mod world;
 
+pub use constant::constant;
 pub use expression::{NoVariables, Variables, evaluate, signature_text};
 pub use functions::{CallContext, FunctionTable, WorldFunction};
+pub use inputs::Inputs;
+pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope};
 pub use scope::{EmptyModule, Scope, eval_expr};
+pub use tree::{ConfigTree, ModuleId, link};
+pub use validate::{ValidateEnv, check_values, validate};
 pub use world::{FileKind, MemoryWorld, Timestamp, World};

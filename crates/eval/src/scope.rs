@@ -5,11 +5,11 @@
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashMapExt};
-use yuba_addrs::{Reference, ResourceMode, Subject};
+use yuba_addrs::{Baseline, ParseRefContext, Reference, ResourceMode, Subject};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span, Traversal};
 use yuba_value::{Mark, Value};
 
-use crate::expression::{Variables, evaluate};
+use crate::expression::{Variables, evaluate, evaluate_with_locals};
 use crate::functions::CallContext;
 use crate::references::{each_call, each_traversal};
 use crate::world::World;
@@ -17,41 +17,30 @@ use yuba_syntax::suggestion::did_you_mean;
 
 /// The things an expression can refer to where it stands.
 pub trait Scope {
+    /// What the reading of references has to know about the module.
+    fn context(&self) -> &dyn ParseRefContext {
+        &Baseline
+    }
+    /// Reads a name. A scope of tests reads more of them.
+    fn parse(&self, traversal: &Traversal) -> (Option<Reference>, Diagnostics) {
+        Reference::parse(traversal, self.context())
+    }
     /// Checks that can be made without any value. When they fail, no value is asked for.
     fn check(&self, reference: &Reference) -> Diagnostics;
     /// The value of the whole thing a reference is about: of a resource or module with instances all of them.
     fn value(&self, reference: &Reference) -> (Value, Diagnostics);
+    /// The value that evaluation starts from, and how many steps of the name lead there. A scope that knows more about a
+    /// part than about the whole thing starts from the part.
+    fn start(&self, reference: &Reference) -> (Value, usize, Diagnostics) {
+        let (value, problems) = self.value(reference);
+        (value, reference.value_steps, problems)
+    }
 }
 
 /// Checks and resolves the references of an expression, then evaluates it.
 pub fn eval_expr(expr: &Expr, scope: &dyn Scope, context: CallContext<'_>) -> (Value, Diagnostics) {
-    let mut diagnostics = Diagnostics::new();
-    let mut references: Vec<(Option<&Traversal>, Reference)> = Vec::new();
-    each_traversal(expr, &mut |traversal| {
-        let (reference, problems) = Reference::parse(traversal);
-        diagnostics.extend(problems);
-        references.extend(reference.map(|r| (Some(traversal), r)));
-    });
-    each_call(expr, &mut |call| {
-        if let Some((reference, problems)) = Reference::parse_function(&call.name, call.name_span) {
-            diagnostics.extend(problems);
-            references.extend(reference.map(|r| (None, r)));
-        }
-    });
-    let mut found = Diagnostics::new();
-    for (_, reference) in &references {
-        found.extend(scope.check(reference));
-    }
-    let mut resolved = Resolved { values: HashMap::with_capacity(references.len()) };
-    if !found.has_errors() {
-        for (traversal, reference) in &references {
-            let (value, problems) = scope.value(reference);
-            found.extend(problems);
-            if let Some(traversal) = traversal {
-                resolved.values.insert(identity(traversal), (value, reference.value_steps));
-            }
-        }
-    }
+    let (names, mut diagnostics) = Names::of(expr, scope, &|_| false);
+    let (resolved, found) = names.resolve(scope);
     diagnostics.extend(found);
     if diagnostics.has_errors() {
         return (Value::unknown_dynamic(), diagnostics);
@@ -61,8 +50,78 @@ pub fn eval_expr(expr: &Expr, scope: &dyn Scope, context: CallContext<'_>) -> (V
     (value, diagnostics)
 }
 
+/// Evaluates an expression whose references have been checked, with names beside those of the scope, inner ones last.
+pub(crate) fn eval_checked(
+    expr: &Expr,
+    scope: &dyn Scope,
+    context: CallContext<'_>,
+    locals: Vec<(EcoString, Value)>,
+) -> (Value, Diagnostics) {
+    let (names, _) = Names::of(expr, scope, &|root| locals.iter().any(|(name, _)| name == root));
+    let (resolved, _) = names.resolve_checked(scope);
+    evaluate_with_locals(expr, &resolved, locals, context)
+}
+
+/// The references of an expression.
+pub(crate) struct Names<'e> {
+    found: Vec<(Option<&'e Traversal>, Reference)>,
+}
+
+impl<'e> Names<'e> {
+    /// Reads the references, except names that something around the expression defines.
+    pub(crate) fn of(expr: &'e Expr, scope: &dyn Scope, hidden: &dyn Fn(&str) -> bool) -> (Names<'e>, Diagnostics) {
+        let mut diagnostics = Diagnostics::new();
+        let mut found = Vec::new();
+        each_traversal(expr, &mut |traversal| {
+            if hidden(&traversal.root) {
+                return;
+            }
+            let (reference, problems) = scope.parse(traversal);
+            diagnostics.extend(problems);
+            found.extend(reference.map(|r| (Some(traversal), r)));
+        });
+        each_call(expr, &mut |call| {
+            if let Some((reference, problems)) = Reference::parse_function(&call.name, call.name_span) {
+                diagnostics.extend(problems);
+                found.extend(reference.map(|r| (None, r)));
+            }
+        });
+        (Names { found }, diagnostics)
+    }
+    /// Without the expression.
+    pub(crate) fn into_references(self) -> impl Iterator<Item = Reference> {
+        self.found.into_iter().map(|(_, reference)| reference)
+    }
+    /// Checks the references, and finds their values if nothing is wrong.
+    pub(crate) fn resolve(&self, scope: &dyn Scope) -> (Resolved, Diagnostics) {
+        let mut problems = Diagnostics::new();
+        for (_, reference) in &self.found {
+            problems.extend(scope.check(reference));
+        }
+        if problems.has_errors() {
+            return (Resolved::default(), problems);
+        }
+        let (resolved, found) = self.resolve_checked(scope);
+        problems.extend(found);
+        (resolved, problems)
+    }
+    fn resolve_checked(&self, scope: &dyn Scope) -> (Resolved, Diagnostics) {
+        let mut problems = Diagnostics::new();
+        let mut resolved = Resolved { values: HashMap::with_capacity(self.found.len()) };
+        for (traversal, reference) in &self.found {
+            let (value, steps, found) = scope.start(reference);
+            problems.extend(found);
+            if let Some(traversal) = traversal {
+                resolved.values.insert(identity(traversal), (value, steps));
+            }
+        }
+        (resolved, problems)
+    }
+}
+
 /// The values of an expression's names, by where the name is in memory: the expression is not moved meanwhile.
-struct Resolved {
+#[derive(Default)]
+pub(crate) struct Resolved {
     values: HashMap<usize, (Value, usize)>,
 }
 
@@ -120,6 +179,9 @@ impl Scope for EmptyModule<'_> {
                 "Reference to undeclared module",
                 eco_format!("The root module has no module call named {name:?}."),
             ),
+            Subject::Symbol(_) | Subject::SymbolFunction(_) => {
+                reference.undefined_symbol(self.context()).map(Diagnostics::from).unwrap_or_default()
+            }
             _ => Diagnostics::new(),
         }
     }
@@ -136,11 +198,11 @@ impl Scope for EmptyModule<'_> {
                 "Reference to undeclared local value".into(),
                 eco_format!("There is no local value named {name:?}. It would be declared in a locals block."),
             ),
-            Subject::Path(name) => match path_attr(name, self.world, self.original_dir.as_deref()) {
+            Subject::Path(name) => match path_value(name, ".", ".", self.world, self.original_dir.as_deref()) {
                 Ok(value) => return (value, Diagnostics::new()),
                 Err(problem) => problem,
             },
-            Subject::Terraform(alias, name) => match terraform_attr(alias.as_str(), name, &self.workspace) {
+            Subject::Terraform(alias, name) => match terraform_value(alias.as_str(), name, &self.workspace) {
                 Ok(value) => return (value, Diagnostics::new()),
                 Err(problem) => problem,
             },
@@ -180,7 +242,12 @@ impl Scope for EmptyModule<'_> {
             | Subject::ResourceInstance(..)
             | Subject::Module(_)
             | Subject::ModuleInstance(..)
-            | Subject::ModuleOutput(..) => return (Value::unknown_dynamic(), Diagnostics::new()),
+            | Subject::ModuleOutput(..)
+            | Subject::Symbol(_)
+            | Subject::SymbolFunction(_)
+            | Subject::Output(_)
+            | Subject::Check(_)
+            | Subject::Run(_) => return (Value::unknown_dynamic(), Diagnostics::new()),
         };
         (Value::unknown_dynamic(), at(Diagnostic::error(summary, detail), reference.span).into())
     }
@@ -193,10 +260,17 @@ fn at(diagnostic: Diagnostic, span: Option<Span>) -> Diagnostic {
     }
 }
 
-/// `path.name` in a root module that is the working directory.
-fn path_attr(name: &str, world: &dyn World, original_dir: Option<&str>) -> Result<Value, (EcoString, EcoString)> {
+/// `path.name` in the module of a directory.
+pub(crate) fn path_value(
+    name: &str,
+    module_dir: &str,
+    root_dir: &str,
+    world: &dyn World,
+    original_dir: Option<&str>,
+) -> Result<Value, (EcoString, EcoString)> {
     match name {
-        "module" | "root" => Ok(Value::string(".")),
+        "module" => Ok(Value::string(module_dir)),
+        "root" => Ok(Value::string(root_dir)),
         "cwd" => match original_dir {
             Some(dir) => Ok(Value::string(dir)),
             None => world.working_dir().map(Value::string).map_err(|problem| {
@@ -215,7 +289,7 @@ fn path_attr(name: &str, world: &dyn World, original_dir: Option<&str>) -> Resul
 }
 
 /// `terraform.name` or `tofu.name`
-fn terraform_attr(alias: &str, name: &str, workspace: &str) -> Result<Value, (EcoString, EcoString)> {
+pub(crate) fn terraform_value(alias: &str, name: &str, workspace: &str) -> Result<Value, (EcoString, EcoString)> {
     let detail = match name {
         "workspace" => return Ok(Value::string(workspace)),
         "applying" => return Ok(Value::bool(false).mark(Mark::Ephemeral)),

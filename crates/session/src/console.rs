@@ -3,14 +3,23 @@
 //! A [`ConsoleSession`] takes lines. It joins those that belong together, evaluates what is complete and answers with
 //! data; reading lines and printing answers is the caller's business.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
-use yuba_eval::{CallContext, EmptyModule, FunctionTable, World, eval_expr};
-use yuba_syntax::lexer::{Mode, lex};
+use yuba_eval::symbols::SymbolScope;
+use yuba_eval::{
+    CallContext, EmptyModule, EvalEnv, Evaluation, FunctionTable, Mode, ModuleId, Scope, ValidateEnv, World,
+    check_values, eval_expr, inputs,
+};
+use yuba_syntax::lexer::{self, lex};
 use yuba_syntax::parser::parse_expression;
 use yuba_syntax::token::TokenKind;
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 use yuba_value::{EcoString, Mark, Type, Value};
+
+use crate::load::{Configuration, LoadRequest, has_configuration, load};
+use crate::validate::{eval_env, schemas};
 
 /// The name of what was typed, in messages.
 const INPUT_NAME: &str = "<console-input>";
@@ -62,6 +71,14 @@ pub struct ConsoleSession {
     workspace: EcoString,
     pending: Pending,
     sources: Sources,
+    names: Option<Names>,
+}
+
+/// What expressions can refer to.
+struct Names {
+    configuration: Configuration,
+    /// The values of the root module's variables; those without value are unknown.
+    variables: BTreeMap<EcoString, Value>,
 }
 
 impl ConsoleSession {
@@ -74,7 +91,66 @@ impl ConsoleSession {
             workspace: "default".into(),
             pending: Pending::default(),
             sources: Sources::new(),
+            names: None,
         }
+    }
+
+    /// Reads the configuration of a directory, so that expressions can refer to what it declares. The error: it cannot be
+    /// read. Mistakes in expressions of the configuration are no reason to give up; what depends on them is unknown.
+    pub fn read(&mut self, request: &LoadRequest<'_>) -> Result<Diagnostics, Diagnostics> {
+        self.workspace = request.workspace.into();
+        if !has_configuration(Path::new(request.dir)) && request.variables.is_empty() {
+            return Ok(Diagnostics::new());
+        }
+        let (configuration, mut problems) = load(request, None);
+        let configuration = match configuration {
+            Ok(configuration) => configuration,
+            Err(sources) => {
+                self.sources = sources;
+                return Err(problems);
+            }
+        };
+        self.sources = configuration.sources.clone();
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        let declared = &configuration.tree.root().module.variables;
+        problems.extend(configuration.inputs.undeclared(declared, &configuration.sources));
+        let mut unsuitable = Diagnostics::new();
+        let mut variables = BTreeMap::new();
+        for (name, variable) in declared {
+            let (given, span) = match configuration.inputs.value(variable) {
+                Some((value, span, found)) => {
+                    problems.extend(found);
+                    (Some(value), span)
+                }
+                None if variable.default.is_none() => continue,
+                None => (None, None),
+            };
+            let (value, found) = inputs::prepare(variable, given, span);
+            if !found.has_errors() {
+                variables.insert(name.clone(), value);
+            }
+            unsuitable.extend(found);
+        }
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        problems.extend(unsuitable);
+        let env = ValidateEnv { eval: eval_env(request, &configuration.sources), inputs: &configuration.inputs };
+        match check_values(&configuration.tree, &env, &variables) {
+            Ok(found) => problems.extend(found),
+            Err(found) => {
+                problems.extend(found);
+                return Err(problems);
+            }
+        }
+        if problems.has_errors() {
+            let summary = "Due to the problems above, some expressions may produce unexpected results.";
+            problems.push(Diagnostic::warning(summary, ""));
+        }
+        self.names = Some(Names { configuration, variables });
+        Ok(problems)
     }
 
     /// The last input, for rendering the diagnostics of its answer.
@@ -108,14 +184,31 @@ impl ConsoleSession {
 
     /// Evaluates a whole expression, which may have several lines.
     pub fn evaluate(&mut self, text: &str) -> Answer {
-        self.sources = Sources::new();
+        self.sources = self.names.as_ref().map(|names| names.configuration.sources.clone()).unwrap_or_default();
         let file = self.sources.add(SourceFile::new(INPUT_NAME, text.as_bytes()));
         let (expr, mut diagnostics) = parse_expression(file, text.as_bytes());
         if diagnostics.has_errors() {
             return Answer::Failed(diagnostics);
         }
         let world = &*self.world;
-        let scope = EmptyModule { world, original_dir: self.original_dir.clone(), workspace: self.workspace.clone() };
+        let empty = EmptyModule { world, original_dir: self.original_dir.clone(), workspace: self.workspace.clone() };
+        let env = EvalEnv {
+            world,
+            workspace: &self.workspace,
+            original_dir: self.original_dir.as_deref(),
+            schemas: &schemas,
+            sources: Some(&self.sources),
+        };
+        let evaluation = self
+            .names
+            .as_ref()
+            .map(|names| Evaluation::new(&names.configuration.tree, env, Mode::Values(&names.variables)));
+        let module = evaluation.as_ref().map(|evaluation| evaluation.scope(ModuleId::ROOT));
+        let scope: &dyn Scope = match &module {
+            Some(module) => module,
+            None => &empty,
+        };
+        let libraries = self.names.as_ref().map(|names| &*names.configuration.tree.root().symbols);
         let context = CallContext {
             world,
             base_dir: ".",
@@ -124,8 +217,9 @@ impl ConsoleSession {
             functions: FunctionTable::console(),
             template_depth: 0,
             sources: Some(&self.sources),
+            symbols: libraries.map(SymbolScope::of_module),
         };
-        let (value, problems) = eval_expr(&expr, &scope, context);
+        let (value, problems) = eval_expr(&expr, scope, context);
         diagnostics.extend(problems);
         if diagnostics.has_errors() {
             return Answer::Failed(diagnostics);
@@ -166,7 +260,7 @@ impl Pending {
         if !line.is_empty() {
             self.lines.push(line.to_owned());
             // Quirk: each line is read for itself, so brackets inside a heredoc count too.
-            for token in lex(line.as_bytes(), Mode::Config) {
+            for token in lex(line.as_bytes(), lexer::Mode::Config) {
                 match token.kind {
                     TokenKind::OpenBrace => self.braces += 1,
                     TokenKind::CloseBrace => self.braces -= 1,

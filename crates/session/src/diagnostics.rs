@@ -2,7 +2,9 @@
 
 use std::io::{Error, ErrorKind};
 
-use yuba_syntax::Diagnostic;
+use ecow::EcoString;
+use yuba_addrs::ProviderSource;
+use yuba_syntax::{Diagnostic, Span};
 
 /// A target that does not exist.
 pub(crate) fn no_such_target(name: &str, error: &Error) -> Diagnostic {
@@ -42,6 +44,83 @@ pub(crate) fn unreadable_file(name: &str, error: &Error) -> Diagnostic {
 pub(crate) fn unwritable_file(name: &str, error: &Error) -> Diagnostic {
     let detail = format!("The formatted text of {name} cannot be written: {}.", reason(error));
     Diagnostic::error("Writing formatted file failed", detail)
+}
+
+/// A directory without configuration.
+pub(crate) fn no_configuration(dir: &str) -> Diagnostic {
+    Diagnostic::error("No configuration files", format!("The directory {dir} has no configuration files."))
+}
+
+/// The `cloud` block.
+pub(crate) fn cloud_not_available(span: Span) -> Diagnostic {
+    let detail = "A \"cloud\" block keeps the state in a service that Yuba does not speak to. Use a \"backend\" block, or \
+                  run \"yuba init -backend=false\" to work without the state.";
+    Diagnostic::error("Cloud backend not available", detail).at(span)
+}
+
+/// A backend that OpenTofu has and this version has not.
+pub(crate) fn backend_not_available(kind: &str, span: Span) -> Diagnostic {
+    let detail = format!(
+        "This version of Yuba cannot keep the state in a backend of the type {kind:?} yet. Use the backend \"local\", or run \
+         \"yuba init -backend=false\" to work without the state."
+    );
+    Diagnostic::error("Backend not available yet", detail).at(span)
+}
+
+/// A backend that nobody has.
+pub(crate) fn unknown_backend(kind: &str, known: &[&str], span: Span) -> Diagnostic {
+    let hint = yuba_syntax::suggestion::did_you_mean(kind, known.iter().copied());
+    Diagnostic::error("Unsupported backend type", format!("There is no backend of the type {kind:?}.{hint}")).at(span)
+}
+
+/// A provider without namespace, as before OpenTofu.
+pub(crate) fn legacy_provider(provider: &ProviderSource) -> Diagnostic {
+    let detail = format!(
+        "This configuration refers to the provider {:?} without saying who publishes it, as was usual before Terraform 0.13. \
+         Name the provider's source in required_providers.",
+        provider.kind
+    );
+    Diagnostic::error("Invalid legacy provider address", detail)
+}
+
+/// Two providers that may have been meant to be one.
+pub(crate) fn similar_providers(name: &str, providers: &[EcoString]) -> Diagnostic {
+    let detail = format!(
+        "There are several providers called {name:?} in this configuration: {}. If that is intended, nothing is wrong; \
+         otherwise make the sources in required_providers agree.",
+        providers.join(", ")
+    );
+    Diagnostic::warning("Potential provider misconfiguration", detail)
+}
+
+/// A built-in provider that does not exist.
+pub(crate) fn no_such_built_in(provider: &ProviderSource) -> Diagnostic {
+    let detail = format!("{} cannot be used: only the provider \"terraform\" is built in.", provider.for_display());
+    Diagnostic::error("Invalid dependency on built-in provider", detail)
+}
+
+/// A built-in provider with a version.
+pub(crate) fn version_of_built_in(provider: &ProviderSource) -> Diagnostic {
+    let detail = format!(
+        "{} cannot be used in a certain version: it is part of the program. Remove the version constraint.",
+        provider.for_display()
+    );
+    Diagnostic::error("Invalid dependency on built-in provider", detail)
+}
+
+/// A version constraint of a provider that cannot be read.
+pub(crate) fn invalid_constraint(reason: &str, span: Span) -> Diagnostic {
+    Diagnostic::error("Invalid version constraint", format!("This is no version constraint: {reason}.")).at(span)
+}
+
+/// A provider that is not built in.
+pub(crate) fn provider_not_available(provider: &ProviderSource) -> Diagnostic {
+    let detail = format!(
+        "No package of the provider {} was found. This version of Yuba has the built-in provider \"terraform\" only; it \
+         cannot install others yet.",
+        provider.for_display()
+    );
+    Diagnostic::error("Failed to query available provider packages", detail)
 }
 
 /// The operating system's reason in words that end no sentence.

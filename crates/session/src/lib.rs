@@ -6,6 +6,10 @@
 
 pub mod console;
 pub mod format;
+pub mod install;
+pub mod load;
+pub mod manifest;
+pub mod validate;
 pub mod world;
 
 mod diagnostics;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ecow::EcoString;
+use foldhash::HashSet;
 
+use crate::overridden::OverriddenBody;
 use crate::suggestion::closest;
 use crate::{Diagnostic, Diagnostics, Expr, Span, json};
 
@@ -14,6 +16,10 @@ pub enum Body {
     Native(Arc<NativeBody>),
     /// JSON syntax: what is an argument and what a block only the schema tells.
     Json(Arc<json::JsonBody>),
+    /// A body and what overrides parts of it.
+    Overridden(Arc<OverriddenBody>),
+    /// Several bodies that are read as one.
+    Merged(Arc<[Body]>),
 }
 
 /// Arguments and blocks as written.
@@ -125,11 +131,32 @@ impl Body {
         Body::Native(Arc::new(NativeBody { span, end_span: span.at_end(), ..NativeBody::default() }))
     }
 
+    /// Bodies that are read as one; an argument in two of them is a mistake.
+    pub fn merged(bodies: impl Into<Arc<[Body]>>) -> Body {
+        Body::Merged(bodies.into())
+    }
+
     /// What the schema asks for; anything else is a mistake.
     pub fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
         match self {
             Body::Native(body) => body.content(schema),
             Body::Json(body) => body.content(schema),
+            Body::Overridden(body) => {
+                let (content, _, diagnostics) = body.partial_content(schema);
+                (content, diagnostics)
+            }
+            Body::Merged(bodies) => merged_content(bodies, schema, Body::content),
+        }
+    }
+
+    /// What the schema asks for; anything else does not matter.
+    pub fn known_content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
+        match self {
+            Body::Native(body) => body.matching(schema),
+            _ => {
+                let (content, _, diagnostics) = self.partial_content(schema);
+                (content, diagnostics)
+            }
         }
     }
 
@@ -143,6 +170,16 @@ impl Body {
             Body::Json(body) => {
                 let (content, rest, diagnostics) = body.partial_content(schema);
                 (content, Body::Json(Arc::new(rest)), diagnostics)
+            }
+            Body::Overridden(body) => body.partial_content(schema),
+            Body::Merged(bodies) => {
+                let mut rests = Vec::with_capacity(bodies.len());
+                let (content, diagnostics) = merged_content(bodies, schema, |body, schema| {
+                    let (content, rest, diagnostics) = body.partial_content(schema);
+                    rests.push(rest);
+                    (content, diagnostics)
+                });
+                (content, Body::Merged(rests.into()), diagnostics)
             }
         }
     }
@@ -159,6 +196,16 @@ impl Body {
                 (body.attributes.clone(), diagnostics)
             }
             Body::Json(body) => body.just_attributes(),
+            Body::Overridden(body) => body.just_attributes(),
+            Body::Merged(bodies) => {
+                let (mut attributes, mut diagnostics) = (Vec::new(), Diagnostics::new());
+                for body in bodies.iter() {
+                    let (found, problems) = body.just_attributes();
+                    diagnostics.extend(problems);
+                    add_attributes(&mut attributes, found, &mut diagnostics);
+                }
+                (attributes, diagnostics)
+            }
         }
     }
 
@@ -167,6 +214,8 @@ impl Body {
         match self {
             Body::Native(body) => body.span.at_start(),
             Body::Json(body) => body.missing_item_span(),
+            Body::Overridden(body) => body.missing_item_span(),
+            Body::Merged(bodies) => bodies.first().map(Body::missing_item_span).unwrap_or_default(),
         }
     }
 }
@@ -228,6 +277,44 @@ impl NativeBody {
             blocks: self.blocks.iter().filter(|b| schema.block(&b.kind).is_none()).cloned().collect(),
             span: self.span,
             end_span: self.end_span,
+        }
+    }
+}
+
+/// Asks each body, and puts the answers together.
+fn merged_content(
+    bodies: &[Body],
+    schema: &BodySchema,
+    mut ask: impl FnMut(&Body, &BodySchema) -> (Content, Diagnostics),
+) -> (Content, Diagnostics) {
+    let mut optional = schema.clone();
+    optional.attributes.iter_mut().for_each(|attribute| attribute.required = false);
+    let mut diagnostics = Diagnostics::new();
+    let missing_span = bodies.first().map(Body::missing_item_span).unwrap_or_default();
+    let mut merged = Content { missing_span, ..Content::default() };
+    for body in bodies {
+        let (content, problems) = ask(body, &optional);
+        diagnostics.extend(problems);
+        add_attributes(&mut merged.attributes, content.attributes, &mut diagnostics);
+        merged.blocks.extend(content.blocks);
+    }
+    for wanted in schema.attributes.iter().filter(|wanted| wanted.required && merged.attribute(&wanted.name).is_none())
+    {
+        // Quirk: the message has no place.
+        let problem = missing_required_argument(&wanted.name, missing_span);
+        diagnostics.push(Diagnostic { subject: None, ..problem });
+    }
+    (merged, diagnostics)
+}
+
+fn add_attributes(all: &mut Vec<Attribute>, more: Vec<Attribute>, diagnostics: &mut Diagnostics) {
+    let known: HashSet<EcoString> = all.iter().map(|attribute| attribute.name.clone()).collect();
+    for attribute in more {
+        if known.contains(&attribute.name) {
+            let detail = format!("The argument \"{}\" was set before. Each argument can be set once.", attribute.name);
+            diagnostics.push(Diagnostic::error("Duplicate argument", detail).at(attribute.name_span));
+        } else {
+            all.push(attribute);
         }
     }
 }
@@ -367,5 +454,20 @@ mod tests {
         assert_eq!(attributes.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["other"]);
         let summaries: Vec<&str> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
         assert_eq!(summaries, ["Unexpected \"thing\" block"]);
+    }
+
+    #[test]
+    fn merged_bodies_are_read_as_one() {
+        let parse = |text: &[u8]| parse_config(FileId(0), text).1.body;
+        let body = Body::merged(vec![parse(b"need = 1\nplain {}\n"), parse(b"need = 2\nmay = 3\nplain {}\nxyz = 4\n")]);
+        let (content, diagnostics) = body.content(&schema());
+        assert_eq!((content.attributes.len(), content.blocks.len()), (2, 2));
+        let summaries: Vec<&str> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
+        assert_eq!(summaries, ["Unsupported argument", "Duplicate argument"]);
+        let (_, rest, diagnostics) = body.partial_content(&schema());
+        assert_eq!(diagnostics.len(), 1);
+        assert_eq!(rest.just_attributes().0.len(), 1);
+        let (_, diagnostics) = Body::merged(vec![parse(b"")]).content(&schema());
+        assert!(diagnostics.iter().all(|d| d.summary == "Missing required argument" && d.subject.is_none()));
     }
 }

@@ -43,6 +43,17 @@ pub struct Extra {
     pub caused_by_unknown: bool,
     /// A sensitive value caused it.
     pub caused_by_sensitive: bool,
+    /// It is about the use of something deprecated.
+    pub deprecation: Option<DeprecatedUse>,
+}
+
+/// The use of something deprecated, so that people can choose which of these they want to hear of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeprecatedUse {
+    /// What is used: the address of an output, a variable, an attribute of a resource.
+    pub source: EcoString,
+    /// The module that uses it is reached through local sources only, so those who work on it can change that.
+    pub fixable_here: bool,
 }
 
 /// The function whose call failed, for the snippet's footer and for tools.

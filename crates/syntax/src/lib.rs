@@ -14,6 +14,7 @@ pub mod expr;
 pub mod format;
 pub mod json;
 pub mod lexer;
+pub mod overridden;
 pub mod parser;
 mod print;
 pub mod source;
@@ -23,6 +24,6 @@ pub mod token;
 pub mod tree;
 
 pub use body::{Attribute, Block, Body, BodySchema, Content};
-pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use diagnostic::{DeprecatedUse, Diagnostic, Diagnostics, Severity};
 pub use expr::{Expr, ExprKind, Traversal, TraversalStep};
 pub use source::{FileId, Position, SourceFile, Sources, Span};

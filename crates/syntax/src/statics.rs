@@ -122,7 +122,11 @@ impl Expr {
             ExprKind::Binary(binary) => binary.left.start_span(),
             ExprKind::Unary(unary) => unary.op_span,
             ExprKind::Parens(inner) => inner.start_span(),
-            ExprKind::Template(parts) => parts.first().map_or(self.span, Expr::start_span),
+            ExprKind::Literal(Literal::String(_)) => self.text_span(),
+            ExprKind::Template(parts) => parts.first().map_or(self.span, |first| match &first.kind {
+                ExprKind::Literal(_) => first.span,
+                _ => first.start_span(),
+            }),
             ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::JsonObject(_) => {
                 Span { end: self.span.start + 1, ..self.span }
             }
@@ -131,6 +135,12 @@ impl Expr {
             ExprKind::TemplateJoin(tuple) => tuple.start_span(),
             _ => self.span,
         }
+    }
+
+    /// Of a text in quotes what is inside of them.
+    fn text_span(&self) -> Span {
+        let Span { file, start, end } = self.span;
+        if end.saturating_sub(start) < 2 { self.span } else { Span { file, start: start + 1, end: end - 1 } }
     }
 }
 

@@ -28,32 +28,39 @@ impl Json {
     /// On one line, without spaces.
     pub fn compact(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out, None);
+        self.write(&mut out, None, Escape::Html);
+        out
+    }
+
+    /// On one line, without spaces, and without escapes that only HTML would need.
+    pub fn compact_plain(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, None, Escape::Json);
         out
     }
 
     /// On many lines, indented by two spaces.
     pub fn indented(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out, Some(0));
+        self.write(&mut out, Some(0), Escape::Html);
         out
     }
 
-    fn write(&self, out: &mut String, indent: Option<usize>) {
+    fn write(&self, out: &mut String, indent: Option<usize>, escape: Escape) {
         match self {
             Json::Null => out.push_str("null"),
             Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             Json::Int(value) => {
                 let _ = write!(out, "{value}");
             }
-            Json::String(text) => write_string(out, text),
+            Json::String(text) => write_string(out, text, escape),
             Json::Array(elements) => write_items(out, indent, '[', ']', elements, |out, indent, element| {
-                element.write(out, indent);
+                element.write(out, indent, escape);
             }),
             Json::Object(members) => write_items(out, indent, '{', '}', members, |out, indent, (name, value)| {
-                write_string(out, name);
+                write_string(out, name, escape);
                 out.push_str(if indent.is_some() { ": " } else { ":" });
-                value.write(out, indent);
+                value.write(out, indent, escape);
             }),
         }
     }
@@ -89,7 +96,16 @@ fn new_line(out: &mut String, indent: Option<usize>) {
     }
 }
 
-fn write_string(out: &mut String, text: &str) {
+/// Which characters of texts are escaped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    /// Also what must not stand in HTML: Go does that unless told otherwise.
+    Html,
+    /// Only what JSON demands.
+    Json,
+}
+
+fn write_string(out: &mut String, text: &str, escape: Escape) {
     out.push('"');
     for c in text.chars() {
         match c {
@@ -100,6 +116,7 @@ fn write_string(out: &mut String, text: &str) {
             '\t' => out.push_str("\\t"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
+            '<' | '>' | '&' if escape == Escape::Json => out.push(c),
             // Go writes these escaped so that the text can stand in HTML and JavaScript.
             '\u{0}'..='\u{1f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));

@@ -6,7 +6,11 @@ use crate::terminal::Terminal;
 
 mod console;
 mod fmt;
+mod get;
+mod init;
 mod metadata;
+mod providers;
+pub(crate) mod validate;
 pub(crate) mod version;
 
 /// One row of the table.
@@ -35,27 +39,32 @@ pub(crate) enum Run {
 }
 
 /// All commands, in the order of the help.
-pub(crate) const COMMANDS: &[&Command] =
-    &[&console::COMMAND, &fmt::COMMAND, &metadata::GROUP, &metadata::FUNCTIONS, &version::COMMAND];
+pub(crate) const COMMANDS: &[&Command] = &[
+    &console::COMMAND,
+    &fmt::COMMAND,
+    &get::COMMAND,
+    &init::COMMAND,
+    &metadata::GROUP,
+    &metadata::FUNCTIONS,
+    &providers::COMMAND,
+    &validate::COMMAND,
+    &version::COMMAND,
+];
 
 /// The commands of the main workflow, listed first.
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
 
 /// Commands of OpenTofu that this version does not have yet.
 pub(crate) const NOT_YET: &[&str] = &[
-    "init",
-    "validate",
     "plan",
     "apply",
     "destroy",
     "force-unlock",
-    "get",
     "graph",
     "import",
     "login",
     "logout",
     "output",
-    "providers",
     "refresh",
     "show",
     "state",

@@ -44,6 +44,10 @@ fn help_of_a_command() {
               -consolidate-errors          Show errors with the same title as one.
 
               -concise                     Leave progress messages out.
+
+              -deprecation=module:all      Which warnings about deprecated variables and
+                                           outputs to show: "module:all", "module:local"
+                                           (only about local modules) or "module:none".
         "#]],
     );
 }

@@ -4,7 +4,9 @@ mod console;
 mod flags;
 mod fmt;
 mod help;
+mod init;
 mod metadata;
+mod validate;
 mod version;
 
 use expect_test::Expect;

@@ -1,24 +1,55 @@
 //! Function calls: arguments, expansion, `try` and `can`.
 
 use ecow::{EcoString, eco_format};
+use yuba_addrs::SymbolFunction;
 use yuba_syntax::expr::{CallExpr, Literal};
 use yuba_syntax::{Diagnostic, Expr, ExprKind, Span};
 use yuba_value::function::{FunctionError, Signature};
 use yuba_value::{Type, Value, convert};
 
-use super::Evaluator;
+use super::{Evaluator, signature_text};
 use crate::diagnostics;
 use crate::functions::Builtin;
 use yuba_syntax::suggestion::closest;
 
 /// An argument: an expression, or an element of the expanded last one.
-enum Argument<'e> {
+pub(super) enum Argument<'e> {
     Expr(&'e Expr),
     Element(Value, &'e Expr),
 }
 
+/// What the checks of a call have to know about the function.
+pub(super) trait Interface {
+    /// How many arguments must be given.
+    fn required(&self) -> usize;
+    /// The name of a parameter that must be given.
+    fn required_name(&self, at: usize) -> Option<&str>;
+    /// Whether there may be more arguments.
+    fn is_variadic(&self) -> bool;
+    /// `join(separator, lists...)`
+    fn text(&self) -> EcoString;
+}
+
+impl Interface for Signature {
+    fn required(&self) -> usize {
+        self.params.len()
+    }
+    fn required_name(&self, at: usize) -> Option<&str> {
+        self.params.get(at).map(|param| param.name)
+    }
+    fn is_variadic(&self) -> bool {
+        self.variadic.is_some()
+    }
+    fn text(&self) -> EcoString {
+        signature_text(self)
+    }
+}
+
 impl Evaluator<'_> {
     pub(super) fn call(&mut self, e: &CallExpr, expr: &Expr) -> Value {
+        if let Some((library, function)) = self.symbol_function(e) {
+            return self.call_symbol(e, expr, library, function);
+        }
         let Some(function) = self.context.functions.get(&e.name) else {
             let diagnostic = self.unknown_function(e, expr.span);
             self.report(diagnostic, expr);
@@ -51,7 +82,13 @@ impl Evaluator<'_> {
     }
 
     /// The elements of the argument before `...`; the result of the call where there is an error or they are not known.
-    fn expand(&mut self, last: &Expr, e: &CallExpr, expr: &Expr, signature: &Signature) -> Result<Vec<Value>, Value> {
+    pub(super) fn expand(
+        &mut self,
+        last: &Expr,
+        e: &CallExpr,
+        expr: &Expr,
+        signature: &dyn Interface,
+    ) -> Result<Vec<Value>, Value> {
         let (value, failed) = self.eval_checked(last);
         if failed {
             return Err(Value::unknown_dynamic());
@@ -71,26 +108,26 @@ impl Evaluator<'_> {
         Err(Value::unknown_dynamic())
     }
 
-    fn wrong_count(
+    pub(super) fn wrong_count(
         &self,
         e: &CallExpr,
         call: Span,
-        signature: &Signature,
+        signature: &dyn Interface,
         args: &[Argument<'_>],
     ) -> Option<Diagnostic> {
-        let wanted = signature.params.len();
-        if let Some(missing) = signature.params.get(args.len()) {
-            let least = if signature.variadic.is_some() { "at least " } else { "" };
+        let wanted = signature.required();
+        if let Some(missing) = signature.required_name(args.len()) {
+            let least = if signature.is_variadic() { "at least " } else { "" };
             let detail = eco_format!(
                 "The function {:?} takes {least}{} but {} given: the value for {:?} is missing.",
                 e.name,
                 arguments(wanted),
                 were(args.len()),
-                missing.name
+                missing
             );
             return Some(diagnostics::not_enough_arguments(detail, e.close_span, call));
         }
-        let extra = args.get(wanted).filter(|_| signature.variadic.is_none())?;
+        let extra = args.get(wanted).filter(|_| !signature.is_variadic())?;
         let detail =
             eco_format!("The function {:?} takes only {} but {} given.", e.name, arguments(wanted), were(args.len()));
         Some(diagnostics::too_many_arguments(detail, self.arg_span(extra), call))
@@ -220,7 +257,7 @@ impl Evaluator<'_> {
         crate::template::place(self.context.sources, span)
     }
 
-    fn arg_span(&self, arg: &Argument<'_>) -> Span {
+    pub(super) fn arg_span(&self, arg: &Argument<'_>) -> Span {
         match arg {
             Argument::Expr(source) => self.start_span(source),
             Argument::Element(_, source) => source.span,
@@ -261,7 +298,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn unknown_function(&self, e: &CallExpr, call: Span) -> Diagnostic {
+    pub(super) fn unknown_function(&self, e: &CallExpr, call: Span) -> Diagnostic {
         let names = || self.context.functions.names();
         let suggest = |name: &str, prefix: &str| {
             closest(name, names()).map(|name| format!(" Did you mean \"{prefix}{name}\"?")).unwrap_or_default()
@@ -276,6 +313,9 @@ impl Evaluator<'_> {
             }
             Some((namespace, _)) if namespace == "provider" || namespace.starts_with("provider::") => {
                 diagnostics::provider_function_here(&e.name, e.name_span, call)
+            }
+            Some(_) if SymbolFunction::parse(&e.name).is_some() => {
+                crate::symbols::unknown_function(&e.name, e.name_span, call)
             }
             Some(_) => diagnostics::unknown_namespace(&e.name, e.name_span, call),
         }

@@ -7,6 +7,7 @@ use yuba_syntax::{Diagnostic, Expr, Traversal, TraversalStep};
 use yuba_value::function::Signature;
 use yuba_value::{Mark, Type, Value, View};
 
+use super::call::Interface;
 use super::{Evaluator, literal_value, take_step};
 use crate::references::each_traversal;
 
@@ -51,9 +52,14 @@ impl Evaluator<'_> {
     }
 
     /// The diagnostic, saying in which function call it happened.
-    pub(super) fn in_call(&self, mut diagnostic: Diagnostic, name: &EcoString, signature: &Signature) -> Diagnostic {
+    pub(super) fn in_call(
+        &self,
+        mut diagnostic: Diagnostic,
+        name: &EcoString,
+        signature: &dyn Interface,
+    ) -> Diagnostic {
         if self.quiet == 0 {
-            let call = FunctionCall { called_as: name.clone(), signature: Some(signature_text(signature)) };
+            let call = FunctionCall { called_as: name.clone(), signature: Some(signature.text()) };
             diagnostic.extra.get_or_insert_with(Box::<Extra>::default).function_call = Some(call);
         }
         diagnostic

@@ -13,6 +13,7 @@ mod json;
 mod object;
 mod operators;
 mod splat;
+mod symbol_call;
 mod template;
 
 use ecow::EcoString;
@@ -58,10 +59,20 @@ impl Variables for NoVariables {
 
 /// Evaluates an expression. Names are taken as they are; see [`crate::scope`] for the checks before.
 pub fn evaluate(expr: &Expr, variables: &dyn Variables, context: CallContext<'_>) -> (Value, Diagnostics) {
+    evaluate_with_locals(expr, variables, Vec::new(), context)
+}
+
+/// Evaluates an expression inside of something that defines names; inner ones come last.
+pub(crate) fn evaluate_with_locals(
+    expr: &Expr,
+    variables: &dyn Variables,
+    locals: Vec<(EcoString, Value)>,
+    context: CallContext<'_>,
+) -> (Value, Diagnostics) {
     let mut evaluator = Evaluator {
         variables,
         context,
-        locals: Vec::new(),
+        locals,
         splat_items: Vec::new(),
         diagnostics: Vec::new(),
         quiet: 0,
@@ -290,7 +301,7 @@ fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 }
 
 /// One step into a value.
-fn take_step(value: &Value, step: &TraversalStep) -> Result<Value, Box<Diagnostic>> {
+pub(crate) fn take_step(value: &Value, step: &TraversalStep) -> Result<Value, Box<Diagnostic>> {
     match step {
         TraversalStep::Attr { name, span } => get_attr(value, name, *span),
         TraversalStep::Index { key, span } => index(value, &literal_value(key), *span),

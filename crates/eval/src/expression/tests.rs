@@ -61,6 +61,7 @@ pub(crate) fn outcome(text: &str) -> String {
         functions: FunctionTable::module(),
         template_depth: 0,
         sources: Some(&sources),
+        symbols: None,
     };
     let (value, problems) = evaluate(&expr, &Names, context);
     let mut lines: Vec<String> = Vec::new();

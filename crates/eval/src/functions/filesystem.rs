@@ -231,6 +231,7 @@ mod tests {
             functions: FunctionTable::module(),
             template_depth: 0,
             sources: None,
+            symbols: None,
         };
         let table = functions();
         let function = table.iter().find(|f| f.signature.name == name).expect("it is in the table");

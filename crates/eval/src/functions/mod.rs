@@ -13,6 +13,7 @@ use yuba_syntax::Sources;
 use yuba_value::function::{self, Function, Param, Signature};
 use yuba_value::{Mark, Type, Value};
 
+use crate::symbols::SymbolScope;
 use crate::world::{Timestamp, World};
 
 /// What a function that is not pure may look at.
@@ -32,6 +33,8 @@ pub struct CallContext<'a> {
     pub template_depth: u32,
     /// The files expressions come from, for messages that name places inside a text.
     pub sources: Option<&'a Sources>,
+    /// The symbol libraries whose functions can be called.
+    pub symbols: Option<SymbolScope<'a>>,
 }
 
 /// Finds the type of the result from the arguments.
@@ -148,6 +151,16 @@ impl FunctionTable {
     /// The functions of the console: with `type`, without `plantimestamp`.
     pub fn console() -> &'static FunctionTable {
         static TABLE: LazyLock<FunctionTable> = LazyLock::new(|| FunctionTable::build(true));
+        &TABLE
+    }
+
+    /// The functions of expressions in symbol libraries: those whose answer depends on nothing but the arguments.
+    pub fn library() -> &'static FunctionTable {
+        static TABLE: LazyLock<FunctionTable> = LazyLock::new(|| {
+            let mut table = FunctionTable::build(false);
+            table.by_name.retain(|name, f| !matches!(f, Builtin::World(_)) || *name == "templatestring");
+            table
+        });
         &TABLE
     }
 

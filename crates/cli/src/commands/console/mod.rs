@@ -5,6 +5,7 @@ mod interactive;
 use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::Arc;
 
+use yuba_eval::tree::Purpose;
 use yuba_session::console::{Answer, ConsoleSession, HELP, Input};
 use yuba_session::world::SystemWorld;
 use yuba_view::value::{format_type, format_value};
@@ -12,6 +13,7 @@ use yuba_view::value::{format_type, format_value};
 use super::{Command, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
+use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -25,8 +27,8 @@ pub(crate) const COMMAND: Command = Command {
             It never changes anything.",
     flags: &[
         Flag::text("state", "path", "Read the state from this file. Not available yet."),
-        Flag::list("var", "'foo=bar'", "Set a variable of the configuration. Not available yet."),
-        Flag::list("var-file", "foo", "Set variables of the configuration from a file. Not available yet."),
+        VAR,
+        VAR_FILE,
         Flag::switch_off("lock", "Do not lock the state."),
         Flag::text("lock-timeout", "0s", "How long to wait for a lock of the state."),
         Flag::text("json-into", "out.json", "Also write the answers as JSON to this file. Not available yet."),
@@ -39,13 +41,13 @@ pub(crate) const COMMAND: Command = Command {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     check(args)?;
     let mut session = ConsoleSession::new(Arc::new(SystemWorld), args.original_dir.as_deref().map(Into::into));
+    let mut settings = Settings::new(args);
+    settings.test_dir = None;
+    match session.read(&settings.request(Purpose::Use)) {
+        Ok(problems) => terminal.report_spaced(&problems, session.sources()),
+        Err(problems) => return Err(Failure::Failed(problems, session.sources().clone())),
+    }
     if std::io::stdin().is_terminal() {
-        if has_configuration() {
-            terminal.err(
-                "Note: this directory has a configuration. This version of the console does not read it yet: names like \
-                 var.x or local.y\nare not known here.\n\n",
-            );
-        }
         interactive::run(terminal, &mut session)
     } else {
         piped(terminal, &mut session)
@@ -63,21 +65,14 @@ fn check(args: &Args) -> Result<(), Failure> {
                       `output -json`, or the function jsonencode, to get JSON.";
         return Err(Failure::usage("Output only in json is not allowed", detail));
     }
-    if let Some((name, _)) = args.iter().find(|(name, _)| matches!(*name, "state" | "var" | "var-file" | "json-into")) {
+    if let Some((name, _)) = args.iter().find(|(name, _)| matches!(*name, "state" | "json-into")) {
         let detail = format!(
             "The option -{name} is part of the OpenTofu command line, but the console of this version of Yuba does not \
-             read configuration and state yet. Leave the option out to evaluate expressions without them."
+             have it yet. Leave the option out to evaluate expressions without it."
         );
         return Err(Failure::usage("Option not available yet", detail));
     }
     Ok(())
-}
-
-fn has_configuration() -> bool {
-    let is_configuration =
-        |name: &str| [".tf", ".tofu", ".tf.json", ".tofu.json"].iter().any(|end| name.ends_with(end));
-    let Ok(entries) = std::fs::read_dir(".") else { return false };
-    entries.flatten().any(|entry| entry.file_name().to_str().is_some_and(is_configuration))
 }
 
 /// Evaluates standard input line by line; the first mistake ends it.

@@ -1,0 +1,92 @@
+//! Instance keys: which of several instances of a resource, module or provider configuration.
+
+use std::fmt;
+
+use ecow::EcoString;
+use yuba_syntax::expr::Literal;
+use yuba_value::Number;
+use yuba_value::quote::is_printable;
+
+/// Which of several instances. Numbers come before texts; where there is a choice, having no key comes before both.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InstanceKey {
+    /// Of `count`.
+    Int(i64),
+    /// Of `for_each`.
+    String(EcoString),
+}
+
+impl InstanceKey {
+    /// Reads the key of an index step, or says what is wrong with it.
+    pub fn from_literal(key: &Literal) -> Result<InstanceKey, &'static str> {
+        match key {
+            Literal::String(key) => Ok(InstanceKey::String(key.clone())),
+            Literal::Int(key) => Ok(InstanceKey::Int(*key)),
+            Literal::Number(text) => Number::parse(text)
+                .and_then(|number| number.to_i64())
+                .map(InstanceKey::Int)
+                .ok_or("a number that selects an instance must be whole and of a reasonable size"),
+            Literal::Null | Literal::Bool(_) => Err("it must be a string or a whole number"),
+        }
+    }
+}
+
+/// In brackets; a text as a quoted template that means itself.
+impl fmt::Display for InstanceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InstanceKey::Int(key) => write!(f, "[{key}]"),
+            InstanceKey::String(key) => {
+                f.write_str("[")?;
+                write_quoted(f, key)?;
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_str("\"")?;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '$' | '%' if chars.peek() == Some(&'{') => write!(f, "{c}{c}")?,
+            c if is_printable(c) => write!(f, "{c}")?,
+            c if u32::from(c) < 0x1_0000 => write!(f, "\\u{:04x}", u32::from(c))?,
+            c => write!(f, "\\U{:08x}", u32::from(c))?,
+        }
+    }
+    f.write_str("\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_escaped_as_templates() {
+        for (key, shown) in [
+            ("", r#"[""]"#),
+            ("a b", r#"["a b"]"#),
+            ("\"\\\n\r\t", r#"["\"\\\n\r\t"]"#),
+            ("${x} %{y} $ % $${", r#"["$${x} %%{y} $ % $$${"]"#),
+            ("\u{7}\u{a0}é\u{e000}\u{10ffff}", r#"["\u0007\u00a0é\ue000\U0010ffff"]"#),
+        ] {
+            assert_eq!(InstanceKey::String(key.into()).to_string(), shown);
+        }
+        assert_eq!(InstanceKey::Int(-1).to_string(), "[-1]");
+    }
+
+    #[test]
+    fn no_key_then_numbers_then_texts() {
+        let text = |key: &str| Some(InstanceKey::String(key.into()));
+        let mut keys = [text("b"), Some(InstanceKey::Int(10)), text("a"), None, Some(InstanceKey::Int(9))];
+        keys.sort();
+        assert_eq!(keys, [None, Some(InstanceKey::Int(9)), Some(InstanceKey::Int(10)), text("a"), text("b")]);
+    }
+}

@@ -1,0 +1,44 @@
+//! `yuba get`: installs the modules of a configuration.
+
+use yuba_eval::tree::Purpose;
+use yuba_session::install;
+
+use super::{Command, Run};
+use crate::exit::{Failure, Outcome};
+use crate::flags::{Args, Flag};
+use crate::messages::Messages;
+use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask};
+use crate::terminal::Terminal;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "get",
+    synopsis: "Install the modules of the configuration",
+    usage: "[options]",
+    about: "Installs the modules that the configuration in the current directory calls, and those that they call. \
+            \"yuba init\" does that too, so there is seldom a reason to run this.\n\n\
+            Local modules stay where they are, and no command needs this for them. This version cannot install modules \
+            from elsewhere yet.",
+    flags: &[
+        Flag::switch("update", "Look for newer versions of modules that are installed already."),
+        Flag::switch("json", "Write messages as lines of JSON."),
+        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
+        Flag::switch_off("input", ""),
+        TEST_DIR,
+        VAR,
+        VAR_FILE,
+    ],
+    run: Run::Function(run),
+};
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    if !args.positional.is_empty() {
+        let detail = "This command takes no arguments. Did you mean to use -chdir?";
+        return Err(Failure::usage("Unexpected argument", detail));
+    }
+    let mut messages = Messages::new(terminal, args)?;
+    let settings = Settings::new(args);
+    let request = settings.request(Purpose::Install);
+    let report = install::get(&request, ask(args), args.is_on("update"), &mut |event| messages.event(&event));
+    messages.report(&report);
+    Ok(u8::from(report.problems.has_errors()))
+}

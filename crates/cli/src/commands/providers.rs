@@ -1,0 +1,44 @@
+//! `yuba providers`: which modules need which providers.
+
+use yuba_eval::tree::Purpose;
+use yuba_session::install::{self, RequirementTree};
+use yuba_view::requirements::{self, Tree};
+
+use super::{Command, Run};
+use crate::exit::{Failure, Outcome};
+use crate::flags::Args;
+use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
+use crate::terminal::Terminal;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "providers",
+    synopsis: "Show the providers required for this configuration",
+    usage: "[options]",
+    about: "Shows the modules of the configuration as a tree, each with the providers it needs and what it demands of \
+            their versions.",
+    flags: &[TEST_DIR, VAR, VAR_FILE],
+    run: Run::Function(run),
+};
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    if !args.positional.is_empty() {
+        let detail = "This command takes no arguments. Did you mean to use -chdir?";
+        return Err(Failure::usage("Unexpected argument", detail));
+    }
+    let settings = Settings::new(args);
+    let (tree, report) = install::requirements(&settings.request(Purpose::Use), None);
+    let Some(tree) = tree else { return Err(Failure::Failed(report.problems, report.sources)) };
+    let drawn = requirements::render(&labelled(String::new(), tree));
+    terminal.out(&format!("\nProviders required by configuration:\n{drawn}\n"));
+    terminal.report(&report.problems, &report.sources);
+    Ok(0)
+}
+
+fn labelled(label: String, tree: RequirementTree) -> Tree {
+    let providers = tree.providers.into_iter().map(|(provider, constraints)| {
+        let gap = if constraints.is_empty() { "" } else { " " };
+        Tree { label: format!("provider[{provider}]{gap}{constraints}"), children: Vec::new() }
+    });
+    let children = tree.children.into_iter().map(|(label, child)| labelled(label.into(), child));
+    Tree { label, children: providers.chain(children).collect() }
+}

@@ -1,0 +1,86 @@
+//! `yuba validate`: whether a configuration is valid.
+
+use yuba_eval::FunctionTable;
+use yuba_eval::tree::Purpose;
+use yuba_session::validate;
+use yuba_syntax::{Diagnostics, Sources};
+use yuba_value::function::Signature;
+use yuba_view::validate_json;
+
+use super::{Command, Run};
+use crate::exit::{Failure, Outcome};
+use crate::flags::{Args, Flag};
+use crate::json_into::JsonInto;
+use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
+use crate::terminal::Terminal;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "validate",
+    synopsis: "Check whether the configuration is valid",
+    usage: "[options] [directory]",
+    about: "Checks the configuration of a directory, or of the current one: syntax, references, types, arguments, test \
+            files. It needs no values for variables and no state, and asks no remote service.\n\n\
+            Local modules and what is built in need no preparation. Modules and providers from elsewhere must be \
+            installed; \"yuba init -backend=false\" does that without touching a state.\n\n\
+            The exit code is 0 if the configuration is valid, with or without warnings, and 1 if not.",
+    flags: &[
+        Flag::switch("json", "Write the result as a JSON object, for editors and other programs."),
+        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
+        Flag::switch("no-tests", "Leave test files out."),
+        TEST_DIR,
+        VAR,
+        VAR_FILE,
+    ],
+    run: Run::Function(run),
+};
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    if args.positional.len() > 1 {
+        let detail = "At most one directory can be given.";
+        return Err(Failure::usage("Too many command line arguments", detail));
+    }
+    let mut into = JsonInto::open(args)?;
+    let mut settings = Settings::new(args);
+    if let Some(dir) = args.positional.first() {
+        settings.dir = shown_dir(dir).to_owned();
+    }
+    if args.is_on("no-tests") {
+        settings.test_dir = None;
+    }
+    let (problems, sources) = validate::validate(&settings.request(Purpose::Use));
+    if let Some(into) = &mut into {
+        into.write(&rendered(&problems, &sources));
+    }
+    if args.is_on("json") {
+        terminal.out(&rendered(&problems, &sources));
+        return Ok(u8::from(problems.has_errors()));
+    }
+    if problems.has_errors() {
+        return Err(Failure::Failed(problems, sources));
+    }
+    terminal.report(&problems, &sources);
+    terminal.success(if problems.is_empty() {
+        "The configuration is valid."
+    } else {
+        "The configuration is valid, but there were some validation warnings as shown above."
+    });
+    Ok(0)
+}
+
+fn rendered(problems: &Diagnostics, sources: &Sources) -> String {
+    format!("{}\n", validate_json::render(problems, sources, &signature).indented())
+}
+
+/// How a function is called.
+pub(crate) fn signature(name: &str) -> Option<Signature> {
+    FunctionTable::module().get(name).map(|function| function.signature().clone())
+}
+
+/// A directory without a slash at the end.
+fn shown_dir(dir: &str) -> &str {
+    match dir.trim_end_matches('/') {
+        "" if !dir.is_empty() => "/",
+        "" => ".",
+        dir => dir,
+    }
+}

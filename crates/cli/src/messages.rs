@@ -1,0 +1,113 @@
+//! What `init` and `get` say on the way: to people, or to programs as lines of JSON, or to both.
+
+use yuba_eval::World as _;
+use yuba_session::SystemWorld;
+use yuba_session::install::{Event, Report};
+use yuba_value::functions::timestamp::Timestamp;
+use yuba_view::messages_json::{self, Level};
+use yuba_view::snippet::Excerpts;
+
+use crate::commands::validate::signature;
+use crate::commands::version::LANGUAGE_LEVEL;
+use crate::exit::Failure;
+use crate::flags::Args;
+use crate::json_into::JsonInto;
+use crate::terminal::Terminal;
+
+/// Where messages go.
+pub(crate) struct Messages<'t> {
+    terminal: &'t mut Terminal,
+    json: bool,
+    into: Option<JsonInto>,
+}
+
+impl<'t> Messages<'t> {
+    /// As the flags want it.
+    pub(crate) fn new(terminal: &'t mut Terminal, args: &Args) -> Result<Messages<'t>, Failure> {
+        let mut messages = Messages { json: args.is_on("json"), into: JsonInto::open(args)?, terminal };
+        let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
+        messages.line(&messages_json::version(&name, LANGUAGE_LEVEL, &now()));
+        Ok(messages)
+    }
+
+    /// Says something: a text for people, and one for programs.
+    pub(crate) fn say(&mut self, human: &str, program: &str) {
+        if !self.json {
+            self.terminal.out(human);
+        }
+        self.line(&messages_json::line(Level::Info, program, &now(), Vec::new()));
+    }
+
+    /// Complains: a text for people, and one for programs.
+    pub(crate) fn complain(&mut self, human: &str, program: &str) {
+        if !self.json {
+            self.terminal.err(human);
+        }
+        self.line(&messages_json::line(Level::Error, program, &now(), Vec::new()));
+    }
+
+    /// In bold letters, for people.
+    pub(crate) fn bold(&self, text: &str) -> String {
+        self.terminal.bold(text)
+    }
+
+    /// Says what is going on.
+    pub(crate) fn event(&mut self, event: &Event) {
+        match event {
+            Event::Backend => {
+                let text = "Initializing the backend...";
+                self.say(&format!("\n{}\n", self.bold(text)), text);
+            }
+            Event::Modules { upgrade } => {
+                let text = if *upgrade { "Upgrading modules..." } else { "Initializing modules..." };
+                self.say(&format!("{}\n", self.bold(text)), text);
+            }
+            Event::Module { path, dir } => {
+                self.say(&format!("- {path} in {dir}\n"), &format!("installing {path} in {dir}"))
+            }
+            Event::Providers => {
+                let text = "Initializing provider plugins...";
+                self.say(&format!("\n{}\n", self.bold(text)), text);
+            }
+            Event::BuiltIn(provider) => self.item(&format!("{provider} is built in to Yuba")),
+            Event::Finding { provider, constraints } if constraints.is_empty() => {
+                self.item(&format!("Finding latest version of {provider}..."));
+            }
+            Event::Finding { provider, constraints } => {
+                let constraints = constraints.as_str();
+                self.item(&format!("Finding {provider} versions matching {constraints:?}..."));
+            }
+        }
+    }
+
+    fn item(&mut self, text: &str) {
+        self.say(&format!("- {text}\n"), text);
+    }
+
+    /// Tells what was found.
+    pub(crate) fn report(&mut self, report: &Report) {
+        if !self.json {
+            self.terminal.report(&report.problems, &report.sources);
+        }
+        let excerpts = Excerpts::new(&report.sources);
+        for diagnostic in report.repeated.iter().chain(report.problems.iter()) {
+            self.line(&messages_json::diagnostic(diagnostic, &excerpts, &signature, &now()));
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        if self.json {
+            self.terminal.out(line);
+        }
+        if let Some(into) = &mut self.into {
+            into.write(line);
+        }
+    }
+}
+
+/// The time, in the form of messages.
+fn now() -> String {
+    let now = SystemWorld.now();
+    let time = Timestamp::from_unix(now.seconds, 0).to_string();
+    format!("{}.{:06}Z", time.trim_end_matches('Z'), now.nanos / 1000)
+}

@@ -1,0 +1,114 @@
+//! From flags and environment to what reading a configuration needs.
+
+use std::ffi::OsString;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use yuba_eval::inputs::{Ask, ENVIRONMENT_PREFIX};
+use yuba_eval::tree::Purpose;
+use yuba_session::SystemWorld;
+use yuba_session::load::{DEFAULT_TEST_DIR, LoadRequest, VariableFlag, selected_workspace};
+
+use crate::flags::{Args, Flag};
+
+/// `-var`
+pub(crate) const VAR: Flag = Flag::list(
+    "var",
+    "'foo=bar'",
+    "Set a variable of the root module. Give the option several times to set several variables.",
+);
+/// `-var-file`
+pub(crate) const VAR_FILE: Flag = Flag::list(
+    "var-file",
+    "filename",
+    "Set variables from a file, in addition to terraform.tfvars and *.auto.tfvars, which are always read.",
+);
+/// `-test-directory`
+pub(crate) const TEST_DIR: Flag = Flag::text(
+    "test-directory",
+    "path",
+    "The directory of test files within the configuration; \"tests\" if not given.",
+);
+
+/// What reading a configuration needs.
+pub(crate) struct Settings {
+    /// The directory of the root module.
+    pub(crate) dir: String,
+    /// Where things are kept that belong to the working directory.
+    pub(crate) data_dir: PathBuf,
+    /// The directory of test files; none if they do not count.
+    pub(crate) test_dir: Option<String>,
+    original_dir: Option<String>,
+    workspace: String,
+    environment: Vec<(String, String)>,
+    variables: Vec<VariableFlag>,
+}
+
+impl Settings {
+    /// For the working directory.
+    pub(crate) fn new(args: &Args) -> Settings {
+        let data_dir = environment("TF_DATA_DIR").map_or_else(|| PathBuf::from(".terraform"), PathBuf::from);
+        let variables = args.iter().filter_map(|(name, value)| match name {
+            "var" => Some(VariableFlag::Var(value.to_owned())),
+            "var-file" => Some(VariableFlag::File(value.to_owned())),
+            _ => None,
+        });
+        let is_variable = |(name, value): (OsString, OsString)| {
+            let name = name.into_string().ok().filter(|name| name.starts_with(ENVIRONMENT_PREFIX))?;
+            Some((name, value.into_string().ok()?))
+        };
+        let test_dir = args.text("test-directory").unwrap_or(DEFAULT_TEST_DIR);
+        Settings {
+            dir: ".".to_owned(),
+            workspace: environment("TF_WORKSPACE").unwrap_or_else(|| selected_workspace(&data_dir)),
+            data_dir,
+            test_dir: Some(test_dir.to_owned()).filter(|dir| !dir.is_empty()),
+            original_dir: args.original_dir.clone(),
+            environment: std::env::vars_os().filter_map(is_variable).collect(),
+            variables: variables.collect(),
+        }
+    }
+
+    /// The request to read it.
+    pub(crate) fn request(&self, purpose: Purpose) -> LoadRequest<'_> {
+        LoadRequest {
+            dir: &self.dir,
+            data_dir: &self.data_dir,
+            world: &SystemWorld,
+            original_dir: self.original_dir.as_deref(),
+            workspace: &self.workspace,
+            variables: &self.variables,
+            environment: &self.environment,
+            test_dir: self.test_dir.as_deref(),
+            purpose,
+        }
+    }
+}
+
+/// A text of the environment that is not empty.
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Somebody at a terminal who can be asked for values, unless asking is switched off.
+pub(crate) fn ask(args: &Args) -> Option<Ask> {
+    let switched_off =
+        environment("TF_INPUT").is_some_and(|value| matches!(value.as_str(), "0" | "false" | "no" | "off"));
+    if switched_off || !args.is_on("input") || !std::io::stdin().is_terminal() {
+        return None;
+    }
+    Some(Box::new(|variable| {
+        let mut prompt = format!("var.{}\n", variable.name);
+        if let Some(description) = variable.description.as_deref().filter(|text| !text.is_empty()) {
+            for line in description.lines() {
+                prompt.push_str(&format!("  {line}\n"));
+            }
+        }
+        prompt.push_str("\n  Enter a value: ");
+        let mut stderr = std::io::stderr();
+        stderr.write_all(prompt.as_bytes()).and_then(|()| stderr.flush()).ok()?;
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line).ok()?;
+        (read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned())
+    }))
+}

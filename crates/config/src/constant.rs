@@ -1,0 +1,89 @@
+//! Arguments that are constants: read while decoding, with an evaluator lent by the caller.
+
+use ecow::EcoString;
+use yuba_syntax::expr::Literal;
+use yuba_syntax::{Diagnostics, Expr, ExprKind, Sources, Span};
+use yuba_value::convert::convert;
+use yuba_value::{Type, Value};
+
+use crate::diagnostics;
+
+/// Evaluates expressions that refer to nothing: names and calls in them are mistakes. Lent by whoever decodes, because
+/// there is one evaluator and it lives above this crate.
+pub trait Constants {
+    /// The value, unknown where there are mistakes.
+    fn value(&self, expr: &Expr) -> (Value, Diagnostics);
+}
+
+impl<F: Fn(&Expr) -> (Value, Diagnostics)> Constants for F {
+    fn value(&self, expr: &Expr) -> (Value, Diagnostics) {
+        self(expr)
+    }
+}
+
+/// What decoding borrows from its surroundings.
+#[derive(Clone, Copy)]
+pub struct Decoding<'a> {
+    /// For the values of constant arguments.
+    pub constants: &'a dyn Constants,
+    /// For places that messages mention.
+    pub sources: &'a Sources,
+}
+
+impl Decoding<'_> {
+    /// The value of an argument that has to be a constant.
+    pub(crate) fn value(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<Value> {
+        let (value, problems) = self.constants.value(expr);
+        let failed = problems.has_errors();
+        diagnostics.extend(problems);
+        (!failed).then_some(value)
+    }
+
+    /// The value of an argument that has to be a constant text.
+    pub(crate) fn string(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<EcoString> {
+        self.converted(expr, &Type::string(), diagnostics)?.as_str().cloned()
+    }
+
+    /// The value of an argument that has to be `true` or `false`.
+    pub(crate) fn bool(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<bool> {
+        self.converted(expr, &Type::bool(), diagnostics)?.as_bool()
+    }
+
+    /// A known value of a primitive type, not null.
+    fn converted(&self, expr: &Expr, wanted: &Type, diagnostics: &mut Diagnostics) -> Option<Value> {
+        let value = self.value(expr, diagnostics)?;
+        let problem = match convert(&value, wanted) {
+            Ok(value) if value.is_null() => "it must not be null".into(),
+            Ok(value) if !value.is_known() => "it must be known".into(),
+            Ok(value) => return Some(value),
+            Err(error) => error.message,
+        };
+        diagnostics.push(diagnostics::unsuitable_value(&problem, self.start(expr)).within(expr.span));
+        None
+    }
+
+    /// What messages about a value point at: of a text its first character.
+    fn start(&self, expr: &Expr) -> Span {
+        let source = self.sources.get(expr.span.file);
+        let written = source.and_then(|source| source.bytes.get(expr.span.start as usize..expr.span.end as usize));
+        match (&expr.kind, written) {
+            (ExprKind::Literal(Literal::String(_)), Some([b'<', rest @ ..])) => {
+                let first_line = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+                let start = expr.span.start.saturating_add(1 + first_line as u32);
+                Span { start: start.min(expr.span.end), ..expr.span }
+            }
+            _ => diagnostics::start_of(expr),
+        }
+    }
+
+    /// A place as text: `main.tf:3,1`.
+    pub(crate) fn place(&self, span: Span) -> EcoString {
+        match self.sources.get(span.file) {
+            Some(source) => {
+                let position = source.position(span.start as usize);
+                ecow::eco_format!("{}:{},{}", source.name, position.line, position.column)
+            }
+            None => "another file".into(),
+        }
+    }
+}

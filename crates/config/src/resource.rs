@@ -1,0 +1,483 @@
+//! `resource`, `data` and `ephemeral` blocks.
+
+use std::sync::{Arc, LazyLock};
+
+use ecow::EcoString;
+use yuba_addrs::{Feature, ParseRefContext, Reference, ResourceMode, Subject};
+use yuba_syntax::lexer::is_identifier;
+use yuba_syntax::{Attribute, Block, Body, BodySchema, Content, Diagnostics, Expr, Span, Traversal};
+
+use crate::check::{self, CheckRule};
+use crate::constant::Decoding;
+use crate::depends_on;
+use crate::diagnostics::blocks as diagnostics;
+use crate::provider::{self, ProviderRef};
+use crate::provisioner::{self, Connection, Provisioner, ProvisionerWhen};
+use crate::quoted::{self, Syntax, Wanted, unquote};
+use crate::schema::schema;
+
+/// Mode, type and name: unique in a module.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceKey {
+    /// Managed, data or ephemeral.
+    pub mode: ResourceMode,
+    /// The first label.
+    pub kind: EcoString,
+    /// The second label.
+    pub name: EcoString,
+}
+
+/// How many instances an object has.
+#[derive(Clone, Debug, Default)]
+pub enum Repetition {
+    /// One, without key.
+    #[default]
+    Single,
+    /// `count`
+    Count(Arc<Expr>),
+    /// `for_each`
+    ForEach(Arc<Expr>),
+    /// `lifecycle.enabled`: none or one, without key.
+    Enabled(Arc<Expr>),
+}
+
+/// A `resource`, `data` or `ephemeral` block.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// What it is called.
+    pub key: ResourceKey,
+    /// Everything that is not a meta-argument: the provider's schema tells what it means.
+    pub body: Body,
+    /// `count`, `for_each`, `lifecycle.enabled`.
+    pub repetition: Repetition,
+    /// `provider`
+    pub provider: Option<ProviderRef>,
+    /// `depends_on`
+    pub depends_on: Vec<Traversal>,
+    /// `lifecycle` and what else only managed resources have.
+    pub lifecycle: Lifecycle,
+    /// `connection`
+    pub connection: Option<Connection>,
+    /// `provisioner` blocks.
+    pub provisioners: Vec<Provisioner>,
+    /// The `check` block it stands in; references from elsewhere are mistakes.
+    pub inside_check: Option<EcoString>,
+    /// The block's header.
+    pub span: Span,
+    /// The first label.
+    pub kind_span: Span,
+}
+
+/// The `lifecycle` block.
+#[derive(Clone, Debug, Default)]
+pub struct Lifecycle {
+    /// `create_before_destroy`, if given.
+    pub create_before_destroy: Option<bool>,
+    /// `prevent_destroy`: any expression.
+    pub prevent_destroy: Option<Arc<Expr>>,
+    /// `destroy`, if given.
+    pub destroy: Option<Arc<Expr>>,
+    /// `ignore_changes`
+    pub ignore_changes: IgnoreChanges,
+    /// `replace_triggered_by`
+    pub replace_triggered_by: Vec<Arc<Expr>>,
+    /// `precondition` blocks.
+    pub preconditions: Vec<CheckRule>,
+    /// `postcondition` blocks.
+    pub postconditions: Vec<CheckRule>,
+}
+
+/// Which changes are not made.
+#[derive(Clone, Debug, Default)]
+pub enum IgnoreChanges {
+    /// Every change counts.
+    #[default]
+    None,
+    /// No change counts.
+    All,
+    /// Changes at these places do not count; the root is an attribute of the resource.
+    Some(Vec<Traversal>),
+}
+
+impl From<&yuba_addrs::Resource> for ResourceKey {
+    fn from(resource: &yuba_addrs::Resource) -> ResourceKey {
+        ResourceKey { mode: resource.mode, kind: resource.kind.clone(), name: resource.name.clone() }
+    }
+}
+
+impl From<&ResourceKey> for yuba_addrs::Resource {
+    fn from(key: &ResourceKey) -> yuba_addrs::Resource {
+        yuba_addrs::Resource { mode: key.mode, kind: key.kind.clone(), name: key.name.clone() }
+    }
+}
+
+const META_ARGUMENTS: [&str; 4] = ["count", "for_each", "provider", "depends_on"];
+
+static MANAGED: LazyLock<BodySchema> = LazyLock::new(|| {
+    let blocks: [(&str, &[&str]); 5] =
+        [("locals", &[]), ("lifecycle", &[]), ("connection", &[]), ("provisioner", &["type"]), ("_", &[])];
+    schema(&[], &META_ARGUMENTS, &blocks)
+});
+static DATA: LazyLock<BodySchema> =
+    LazyLock::new(|| schema(&[], &META_ARGUMENTS, &[("lifecycle", &[]), ("locals", &[]), ("_", &[])]));
+/// Of all modes; what fits which mode is told apart later, for better messages.
+static LIFECYCLE: LazyLock<BodySchema> = LazyLock::new(|| {
+    let attributes =
+        ["create_before_destroy", "prevent_destroy", "destroy", "ignore_changes", "replace_triggered_by", "enabled"];
+    schema(&[], &attributes, &[("precondition", &[]), ("postcondition", &[])])
+});
+
+/// Where a resource block stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In a file.
+    Top,
+    /// In an override file.
+    Override,
+    /// In a `check` block.
+    Check,
+}
+
+/// Decodes a block with two labels.
+pub(crate) fn decode(
+    block: &Block,
+    mode: ResourceMode,
+    place: Place,
+    with: &Decoding<'_>,
+) -> (Option<Resource>, Diagnostics) {
+    let [(kind, kind_span), (name, name_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
+    let words = Words::of(mode);
+    let schema = if mode == ResourceMode::Data { &DATA } else { &MANAGED };
+    let (content, body, mut problems) = block.body.partial_content(schema);
+    if !is_identifier(kind) {
+        problems.push(diagnostics::invalid_name(words.invalid_kind, kind, *kind_span));
+    }
+    if !is_identifier(name) {
+        problems.push(diagnostics::invalid_name(words.invalid_name, name, *name_span));
+    }
+    let mut resource = Resource {
+        key: ResourceKey { mode, kind: kind.clone(), name: name.clone() },
+        body,
+        repetition: Repetition::Single,
+        provider: None,
+        depends_on: Vec::new(),
+        lifecycle: Lifecycle::default(),
+        connection: None,
+        provisioners: Vec::new(),
+        inside_check: None,
+        span: block.header_span,
+        kind_span: *kind_span,
+    };
+    let mut repetition = RepetitionArguments::default();
+    for (argument, slot) in [("count", &mut repetition.count), ("for_each", &mut repetition.for_each)] {
+        match content.attribute(argument) {
+            Some(found) if place == Place::Check => {
+                problems.push(diagnostics::nested_data_argument(argument, found.name_span));
+            }
+            found => *slot = found.cloned(),
+        }
+    }
+    if let Some(attribute) = content.attribute("provider") {
+        let (reference, found) = provider::decode_ref(&attribute.expr, "provider", Syntax::of(&block.body));
+        problems.extend(found);
+        resource.provider = reference;
+    }
+    if let Some(attribute) = content.attribute("depends_on") {
+        let (references, found) = depends_on::decode(&attribute.expr);
+        problems.extend(found);
+        resource.depends_on = references;
+    }
+    let mut decoder = Decoder { resource, repetition, place, words, with, problems };
+    decoder.blocks(&content);
+    let Decoder { mut resource, repetition, mut problems, .. } = decoder;
+    resource.repetition = repetition.decide(words.things, &mut problems);
+    if let Some(connection) = &resource.connection
+        && resource.provisioners.iter().any(|provisioner| provisioner.when == ProvisionerWhen::Destroy)
+    {
+        provisioner::only_self(&connection.body, &mut problems);
+    }
+    (Some(resource), problems)
+}
+
+/// What differs in messages by mode.
+#[derive(Clone, Copy)]
+struct Words {
+    invalid_kind: &'static str,
+    invalid_name: &'static str,
+    /// The block, in "... block".
+    block: &'static str,
+    /// What there is a number of.
+    things: &'static str,
+}
+
+impl Words {
+    fn of(mode: ResourceMode) -> Words {
+        match mode {
+            ResourceMode::Managed => Words {
+                invalid_kind: "Invalid resource type name",
+                invalid_name: "Invalid resource name",
+                block: "resource",
+                things: "resources",
+            },
+            ResourceMode::Data => Words {
+                invalid_kind: "Invalid data source name",
+                invalid_name: "Invalid data resource name",
+                block: "data",
+                things: "data sources",
+            },
+            ResourceMode::Ephemeral => Words {
+                invalid_kind: "Invalid ephemeral resource type name",
+                invalid_name: "Invalid ephemeral resource name",
+                block: "ephemeral",
+                things: "ephemeral resources",
+            },
+        }
+    }
+}
+
+/// The three ways to say how many instances there are, each where it was given.
+#[derive(Default)]
+pub(crate) struct RepetitionArguments {
+    pub(crate) count: Option<Attribute>,
+    pub(crate) for_each: Option<Attribute>,
+    pub(crate) enabled: Option<Attribute>,
+}
+
+impl RepetitionArguments {
+    /// The one that was given; several are a mistake.
+    pub(crate) fn decide(self, things: &str, problems: &mut Diagnostics) -> Repetition {
+        let given: Vec<&Attribute> = [&self.count, &self.enabled, &self.for_each].into_iter().flatten().collect();
+        let names = match given.as_slice() {
+            [a, b] => Some(ecow::eco_format!("\"{}\" and \"{}\"", a.name, b.name)),
+            [a, b, c] => Some(ecow::eco_format!("\"{}\", \"{}\", and \"{}\"", a.name, b.name, c.name)),
+            _ => None,
+        };
+        if let (Some(names), Some(all)) = (names, given.iter().map(|a| a.name_span).reduce(Span::to)) {
+            problems.push(diagnostics::repetition_combined(&names, things, all));
+        }
+        match (self.count, self.for_each, self.enabled) {
+            (Some(count), ..) => Repetition::Count(count.expr),
+            (_, Some(for_each), _) => Repetition::ForEach(for_each.expr),
+            (_, _, Some(enabled)) => Repetition::Enabled(enabled.expr),
+            _ => Repetition::Single,
+        }
+    }
+}
+
+/// A resource whose blocks are being read.
+struct Decoder<'a> {
+    resource: Resource,
+    repetition: RepetitionArguments,
+    place: Place,
+    words: Words,
+    with: &'a Decoding<'a>,
+    problems: Diagnostics,
+}
+
+impl Decoder<'_> {
+    fn blocks(&mut self, content: &Content) {
+        let (mut lifecycle, mut connection, mut escape) = (None, None, None);
+        for block in &content.blocks {
+            let at = block.header_span;
+            match (block.kind.as_str(), self.resource.key.mode) {
+                ("lifecycle", _) => {
+                    if self.place == Place::Check {
+                        self.problems.push(diagnostics::nested_data_lifecycle(at));
+                    }
+                    if self.is_first("lifecycle", &mut lifecycle, at) {
+                        self.lifecycle(block);
+                    }
+                }
+                ("connection" | "provisioner", ResourceMode::Ephemeral) => {
+                    self.problems.push(diagnostics::ephemeral_block(&block.kind, at));
+                }
+                ("connection", _) => {
+                    if self.is_first("connection", &mut connection, at) {
+                        self.resource.connection = Some(Connection { body: block.body.clone(), span: at });
+                    }
+                }
+                ("provisioner", _) => {
+                    let (provisioner, found) = provisioner::decode(block, self.with);
+                    self.problems.extend(found);
+                    self.resource.provisioners.extend(provisioner);
+                }
+                ("_", _) => match escape {
+                    Some(first) => {
+                        let first = self.with.place(first);
+                        let specific = "those of the resource type";
+                        self.problems.push(diagnostics::duplicate_escape(self.words.block, specific, &first, at));
+                    }
+                    None => {
+                        escape = Some(at);
+                        self.resource.body = Body::merged(vec![self.resource.body.clone(), block.body.clone()]);
+                    }
+                },
+                _ => self.problems.push(diagnostics::reserved_block(&block.kind, self.words.block, block.kind_span)),
+            }
+        }
+    }
+
+    /// Whether no such block came before; if one did, that is a mistake.
+    fn is_first(&mut self, kind: &str, seen: &mut Option<Span>, at: Span) -> bool {
+        match *seen {
+            Some(first) => {
+                let first = self.with.place(first);
+                self.problems.push(diagnostics::duplicate_block(kind, self.words.block, &first, at));
+                false
+            }
+            None => {
+                *seen = Some(at);
+                true
+            }
+        }
+    }
+
+    fn lifecycle(&mut self, block: &Block) {
+        let (content, found) = block.body.content(&LIFECYCLE);
+        self.problems.extend(found);
+        self.repetition.enabled = content.attribute("enabled").cloned();
+        match self.resource.key.mode {
+            ResourceMode::Managed => self.managed_lifecycle(&content, Syntax::of(&block.body)),
+            ResourceMode::Data => {
+                for attribute in content.attributes.iter().filter(|a| a.name != "enabled") {
+                    self.problems.push(diagnostics::data_lifecycle(&attribute.name, attribute.name_span));
+                }
+            }
+            ResourceMode::Ephemeral => {
+                let names =
+                    ["create_before_destroy", "destroy", "prevent_destroy", "replace_triggered_by", "ignore_changes"];
+                for name in names.into_iter().filter(|name| content.attribute(name).is_some()) {
+                    self.problems.push(diagnostics::ephemeral_lifecycle(name, block.header_span));
+                }
+            }
+        }
+        for rule_block in &content.blocks {
+            let (rule, found) = check::decode_rule(rule_block, self.place == Place::Override);
+            self.problems.extend(found);
+            check::forbid_own_resource(&rule, &rule_block.kind, &self.resource.key, &mut self.problems);
+            match rule_block.kind.as_str() {
+                "precondition" => self.resource.lifecycle.preconditions.push(rule),
+                _ => self.resource.lifecycle.postconditions.push(rule),
+            }
+        }
+    }
+
+    fn managed_lifecycle(&mut self, content: &Content, syntax: Syntax) {
+        let lifecycle = &mut self.resource.lifecycle;
+        if let Some(attribute) = content.attribute("create_before_destroy") {
+            // Given even where the value is wrong, so that nothing else is concluded from its absence.
+            let value = self.with.bool(&attribute.expr, &mut self.problems);
+            lifecycle.create_before_destroy = Some(value.unwrap_or_default());
+        }
+        let expr = |name| content.attribute(name).map(|attribute| attribute.expr.clone());
+        lifecycle.prevent_destroy = expr("prevent_destroy");
+        lifecycle.destroy = expr("destroy");
+        if let Some(attribute) = content.attribute("replace_triggered_by") {
+            lifecycle.replace_triggered_by = replace_triggered_by(attribute, syntax, &mut self.problems);
+        }
+        if let Some(attribute) = content.attribute("ignore_changes") {
+            lifecycle.ignore_changes = ignore_changes(attribute, &mut self.problems);
+        }
+    }
+}
+
+fn ignore_changes(attribute: &Attribute, problems: &mut Diagnostics) -> IgnoreChanges {
+    if attribute.expr.as_keyword().as_deref() == Some("all") {
+        return IgnoreChanges::All;
+    }
+    let mut places = Vec::new();
+    let mut star = None;
+    for item in quoted::list(&attribute.expr, problems) {
+        if item.as_literal_string().is_some_and(|text| text == "*") {
+            star = Some(item.span);
+            problems.push(diagnostics::ignore_changes_star(attribute.expr.span));
+            continue;
+        }
+        match unquote(item, Wanted::Reference, problems).to_traversal() {
+            Ok(traversal) => places.push(traversal),
+            Err(problem) => problems.extend(problem),
+        }
+    }
+    match star {
+        Some(star) => {
+            if !places.is_empty() {
+                problems.push(diagnostics::ignore_changes_mixed(star, attribute.expr.span));
+            }
+            IgnoreChanges::All
+        }
+        None => IgnoreChanges::Some(places),
+    }
+}
+
+/// Reads names before it is known what the module declares: any type may be that of a resource.
+pub(crate) struct AnyResource;
+
+impl ParseRefContext for AnyResource {
+    fn feature_enabled(&self, _: Feature) -> bool {
+        false
+    }
+    fn has_any_managed_resource_of_type(&self, _: &str) -> bool {
+        true
+    }
+    fn has_managed_resource(&self, _: &str, _: &str) -> bool {
+        true
+    }
+}
+
+/// Each item refers to exactly one resource, beside `count.index` and `each.key`.
+fn replace_triggered_by(attribute: &Attribute, syntax: Syntax, problems: &mut Diagnostics) -> Vec<Arc<Expr>> {
+    let mut exprs = Vec::new();
+    let mut unreadable = false;
+    for item in quoted::list(&attribute.expr, problems) {
+        let item = match quoted::native(item, syntax) {
+            // Quirk: after one item of JSON syntax that cannot be read the others are not looked at.
+            Ok(_) if unreadable => continue,
+            Ok(item) => item,
+            Err(problem) => {
+                unreadable = true;
+                problems.extend(problem);
+                continue;
+            }
+        };
+        check_trigger(&item, problems);
+        unreadable |= syntax == Syntax::Json && problems.has_errors();
+        exprs.push(Arc::new(item));
+    }
+    exprs
+}
+
+fn check_trigger(item: &Expr, problems: &mut Diagnostics) {
+    let at = item.span;
+    let names = item.variables().into_iter().map(|traversal| Reference::parse(traversal, &AnyResource));
+    let calls = item.functions().into_iter().filter(|call| call.name.starts_with("provider::"));
+    let calls = calls.filter_map(|call| Reference::parse_function(&call.name, call.name_span));
+    let mut references = Vec::new();
+    let mut failed = false;
+    for (reference, found) in names.chain(calls) {
+        failed |= found.has_errors();
+        problems.extend(found.into_iter().map(|problem| problem.at(at)));
+        references.extend(reference);
+    }
+    if failed {
+        return;
+    }
+    let mut resources = 0;
+    for reference in references {
+        match reference.subject {
+            Subject::Resource(_) | Subject::ResourceInstance(..) => resources += 1,
+            Subject::Each(name) if name == "key" => {}
+            Subject::Each(_) => problems.push(diagnostics::trigger_each(at)),
+            Subject::Count(name) if name == "index" => {}
+            Subject::Count(_) => problems.push(diagnostics::trigger_count(at)),
+            _ => problems.push(diagnostics::trigger_reference(at)),
+        }
+    }
+    match resources {
+        0 => problems.push(diagnostics::trigger_without_resource(at)),
+        1 => {}
+        _ => problems.push(diagnostics::trigger_with_many_resources(at)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

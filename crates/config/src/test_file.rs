@@ -1,0 +1,161 @@
+//! Test files: `.tftest.hcl`, `.tofutest.hcl` and their JSON forms.
+
+mod mock;
+mod run;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use ecow::EcoString;
+use yuba_syntax::{Block, Body, BodySchema, Diagnostics, Expr, Span};
+
+use crate::Module;
+use crate::constant::Decoding;
+use crate::diagnostics::tests as diagnostics;
+use crate::provider::{self, ProviderConfig, ProviderKey};
+use crate::schema::schema;
+
+pub use mock::{MockProvider, MockResource, OverrideModule, OverrideResource};
+pub use run::{PlanMode, PlanOptions, TestCommand, TestModule, TestRun};
+
+/// A test file.
+#[derive(Clone, Debug, Default)]
+pub struct TestFile {
+    /// The `variables` block.
+    pub variables: Option<Variables>,
+    /// `provider` blocks.
+    pub providers: BTreeMap<ProviderKey, ProviderConfig>,
+    /// `mock_provider` blocks.
+    pub mock_providers: BTreeMap<ProviderKey, MockProvider>,
+    /// `override_resource` and `override_data` blocks.
+    pub override_resources: Vec<OverrideResource>,
+    /// `override_module` blocks.
+    pub override_modules: Vec<OverrideModule>,
+    /// `run` blocks, in the order they run.
+    pub runs: Vec<TestRun>,
+}
+
+/// A `variables` block.
+#[derive(Clone, Debug)]
+pub struct Variables {
+    /// The values, not evaluated.
+    pub values: BTreeMap<EcoString, Arc<Expr>>,
+    /// The block's header.
+    pub span: Span,
+}
+
+static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
+    schema(
+        &[],
+        &[],
+        &[
+            ("run", &["name"]),
+            ("provider", &["name"]),
+            ("variables", &[]),
+            ("override_resource", &[]),
+            ("override_data", &[]),
+            ("override_module", &[]),
+            ("mock_provider", &["name"]),
+        ],
+    )
+});
+
+/// Decodes the content of a test file.
+pub fn decode(body: &Body, with: &Decoding<'_>) -> (TestFile, Diagnostics) {
+    let (content, mut problems) = body.content(&SCHEMA);
+    let mut file = TestFile::default();
+    for block in &content.blocks {
+        match block.kind.as_str() {
+            "run" => {
+                let (run, found) = run::decode(block, with);
+                file.runs.extend(run.filter(|_| !found.has_errors()));
+                problems.extend(found);
+            }
+            "variables" => variables(block, "test file", &mut file.variables, with, &mut problems),
+            "provider" => {
+                let (provider, found) = provider::decode(block, with);
+                problems.extend(found);
+                // Quirk: of two blocks with one address the last one counts.
+                file.providers.extend(provider.map(|provider| (provider.key.clone(), provider)));
+            }
+            "override_module" => file.override_modules.extend(mock::decode_module(block, with, &mut problems)),
+            "mock_provider" => {
+                let Some(mock) = mock::decode_provider(block, with, &mut problems) else { continue };
+                if file.mock_providers.contains_key(&mock.key) {
+                    problems.push(diagnostics::duplicate_mock_provider(&mock.key, mock.span));
+                } else {
+                    file.mock_providers.insert(mock.key.clone(), mock);
+                }
+            }
+            _ => file.override_resources.extend(mock::decode_resource(block, with, &mut problems)),
+        }
+    }
+    (file, problems)
+}
+
+/// Decodes a `variables` block, of which there can be one.
+fn variables(block: &Block, what: &str, slot: &mut Option<Variables>, with: &Decoding<'_>, problems: &mut Diagnostics) {
+    if let Some(first) = slot {
+        problems.push(diagnostics::second_block("variables", what, &with.place(first.span), block.header_span));
+        return;
+    }
+    let (attributes, found) = block.body.just_attributes();
+    problems.extend(found);
+    let values = attributes.into_iter().map(|attribute| (attribute.name, attribute.expr)).collect();
+    *slot = Some(Variables { values, span: block.header_span });
+}
+
+impl TestFile {
+    /// What is wrong with a file and its runs beside what decoding found.
+    pub fn validate(&self) -> Diagnostics {
+        let mut problems = mock::duplicates(&self.override_resources, &self.override_modules);
+        for run in &self.runs {
+            problems.extend(run.validate());
+        }
+        problems
+    }
+
+    /// What is wrong with the provider configurations of a file as substitutes for those of the tested module.
+    pub fn validate_providers(&self, module: &Module) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        let real = self.providers.values().map(|config| (&config.key, &config.for_each, config.span));
+        let mocks = self.mock_providers.values().map(|mock| (&mock.key, &mock.for_each, mock.span));
+        for (key, for_each, span) in real.chain(mocks) {
+            let requirement = module.requirements.providers.get(&key.name);
+            let passed_in = requirement.is_some_and(|required| required.aliases.iter().any(|alias| alias.key == *key));
+            match (module.providers.get(key), for_each) {
+                (Some(config), None) if config.for_each.is_some() => {
+                    problems.push(diagnostics::test_provider_lacks_for_each(key, span));
+                }
+                (Some(config), Some(for_each)) if config.for_each.is_none() => {
+                    problems.push(diagnostics::test_provider_has_for_each(key, for_each.span));
+                }
+                (None, Some(for_each)) if passed_in => {
+                    problems.push(diagnostics::test_provider_for_alias_has_for_each(key, for_each.span));
+                }
+                (None, Some(for_each)) => problems.push(diagnostics::test_only_for_each(key, for_each.span)),
+                _ => {}
+            }
+        }
+        for passed in self.runs.iter().flat_map(|run| &run.providers) {
+            for reference in [&passed.in_child, &passed.in_parent] {
+                if reference.instance.is_some() {
+                    problems.push(diagnostics::instance_key_in_run(reference.span));
+                }
+            }
+            if passed.in_parent.instance.is_some() {
+                continue;
+            }
+            let key = &passed.in_parent.key;
+            let real = self.providers.get(key).and_then(|config| config.for_each.as_ref());
+            let mock = self.mock_providers.get(key).and_then(|mock| mock.for_each.as_ref());
+            if real.or(mock).is_some() {
+                problems.push(diagnostics::many_instances_in_run(key, passed.in_parent.span));
+            }
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests;

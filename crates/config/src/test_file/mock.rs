@@ -1,0 +1,213 @@
+//! Substitutes: `mock_provider`, `override_resource`, `override_data` and `override_module` blocks.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::{ConfigResource, ModulePath, ResourceMode};
+use yuba_syntax::{Attribute, Block, BodySchema, Diagnostics, Expr, Span};
+use yuba_value::Value;
+
+use crate::constant::Decoding;
+use crate::diagnostics::tests as diagnostics;
+use crate::provider::{self, ProviderKey};
+use crate::schema::schema;
+
+/// An `override_resource` or `override_data` block.
+#[derive(Clone, Debug)]
+pub struct OverrideResource {
+    /// Whether it is the one or the other. The target may be of another mode: then it has no effect.
+    pub mode: ResourceMode,
+    /// What is replaced.
+    pub target: ConfigResource,
+    /// Where that is said.
+    pub target_span: Span,
+    /// `values`: an object.
+    pub values: Option<Value>,
+}
+
+/// An `override_module` block.
+#[derive(Clone, Debug)]
+pub struct OverrideModule {
+    /// What is replaced.
+    pub target: ModulePath,
+    /// Where that is said.
+    pub target_span: Span,
+    /// `outputs`: an object.
+    pub outputs: Option<Value>,
+}
+
+/// A `mock_provider` block.
+#[derive(Clone, Debug)]
+pub struct MockProvider {
+    /// What it is called.
+    pub key: ProviderKey,
+    /// Where the alias stands.
+    pub alias_span: Option<Span>,
+    /// `for_each`
+    pub for_each: Option<Arc<Expr>>,
+    /// `mock_resource` and `mock_data` blocks.
+    pub resources: Vec<MockResource>,
+    /// `override_resource` and `override_data` blocks.
+    pub override_resources: Vec<OverrideResource>,
+    /// The block's header.
+    pub span: Span,
+    /// The label.
+    pub name_span: Span,
+}
+
+/// A `mock_resource` or `mock_data` block.
+#[derive(Clone, Debug)]
+pub struct MockResource {
+    /// Managed or data.
+    pub mode: ResourceMode,
+    /// The label.
+    pub kind: EcoString,
+    /// `defaults`: an object.
+    pub defaults: Option<Value>,
+}
+
+static OVERRIDE_RESOURCE: LazyLock<BodySchema> = LazyLock::new(|| schema(&["target"], &["values"], &[]));
+static OVERRIDE_MODULE: LazyLock<BodySchema> = LazyLock::new(|| schema(&["target"], &["outputs"], &[]));
+static MOCK_RESOURCE: LazyLock<BodySchema> = LazyLock::new(|| schema(&[], &["defaults"], &[]));
+static MOCK_PROVIDER: LazyLock<BodySchema> = LazyLock::new(|| {
+    let blocks: [(&str, &[&str]); 4] =
+        [("mock_resource", &["type"]), ("mock_data", &["type"]), ("override_resource", &[]), ("override_data", &[])];
+    schema(&[], &["alias", "for_each"], &blocks)
+});
+
+/// The mode in the name of a block type, which is after the underscore.
+fn mode_of(block_type: &str) -> ResourceMode {
+    if block_type.ends_with("_data") { ResourceMode::Data } else { ResourceMode::Managed }
+}
+
+/// Decodes a block without labels; none where something is wrong.
+pub(super) fn decode_resource(
+    block: &Block,
+    with: &Decoding<'_>,
+    problems: &mut Diagnostics,
+) -> Option<OverrideResource> {
+    let (content, mut found) = block.body.content(&OVERRIDE_RESOURCE);
+    let mut target = None;
+    if let Some(attribute) = content.attribute("target") {
+        match attribute.expr.to_traversal().and_then(|t| Ok((ConfigResource::parse(&t)?, t.span))) {
+            Ok(address) => target = Some(address),
+            Err(more) => found.extend(more),
+        }
+    }
+    let values = object(content.attribute("values"), with, &mut found);
+    let failed = found.has_errors();
+    problems.extend(found);
+    let (target, target_span) = target.filter(|_| !failed)?;
+    Some(OverrideResource { mode: mode_of(&block.kind), target, target_span, values })
+}
+
+/// Decodes a block without labels; none where something is wrong.
+pub(super) fn decode_module(block: &Block, with: &Decoding<'_>, problems: &mut Diagnostics) -> Option<OverrideModule> {
+    let (content, mut found) = block.body.content(&OVERRIDE_MODULE);
+    let mut target = None;
+    if let Some(attribute) = content.attribute("target") {
+        match attribute.expr.to_traversal().and_then(|t| Ok((ModulePath::parse(&t)?, t.span))) {
+            Ok(address) => target = Some(address),
+            Err(more) => found.extend(more),
+        }
+    }
+    let outputs = object(content.attribute("outputs"), with, &mut found);
+    let failed = found.has_errors();
+    problems.extend(found);
+    let (target, target_span) = target.filter(|_| !failed)?;
+    Some(OverrideModule { target, target_span, outputs })
+}
+
+/// Decodes a block with one label; none where something is wrong.
+pub(super) fn decode_provider(block: &Block, with: &Decoding<'_>, problems: &mut Diagnostics) -> Option<MockProvider> {
+    let [(name, name_span)] = block.labels.as_slice() else { return None };
+    let (content, mut found) = block.body.content(&MOCK_PROVIDER);
+    if !provider::check_local_name(name, block.header_span, &mut found) {
+        problems.extend(found);
+        return None;
+    }
+    let alias = content.attribute("alias");
+    let alias_span = alias.map(|alias| alias.expr.span);
+    let mut mock = MockProvider {
+        key: ProviderKey {
+            name: name.clone(),
+            alias: alias.and_then(|a| provider::decode_alias(a, "mock provider", alias_span, with, &mut found)),
+        },
+        alias_span,
+        for_each: content.attribute("for_each").map(|attribute| attribute.expr.clone()),
+        resources: Vec::new(),
+        override_resources: Vec::new(),
+        span: block.header_span,
+        name_span: *name_span,
+    };
+    provider::check_for_each(mock.for_each.as_deref(), &mock.key, &mut found);
+    for inner in &content.blocks {
+        if inner.kind.starts_with("override_") {
+            mock.override_resources.extend(decode_resource(inner, with, &mut found));
+        } else {
+            mock.resources.extend(decode_mock_resource(inner, with, &mut found));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for resource in &mock.resources {
+        if !seen.insert((resource.mode, &resource.kind)) {
+            let kind = if resource.mode == ResourceMode::Data { "mock_data" } else { "mock_resource" };
+            found.push(diagnostics::duplicate_mock(kind, &resource.kind, mock.span));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for resource in &mock.override_resources {
+        if !seen.insert(&resource.target) {
+            let target = eco_format!("{}", resource.target);
+            found.push(diagnostics::duplicate_override(override_type(resource.mode), &target, mock.span));
+        }
+    }
+    let failed = found.has_errors();
+    problems.extend(found);
+    Some(mock).filter(|_| !failed)
+}
+
+fn decode_mock_resource(block: &Block, with: &Decoding<'_>, problems: &mut Diagnostics) -> Option<MockResource> {
+    let [(kind, _)] = block.labels.as_slice() else { return None };
+    let (content, mut found) = block.body.content(&MOCK_RESOURCE);
+    let defaults = object(content.attribute("defaults"), with, &mut found);
+    let failed = found.has_errors();
+    problems.extend(found);
+    Some(MockResource { mode: mode_of(&block.kind), kind: kind.clone(), defaults }).filter(|_| !failed)
+}
+
+/// The value of an argument that is a constant object.
+fn object(attribute: Option<&Attribute>, with: &Decoding<'_>, problems: &mut Diagnostics) -> Option<Value> {
+    let attribute = attribute?;
+    let value = with.value(&attribute.expr, problems)?;
+    if value.ty().attrs().is_none() {
+        problems.push(diagnostics::object_expected(&attribute.name, attribute.span));
+        return None;
+    }
+    Some(value)
+}
+
+fn override_type(mode: ResourceMode) -> &'static str {
+    if mode == ResourceMode::Data { "override_data" } else { "override_resource" }
+}
+
+/// Each thing is replaced by one block.
+pub(super) fn duplicates(resources: &[OverrideResource], modules: &[OverrideModule]) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    let mut seen = BTreeSet::new();
+    for resource in resources {
+        if !seen.insert(&resource.target) {
+            let (kind, target) = (override_type(resource.mode), eco_format!("{}", resource.target));
+            problems.push(diagnostics::duplicate_override(kind, &target, resource.target_span));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for module in modules {
+        if !seen.insert(&module.target) {
+            let target = eco_format!("{}", module.target);
+            problems.push(diagnostics::duplicate_override("override_module", &target, module.target_span));
+        }
+    }
+    problems
+}

@@ -1,0 +1,129 @@
+//! Calls of functions that a symbol library defines.
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::SymbolFunction;
+use yuba_syntax::Expr;
+use yuba_syntax::expr::CallExpr;
+use yuba_value::Value;
+
+use super::Evaluator;
+use super::call::{Argument, Interface};
+use crate::diagnostics;
+use crate::functions::{CallContext, FunctionTable};
+use crate::symbols::{Library, LibraryFunction, LibraryNames, SymbolScope};
+
+impl Interface for LibraryFunction {
+    fn required(&self) -> usize {
+        self.params.len()
+    }
+    fn required_name(&self, at: usize) -> Option<&str> {
+        self.params.get(at).map(|param| param.name.as_str())
+    }
+    fn is_variadic(&self) -> bool {
+        self.variadic.is_some()
+    }
+    fn text(&self) -> EcoString {
+        let mut params: Vec<&str> = self.params.iter().map(|param| param.name.as_str()).collect();
+        let variadic = self.variadic.as_ref().map(|param| format!("{}...", param.name));
+        params.extend(variadic.as_deref());
+        eco_format!("{}({})", self.name, params.join(", "))
+    }
+}
+
+impl<'a> Evaluator<'a> {
+    /// The function of a library that a call is of.
+    pub(super) fn symbol_function(&self, e: &CallExpr) -> Option<(&'a Library, &'a LibraryFunction)> {
+        // Nearly all calls are of other functions.
+        if !e.name.contains("::") {
+            return None;
+        }
+        self.context.symbols?.function(&SymbolFunction::parse(&e.name)?)
+    }
+
+    pub(super) fn call_symbol(
+        &mut self,
+        e: &CallExpr,
+        expr: &Expr,
+        library: &'a Library,
+        function: &'a LibraryFunction,
+    ) -> Value {
+        let mut args: Vec<Argument<'_>> = e.args.iter().map(Argument::Expr).collect();
+        let before = self.diagnostics.len();
+        if e.expand_last
+            && let Some(Argument::Expr(last)) = args.pop()
+        {
+            match self.expand(last, e, expr, function) {
+                Ok(items) => args.extend(items.into_iter().map(|item| Argument::Element(item, last))),
+                Err(unknown) => return unknown,
+            }
+        }
+        if let Some(diagnostic) = self.wrong_count(e, expr.span, function, &args) {
+            let diagnostic = self.in_call(diagnostic, &e.name, function);
+            self.report(diagnostic, expr);
+            return Value::unknown_dynamic();
+        }
+        let mut values = Vec::with_capacity(args.len());
+        for (at, arg) in args.iter().enumerate() {
+            let (value, source) = match arg {
+                Argument::Expr(source) => (self.eval(source), *source),
+                Argument::Element(value, source) => (value.clone(), *source),
+            };
+            let Some(param) = function.params.get(at).or(function.variadic.as_ref()) else { continue };
+            values.push(param.accept(value).unwrap_or_else(|reason| {
+                let reason = eco_format!("{reason} (the function is defined at {})", function.place);
+                let diagnostic = diagnostics::invalid_argument(&param.name, &reason, self.arg_span(arg), expr.span);
+                let diagnostic = self.in_call(diagnostic, &e.name, function);
+                self.report(diagnostic, source);
+                Value::unknown_dynamic()
+            }));
+        }
+        // Functions of libraries call each other: however little each of them does, together it may never end.
+        if self.errors_since(before) || !self.another_round(expr.span) {
+            return Value::unknown_dynamic();
+        }
+        let rest = function.variadic.is_some().then(|| values.split_off(function.params.len().min(values.len())));
+        self.run(e, expr, library, function, function.arguments(values, rest))
+    }
+
+    fn run(
+        &mut self,
+        e: &CallExpr,
+        expr: &Expr,
+        library: &'a Library,
+        function: &'a LibraryFunction,
+        params: Value,
+    ) -> Value {
+        let names = LibraryNames { library, params: Some(params) };
+        let mut inner = Evaluator {
+            variables: &names,
+            context: CallContext {
+                functions: FunctionTable::library(),
+                symbols: Some(SymbolScope { libraries: &library.libraries, own: Some(library) }),
+                ..self.context
+            },
+            locals: Vec::new(),
+            splat_items: Vec::new(),
+            diagnostics: Vec::new(),
+            quiet: self.quiet,
+            spent: self.spent,
+            rounds: self.rounds,
+            exhausted: None,
+        };
+        let value = inner.eval(&function.result);
+        let Evaluator { diagnostics: found, rounds, exhausted, .. } = inner;
+        self.rounds = rounds;
+        if let Some(reason) = exhausted {
+            self.give_up(*reason);
+            return Value::unknown_dynamic();
+        }
+        let Some(problem) = found.iter().find(|problem| problem.is_error()) else { return value };
+        let place = problem.subject.and_then(|span| crate::template::place(self.context.sources, span));
+        let place = place.unwrap_or_else(|| function.place.to_string());
+        let reason = format!("{place}: {}; {}", problem.summary, problem.detail.trim_end_matches('.'));
+        let start = e.name_span.to(e.open_span);
+        let diagnostic = diagnostics::call_failed(&e.name, &reason, start, expr.span);
+        let diagnostic = self.in_call(diagnostic, &e.name, function);
+        self.report(diagnostic, expr);
+        Value::unknown_dynamic()
+    }
+}

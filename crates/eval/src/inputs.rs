@@ -1,0 +1,551 @@
+//! Values for the variables of the root module: where they come from, which of them wins, and how a text becomes a value.
+//!
+//! Pure: the caller brings the texts of flags, files and environment variables.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use ecow::{EcoString, eco_format};
+use yuba_config::variable::{Parsing, Variable};
+use yuba_syntax::body::{BlockSchema, BodySchema};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, FileId, SourceFile, Sources, Span, json, parser};
+use yuba_value::{Mark, Value, convert};
+
+use crate::constant::constant;
+
+/// Environment variables that set variables have names that start so.
+pub const ENVIRONMENT_PREFIX: &str = "TF_VAR_";
+const DEFAULT_FILES: [&str; 2] = ["terraform.tfvars", "terraform.tfvars.json"];
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `TF_VAR_name`
+    Environment,
+    /// A file that is read without being asked for.
+    AutoFile,
+    /// `-var-file`
+    NamedFile,
+    /// `-var`
+    CommandLine,
+    /// Somebody was asked.
+    Prompt,
+}
+
+/// What was given for a variable.
+#[derive(Clone, Debug)]
+struct Given {
+    content: Content,
+    origin: Origin,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    /// A text that the variable's declaration tells how to read.
+    Text(FileId, EcoString),
+    /// An expression of a file.
+    Expr(Arc<Expr>),
+}
+
+/// Asks somebody for the value of a variable; `None` if nobody can be asked.
+pub type Ask = Box<dyn Fn(&Variable) -> Option<String> + Send + Sync>;
+
+/// What was given for variables of the root module, by name.
+#[derive(Default)]
+pub struct Inputs {
+    given: BTreeMap<EcoString, Given>,
+    /// Values that were evaluated already, with their places; what else is required is unknown.
+    evaluated: Option<BTreeMap<EcoString, (Value, Span)>>,
+    ask: Option<Ask>,
+    answers: Mutex<BTreeMap<EcoString, Option<EcoString>>>,
+}
+
+/// The text of a file with values.
+#[derive(Clone, Copy, Debug)]
+pub struct VarFile<'a> {
+    /// Its name, as shown to people.
+    pub name: &'a str,
+    /// Its content.
+    pub bytes: &'a [u8],
+}
+
+/// A flag of the command line that sets variables. Later ones win.
+#[derive(Clone, Copy, Debug)]
+pub enum VarFlag<'a> {
+    /// `-var name=value`
+    Var(&'a str),
+    /// `-var-file name`
+    File(VarFile<'a>),
+}
+
+/// A value for a declared variable.
+#[derive(Clone, Debug)]
+pub struct InputValue {
+    /// As given, not converted.
+    pub value: Value,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Where it stands, if in a file.
+    pub span: Option<Span>,
+}
+
+/// The names, of the entries of a directory, of files with values that are read without being asked for, in the order in
+/// which they are read: later ones win.
+pub fn auto_files<'a>(entries: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let rank = |name: &str| match DEFAULT_FILES.iter().position(|default| *default == name) {
+        Some(at) => Some(at),
+        None if name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") => Some(DEFAULT_FILES.len()),
+        None => None,
+    };
+    let mut found: Vec<(usize, &str)> = entries.into_iter().filter_map(|name| Some((rank(name)?, name))).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+impl Inputs {
+    /// Collects values: from the environment (name and value, with prefix), files that are read without being asked for, and
+    /// flags; in this order, so that later ones win.
+    pub fn collect<'a>(
+        sources: &mut Sources,
+        environment: impl IntoIterator<Item = (&'a str, &'a str)>,
+        auto: &[VarFile<'_>],
+        flags: &[VarFlag<'_>],
+    ) -> (Inputs, Diagnostics) {
+        let mut inputs = Inputs::default();
+        let mut problems = Diagnostics::new();
+        for (name, text) in environment {
+            if let Some(name) = name.strip_prefix(ENVIRONMENT_PREFIX) {
+                inputs.insert_text(sources, name, text, Origin::Environment);
+            }
+        }
+        for file in auto {
+            problems.extend(inputs.insert_file(sources, file, Origin::AutoFile));
+        }
+        for flag in flags {
+            match flag {
+                VarFlag::File(file) => problems.extend(inputs.insert_file(sources, file, Origin::NamedFile)),
+                VarFlag::Var(text) => match text.split_once('=') {
+                    None => problems.push(malformed_flag(text)),
+                    Some((name, value)) if name.ends_with(' ') => problems.push(space_in_flag(name, value)),
+                    Some((name, value)) => inputs.insert_text(sources, name, value, Origin::CommandLine),
+                },
+            }
+        }
+        (inputs, problems)
+    }
+
+    /// Values that were evaluated already, with their places. What is required but not among them is unknown.
+    pub fn evaluated(values: BTreeMap<EcoString, (Value, Span)>) -> Inputs {
+        Inputs { evaluated: Some(values), ..Inputs::default() }
+    }
+
+    /// With somebody to ask for what is missing.
+    #[must_use]
+    pub fn asking(mut self, ask: Ask) -> Inputs {
+        self.ask = Some(ask);
+        self
+    }
+
+    fn insert_text(&mut self, sources: &mut Sources, name: &str, text: &str, origin: Origin) {
+        let file = sources.add(SourceFile::new(format!("<value for var.{name}>"), text.as_bytes()));
+        self.given.insert(name.into(), Given { content: Content::Text(file, text.into()), origin });
+    }
+
+    fn insert_file(&mut self, sources: &mut Sources, file: &VarFile<'_>, origin: Origin) -> Diagnostics {
+        let id = sources.add(SourceFile::new(file.name, file.bytes));
+        let is_json = file.name.ends_with(".json");
+        let could_be_json =
+            !is_json && !file.name.ends_with(".tfvars") && file.bytes.trim_ascii_start().starts_with(b"{");
+        let parsed = match is_json || could_be_json {
+            true => json::parse_config(id, file.bytes),
+            false => parser::parse_config(id, file.bytes).1,
+        };
+        let mut problems = parsed.diagnostics;
+        let declaration = BlockSchema { kind: "variable".into(), labels: vec!["name".into()] };
+        let schema = BodySchema { attributes: Vec::new(), blocks: vec![declaration] };
+        for block in parsed.body.partial_content(&schema).0.blocks {
+            let name = block.labels.first().map(|label| label.0.as_str()).unwrap_or_default();
+            problems.push(declaration_in_values(name, file.name, block.kind_span));
+        }
+        if problems.has_errors() {
+            return problems;
+        }
+        let (arguments, found) = parsed.body.just_attributes();
+        problems.extend(found);
+        for argument in arguments {
+            self.given.insert(argument.name, Given { content: Content::Expr(argument.expr), origin });
+        }
+        problems
+    }
+
+    /// Whether anything was given for a variable.
+    pub fn has(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    /// What was given for a variable, or is answered when somebody is asked because it is required; with what is wrong.
+    pub fn value(&self, variable: &Variable) -> Option<(Value, Option<Span>, Diagnostics)> {
+        if let Some(evaluated) = &self.evaluated {
+            return match evaluated.get(&variable.name) {
+                Some((value, span)) => Some((value.clone(), Some(*span), Diagnostics::new())),
+                None if variable.default.is_some() => None,
+                None => Some((Value::unknown_dynamic(), None, Diagnostics::new())),
+            };
+        }
+        match self.given.get(&variable.name) {
+            Some(given) => {
+                let (input, problems) = given.read(variable.parsing);
+                Some((input.value, input.span, problems))
+            }
+            None if variable.default.is_some() => None,
+            None => {
+                let answer = self.ask(variable)?;
+                let given = Given { content: Content::Text(FileId::default(), answer), origin: Origin::Prompt };
+                let (input, mut problems) = given.read(variable.parsing);
+                if problems.has_errors() {
+                    // The answer is no file that could be shown.
+                    problems = unreadable_answer(variable, &problems).into();
+                }
+                Some((input.value, None, problems))
+            }
+        }
+    }
+
+    fn ask(&self, variable: &Variable) -> Option<EcoString> {
+        let ask = self.ask.as_ref()?;
+        let mut answers = self.answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let answer = answers.entry(variable.name.clone()).or_insert_with(|| ask(variable).map(EcoString::from));
+        answer.clone()
+    }
+
+    /// The values of declared variables, and what is wrong: values that cannot be read, values for variables that are not
+    /// declared, and required variables without value.
+    pub fn resolve(
+        &self,
+        variables: &BTreeMap<EcoString, Variable>,
+        sources: &Sources,
+    ) -> (BTreeMap<EcoString, InputValue>, Diagnostics) {
+        let mut found = BTreeMap::new();
+        let mut problems = Diagnostics::new();
+        for (name, variable) in variables {
+            match self.given.get(name) {
+                Some(given) => {
+                    let (value, wrong) = given.read(variable.parsing);
+                    if !wrong.has_errors() {
+                        found.insert(name.clone(), value);
+                    }
+                    problems.extend(wrong);
+                }
+                None if variable.default.is_none() => problems.push(required(variable)),
+                None => {}
+            }
+        }
+        problems.extend(self.undeclared(variables, sources));
+        (found, problems)
+    }
+
+    /// What is wrong with values for variables that are not declared.
+    pub fn undeclared(&self, variables: &BTreeMap<EcoString, Variable>, sources: &Sources) -> Diagnostics {
+        const SHOWN: usize = 2;
+        let mut problems = Diagnostics::new();
+        let mut in_files = 0;
+        for (name, given) in self.given.iter().filter(|(name, _)| !variables.contains_key(*name)) {
+            match given.origin {
+                // Often set for many configurations, of which not all have the variable.
+                Origin::Environment | Origin::Prompt => {}
+                Origin::CommandLine => problems.push(undeclared_flag(name)),
+                Origin::AutoFile | Origin::NamedFile => {
+                    let (value, wrong) = given.read(Parsing::Literal);
+                    if wrong.has_errors() {
+                        continue;
+                    }
+                    in_files += 1;
+                    if in_files <= SHOWN {
+                        let file = value.span.and_then(|span| sources.get(span.file));
+                        problems.push(undeclared_in_file(name, file.map_or("", |file| &file.name)));
+                    }
+                }
+            }
+        }
+        if in_files > SHOWN {
+            problems.push(more_undeclared(in_files - SHOWN));
+        }
+        problems
+    }
+}
+
+impl Given {
+    fn read(&self, parsing: Parsing) -> (InputValue, Diagnostics) {
+        let (value, span, problems) = match &self.content {
+            Content::Text(_, text) if parsing == Parsing::Literal => {
+                (Value::string(text.clone()), None, Diagnostics::new())
+            }
+            Content::Text(file, text) => {
+                let (expr, mut problems) = parser::parse_expression(*file, text.as_bytes());
+                let mut value = Value::unknown_dynamic();
+                if !problems.has_errors() {
+                    let (found, wrong) = constant(&expr);
+                    problems.extend(wrong);
+                    value = found;
+                }
+                (value, None, problems)
+            }
+            Content::Expr(expr) => {
+                let (value, problems) = constant(expr);
+                (value, Some(expr.span), problems)
+            }
+        };
+        (InputValue { value, origin: self.origin, span }, problems)
+    }
+}
+
+/// The value of a variable as expressions of its module see it: the default where nothing was given, defaults of optional
+/// attributes filled in, converted to the declared type, marked as declared.
+pub fn prepare(variable: &Variable, given: Option<Value>, span: Option<Span>) -> (Value, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let is_given = given.is_some();
+    let mut value = match given.or_else(|| variable.default.clone()) {
+        Some(value) => value,
+        None => {
+            problems.push(required(variable));
+            return (Value::unknown(variable.constraint.clone()), problems);
+        }
+    };
+    if let Some(defaults) = variable.type_defaults.as_ref().filter(|_| is_given && !value.is_null()) {
+        value = defaults.apply(&value);
+    }
+    value = match convert::convert(&value, &variable.constraint) {
+        Ok(value) => value,
+        Err(reason) => {
+            problems.push(unsuitable(variable, &eco_format!("{reason}"), span));
+            return (Value::unknown_dynamic(), problems);
+        }
+    };
+    if value.is_null() && variable.nullable == Some(false) {
+        match &variable.default {
+            Some(default) => value = default.clone(),
+            None => problems.push(null_for_required(variable, span)),
+        }
+    }
+    if variable.sensitive == Some(true) {
+        value = value.mark(Mark::Sensitive);
+    }
+    if variable.ephemeral == Some(true) {
+        value = value.mark(Mark::Ephemeral);
+    }
+    (value, problems)
+}
+
+fn unsuitable(variable: &Variable, reason: &str, span: Option<Span>) -> Diagnostic {
+    let detail = eco_format!("The value given for var.{} is not suitable: {reason}.", variable.name);
+    Diagnostic::error("Invalid value for input variable", detail).at(span.unwrap_or(variable.span))
+}
+
+fn null_for_required(variable: &Variable, span: Option<Span>) -> Diagnostic {
+    let detail = eco_format!(
+        "The value given for var.{} is null, but the variable must have a value: it is declared with \"nullable = false\" \
+         and has no default.",
+        variable.name
+    );
+    Diagnostic::error("Required variable not set", detail).at(span.unwrap_or(variable.span))
+}
+
+fn required(variable: &Variable) -> Diagnostic {
+    let detail = eco_format!(
+        "The variable {:?} of the root module has no default, and no value was given for it. Give one with -var or \
+         -var-file.",
+        variable.name
+    );
+    Diagnostic::error("No value for required variable", detail).at(variable.span)
+}
+
+fn unreadable_answer(variable: &Variable, problems: &Diagnostics) -> Diagnostic {
+    let reason = problems.iter().find(|problem| problem.is_error()).map(|problem| problem.detail.clone());
+    let detail = eco_format!("The answer for var.{} cannot be read: {}", variable.name, reason.unwrap_or_default());
+    Diagnostic::error("Invalid value for input variable", detail).at(variable.span)
+}
+
+fn malformed_flag(text: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The option -var {text:?} lacks an equals sign: it must be a variable's name and its value, as in \
+         -var=\"name=value\"."
+    );
+    Diagnostic::error("Invalid -var option", detail)
+}
+
+fn space_in_flag(name: &str, value: &str) -> Diagnostic {
+    let (right, value) = (name.trim_end_matches(' '), value.strip_prefix(' ').unwrap_or(value));
+    let detail = eco_format!("The variable's name {name:?} ends with a space. Did you mean -var=\"{right}={value}\"?");
+    Diagnostic::error("Invalid -var option", detail)
+}
+
+fn declaration_in_values(name: &str, file: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "A .tfvars file gives values to variables that are declared elsewhere. Move this block to a .tf file, such as \
+         variables.tf, to declare the variable {name:?}.\n\nTo give it a value in {file}, write:\n    {name} = <value>"
+    );
+    Diagnostic::error("Variable declaration in .tfvars file", detail).at(span)
+}
+
+fn undeclared_flag(name: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The command line gives a value for a variable {name:?}, but the root module does not declare it. To use the value, \
+         add a \"variable\" block to the configuration."
+    );
+    Diagnostic::error("Value for undeclared variable", detail)
+}
+
+fn undeclared_in_file(name: &str, file: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The file {file:?} gives a value for a variable {name:?}, but the root module does not declare it. To use the value, \
+         add a \"variable\" block to the configuration.\n\nValues that are for many configurations, of which not all have \
+         the variable, can be given without this warning in environment variables: {ENVIRONMENT_PREFIX}{name}."
+    );
+    Diagnostic::warning("Value for undeclared variable", detail)
+}
+
+fn more_undeclared(count: usize) -> Diagnostic {
+    let detail = eco_format!("There are {count} more values for variables that the root module does not declare.");
+    Diagnostic::warning("Values for undeclared variables", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use yuba_config::{Decoding, ParsedConfigFile, decode_module};
+
+    /// What `main.tf` declares gets these values; then what is wrong.
+    fn check(config: &str, env: &[(&str, &str)], auto: &[(&str, &str)], flags: &[VarFlag<'_>], expect: &Expect) {
+        let mut sources = Sources::new();
+        let file = sources.add(SourceFile::new("main.tf", config.as_bytes()));
+        let parsed = parser::parse_config(file, config.as_bytes()).1;
+        let (body, diagnostics) = (parsed.body, parsed.diagnostics);
+        let files = [ParsedConfigFile { name: "main.tf".into(), file, body, diagnostics, is_override: false }];
+        let (module, found) = decode_module(".", &files, &Decoding { constants: &constant, sources: &sources });
+        assert!(!found.has_errors(), "{found:?}");
+        let auto: Vec<VarFile<'_>> = auto.iter().map(|(name, text)| VarFile { name, bytes: text.as_bytes() }).collect();
+        let (inputs, mut problems) = Inputs::collect(&mut sources, env.iter().copied(), &auto, flags);
+        let (values, found) = inputs.resolve(&module.variables, &sources);
+        problems.extend(found);
+        let mut out = String::new();
+        for (name, variable) in &module.variables {
+            let given = values.get(name);
+            if given.is_none() && variable.default.is_none() {
+                continue;
+            }
+            let (value, found) = prepare(variable, given.map(|v| v.value.clone()), given.and_then(|v| v.span));
+            let origin = given.map(|given| format!("{:?}", given.origin)).unwrap_or_default();
+            let text = yuba_value::json::encode_plain(&value.unmark_deep().0).unwrap_or_default();
+            out += &format!("{name} = {text} {origin}\n");
+            problems.extend(found);
+        }
+        for problem in problems.iter() {
+            let place = problem.subject.and_then(|span| crate::template::place(Some(&sources), span));
+            let severity = if problem.is_error() { "error" } else { "warning" };
+            let detail = problem.detail.lines().next().unwrap_or_default();
+            out += &format!("{severity} {} {}: {detail}\n", place.as_deref().unwrap_or("-"), problem.summary);
+        }
+        expect.assert_eq(&out);
+    }
+
+    #[test]
+    fn later_sources_win() {
+        let config = "variable \"a\" {}\nvariable \"b\" {}\nvariable \"c\" {}\nvariable \"d\" {}\nvariable \"e\" {}\n";
+        let env = [("TF_VAR_a", "env"), ("TF_VAR_b", "env"), ("TF_VAR_undeclared", "x"), ("OTHER", "x")];
+        let auto =
+            [("terraform.tfvars", "b = \"default\"\nc = \"default\""), ("z.auto.tfvars.json", "{\"c\": \"${no}\"}")];
+        let file = VarFile { name: "named", bytes: b" {\"d\": [1, \"x\"]}" };
+        let flags = [VarFlag::Var("d=flag"), VarFlag::File(file), VarFlag::Var("e=f=g")];
+        check(
+            config,
+            &env,
+            &auto,
+            &flags,
+            &expect![[r#"
+            a = "env" Environment
+            b = "default" AutoFile
+            c = "${no}" AutoFile
+            d = [1,"x"] NamedFile
+            e = "f=g" CommandLine
+        "#]],
+        );
+        assert_eq!(
+            auto_files([
+                "z.auto.tfvars",
+                "a.auto.tfvars.json",
+                "terraform.tfvars.json",
+                "x.tfvars",
+                "terraform.tfvars"
+            ]),
+            ["terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars.json", "z.auto.tfvars"]
+        );
+    }
+
+    #[test]
+    fn texts_are_read_as_the_declaration_says() {
+        let config = r#"
+variable "text" { type = string }
+variable "list" { type = list(number) }
+variable "object" { type = object({ a = optional(string, "x"), b = number }) }
+variable "wrong" { type = list(string) }
+variable "call" { type = list(string) }
+variable "strict" {
+  nullable = false
+  default  = 5
+}
+"#;
+        let flags = [
+            VarFlag::Var("text=[1"),
+            VarFlag::Var("list=[1, \"2\"]"),
+            VarFlag::Var("object={ b = 1 + 1 }"),
+            VarFlag::Var("wrong=[1"),
+            VarFlag::Var("call=f(var.x)"),
+            VarFlag::File(VarFile { name: "x.tfvars", bytes: b"strict = null" }),
+        ];
+        check(
+            config,
+            &[],
+            &[],
+            &flags,
+            &expect![[r#"
+            list = [1,2] CommandLine
+            object = {"a":"x","b":2} CommandLine
+            strict = 5 NamedFile
+            text = "[1" CommandLine
+            error <value for var.call>:1,1-9 Function calls not allowed: Functions cannot be called here: the value must be a constant.
+            error <value for var.wrong>:1,1-2 Unterminated tuple constructor expression: The text ends before this bracket is closed. Either "]" is missing, or brackets do not match somewhere inside.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_values() {
+        let config = "variable \"required\" {}\nvariable \"n\" { type = number }\n";
+        let flags = [
+            VarFlag::Var("none"),
+            VarFlag::Var("n =1"),
+            VarFlag::Var("undeclared=1"),
+            VarFlag::File(VarFile { name: "a.tfvars", bytes: b"n = \"x\"\nb = 1\nc = 1\nd = 1\ne = 1" }),
+            VarFlag::File(VarFile { name: "b.tfvars", bytes: b"variable \"n\" {}\n" }),
+        ];
+        check(
+            config,
+            &[],
+            &[],
+            &flags,
+            &expect![[r#"
+            n =  NamedFile
+            error - Invalid -var option: The option -var "none" lacks an equals sign: it must be a variable's name and its value, as in -var="name=value".
+            error - Invalid -var option: The variable's name "n " ends with a space. Did you mean -var="n=1"?
+            error b.tfvars:1,1-9 Variable declaration in .tfvars file: A .tfvars file gives values to variables that are declared elsewhere. Move this block to a .tf file, such as variables.tf, to declare the variable "n".
+            error main.tf:1,1-20 No value for required variable: The variable "required" of the root module has no default, and no value was given for it. Give one with -var or -var-file.
+            warning - Value for undeclared variable: The file "a.tfvars" gives a value for a variable "b", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
+            warning - Value for undeclared variable: The file "a.tfvars" gives a value for a variable "c", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
+            error - Value for undeclared variable: The command line gives a value for a variable "undeclared", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
+            warning - Values for undeclared variables: There are 2 more values for variables that the root module does not declare.
+            error a.tfvars:1,5-8 Invalid value for input variable: The value given for var.n is not suitable: a number is required.
+        "#]],
+        );
+    }
+}

@@ -1,0 +1,554 @@
+//! What names mean in a module of a configuration: the values of its variables, locals, resources and calls.
+//!
+//! An [`Evaluation`] holds the values found so far for a whole tree; a [`ModuleScope`] is the view of one place in one of its
+//! modules. Values are found when they are asked for, and once: a local value is evaluated once per module, however often
+//! it is used.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use foldhash::HashMap;
+use yuba_addrs::{InstanceKey, ModuleSource, ParseRefContext, ProviderSource, Reference, ResourceMode, Subject};
+use yuba_config::module_call::ModuleCall;
+use yuba_config::output::Output;
+use yuba_config::resource::{Repetition, Resource, ResourceKey};
+use yuba_config::variable::Variable;
+use yuba_provider::{BlockSchema, ProviderSchema};
+use yuba_syntax::{Diagnostics, Expr, Sources};
+use yuba_value::{Deprecation, Mark, Type, Value};
+
+use crate::functions::{CallContext, FunctionTable};
+use crate::inputs;
+use crate::scope::{Scope, eval_expr, path_value, terraform_value};
+use crate::symbols::{self, SymbolScope};
+use crate::tree::{ConfigTree, ModuleId, ModuleNode};
+use crate::validate::diagnostics;
+use crate::validate::traversal;
+use crate::world::World;
+
+/// What evaluation knows besides the configuration.
+#[derive(Clone, Copy)]
+pub struct EvalEnv<'a> {
+    /// The outside.
+    pub world: &'a dyn World,
+    /// The name of the workspace.
+    pub workspace: &'a str,
+    /// The directory the program was started in, where that is not the working directory.
+    pub original_dir: Option<&'a str>,
+    /// Schemas of providers; none where a provider is not there.
+    pub schemas: &'a dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>,
+    /// The files expressions come from.
+    pub sources: Option<&'a Sources>,
+}
+
+/// What is known about the values of variables.
+#[derive(Clone, Copy)]
+pub enum Mode<'a> {
+    /// Nothing but their types: the configuration is checked for all possible values.
+    Types,
+    /// The values of the root module's variables, as [`inputs::prepare`] makes them; those of other modules follow.
+    Values(&'a BTreeMap<EcoString, Value>),
+}
+
+/// The values of a configuration, as far as anybody asked for them.
+pub struct Evaluation<'a> {
+    tree: &'a ConfigTree,
+    env: EvalEnv<'a>,
+    mode: Mode<'a>,
+    schemas: RefCell<HashMap<ProviderSource, Option<Arc<ProviderSchema>>>>,
+    values: RefCell<HashMap<(ModuleId, Name), State>>,
+    depth: Cell<u32>,
+}
+
+/// What has a value in a module.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Name {
+    Variable(EcoString),
+    Local(EcoString),
+    Output(EcoString),
+    Resource(ResourceKey),
+    /// What a call gives to the module that calls.
+    Call,
+}
+
+#[derive(Clone)]
+enum State {
+    /// Somebody who is asked for now depends on itself.
+    Evaluating,
+    Done(Value),
+}
+
+/// How many steps there may be between an expression and a value it depends on.
+const MAX_DEPTH: u32 = 5_000;
+
+/// Which instance of the object around an expression is evaluated, as far as `count` and `each` tell.
+#[derive(Clone, Debug, Default)]
+pub struct InstanceValues {
+    /// `count.index`
+    pub count_index: Option<Value>,
+    /// `each.key`
+    pub each_key: Option<Value>,
+    /// `each.value`
+    pub each_value: Option<Value>,
+}
+
+impl InstanceValues {
+    /// Any instance of an object.
+    pub fn unknown(repetition: &Repetition) -> InstanceValues {
+        match repetition {
+            Repetition::Single | Repetition::Enabled(_) => InstanceValues::default(),
+            Repetition::Count(_) => {
+                InstanceValues { count_index: Some(Value::unknown(Type::number())), ..InstanceValues::default() }
+            }
+            Repetition::ForEach(_) => InstanceValues {
+                count_index: None,
+                each_key: Some(Value::unknown(Type::string())),
+                each_value: Some(Value::unknown_dynamic()),
+            },
+        }
+    }
+    /// Any instance of an object about whose repetition nothing is known.
+    pub fn any() -> InstanceValues {
+        InstanceValues {
+            count_index: Some(Value::unknown(Type::number())),
+            each_key: Some(Value::unknown(Type::string())),
+            each_value: Some(Value::unknown_dynamic()),
+        }
+    }
+}
+
+impl<'a> Evaluation<'a> {
+    /// Of a tree.
+    pub fn new(tree: &'a ConfigTree, env: EvalEnv<'a>, mode: Mode<'a>) -> Evaluation<'a> {
+        Evaluation { tree, env, mode, schemas: RefCell::default(), values: RefCell::default(), depth: Cell::new(0) }
+    }
+    /// The tree.
+    pub fn tree(&self) -> &'a ConfigTree {
+        self.tree
+    }
+    /// What is known besides.
+    pub fn env(&self) -> EvalEnv<'a> {
+        self.env
+    }
+    /// A place in a module, outside of anything repeated.
+    pub fn scope(&'a self, module: ModuleId) -> ModuleScope<'a> {
+        let node = self.tree.node(module);
+        ModuleScope {
+            evaluation: self,
+            module,
+            node,
+            instance: InstanceValues::default(),
+            own: None,
+            check: None,
+            variable: None,
+        }
+    }
+    /// The schemas of a provider; asked for once.
+    pub fn provider_schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
+        if let Some(found) = self.schemas.borrow().get(provider) {
+            return found.clone();
+        }
+        let found = (self.env.schemas)(provider);
+        self.schemas.borrow_mut().insert(provider.clone(), found.clone());
+        found
+    }
+    /// The schemas of the provider of a resource.
+    pub(crate) fn schemas_of(&self, module: ModuleId, resource: &Resource) -> Option<Arc<ProviderSchema>> {
+        self.provider_schema(&self.tree.node(module).module.provider_of(resource)?)
+    }
+    pub(crate) fn call_context(&self, module: ModuleId) -> CallContext<'a> {
+        CallContext {
+            world: self.env.world,
+            base_dir: ".",
+            plan_time: None,
+            // What is checked for all values must not depend on the time; what is shown may.
+            pure_only: matches!(self.mode, Mode::Types),
+            functions: FunctionTable::module(),
+            template_depth: 0,
+            sources: self.env.sources,
+            symbols: Some(SymbolScope::of_module(&self.tree.node(module).symbols)),
+        }
+    }
+
+    /// Keeps the value of a local, found elsewhere.
+    pub(crate) fn set_local(&self, module: ModuleId, name: &EcoString, value: Value) {
+        self.values.borrow_mut().insert((module, Name::Local(name.clone())), State::Done(value));
+    }
+    /// Keeps what a call gives to a variable.
+    pub(crate) fn set_given(&self, module: ModuleId, name: &EcoString, value: Value) {
+        self.values.borrow_mut().insert((module, Name::Variable(name.clone())), State::Done(value));
+    }
+    /// What a call gives to a variable, where that was kept: unlike what the module sees, it may be known.
+    pub(crate) fn given(&self, module: ModuleId, name: &EcoString) -> Option<Value> {
+        match self.values.borrow().get(&(module, Name::Variable(name.clone()))) {
+            Some(State::Done(value)) => Some(value.clone()),
+            _ => None,
+        }
+    }
+    /// Keeps the value of an output, as the module itself sees it.
+    pub(crate) fn set_output(&self, module: ModuleId, name: &EcoString, value: Value) {
+        self.values.borrow_mut().insert((module, Name::Output(name.clone())), State::Done(value));
+    }
+
+    /// The value of a name, found once. What depends on itself is unknown: it was reported as a cycle.
+    fn remembered(&self, key: (ModuleId, Name), find: impl FnOnce() -> Value) -> Value {
+        match self.values.borrow().get(&key) {
+            Some(State::Done(value)) => return value.clone(),
+            Some(State::Evaluating) => return Value::unknown_dynamic(),
+            None => {}
+        }
+        let depth = self.depth.get();
+        if depth >= MAX_DEPTH {
+            return Value::unknown_dynamic();
+        }
+        self.depth.set(depth + 1);
+        self.values.borrow_mut().insert(key.clone(), State::Evaluating);
+        let value = crate::expression::with_stack(find);
+        self.values.borrow_mut().insert(key, State::Done(value.clone()));
+        self.depth.set(depth);
+        value
+    }
+
+    fn variable(&'a self, module: ModuleId, variable: &Variable) -> Value {
+        let ty = || variable.constraint.without_optional();
+        let given = match self.mode {
+            Mode::Types => return marked(Value::unknown(ty()), variable),
+            Mode::Values(given) => given,
+        };
+        let Some(parent) = self.tree.node(module).parent else {
+            return given.get(&variable.name).cloned().unwrap_or_else(|| marked(Value::unknown(ty()), variable));
+        };
+        let value = self.remembered((module, Name::Variable(variable.name.clone())), || {
+            let arguments = self.tree.call(module).map(|call| call.body.just_attributes().0).unwrap_or_default();
+            let argument = arguments.into_iter().find(|argument| argument.name == variable.name);
+            let value = argument.map(|argument| {
+                let scope = self.scope(parent).of_instance(InstanceValues::any());
+                remove_deprecations(&scope.eval(&argument.expr).0)
+            });
+            let (prepared, problems) = inputs::prepare(variable, value, None);
+            if problems.has_errors() { Value::unknown(ty()) } else { prepared }
+        });
+        marked(value, variable)
+    }
+
+    fn local(&'a self, module: ModuleId, name: &EcoString, expr: &Expr) -> Value {
+        self.remembered((module, Name::Local(name.clone())), || remove_deprecations(&self.scope(module).eval(expr).0))
+    }
+
+    /// The value of an output in its module, without what the block says about it.
+    fn output(&'a self, module: ModuleId, output: &Output) -> Value {
+        self.remembered((module, Name::Output(output.name.clone())), || match &output.value {
+            Some(expr) => remove_deprecations(&self.scope(module).eval(expr).0),
+            None => Value::unknown_dynamic(),
+        })
+    }
+
+    /// The value of an output as the calling module sees it: with everything the block says about it.
+    fn exported(&'a self, child: ModuleId, output: &Output, key: Option<&InstanceKey>) -> Value {
+        let value = self.output(child, output);
+        let mut value = match self.mode {
+            Mode::Types => Value::unknown(value.ty().clone()).with_marks(&value.marks_deep()),
+            Mode::Values(_) => value,
+        };
+        if output.sensitive == Some(true) {
+            value = value.mark(Mark::Sensitive);
+        }
+        if output.ephemeral == Some(true) {
+            value = value.mark(Mark::Ephemeral);
+        }
+        if let Some(message) = &output.deprecated {
+            let node = self.tree.node(child);
+            let key = key.map(|key| eco_format!("{key}")).unwrap_or_default();
+            let deprecation = Deprecation {
+                source: eco_format!("module.{}{key}.{}", node.call, output.name),
+                message: message.clone(),
+                remote: node.source.as_ref().is_some_and(|source| !matches!(source, ModuleSource::Local(_))),
+            };
+            value = value.mark(Mark::Deprecated(Arc::new(deprecation)));
+        }
+        value
+    }
+
+    /// The value of a whole call: of all its instances.
+    fn module_value(&'a self, child: ModuleId, call: &ModuleCall) -> Value {
+        self.remembered((child, Name::Call), || {
+            let outputs = &self.tree.node(child).module.outputs;
+            let unknown = || Type::object(outputs.keys().map(|name| (name.clone(), Type::dynamic())));
+            match (&call.repetition, self.mode) {
+                (Repetition::Single, _) => Value::object(
+                    outputs.iter().map(|(name, output)| (name.clone(), self.exported(child, output, None))).collect(),
+                ),
+                (Repetition::Count(_), _) => Value::unknown(Type::list(unknown())),
+                (Repetition::ForEach(_), _) => Value::unknown(Type::map(unknown())),
+                (Repetition::Enabled(_), _) => Value::unknown(unknown()),
+            }
+        })
+    }
+
+    fn resource_value(&'a self, module: ModuleId, resource: &Resource) -> Value {
+        self.remembered((module, Name::Resource(resource.key.clone())), || {
+            let schemas = self.schemas_of(module, resource);
+            let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
+            let value = match (&resource.repetition, schema) {
+                (Repetition::Count(_) | Repetition::ForEach(_), _) | (_, None) => Value::unknown_dynamic(),
+                (Repetition::Enabled(_), Some(schema)) => Value::unknown(schema.implied_type().clone()),
+                (Repetition::Single, Some(schema)) => traversal::unknown_value(schema, &resource.key),
+            };
+            match resource.key.mode {
+                ResourceMode::Ephemeral => value.mark(Mark::Ephemeral),
+                ResourceMode::Managed | ResourceMode::Data => value,
+            }
+        })
+    }
+}
+
+/// The schema of a resource.
+pub(crate) fn schema_of<'s>(schemas: &'s ProviderSchema, key: &ResourceKey) -> Option<&'s BlockSchema> {
+    let of_mode = match key.mode {
+        ResourceMode::Managed => &schemas.resources,
+        ResourceMode::Data => &schemas.data,
+        ResourceMode::Ephemeral => &schemas.ephemeral,
+    };
+    of_mode.get(&key.kind).map(|schema| &schema.block)
+}
+
+pub(crate) fn marked(value: Value, variable: &Variable) -> Value {
+    let mut value = value;
+    if variable.sensitive == Some(true) {
+        value = value.mark(Mark::Sensitive);
+    }
+    if variable.ephemeral == Some(true) {
+        value = value.mark(Mark::Ephemeral);
+    }
+    value
+}
+
+/// The value without marks of deprecation: whoever used the deprecated thing was told.
+pub(crate) fn remove_deprecations(value: &Value) -> Value {
+    if value.is_deeply_unmarked() {
+        return value.clone();
+    }
+    value.map_marks_deep(&mut |marks| marks.filter(|mark| !matches!(mark, Mark::Deprecated(_))))
+}
+
+/// A place in a module where an expression stands.
+#[derive(Clone)]
+pub struct ModuleScope<'a> {
+    evaluation: &'a Evaluation<'a>,
+    module: ModuleId,
+    node: &'a ModuleNode,
+    instance: InstanceValues,
+    /// The resource that `self` means.
+    own: Option<&'a Resource>,
+    /// The `check` block around, whose data block can be referred to.
+    check: Option<&'a str>,
+    /// A variable whose own rules are being checked, with its value.
+    variable: Option<(&'a str, &'a Value)>,
+}
+
+impl<'a> ModuleScope<'a> {
+    /// Inside of an instance of something repeated.
+    #[must_use]
+    pub fn of_instance(mut self, instance: InstanceValues) -> ModuleScope<'a> {
+        self.instance = instance;
+        self
+    }
+    /// Where `self` means a resource.
+    #[must_use]
+    pub(crate) fn with_self(mut self, resource: &'a Resource) -> ModuleScope<'a> {
+        self.own = Some(resource);
+        self
+    }
+    /// Inside of a `check` block.
+    #[must_use]
+    pub(crate) fn in_check(mut self, name: &'a str) -> ModuleScope<'a> {
+        self.check = Some(name);
+        self
+    }
+    /// In the rules of a variable that has this value.
+    #[must_use]
+    pub(crate) fn with_variable(mut self, name: &'a str, value: &'a Value) -> ModuleScope<'a> {
+        self.variable = Some((name, value));
+        self
+    }
+    /// The value of an expression here, with marks of deprecation.
+    pub fn eval(&self, expr: &Expr) -> (Value, Diagnostics) {
+        eval_expr(expr, self, self.evaluation.call_context(self.module))
+    }
+    pub(crate) fn evaluation(&self) -> &'a Evaluation<'a> {
+        self.evaluation
+    }
+    pub(crate) fn module(&self) -> ModuleId {
+        self.module
+    }
+
+    fn check_resource(&self, reference: &Reference, key: &ResourceKey, instance: Option<&InstanceKey>) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        let declared = self.node.module.resources.get(key);
+        let remaining = reference.remaining();
+        if let Some(resource) = declared {
+            let argument = match &resource.repetition {
+                Repetition::Count(_) => Some(("count", "count.index")),
+                Repetition::ForEach(_) => Some(("for_each", "each.key")),
+                Repetition::Single | Repetition::Enabled(_) => None,
+            };
+            match (instance, argument) {
+                (None, Some((argument, example))) if !remaining.is_empty() => {
+                    problems.push(diagnostics::missing_instance_key(key, argument, example, reference.span));
+                }
+                (Some(_), None) => problems.push(diagnostics::unexpected_instance_key(key, reference.span)),
+                _ => {}
+            }
+        }
+        let Some(resource) = declared else {
+            problems.push(diagnostics::undeclared_resource(key, self.node, reference.span));
+            return problems;
+        };
+        if resource.inside_check.is_some() && resource.inside_check.as_deref() != self.check {
+            problems.push(diagnostics::scoped_resource(key, reference.span));
+        }
+        let schemas = self.evaluation.schemas_of(self.module, resource);
+        let Some(schema) = schemas.as_deref().and_then(|schemas| schema_of(schemas, key)) else {
+            problems.push(diagnostics::unsupported_resource(key, reference.span));
+            return problems;
+        };
+        problems.extend(traversal::check(schema, key, remaining, reference.span));
+        problems
+    }
+
+    fn own_value(&self) -> Value {
+        match self.own {
+            Some(resource) => self.evaluation.resource_value(self.module, resource),
+            None => Value::unknown_dynamic(),
+        }
+    }
+
+    fn call_of(&self, name: &str) -> Option<(ModuleId, &'a ModuleCall)> {
+        Some((*self.node.children.get(name)?, self.node.module.calls.get(name)?))
+    }
+}
+
+impl Scope for ModuleScope<'_> {
+    fn context(&self) -> &dyn ParseRefContext {
+        &*self.node.module
+    }
+
+    fn check(&self, reference: &Reference) -> Diagnostics {
+        match &reference.subject {
+            Subject::SelfObject => match self.own {
+                None => diagnostics::no_self(reference.span).into(),
+                Some(resource) => {
+                    let key = match resource.repetition {
+                        Repetition::Count(_) => Some(InstanceKey::Int(0)),
+                        Repetition::ForEach(_) => Some(InstanceKey::String(EcoString::new())),
+                        Repetition::Single | Repetition::Enabled(_) => None,
+                    };
+                    self.check_resource(reference, &resource.key, key.as_ref())
+                }
+            },
+            Subject::Resource(resource) => self.check_resource(reference, &resource.into(), None),
+            Subject::ResourceInstance(resource, key) => self.check_resource(reference, &resource.into(), key.as_ref()),
+            Subject::Module(name) | Subject::ModuleInstance(name, _) | Subject::ModuleOutput(name, ..) => {
+                match self.node.module.calls.contains_key(name) {
+                    true => Diagnostics::new(),
+                    false => diagnostics::undeclared_module(name, self.node, reference.span).into(),
+                }
+            }
+            Subject::Symbol(_) | Subject::SymbolFunction(_) => {
+                symbols::check(reference, &self.node.symbols, self.context())
+            }
+            _ => Diagnostics::new(),
+        }
+    }
+
+    fn value(&self, reference: &Reference) -> (Value, Diagnostics) {
+        let module = &self.node.module;
+        let known = |value: Value| (value, Diagnostics::new());
+        let instance = |value: &Option<Value>| value.clone();
+        let problem = match &reference.subject {
+            Subject::Variable(name) => match (self.variable, module.variables.get(name)) {
+                (Some((own, value)), _) if own == name => return known(value.clone()),
+                (_, Some(variable)) => return known(self.evaluation.variable(self.module, variable)),
+                (_, None) => diagnostics::undeclared_variable(name, module, reference.span),
+            },
+            Subject::Local(name) => match module.locals.get(name) {
+                Some(local) => return known(self.evaluation.local(self.module, name, &local.expr)),
+                None => diagnostics::undeclared_local(name, module, reference.span),
+            },
+            Subject::SelfObject => return known(self.own_value()),
+            Subject::Symbol(_) => {
+                let value = symbols::value(reference, &self.node.symbols);
+                return known(value.unwrap_or_else(Value::unknown_dynamic));
+            }
+            Subject::Resource(resource) | Subject::ResourceInstance(resource, _) => {
+                let value = match module.resources.get(&ResourceKey::from(resource)) {
+                    Some(resource) => self.evaluation.resource_value(self.module, resource),
+                    None => Value::unknown_dynamic(),
+                };
+                return known(value);
+            }
+            Subject::Module(name) | Subject::ModuleInstance(name, _) | Subject::ModuleOutput(name, ..) => {
+                let call = self.call_of(name);
+                let value = call.map(|(child, call)| self.evaluation.module_value(child, call));
+                return known(value.unwrap_or_else(Value::unknown_dynamic));
+            }
+            Subject::Path(name) => {
+                let env = &self.evaluation.env;
+                let root = self.evaluation.tree.root();
+                match path_value(name, &self.node.dir, &root.dir, env.world, env.original_dir) {
+                    Ok(value) => return known(value),
+                    Err((summary, detail)) => diagnostics::error(summary, detail, reference.span),
+                }
+            }
+            Subject::Terraform(alias, name) => {
+                match terraform_value(alias.as_str(), name, self.evaluation.env.workspace) {
+                    Ok(value) => return known(value),
+                    Err((summary, detail)) => diagnostics::error(summary, detail, reference.span),
+                }
+            }
+            Subject::Count(name) if name == "index" => match instance(&self.instance.count_index) {
+                Some(value) => return known(value),
+                None => diagnostics::no_count(reference.span),
+            },
+            Subject::Count(name) => diagnostics::invalid_count_attribute(name, reference.span),
+            Subject::Each(name) if name == "key" => match instance(&self.instance.each_key) {
+                Some(value) => return known(value),
+                None => diagnostics::no_each(reference.span),
+            },
+            Subject::Each(name) if name == "value" => match instance(&self.instance.each_value) {
+                Some(value) => return known(value),
+                None => diagnostics::no_each_value(reference.span),
+            },
+            Subject::Each(name) => diagnostics::invalid_each_attribute(name, reference.span),
+            Subject::Output(_)
+            | Subject::Check(_)
+            | Subject::Run(_)
+            | Subject::ProviderFunction(_)
+            | Subject::SymbolFunction(_) => return known(Value::unknown_dynamic()),
+        };
+        (Value::unknown_dynamic(), problem.into())
+    }
+
+    fn start(&self, reference: &Reference) -> (Value, usize, Diagnostics) {
+        // The value of one output of one instance is known better than that of all instances.
+        if let Subject::ModuleOutput(name, key, output) = &reference.subject
+            && let Some((child, call)) = self.call_of(name)
+            && let Some(output) = self.evaluation.tree.node(child).module.outputs.get(output)
+        {
+            let fits = match (&call.repetition, key) {
+                (Repetition::Single | Repetition::Enabled(_), None) => true,
+                (Repetition::Count(_), Some(InstanceKey::Int(_))) => true,
+                (Repetition::ForEach(_), Some(InstanceKey::String(_))) => true,
+                _ => false,
+            };
+            if fits {
+                let value = self.evaluation.exported(child, output, key.as_ref());
+                return (value, reference.subject_steps, Diagnostics::new());
+            }
+        }
+        let (value, problems) = self.value(reference);
+        (value, reference.value_steps, problems)
+    }
+}

@@ -1,0 +1,133 @@
+//! What names mean in static places.
+
+use ecow::EcoString;
+use yuba_addrs::{ParseRefContext, Reference, Subject};
+use yuba_syntax::Diagnostics;
+use yuba_value::Value;
+
+use super::{Name, Place, State, Statics, diagnostics};
+use crate::scope::{Scope, path_value, terraform_value};
+use crate::symbols;
+use crate::tree::ModuleId;
+
+/// The names of a module that have a value before anything is planned.
+pub(super) struct StaticScope<'a> {
+    pub(super) statics: Statics<'a>,
+    pub(super) module: ModuleId,
+    /// What is being evaluated.
+    pub(super) place: &'a Place,
+    /// A variable that has its value already, because its own rules are being checked.
+    pub(super) own: Option<(&'a str, &'a Value)>,
+}
+
+impl Scope for StaticScope<'_> {
+    fn context(&self) -> &dyn ParseRefContext {
+        &*self.statics.tree.node(self.module).module
+    }
+
+    fn check(&self, reference: &Reference) -> Diagnostics {
+        let summary = match &reference.subject {
+            Subject::Variable(_) | Subject::Local(_) | Subject::Path(_) | Subject::Terraform(..) => {
+                return Diagnostics::new();
+            }
+            Subject::Symbol(_) | Subject::SymbolFunction(_) => {
+                return symbols::check(reference, &self.statics.tree.node(self.module).symbols, self.context());
+            }
+            Subject::ModuleOutput(..) => "Module output not supported in static context",
+            Subject::ProviderFunction(_) => "Provider function in static context",
+            _ => "Dynamic value in static context",
+        };
+        diagnostics::not_static(summary, &reference.subject, &self.name(), reference.span).into()
+    }
+
+    fn value(&self, reference: &Reference) -> (Value, Diagnostics) {
+        let problem = match &reference.subject {
+            Subject::Variable(name) => return self.variable(name, reference),
+            Subject::Local(name) => return self.local(name, reference),
+            Subject::Path(name) => {
+                let node = self.statics.tree.node(self.module);
+                let root = self.statics.tree.root();
+                match path_value(name, &node.dir, &root.dir, self.statics.env.world, self.statics.env.original_dir) {
+                    Ok(value) => return (value, Diagnostics::new()),
+                    Err((summary, detail)) => diagnostics::plain(summary, detail, reference.span),
+                }
+            }
+            Subject::Terraform(_, name) if name == "applying" => diagnostics::applying(reference.span),
+            Subject::Terraform(alias, name) => {
+                match terraform_value(alias.as_str(), name, self.statics.env.workspace) {
+                    Ok(value) => return (value, Diagnostics::new()),
+                    Err((summary, detail)) => diagnostics::plain(summary, detail, reference.span),
+                }
+            }
+            Subject::Symbol(_) | Subject::SymbolFunction(_) => return self.symbol(reference),
+            _ => return (Value::unknown_dynamic(), Diagnostics::new()),
+        };
+        (Value::unknown_dynamic(), problem.into())
+    }
+}
+
+impl StaticScope<'_> {
+    fn name(&self) -> EcoString {
+        self.place.in_module(&self.statics.tree.node(self.module).path)
+    }
+
+    /// What a symbol library says. Libraries are linked before anything of the module is evaluated.
+    fn symbol(&self, reference: &Reference) -> (Value, Diagnostics) {
+        let libraries = &self.statics.tree.node(self.module).symbols;
+        if symbols::is_usable(reference, libraries) {
+            let value = symbols::value(reference, libraries).unwrap_or_else(Value::unknown_dynamic);
+            return (value, Diagnostics::new());
+        }
+        let needed = ecow::eco_format!("{}", reference.subject);
+        (Value::unknown_dynamic(), diagnostics::not_available(&self.name(), &needed, self.place.span).into())
+    }
+
+    fn local(&self, name: &EcoString, reference: &Reference) -> (Value, Diagnostics) {
+        let node = self.statics.tree.node(self.module);
+        let Some(local) = node.module.locals.get(name) else {
+            let problem = diagnostics::undefined_local(name, &node.module, reference.span);
+            return (Value::unknown_dynamic(), problem.into());
+        };
+        let place = Place::new(ecow::eco_format!("local.{name}"), local.span);
+        let key = (self.module, Name::Local(name.clone()));
+        let (value, problems) = match self.statics.remembered(key.clone()) {
+            Some(State::Done(value, problems)) => (value, problems),
+            Some(State::Evaluating | State::Checking(_)) => {
+                let problem = diagnostics::circular(&place.in_module(&node.path), &self.name(), local.span);
+                return (Value::unknown_dynamic(), problem.into());
+            }
+            None => {
+                let (value, problems) = self.statics.evaluate(self.module, &local.expr, &place);
+                self.statics.found(key, value, problems)
+            }
+        };
+        (value, self.with_chain(problems, &place))
+    }
+
+    fn variable(&self, name: &EcoString, reference: &Reference) -> (Value, Diagnostics) {
+        if let Some((own, value)) = self.own
+            && own == name
+        {
+            return (value.clone(), Diagnostics::new());
+        }
+        let node = self.statics.tree.node(self.module);
+        let Some(variable) = node.module.variables.get(name) else {
+            let problem = diagnostics::undefined_variable(name, &node.module, reference.span);
+            return (Value::unknown_dynamic(), problem.into());
+        };
+        if variable.constant == Some(false) {
+            return (Value::unknown_dynamic(), diagnostics::not_constant(name, reference.span).into());
+        }
+        let (value, problems) = self.statics.variable(self.module, variable);
+        (value, self.with_chain(problems, &Place::new(ecow::eco_format!("var.{name}"), variable.span)))
+    }
+
+    /// Adds that what is evaluated here cannot be, because of what it depends on.
+    fn with_chain(&self, mut problems: Diagnostics, needed: &Place) -> Diagnostics {
+        if problems.has_errors() {
+            let path = &self.statics.tree.node(self.module).path;
+            problems.push(diagnostics::not_available(&self.name(), &needed.in_module(path), self.place.span));
+        }
+        problems
+    }
+}

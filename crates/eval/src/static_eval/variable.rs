@@ -1,0 +1,87 @@
+//! Values of variables in static places: from the outside for the root module, from the call for others.
+
+use yuba_config::variable::Variable;
+use yuba_syntax::{Diagnostics, Span};
+use yuba_value::Value;
+
+use super::{Name, Place, State, Statics, diagnostics};
+use crate::inputs;
+use crate::tree::ModuleId;
+
+impl Statics<'_> {
+    /// The value of a variable, converted, checked by its rules and marked, as expressions of its module see it.
+    pub fn variable(&self, module: ModuleId, variable: &Variable) -> (Value, Diagnostics) {
+        let key = (module, Name::Variable(variable.name.clone()));
+        match self.remembered(key.clone()) {
+            Some(State::Done(value, problems)) => return (value, problems),
+            Some(State::Checking(value)) => return (value, Diagnostics::new()),
+            Some(State::Evaluating) => {
+                let place = Place::new(ecow::eco_format!("var.{}", variable.name), variable.span);
+                let name = place.in_module(&self.tree.node(module).path);
+                return (Value::unknown_dynamic(), diagnostics::circular(&name, &name, variable.span).into());
+            }
+            None => {}
+        }
+        let (given, span, mut problems) = self.given(module, variable);
+        let mut value = Value::unknown_dynamic();
+        if !problems.has_errors() {
+            let (prepared, found) = inputs::prepare(variable, given, span);
+            problems.extend(found);
+            value = prepared;
+        }
+        if !problems.has_errors() {
+            self.remember(key.clone(), State::Checking(value.clone()));
+            problems.extend(self.check_rules(module, variable, &value, span));
+        }
+        self.found(key, value, problems)
+    }
+
+    /// What was given for a variable, if anything, and where.
+    fn given(&self, module: ModuleId, variable: &Variable) -> (Option<Value>, Option<Span>, Diagnostics) {
+        let node = self.tree.node(module);
+        let Some(parent) = node.parent else {
+            return match self.env.inputs.value(variable) {
+                Some((value, span, problems)) => (Some(value), span, problems),
+                None if variable.default.is_none() => (None, None, diagnostics::no_input(variable).into()),
+                None => (None, None, Diagnostics::new()),
+            };
+        };
+        match self.argument(module, &variable.name) {
+            Some(argument) => {
+                // Messages are about the variable of the child, though the expression is evaluated in its parent.
+                let place = Place {
+                    module: Some(node.path.clone()),
+                    ..Place::new(ecow::eco_format!("var.{}", variable.name), argument.span)
+                };
+                let (value, problems) = self.evaluate(parent, &argument.expr, &place);
+                (Some(value), Some(argument.expr.span), problems)
+            }
+            None if variable.default.is_none() => {
+                let span = self.tree.call(module).map(|call| call.body.missing_item_span());
+                (None, None, diagnostics::missing_argument(&variable.name, &node.path, span).into())
+            }
+            None => (None, None, Diagnostics::new()),
+        }
+    }
+
+    /// Checks the rules of a variable as far as they are static: the others are checked when everything is evaluated.
+    fn check_rules(&self, module: ModuleId, variable: &Variable, value: &Value, span: Option<Span>) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        let own = Some((variable.name.as_str(), value));
+        for rule in &variable.validations {
+            let Some(condition) = &rule.condition else { continue };
+            let place = Place::new(ecow::eco_format!("var.{}", variable.name), rule.span);
+            let (holds, found) = self.evaluate_with(module, condition, &place, own);
+            if found.has_errors() || holds.unmark_deep().0.as_bool() != Some(false) {
+                continue;
+            }
+            let message = rule.message.as_ref().and_then(|message| {
+                let (text, found) = self.evaluate_with(module, message, &place, own);
+                let visible = !found.has_errors() && text.marks_deep().is_empty();
+                text.as_str().filter(|_| visible).cloned()
+            });
+            problems.push(diagnostics::rule_broken(variable, message, rule.span, span, self.env.sources));
+        }
+        problems
+    }
+}

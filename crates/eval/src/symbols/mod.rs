@@ -1,0 +1,186 @@
+//! Symbol libraries: values, types and functions that modules share.
+//!
+//! A `symbols` block names a library; [`link`](link::Linker) reads it, with the libraries it builds on, and finds its
+//! values and types. All of a library is pure: it knows its own text and nothing else, so it is evaluated once, before
+//! anything that uses it.
+//!
+//! Invariant: there are no cycles. Libraries do not include themselves, and neither values nor functions nor types of a
+//! library depend on themselves; so whatever a module calls comes to an end.
+
+mod diagnostics;
+mod library;
+mod link;
+mod names;
+mod order;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::EcoString;
+use yuba_addrs::{ParseRefContext, Reference, Subject, SymbolFunction};
+use yuba_config::type_expr::TypeConstraint;
+use yuba_syntax::{Diagnostics, Expr};
+use yuba_value::{Value, convert};
+
+pub(crate) use diagnostics::unknown_function;
+pub use link::LibraryFiles;
+pub(crate) use link::Linker;
+pub(crate) use names::LibraryNames;
+
+/// The `symbols` blocks of a module or library, by label.
+pub type Libraries = BTreeMap<EcoString, Included>;
+
+/// What a `symbols` block stands for.
+#[derive(Clone, Debug)]
+pub struct Included {
+    /// Where the block is: `main.tf:3`.
+    pub place: EcoString,
+    /// The library; none where something is wrong with it, which was reported.
+    pub library: Option<Arc<Library>>,
+}
+
+/// A library, ready for use.
+#[derive(Debug, Default)]
+pub struct Library {
+    /// Its file or directory, as shown to people.
+    pub path: EcoString,
+    /// What `values` blocks say.
+    pub values: BTreeMap<EcoString, Value>,
+    /// `typedef` blocks.
+    pub types: BTreeMap<EcoString, NamedType>,
+    /// `function` blocks.
+    pub functions: BTreeMap<EcoString, LibraryFunction>,
+    /// Libraries this one builds on.
+    pub libraries: Libraries,
+}
+
+/// A type with a name.
+#[derive(Clone, Debug)]
+pub struct NamedType {
+    /// What it stands for.
+    pub constraint: TypeConstraint,
+    /// How large it is, written out.
+    pub(crate) size: usize,
+    /// Where it is defined: `lib.tfsym.hcl:3`.
+    pub place: EcoString,
+}
+
+/// A function of a library.
+#[derive(Clone, Debug)]
+pub struct LibraryFunction {
+    /// The name, without library.
+    pub name: EcoString,
+    /// For people.
+    pub description: Option<EcoString>,
+    /// The parameters that must be given.
+    pub params: Vec<LibraryParam>,
+    /// The parameter that takes all further arguments.
+    pub variadic: Option<LibraryParam>,
+    /// `return`
+    pub(crate) result: Arc<Expr>,
+    /// Where it is defined: `lib.tfsym.hcl:3`.
+    pub place: EcoString,
+}
+
+/// A parameter of a library's function.
+#[derive(Clone, Debug)]
+pub struct LibraryParam {
+    /// The name.
+    pub name: EcoString,
+    /// What arguments are converted to.
+    pub constraint: TypeConstraint,
+}
+
+impl LibraryParam {
+    /// An argument with defaults of optional attributes, converted to the parameter's type.
+    pub(crate) fn accept(&self, value: Value) -> Result<Value, convert::ConvertError> {
+        let value = match &self.constraint.defaults {
+            Some(defaults) if !value.is_null() => defaults.apply(&value),
+            _ => value,
+        };
+        if self.constraint.ty.is_dynamic() || *value.ty() == self.constraint.ty {
+            return Ok(value);
+        }
+        convert::convert(&value, &self.constraint.ty)
+    }
+}
+
+/// The libraries whose functions an expression can call.
+#[derive(Clone, Copy, Debug)]
+pub struct SymbolScope<'a> {
+    /// By label.
+    pub libraries: &'a Libraries,
+    /// The library the expression is in; none in a module.
+    pub own: Option<&'a Library>,
+}
+
+impl<'a> SymbolScope<'a> {
+    /// In a module.
+    pub fn of_module(libraries: &'a Libraries) -> SymbolScope<'a> {
+        SymbolScope { libraries, own: None }
+    }
+
+    /// The function of a name, and the library it is in.
+    pub(crate) fn function(self, name: &SymbolFunction) -> Option<(&'a Library, &'a LibraryFunction)> {
+        let library = match &name.library {
+            Some(label) => self.libraries.get(label)?.library.as_deref()?,
+            None => self.own?,
+        };
+        Some((library, library.functions.get(&name.name)?))
+    }
+}
+
+/// What is wrong with a module's reference to a library, as far as it can be told without values; nothing for other
+/// references.
+pub fn check(reference: &Reference, libraries: &Libraries, context: &dyn ParseRefContext) -> Diagnostics {
+    let problem = match &reference.subject {
+        Subject::Symbol(symbol) => match (libraries.get(&symbol.library), &symbol.name) {
+            (None, _) => reference.undefined_symbol(context),
+            (Some(Included { library: Some(library), place }), Some(name)) if !library.values.contains_key(name) => {
+                Some(diagnostics::no_value(reference, symbol, name, library, place, context))
+            }
+            _ => None,
+        },
+        Subject::SymbolFunction(function) => match function.library.as_ref().map(|label| libraries.get(label)) {
+            None => Some(diagnostics::function_without_library(function, libraries, reference.span)),
+            Some(None) => reference.undefined_symbol(context),
+            Some(Some(Included { library: Some(library), place })) => match library.functions.get(&function.name) {
+                Some(_) => None,
+                None => Some(diagnostics::no_function(function, library, Some(place), reference.span)),
+            },
+            Some(Some(_)) => None,
+        },
+        _ => None,
+    };
+    problem.map(Diagnostics::from).unwrap_or_default()
+}
+
+/// Whether nothing is wrong with the library that a reference, after [`check`], is to.
+pub fn is_usable(reference: &Reference, libraries: &Libraries) -> bool {
+    let label = match &reference.subject {
+        Subject::Symbol(symbol) => Some(&symbol.library),
+        Subject::SymbolFunction(function) => function.library.as_ref(),
+        _ => None,
+    };
+    label.and_then(|label| libraries.get(label)).is_some_and(|included| included.library.is_some())
+}
+
+/// The value that a module's reference to a library stands for, after [`check`]; none where the library is wrong.
+pub fn value(reference: &Reference, libraries: &Libraries) -> Option<Value> {
+    let Subject::Symbol(symbol) = &reference.subject else { return None };
+    let library = libraries.get(&symbol.library)?.library.as_deref()?;
+    match &symbol.name {
+        Some(name) => library.values.get(name).cloned(),
+        None => Some(library.all_values()),
+    }
+}
+
+impl Library {
+    /// All values, by name.
+    pub(crate) fn all_values(&self) -> Value {
+        Value::object(self.values.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+}

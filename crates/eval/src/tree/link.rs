@@ -1,0 +1,532 @@
+//! From the root module to the tree: sources of calls are evaluated and followed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use foldhash::HashMap;
+use yuba_addrs::{Feature, ModulePath, ModuleSource, Version, VersionConstraints};
+use yuba_config::Module;
+use yuba_config::module_call::ModuleCall;
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources};
+use yuba_value::{Type, convert};
+
+use super::{
+    ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, Stages, diagnostics, provider_rules, run_path,
+    test_providers,
+};
+use crate::inputs::Inputs;
+use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
+use crate::symbols::{self, Libraries};
+use crate::world::World;
+
+/// How deep calls may be nested.
+const MAX_DEPTH: usize = 1_000;
+/// How many modules there may be.
+const MAX_MODULES: usize = 200_000;
+
+/// What linking needs besides the files.
+pub struct Link<'a> {
+    /// The directory of the root module, as shown to people: `.` usually.
+    pub root_dir: &'a str,
+    /// The outside.
+    pub world: &'a dyn World,
+    /// The name of the workspace.
+    pub workspace: &'a str,
+    /// The directory the program was started in, where that is not the working directory.
+    pub original_dir: Option<&'a str>,
+    /// Values for the variables of the root module.
+    pub inputs: &'a Inputs,
+    /// What is installed.
+    pub manifest: &'a Manifest,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+impl<'a> Link<'a> {
+    fn static_env<'e>(&self, sources: Option<&'e Sources>) -> StaticEnv<'e>
+    where
+        'a: 'e,
+    {
+        StaticEnv {
+            world: self.world,
+            workspace: self.workspace,
+            original_dir: self.original_dir,
+            inputs: self.inputs,
+            sources,
+        }
+    }
+}
+
+/// What a tree is linked for, as far as messages depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To install modules: a directory that cannot be read is the user's mistake.
+    Install,
+    /// To use what is installed: what cannot be found has to be installed first.
+    Use,
+}
+
+/// Links the tree that starts at a directory. Local modules need not be installed. Where there are errors the tree may lack
+/// modules.
+pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Diagnostics) {
+    let mut loaded = Loaded::default();
+    let mut diagnostics = Diagnostics::new();
+    let mut linker = Linker::new(files, options, &mut loaded, &mut diagnostics);
+    let dir = EcoString::from(options.root_dir);
+    linker.link(dir, None, diagnostics::root_unreadable);
+    let Linker { mut tree, cache, root_is_right, about_root, .. } = linker;
+    if root_is_right {
+        link_runs(files, options, &mut tree, &cache, &mut loaded, &mut diagnostics);
+    }
+    tree.stages = Stages { root: about_root, modules: diagnostics.len() };
+    if !diagnostics.has_errors() {
+        diagnostics.extend(provider_rules::check(&tree));
+        for run in tree.runs.values() {
+            diagnostics.extend(provider_rules::check(run));
+        }
+        diagnostics.extend(test_providers::check(&tree));
+    }
+    (tree, diagnostics)
+}
+
+/// Links the modules that `run` blocks of test files test instead of the root module.
+fn link_runs(
+    files: &mut dyn ModuleFiles,
+    options: &Link<'_>,
+    tree: &mut ConfigTree,
+    cache: &StaticCache,
+    loaded: &mut Loaded,
+    diagnostics: &mut Diagnostics,
+) {
+    let root = Arc::clone(&tree.root().module);
+    for (name, file) in &root.tests {
+        for run in &file.runs {
+            let Some(module) = &run.module else { continue };
+            let path = run_path(name, &run.name);
+            let dir = match (&module.source, options.manifest.get(&path)) {
+                (ModuleSource::Local(relative), _) => join(options.root_dir, relative),
+                (_, Some(installed)) => installed.dir.clone(),
+                (source, None) => {
+                    diagnostics.push(diagnostics::not_installed(&path, source, module.span));
+                    continue;
+                }
+            };
+            let env = options.static_env(files.sources());
+            let statics = Statics::new(tree, env, cache);
+            let mut values = BTreeMap::new();
+            for (name, expr) in run.variables.iter().flat_map(|variables| &variables.values) {
+                let (value, problems) =
+                    statics.evaluate(ModuleId::ROOT, expr, &Place::new(eco_format!("var.{name}"), expr.span));
+                // What depends on other runs or on resources is not static; it is evaluated when the run is.
+                if !problems.has_errors() {
+                    values.insert(name.clone(), (value, expr.span));
+                }
+            }
+            let inputs = Inputs::evaluated(values);
+            let options = Link { root_dir: options.root_dir, inputs: &inputs, ..*options };
+            let mut linker = Linker::new(files, &options, loaded, diagnostics);
+            let found = linker.link(dir, Some(&path), |dir| diagnostics::local_missing(dir, &path, module.span));
+            if found {
+                tree.runs.insert((name.clone(), run.name.clone()), linker.tree);
+            }
+        }
+    }
+}
+
+/// Directories read so far.
+#[derive(Default)]
+struct Loaded {
+    modules: HashMap<EcoString, Option<LoadedModule>>,
+    symbols: symbols::Linker,
+}
+
+/// A module with its symbol libraries and what is wrong with it.
+struct LoadedModule {
+    module: Arc<Module>,
+    symbols: Arc<Libraries>,
+    problems: Diagnostics,
+}
+
+struct Linker<'l> {
+    files: &'l mut dyn ModuleFiles,
+    options: &'l Link<'l>,
+    tree: ConfigTree,
+    cache: StaticCache,
+    loaded: &'l mut Loaded,
+    /// Where the root module is installed, if it is one that a test runs.
+    prefix: Option<ModulePath>,
+    /// For each module: which directory it really is, and whether its source is constant.
+    found: Vec<(EcoString, bool)>,
+    /// Nothing is wrong with the root module itself.
+    root_is_right: bool,
+    /// How many diagnostics there were when the first root module had been read.
+    about_root: usize,
+    diagnostics: &'l mut Diagnostics,
+}
+
+/// A call whose source is known.
+struct Pending {
+    parent: ModuleId,
+    name: EcoString,
+    source: ModuleSource,
+    constraints: Option<VersionConstraints>,
+}
+
+/// Where a module is.
+struct Location {
+    dir: EcoString,
+    version: Option<Version>,
+}
+
+impl<'l> Linker<'l> {
+    fn new(
+        files: &'l mut dyn ModuleFiles,
+        options: &'l Link<'l>,
+        loaded: &'l mut Loaded,
+        diagnostics: &'l mut Diagnostics,
+    ) -> Linker<'l> {
+        Linker {
+            files,
+            options,
+            tree: ConfigTree { modules: Vec::new(), runs: BTreeMap::new(), stages: Stages::default() },
+            cache: StaticCache::default(),
+            loaded,
+            prefix: None,
+            found: Vec::new(),
+            root_is_right: false,
+            about_root: 0,
+            diagnostics,
+        }
+    }
+
+    /// Links everything from a root module on; whether there is one.
+    fn link(&mut self, dir: EcoString, prefix: Option<&ModulePath>, missing: impl FnOnce(&str) -> Diagnostic) -> bool {
+        self.prefix = prefix.cloned();
+        let before = self.diagnostics.len();
+        let module = self.load(&dir);
+        let found = module.is_some();
+        if !found {
+            self.diagnostics.push(missing(&dir));
+        }
+        let (module, symbols) = module.unwrap_or_default();
+        let mut pending = self.add(ModuleNode::root(module, symbols, dir), true);
+        self.about_root = self.diagnostics.len();
+        if self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
+            // What the root module calls is of no interest until it is right itself.
+            return found;
+        }
+        self.root_is_right = true;
+        pending.reverse();
+        while let Some(call) = pending.pop() {
+            if self.tree.len() >= MAX_MODULES {
+                self.diagnostics.push(diagnostics::too_many_modules(MAX_MODULES));
+                return found;
+            }
+            let mut calls = self.follow(call);
+            calls.reverse();
+            pending.append(&mut calls);
+        }
+        found
+    }
+
+    /// The module of a directory. What is wrong with it is told for every call.
+    fn load(&mut self, dir: &EcoString) -> Option<(Arc<Module>, Arc<Libraries>)> {
+        if !self.loaded.modules.contains_key(dir) {
+            let loaded = self.files.module(dir).map(|(mut module, mut problems)| {
+                let (symbols, found, about_libraries) = self.loaded.symbols.module(&mut module, dir, self.files);
+                problems.extend(found);
+                self.diagnostics.extend(about_libraries);
+                LoadedModule { module, symbols: Arc::new(symbols), problems }
+            });
+            self.loaded.modules.insert(dir.clone(), loaded);
+        }
+        let loaded = self.loaded.modules.get(dir)?.as_ref()?;
+        self.diagnostics.extend(loaded.problems.iter().cloned());
+        Some((Arc::clone(&loaded.module), Arc::clone(&loaded.symbols)))
+    }
+
+    /// Adds a module, evaluates its static places and says what it calls.
+    fn add(&mut self, node: ModuleNode, constant_source: bool) -> Vec<Pending> {
+        let id = ModuleId(self.tree.modules.len() as u32);
+        let identity = self.files.identity(&node.dir);
+        self.found.push((identity, constant_source));
+        let module = Arc::clone(&node.module);
+        self.tree.modules.push(node);
+        let env = self.options.static_env(self.files.sources());
+        let statics = Statics::new(&self.tree, env, &self.cache);
+        let mut pending = Vec::new();
+        for call in module.calls.values() {
+            let (found, problems) = evaluate_call(&statics, id, call);
+            self.diagnostics.extend(problems);
+            pending.extend(found);
+        }
+        let (instances, problems) = provider_instances(&statics, id, &module);
+        self.diagnostics.extend(problems);
+        for variable in module.variables.values().filter(|variable| variable.constant == Some(true)) {
+            let (_, problems) = statics.variable(id, variable);
+            let failed = problems.has_errors();
+            self.diagnostics.extend(problems);
+            if failed {
+                let at = self.tree.call(id).map_or(variable.span, |call| call.span);
+                self.diagnostics.push(diagnostics::const_not_available(variable, at));
+            }
+        }
+        if let Some(node) = self.tree.modules.last_mut() {
+            node.provider_instances = instances;
+        }
+        pending
+    }
+
+    /// Adds what a call leads to.
+    fn follow(&mut self, pending: Pending) -> Vec<Pending> {
+        let Pending { parent, name, source, constraints } = pending;
+        let path = self.tree.node(parent).path.child(name.clone());
+        let parent_module = Arc::clone(&self.tree.node(parent).module);
+        let Some(call) = parent_module.calls.get(&name) else { return Vec::new() };
+        if path.steps().len() > MAX_DEPTH {
+            self.diagnostics.push(diagnostics::too_deep(MAX_DEPTH, call.span));
+            return Vec::new();
+        }
+        let Some(Location { dir, version }) = self.locate(parent, &path, call, &source, constraints.as_ref()) else {
+            return Vec::new();
+        };
+        let constant_source = call.source.as_ref().is_some_and(|source| source.variables().is_empty());
+        if constant_source && let Some(caller) = self.calls_itself(parent, &dir) {
+            let problem = diagnostics::calls_itself(&path, &self.tree.node(caller).path, &dir, call.span);
+            self.diagnostics.push(problem);
+            return Vec::new();
+        }
+        let Some((module, symbols)) = self.load(&dir) else {
+            self.unreadable(&dir, &path, call, &source);
+            return Vec::new();
+        };
+        if let Some(backend) = &module.backend {
+            self.diagnostics.push(diagnostics::backend_ignored(&path, backend.span));
+        }
+        if let Some(import) = module.imports.first() {
+            self.diagnostics.push(diagnostics::import_in_child(&path, import.span));
+        }
+        let id = ModuleId(self.tree.modules.len() as u32);
+        if let Some(parent) = self.tree.modules.get_mut(parent.0 as usize) {
+            parent.children.insert(name.clone(), id);
+        }
+        let node = ModuleNode {
+            path,
+            module,
+            parent: Some(parent),
+            call: name,
+            children: BTreeMap::new(),
+            source: Some(source),
+            version,
+            dir,
+            provider_instances: BTreeMap::new(),
+            symbols,
+        };
+        self.add(node, constant_source)
+    }
+
+    /// Where the module of a call is: beside its caller, or where it was installed.
+    fn locate(
+        &mut self,
+        parent: ModuleId,
+        path: &ModulePath,
+        call: &ModuleCall,
+        source: &ModuleSource,
+        constraints: Option<&VersionConstraints>,
+    ) -> Option<Location> {
+        if let ModuleSource::Local(relative) = source {
+            return Some(Location { dir: join(&self.tree.node(parent).dir, relative), version: None });
+        }
+        let full = match &self.prefix {
+            Some(prefix) => &path.steps().iter().fold(prefix.clone(), |full, step| full.child(step.clone())),
+            None => path,
+        };
+        let Some(installed) = self.options.manifest.get(full) else {
+            self.diagnostics.push(diagnostics::not_installed(path, source, call.span));
+            return None;
+        };
+        let at = call.source.as_ref().map_or(call.span, |source| source.span);
+        let wanted = eco_format!("{source}");
+        if wanted != installed.source {
+            self.diagnostics.push(diagnostics::source_changed(&installed.source, &wanted, at));
+        }
+        let acceptable = match (constraints, &installed.version) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(constraints), Some(version)) => constraints.allows(version),
+        };
+        if !acceptable {
+            self.diagnostics.push(diagnostics::version_changed(installed.version.as_ref(), at));
+        }
+        Some(Location { dir: installed.dir.clone(), version: installed.version.clone() })
+    }
+
+    /// The module on the way to a call that has the same directory, if nothing on the way from it could end the recursion.
+    fn calls_itself(&mut self, parent: ModuleId, dir: &EcoString) -> Option<ModuleId> {
+        let identity = self.files.identity(dir);
+        let mut at = Some(parent);
+        while let Some(id) = at {
+            let (found, constant_source) = self.found.get(id.0 as usize)?;
+            if *found == identity {
+                return Some(id);
+            }
+            if !constant_source {
+                return None;
+            }
+            at = self.tree.node(id).parent;
+        }
+        None
+    }
+
+    fn unreadable(&mut self, dir: &str, path: &ModulePath, call: &ModuleCall, source: &ModuleSource) {
+        match (self.options.purpose, source) {
+            (Purpose::Install, ModuleSource::Local(_)) => {
+                // Quirk: it is said twice, first of the name and then of the directory, and at no place.
+                self.diagnostics.push(diagnostics::no_such_directory(dir));
+                self.diagnostics.push(diagnostics::unreadable_directory(dir, path));
+            }
+            (_, ModuleSource::Local(_)) => self.diagnostics.push(diagnostics::local_missing(dir, path, call.span)),
+            _ => self.diagnostics.push(diagnostics::cache_unreadable(dir, path, call.span)),
+        }
+    }
+}
+
+impl ModuleNode {
+    fn root(module: Arc<Module>, symbols: Arc<Libraries>, dir: EcoString) -> ModuleNode {
+        ModuleNode {
+            path: ModulePath::ROOT,
+            module,
+            parent: None,
+            call: EcoString::new(),
+            children: BTreeMap::new(),
+            source: None,
+            version: None,
+            dir,
+            provider_instances: BTreeMap::new(),
+            symbols,
+        }
+    }
+}
+
+/// Evaluates version and source of a call.
+fn evaluate_call(statics: &Statics<'_>, module: ModuleId, call: &ModuleCall) -> (Option<Pending>, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let mut has_version = false;
+    let mut constraints = None;
+    if let Some(version) = &call.version {
+        let place = Place::new(eco_format!("module.{}.version", call.name), call.version_span.unwrap_or(version.span));
+        let (value, found) = statics.evaluate(module, version, &place);
+        has_version = found.has_errors() || !value.is_null();
+        if !found.has_errors() && !value.is_null() {
+            match version_constraints(&value, version) {
+                Ok(found) => constraints = found,
+                Err(problem) => problems.push(*problem),
+            }
+        }
+        problems.extend(found);
+    }
+    let Some(expr) = &call.source else { return (None, problems) };
+    let place = Place::new(eco_format!("module.{}.source", call.name), expr.span);
+    let (text, found) = statics.text(module, expr, &place);
+    problems.extend(found);
+    let Some(text) = text else { return (None, problems) };
+    let parsed = if has_version { ModuleSource::parse_registry(&text) } else { ModuleSource::parse(&text) };
+    match parsed {
+        Ok(source) => (Some(Pending { parent: module, name: call.name.clone(), source, constraints }), problems),
+        Err(problem) => {
+            problems.push(problem.at(expr.span));
+            (None, problems)
+        }
+    }
+}
+
+fn version_constraints(value: &yuba_value::Value, expr: &Expr) -> Result<Option<VersionConstraints>, Box<Diagnostic>> {
+    let fail = |reason: &str| Err(Box::new(diagnostics::invalid_version(reason, expr.span)));
+    if value.marks().has_sensitive() {
+        return fail("it must not be sensitive, because versions are shown");
+    }
+    if value.marks().has_ephemeral() {
+        return fail("it must not be ephemeral, because every run has to find the same version");
+    }
+    let Ok(text) = convert::convert(&value.unmark_deep().0, &Type::string()) else {
+        return fail("it must be a string");
+    };
+    match text.as_str() {
+        None => Ok(None),
+        Some(text) => match VersionConstraints::parse(text) {
+            Ok(constraints) => Ok(Some(constraints)),
+            Err(_) => fail("it is not of the form \">= 1.2.0, < 2.0.0\""),
+        },
+    }
+}
+
+type InstancesByProvider = BTreeMap<yuba_config::provider::ProviderKey, for_each::Instances>;
+
+/// The instances of the providers of a module that have `for_each`.
+fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (InstancesByProvider, Diagnostics) {
+    let mut found = BTreeMap::new();
+    let mut problems = Diagnostics::new();
+    let may_be_dynamic = module.features.contains(Feature::DynamicProviderForEach);
+    for (key, provider) in &module.providers {
+        let Some(expr) = &provider.for_each else { continue };
+        let alias = key.alias.as_deref().unwrap_or_default();
+        let place = Place::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
+        let (value, wrong) = statics.evaluate(id, expr, &place);
+        let is_dynamic = |problem: &Diagnostic| {
+            problem.summary.ends_with("static context") && !problem.summary.starts_with("Unpredictable")
+        };
+        if may_be_dynamic && wrong.iter().any(is_dynamic) {
+            continue;
+        }
+        let failed = wrong.has_errors();
+        problems.extend(wrong);
+        if !failed {
+            let (instances, wrong) = for_each::instances(&value, expr.span);
+            if !wrong.has_errors() {
+                found.insert(key.clone(), instances);
+            }
+            problems.extend(wrong);
+        }
+    }
+    (found, problems)
+}
+
+/// A directory relative to another one, without steps that lead nowhere.
+pub(crate) fn join(dir: &str, relative: &str) -> EcoString {
+    let mut parts: Vec<&str> = Vec::new();
+    let absolute = dir.starts_with('/');
+    for part in dir.split('/').chain(relative.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            ".." if absolute && parts.is_empty() => {}
+            part => parts.push(part),
+        }
+    }
+    match (absolute, parts.join("/")) {
+        (true, joined) => eco_format!("/{joined}"),
+        (false, joined) if joined.is_empty() => ".".into(),
+        (false, joined) => joined.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn directories_are_joined_without_detours() {
+        for (dir, relative, joined) in [
+            (".", "./a", "a"),
+            ("a", "../b", "b"),
+            ("a", "..", "."),
+            (".", "../b", "../b"),
+            ("..", "../b", "../../b"),
+            ("/x/y", "../../../b", "/b"),
+            ("a/./b", "./c//d/", "a/b/c/d"),
+        ] {
+            assert_eq!(join(dir, relative), joined);
+        }
+    }
+}

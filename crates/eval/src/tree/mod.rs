@@ -1,0 +1,163 @@
+//! The configuration tree: every module, linked to the module that calls it.
+//!
+//! Flat: modules have `u32` ids, the root is 0, callers come before what they call. A directory that is called many times
+//! is read once and shared.
+
+mod diagnostics;
+mod link;
+mod manifest;
+mod provider_rules;
+mod providers;
+mod similarity;
+mod test_providers;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::EcoString;
+use yuba_addrs::{ModulePath, ModuleSource, Version};
+use yuba_config::Module;
+use yuba_config::module_call::ModuleCall;
+use yuba_config::provider::ProviderKey;
+use yuba_syntax::{Diagnostics, Sources};
+
+pub(crate) use link::join;
+pub use link::{Link, Purpose, link};
+pub use manifest::{Installed, Manifest};
+pub use providers::{ProviderBinding, Requirement};
+
+use crate::static_eval::for_each::Instances;
+use crate::symbols::{Libraries, LibraryFiles};
+
+/// A module of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModuleId(pub u32);
+
+impl ModuleId {
+    /// The root module.
+    pub const ROOT: ModuleId = ModuleId(0);
+}
+
+/// A module where it is called.
+#[derive(Clone, Debug)]
+pub struct ModuleNode {
+    /// Its address.
+    pub path: ModulePath,
+    /// What it declares; shared by all calls of the same directory.
+    pub module: Arc<Module>,
+    /// The calling module; none for the root.
+    pub parent: Option<ModuleId>,
+    /// The name of the call; empty for the root.
+    pub call: EcoString,
+    /// What it calls, by name of the call.
+    pub children: BTreeMap<EcoString, ModuleId>,
+    /// Where it comes from; none for the root.
+    pub source: Option<ModuleSource>,
+    /// The installed version, for modules of a registry.
+    pub version: Option<Version>,
+    /// The directory of its files, as shown to people.
+    pub dir: EcoString,
+    /// The instances of its providers that have `for_each`; without those whose `for_each` is not static.
+    pub provider_instances: BTreeMap<ProviderKey, Instances>,
+    /// What its `symbols` blocks stand for.
+    pub symbols: Arc<Libraries>,
+}
+
+/// The configuration: modules, linked.
+#[derive(Clone, Debug)]
+pub struct ConfigTree {
+    modules: Vec<ModuleNode>,
+    /// The modules that `run` blocks of test files test instead of the root module, each the root of its own tree; by test
+    /// file and name of the run.
+    pub runs: BTreeMap<(EcoString, EcoString), ConfigTree>,
+    /// What the diagnostics of linking are about.
+    pub stages: Stages,
+}
+
+/// The diagnostics of linking by what they are about: first the root module, then the modules it leads to, at last rules
+/// about how modules and providers go together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// So many are about the root module.
+    pub root: usize,
+    /// So many are about the root module or other modules.
+    pub modules: usize,
+}
+
+impl ConfigTree {
+    /// A module.
+    pub fn node(&self, id: ModuleId) -> &ModuleNode {
+        self.modules.get(id.0 as usize).expect("because ids are made with the modules they are of")
+    }
+    /// The root module.
+    pub fn root(&self) -> &ModuleNode {
+        self.node(ModuleId::ROOT)
+    }
+    /// All modules, callers before what they call.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (ModuleId, &ModuleNode)> {
+        self.modules.iter().enumerate().map(|(at, node)| (ModuleId(at as u32), node))
+    }
+    /// How many modules there are.
+    pub fn len(&self) -> usize {
+        self.modules.len()
+    }
+    /// Never: there is a root module.
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty()
+    }
+    /// The block that calls a module; none for the root.
+    pub fn call(&self, id: ModuleId) -> Option<&ModuleCall> {
+        let node = self.node(id);
+        self.node(node.parent?).module.calls.get(&node.call)
+    }
+    /// The module of an address.
+    pub fn find(&self, path: &ModulePath) -> Option<ModuleId> {
+        path.steps().iter().try_fold(ModuleId::ROOT, |at, name| self.node(at).children.get(name).copied())
+    }
+    /// What OpenTofu writes to `modules.json` about these modules.
+    pub fn manifest(&self) -> Manifest {
+        let installed = |node: &ModuleNode| {
+            let source = node.source.as_ref().map(|source| ecow::eco_format!("{source}")).unwrap_or_default();
+            Installed { source, version: node.version.clone(), dir: node.dir.clone() }
+        };
+        let mut modules: BTreeMap<EcoString, Installed> =
+            self.modules.iter().map(|node| (Manifest::key(&node.path), installed(node))).collect();
+        for ((file, run), tree) in &self.runs {
+            let prefix = run_path(file, run);
+            modules.extend(tree.modules.iter().map(|node| {
+                let path = node.path.steps().iter().fold(prefix.clone(), |path, step| path.child(step.clone()));
+                (Manifest::key(&path), installed(node))
+            }));
+        }
+        Manifest { modules }
+    }
+}
+
+/// Under which address the module of a `run` block is installed.
+pub(crate) fn run_path(file: &str, run: &EcoString) -> ModulePath {
+    let file = file.strip_suffix(".tftest.hcl").unwrap_or(file);
+    let path = file.split('/').fold(ModulePath::ROOT.child("test"), |path, step| path.child(step));
+    path.child(run.clone())
+}
+
+/// The door to the files of modules.
+pub trait ModuleFiles {
+    /// The module of a directory, with what is wrong with it; `None` if the directory cannot be read. Asked once for each
+    /// directory.
+    fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)>;
+    /// The symbol library of a file, or of a directory of `*.sym.hcl` files; or why it cannot be read, as part of a sentence.
+    /// Asked once for each path.
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+        Err(ecow::eco_format!("there is nothing at {path}"))
+    }
+    /// The same text for all names of one directory, so that loops of symbolic links are found.
+    fn identity(&mut self, dir: &str) -> EcoString {
+        dir.into()
+    }
+    /// The files read so far.
+    fn sources(&self) -> Option<&Sources> {
+        None
+    }
+}

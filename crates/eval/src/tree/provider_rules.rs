@@ -1,0 +1,355 @@
+//! The rules about provider blocks, `required_providers` and the `providers` of module calls, over the whole tree.
+
+use std::collections::BTreeMap;
+
+use ecow::{EcoString, eco_format};
+use foldhash::{HashMap, HashMapExt as _};
+use yuba_addrs::{ModulePath, ProviderSource, ResourceMode};
+use yuba_config::Module;
+use yuba_config::module::implied_local_name;
+use yuba_config::module_call::{ModuleCall, PassedProvider};
+use yuba_config::provider::{ProviderKey, ProviderRef};
+use yuba_config::resource::{Repetition, ResourceKey};
+use yuba_syntax::{Diagnostics, Span};
+
+use super::providers::configures;
+use super::{ConfigTree, ModuleNode, diagnostics, similarity};
+
+/// Checks every module.
+pub(super) fn check(tree: &ConfigTree) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    // Where, on the way to each module, something stands that forbids provider configurations in it.
+    let mut forbidden: Vec<Option<Span>> = Vec::with_capacity(tree.len());
+    let mut declared: Vec<Declared> = Vec::with_capacity(tree.len());
+    for (id, node) in tree.iter() {
+        let inherited = node.parent.and_then(|parent| forbidden.get(parent.0 as usize).copied().flatten());
+        forbidden.push(tree.call(id).and_then(repeats).or(inherited));
+        declared.push(Declared::of(&node.module));
+    }
+    for (id, node) in tree.iter() {
+        let Some(own) = declared.get(id.0 as usize) else { continue };
+        let parent = node.parent.and_then(|parent| declared.get(parent.0 as usize));
+        let rules = Rules { tree, node, own, call: tree.call(id), parent, text: module_text(&node.path) };
+        rules.required(&mut problems);
+        rules.resources(&mut problems);
+        rules.calls(&mut problems);
+        rules.imports(&mut problems);
+        if node.parent.is_some() {
+            rules.child(forbidden.get(id.0 as usize).copied().flatten(), &mut problems);
+        }
+    }
+    problems
+}
+
+/// What makes provider configurations inside of a called module impossible.
+fn repeats(call: &ModuleCall) -> Option<Span> {
+    match &call.repetition {
+        Repetition::Count(expr) | Repetition::ForEach(expr) | Repetition::Enabled(expr) => Some(expr.span),
+        Repetition::Single => call.depends_on.first().map(|first| first.span),
+    }
+}
+
+fn module_text(path: &ModulePath) -> EcoString {
+    if path.is_root() { "the root module".into() } else { eco_format!("{path}") }
+}
+
+/// `aws.west`
+fn compact(key: &ProviderKey) -> EcoString {
+    match &key.alias {
+        Some(alias) => eco_format!("{}.{alias}", key.name),
+        None => key.name.clone(),
+    }
+}
+
+/// The provider that a name implies, even where it is the name of a built-in one.
+fn default_type(name: &str) -> Option<ProviderSource> {
+    ProviderSource::parse(name).ok()
+}
+
+/// What a module says about providers.
+struct Declared {
+    /// Blocks that configure something.
+    configured: BTreeMap<ProviderKey, Span>,
+    /// Blocks that do not.
+    empty: BTreeMap<ProviderKey, Span>,
+    /// `configuration_aliases`
+    aliases: BTreeMap<ProviderKey, ProviderSource>,
+    /// `required_providers`
+    required: BTreeMap<EcoString, ProviderSource>,
+    /// The same, found by provider.
+    names: BTreeMap<ProviderSource, EcoString>,
+}
+
+impl Declared {
+    fn of(module: &Module) -> Declared {
+        let mut own = Declared {
+            configured: BTreeMap::new(),
+            empty: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            required: BTreeMap::new(),
+            names: BTreeMap::new(),
+        };
+        for (key, provider) in &module.providers {
+            let blocks = if configures(provider) { &mut own.configured } else { &mut own.empty };
+            blocks.insert(key.clone(), provider.span);
+        }
+        for (name, required) in &module.requirements.providers {
+            let provider = required.provider.clone();
+            own.aliases.extend(required.aliases.iter().map(|alias| (alias.key.clone(), provider.clone())));
+            own.names.entry(provider.clone()).or_insert_with(|| name.clone());
+            own.required.insert(name.clone(), provider);
+        }
+        own
+    }
+
+    /// The provider a name stands for when it is passed on: what blocks imply is never a built-in provider.
+    fn passed_type(&self, name: &str) -> Option<ProviderSource> {
+        self.required.get(name).cloned().or_else(|| default_type(name))
+    }
+}
+
+/// The rules for one module.
+struct Rules<'t> {
+    tree: &'t ConfigTree,
+    node: &'t ModuleNode,
+    own: &'t Declared,
+    call: Option<&'t ModuleCall>,
+    parent: Option<&'t Declared>,
+    text: EcoString,
+}
+
+impl Rules<'_> {
+    fn parent_text(&self) -> EcoString {
+        self.node.parent.map_or_else(|| "the root module".into(), |parent| module_text(&self.tree.node(parent).path))
+    }
+
+    /// A provider is required once.
+    fn required(&self, problems: &mut Diagnostics) {
+        let module = &self.node.module;
+        for (name, required) in &module.requirements.providers {
+            let Some(provider) = self.own.required.get(name) else { continue };
+            let first = self.own.names.get(provider);
+            if let Some(first) = first.filter(|first| *first != name) {
+                problems.push(diagnostics::required_twice(provider, name, first, required.span));
+            } else if provider.is_default() && provider.kind != *name {
+                let implied = ProviderKey { name: provider.kind.clone(), alias: None };
+                let block = module.providers.range(implied..).next();
+                if block.is_some_and(|(key, _)| key.name == provider.kind) {
+                    problems.push(diagnostics::required_by_block(provider, name, required.span));
+                }
+            }
+        }
+    }
+
+    /// Which providers resources imply, and which keys they use.
+    fn resources(&self, problems: &mut Diagnostics) {
+        let mut implied = HashMap::new();
+        for resource in self.node.module.resources.values() {
+            let Some(reference) = &resource.provider else {
+                let name = implied_local_name(&resource.key.kind);
+                match implied.entry(name).or_insert_with(|| self.implied(name)) {
+                    Ok(None) => {}
+                    Ok(Some((provider, other))) => {
+                        let address = eco_format!("{}.{}", resource.key.kind, resource.key.name);
+                        problems.push(diagnostics::required_by_resource(provider, &address, other, resource.span));
+                    }
+                    Err(reason) => problems.push(diagnostics::implied_name(name, reason, resource.span)),
+                }
+                continue;
+            };
+            self.instance_key(reference, "resource", problems);
+            if resource.key.mode == ResourceMode::Managed {
+                let prefix =
+                    if self.node.path.is_root() { EcoString::new() } else { eco_format!("{}.", self.node.path) };
+                let address = eco_format!("{prefix}{}.{}", resource.key.kind, resource.key.name);
+                self.similar(reference, &resource.repetition, "resource", &address, problems);
+            }
+        }
+    }
+
+    /// What is wrong with a local name that a resource type implies: the module has another name for the provider, or no
+    /// provider can be called so.
+    fn implied(&self, name: &str) -> Result<Option<(&ProviderSource, &EcoString)>, &'static str> {
+        if self.own.required.contains_key(name) {
+            return Ok(None);
+        }
+        ProviderSource::parse_part(name)?;
+        Ok(ProviderSource::implied_for(name).ok().and_then(|provider| self.own.names.get_key_value(&provider)))
+    }
+
+    /// An import into a resource that is declared uses the provider of its block.
+    fn imports(&self, problems: &mut Diagnostics) {
+        for import in &self.node.module.imports {
+            let Some(reference) = &import.provider else { continue };
+            if !import.to.config.module.is_root() {
+                continue;
+            }
+            let resource = &import.to.config.resource;
+            let key = ResourceKey { mode: resource.mode, kind: resource.kind.clone(), name: resource.name.clone() };
+            let Some(target) = self.node.module.resources.get(&key) else { continue };
+            if target.provider.as_ref().is_none_or(|provider| provider.key != reference.key) {
+                let declared = target.provider.as_ref().map(|provider| compact(&provider.key));
+                let span = import.provider_span.unwrap_or(reference.span);
+                problems.push(diagnostics::import_provider(&eco_format!("{resource}"), declared.as_deref(), span));
+            }
+        }
+    }
+
+    /// An instance key is there if and only if the provider has instances.
+    fn instance_key(&self, reference: &ProviderRef, block_type: &str, problems: &mut Diagnostics) {
+        let has_instances = self.node.module.providers.get(&reference.key).is_some_and(|p| p.for_each.is_some());
+        match &reference.instance {
+            Some(key) if reference.key.alias.is_none() => {
+                problems.push(diagnostics::key_without_alias(block_type, key.span));
+            }
+            Some(key) if !has_instances && self.own.configured.contains_key(&reference.key) => {
+                problems.push(diagnostics::key_without_for_each(block_type, key.span));
+            }
+            Some(_) if !has_instances => {
+                problems.push(diagnostics::key_without_block(block_type, &reference.key, reference.name_span));
+            }
+            Some(key) => {
+                let instances = self.node.provider_instances.get(&reference.key);
+                if let (Some(instances), Some(given)) = (instances, similarity::constant_key(key))
+                    && instances.binary_search_by(|(declared, _)| declared.cmp(&given)).is_err()
+                {
+                    let name = compact(&reference.key);
+                    problems.push(diagnostics::instance_not_declared(&name, &given, instances, key.span));
+                }
+            }
+            None if has_instances => problems.push(diagnostics::key_missing(block_type, reference.name_span)),
+            None => {}
+        }
+    }
+
+    /// The provider must outlive the objects it destroys, so it should not have the same `for_each`.
+    fn similar(
+        &self,
+        reference: &ProviderRef,
+        repetition: &Repetition,
+        block_type: &str,
+        address: &str,
+        problems: &mut Diagnostics,
+    ) {
+        let provider = self.node.module.providers.get(&reference.key);
+        if let (Some(key), Repetition::ForEach(own)) = (&reference.instance, repetition)
+            && let Some(of_provider) = provider.and_then(|provider| provider.for_each.as_ref())
+            && similarity::too_similar(own, of_provider, key)
+        {
+            problems.push(diagnostics::same_for_each(block_type, address, own.span));
+        }
+    }
+
+    /// What is passed to called modules.
+    fn calls(&self, problems: &mut Diagnostics) {
+        for call in self.node.module.calls.values() {
+            let address = eco_format!("{}", self.node.path.child(call.name.clone()));
+            for passed in &call.providers {
+                if let Some(key) = &passed.in_child.instance {
+                    problems.push(diagnostics::key_on_left_side(key.span));
+                }
+                self.instance_key(&passed.in_parent, "module", problems);
+                self.similar(&passed.in_parent, &call.repetition, "module", &address, problems);
+                if passed.in_parent.key.alias.is_none() {
+                    self.passed_on(passed, problems);
+                }
+            }
+        }
+    }
+
+    /// A provider without alias that is passed to a called module must come from somewhere.
+    fn passed_on(&self, passed: &PassedProvider, problems: &mut Diagnostics) {
+        let key = &passed.in_parent.key;
+        let configured = self.own.configured.contains_key(key);
+        if !configured && !self.own.required.contains_key(&key.name) {
+            let span = passed.in_parent.name_span;
+            problems.push(diagnostics::undefined_in_caller(&key.name, &self.text, default_type(&key.name), span));
+            return;
+        }
+        let Some(call) = self.call else { return };
+        let received = call.providers.iter().any(|received| received.in_child.key == *key);
+        if !configured && !received {
+            problems.push(diagnostics::not_passed_on(
+                &key.name,
+                default_type(&key.name),
+                &self.text,
+                &self.parent_text(),
+                &call.name,
+                call.span,
+            ));
+        }
+    }
+
+    /// What only holds for called modules.
+    fn child(&self, forbidden: Option<Span>, problems: &mut Diagnostics) {
+        let Some(call) = self.call else { return };
+        if let Some(span) = forbidden.filter(|_| !self.own.configured.is_empty()) {
+            let source = self.node.source.as_ref().map(|source| eco_format!("{source}")).unwrap_or_default();
+            problems.push(diagnostics::legacy_module(&self.node.path, &source, span));
+        }
+        let received: BTreeMap<&ProviderKey, &PassedProvider> =
+            call.providers.iter().map(|passed| (&passed.in_child.key, passed)).collect();
+        for key in self.own.configured.keys() {
+            if let Some(passed) = received.get(key) {
+                let name = compact(key);
+                let span = passed.in_child.name_span;
+                problems.push(diagnostics::own_configuration(&self.text, &name, &self.parent_text(), span));
+            }
+        }
+        for (key, provider) in &self.own.aliases {
+            if !self.own.configured.contains_key(key) && !received.contains_key(key) {
+                problems.push(diagnostics::alias_not_passed(&compact(key), provider, &self.text, call.span));
+            }
+        }
+        for passed in received.values() {
+            self.received(passed, problems);
+        }
+        self.empty_blocks(problems);
+    }
+
+    /// What is passed in must be declared, and of the right type.
+    fn received(&self, passed: &PassedProvider, problems: &mut Diagnostics) {
+        let key = &passed.in_child.key;
+        let name = compact(key);
+        let required = self.own.required.get(&name);
+        let alias = self.own.aliases.get(key);
+        let wanted = alias.or(required).cloned().or_else(|| self.own.passed_type(&key.name));
+        let Some(wanted) = wanted else { return };
+        if required.is_none() && alias.is_none() && !self.own.empty.contains_key(key) {
+            let span = passed.in_child.name_span;
+            problems.push(match wanted.is_default() {
+                true => diagnostics::undefined_in_child(&name, &self.text, &wanted, span),
+                false => diagnostics::not_accepted(&name, &wanted, span),
+            });
+        }
+        let Some(parent) = self.parent else { return };
+        // Quirk: where the caller requires a provider by the name it has in the child, that one is compared.
+        let given = parent.required.get(&name).cloned().or_else(|| parent.passed_type(&passed.in_parent.key.name));
+        let Some(given) = given.filter(|given| *given != wanted) else { return };
+        let (own_text, parent_text) = (&self.text, self.parent_text());
+        problems.push(match self.own.names.get(&given) {
+            Some(other) => {
+                diagnostics::other_name(&wanted, &key.name, &given, &parent_text, other, passed.in_child.name_span)
+            }
+            None => diagnostics::other_type(
+                (&compact(&passed.in_parent.key), &parent_text, &given),
+                (&name, own_text, &wanted),
+                passed.in_parent.name_span,
+            ),
+        });
+    }
+
+    /// Empty blocks are how modules once asked for configurations.
+    fn empty_blocks(&self, problems: &mut Diagnostics) {
+        let mut by_name: BTreeMap<&EcoString, (Span, Vec<EcoString>)> = BTreeMap::new();
+        for (key, span) in &self.own.empty {
+            let (first, aliases) = by_name.entry(&key.name).or_insert_with(|| (*span, Vec::new()));
+            *first = (*first).min(*span);
+            aliases.push(compact(key));
+        }
+        for (name, (span, aliases)) in by_name {
+            let source = self.own.passed_type(name);
+            problems.push(diagnostics::empty_block(name, &aliases, source.as_ref(), &self.text, span));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The objects of a configuration and which depend on which: order and cycles.
+
+use ecow::{EcoString, eco_format};
+use yuba_config::check::Check;
+use yuba_config::output::Output;
+use yuba_config::provider::ProviderConfig;
+use yuba_config::resource::Resource;
+use yuba_config::variable::{Local, Variable};
+use yuba_syntax::{Diagnostics, Sources, Span};
+
+use super::diagnostics;
+use crate::tree::{ConfigTree, ModuleId};
+
+/// An object of a configuration.
+#[derive(Clone, Copy)]
+pub(super) enum Vertex<'a> {
+    /// A variable with its rules, as the module sees it.
+    Variable(&'a Variable),
+    /// What the call gives to a variable.
+    Input(&'a Variable),
+    Local(&'a Local),
+    Output(&'a Output),
+    Resource(&'a Resource),
+    Provider(&'a ProviderConfig),
+    Check(&'a Check),
+    /// The call of the module: everything in it comes later.
+    Call,
+    /// The end of the module: everything in it comes earlier.
+    Close,
+}
+
+pub(super) struct Node<'a> {
+    /// The module it belongs to; for calls the called one.
+    pub(super) module: ModuleId,
+    pub(super) vertex: Vertex<'a>,
+}
+
+/// Objects, and for each the objects it depends on.
+#[derive(Default)]
+pub(super) struct Graph<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) edges: Vec<Vec<u32>>,
+}
+
+/// How many steps of a cycle are shown.
+const SHOWN: usize = 50;
+
+impl<'a> Graph<'a> {
+    pub(super) fn add(&mut self, module: ModuleId, vertex: Vertex<'a>) -> u32 {
+        self.nodes.push(Node { module, vertex });
+        self.edges.push(Vec::new());
+        self.nodes.len() as u32 - 1
+    }
+
+    /// An object depends on another one; on itself does not count.
+    pub(super) fn connect(&mut self, from: u32, to: u32) {
+        if from != to {
+            self.edges[from as usize].push(to);
+        }
+    }
+
+    pub(super) fn depends_on_failed(&self, at: u32, failed: &[bool]) -> bool {
+        self.edges[at as usize].iter().any(|to| failed[*to as usize])
+    }
+
+    /// Groups of objects that depend on each other, each after what it depends on; most have one member. (Tarjan's
+    /// algorithm, without recursion.)
+    pub(super) fn components(&self) -> Vec<Vec<u32>> {
+        const UNSEEN: u32 = u32::MAX;
+        let count = self.nodes.len();
+        let (mut index, mut low) = (vec![UNSEEN; count], vec![0_u32; count]);
+        let mut on_stack = vec![false; count];
+        let (mut stack, mut found) = (Vec::new(), Vec::new());
+        let mut next = 0;
+        let mut work: Vec<(u32, usize)> = Vec::new();
+        for start in 0..count as u32 {
+            if index[start as usize] != UNSEEN {
+                continue;
+            }
+            work.push((start, 0));
+            while let Some((at, edge)) = work.pop() {
+                let here = at as usize;
+                if edge == 0 {
+                    index[here] = next;
+                    low[here] = next;
+                    next += 1;
+                    stack.push(at);
+                    on_stack[here] = true;
+                } else {
+                    let child = self.edges[here][edge - 1] as usize;
+                    low[here] = low[here].min(low[child]);
+                }
+                let mut edge = edge;
+                let mut deeper = None;
+                while let Some(to) = self.edges[here].get(edge).copied() {
+                    edge += 1;
+                    if index[to as usize] == UNSEEN {
+                        deeper = Some(to);
+                        break;
+                    }
+                    if on_stack[to as usize] {
+                        low[here] = low[here].min(index[to as usize]);
+                    }
+                }
+                if let Some(to) = deeper {
+                    work.push((at, edge));
+                    work.push((to, 0));
+                } else if low[here] == index[here] {
+                    let mut component = Vec::new();
+                    while let Some(member) = stack.pop() {
+                        on_stack[member as usize] = false;
+                        component.push(member);
+                        if member == at {
+                            break;
+                        }
+                    }
+                    found.push(component);
+                }
+            }
+        }
+        found
+    }
+
+    /// What is wrong with groups of more than one object.
+    pub(super) fn cycles(&self, components: &[Vec<u32>], sources: Option<&Sources>, tree: &ConfigTree) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        for component in components.iter().filter(|component| component.len() > 1) {
+            let mut names: Vec<EcoString> = component.iter().map(|at| self.name(*at, tree)).collect();
+            names.sort();
+            let chain = self.chain(component, sources, tree);
+            problems.push(diagnostics::cycle(&names, &chain));
+        }
+        problems
+    }
+
+    /// One way around a cycle, in lines.
+    fn chain(&self, component: &[u32], sources: Option<&Sources>, tree: &ConfigTree) -> EcoString {
+        let mut members = component.to_vec();
+        members.sort_unstable();
+        let inside = |at: &u32| members.binary_search(at).is_ok();
+        let Some(start) = members.iter().min_by_key(|at| self.name(**at, tree)) else { return EcoString::new() };
+        let mut path = vec![*start];
+        let mut at = *start;
+        let around = loop {
+            let Some(next) = self.edges[at as usize].iter().copied().find(inside) else { return EcoString::new() };
+            if let Some(from) = path.iter().position(|seen| *seen == next) {
+                break &path[from..];
+            }
+            path.push(next);
+            at = next;
+        };
+        let mut lines = EcoString::new();
+        for (step, at) in around.iter().take(SHOWN).enumerate() {
+            let place = self.span(*at, tree).and_then(|span| crate::template::place(sources, span));
+            let place = place.map(|place| eco_format!(" ({place})")).unwrap_or_default();
+            let link = if step == 0 { "" } else { " depends on" };
+            lines.push_str(&eco_format!("{link}\n  {}{place}", self.name(*at, tree)));
+        }
+        let more = if around.len() > SHOWN { ", and so on, which" } else { "" };
+        if let Some(first) = around.first() {
+            lines.push_str(&eco_format!("{more} depends on\n  {}", self.name(*first, tree)));
+        }
+        lines.trim_start_matches('\n').into()
+    }
+
+    fn span(&self, at: u32, tree: &ConfigTree) -> Option<Span> {
+        let node = &self.nodes[at as usize];
+        Some(match node.vertex {
+            Vertex::Variable(variable) | Vertex::Input(variable) => variable.span,
+            Vertex::Local(local) => local.span,
+            Vertex::Output(output) => output.span,
+            Vertex::Resource(resource) => resource.span,
+            Vertex::Provider(provider) => provider.span,
+            Vertex::Check(check) => check.span,
+            Vertex::Call | Vertex::Close => tree.call(node.module)?.span,
+        })
+    }
+
+    /// What OpenTofu calls an object.
+    pub(super) fn name(&self, at: u32, tree: &ConfigTree) -> EcoString {
+        let node = &self.nodes[at as usize];
+        let path = &tree.node(node.module).path;
+        let in_module = |name: EcoString| if path.is_root() { name } else { eco_format!("{path}.{name}") };
+        match node.vertex {
+            Vertex::Variable(variable) => in_module(eco_format!("var.{} (expand, reference)", variable.name)),
+            Vertex::Input(variable) => in_module(eco_format!("var.{} (expand, input)", variable.name)),
+            Vertex::Local(local) => in_module(eco_format!("local.{} (expand)", local.name)),
+            Vertex::Output(output) => in_module(eco_format!("output.{} (expand)", output.name)),
+            Vertex::Resource(resource) => diagnostics::address_in(path, &resource.key),
+            Vertex::Check(check) => in_module(eco_format!("check.{} (expand)", check.name)),
+            Vertex::Call => eco_format!("{path} (expand)"),
+            Vertex::Close => eco_format!("{path} (close)"),
+            Vertex::Provider(provider) => match tree.provider_type(node.module, &provider.key.name) {
+                Some(source) => {
+                    let alias = provider.key.alias.clone();
+                    eco_format!("{}", yuba_addrs::AbsProviderConfig { module: path.clone(), provider: source, alias })
+                }
+                None => in_module(eco_format!("provider.{}", provider.key)),
+            },
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! From a linked configuration to the graph of its objects.
+
+use ecow::EcoString;
+use foldhash::{HashMap, HashMapExt};
+use yuba_addrs::{Reference, Subject};
+use yuba_config::check::CheckRule;
+use yuba_config::provider::ProviderKey;
+use yuba_config::provisioner::ProvisionerWhen;
+use yuba_config::resource::{Repetition, Resource, ResourceKey};
+use yuba_provider::{BlockSchema, each_expression};
+use yuba_syntax::{Body, Expr, Traversal};
+
+use super::arguments::Arguments;
+use super::graph::{Graph, Vertex};
+use super::provisioner;
+use crate::module_scope::{Evaluation, schema_of};
+use crate::references::each_traversal;
+use crate::tree::ModuleId;
+
+/// Where the objects of a module are.
+#[derive(Default)]
+struct Index<'a> {
+    variables: HashMap<&'a str, u32>,
+    locals: HashMap<&'a str, u32>,
+    outputs: HashMap<&'a str, u32>,
+    resources: HashMap<&'a ResourceKey, u32>,
+    call: Option<u32>,
+    close: Option<u32>,
+}
+
+struct Builder<'a, 'e> {
+    evaluation: &'e Evaluation<'a>,
+    graph: Graph<'a>,
+    modules: Vec<Index<'a>>,
+    providers: HashMap<(ModuleId, ProviderKey), u32>,
+}
+
+/// The graph of all objects.
+pub(super) fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments) -> Graph<'a> {
+    let mut builder = Builder { evaluation, graph: Graph::default(), modules: Vec::new(), providers: HashMap::new() };
+    for (id, _) in evaluation.tree().iter() {
+        builder.add_module(id);
+    }
+    builder.connect_all(arguments);
+    builder.graph
+}
+
+impl<'a> Builder<'a, '_> {
+    fn add_module(&mut self, id: ModuleId) {
+        let node = self.evaluation.tree().node(id);
+        let module = &node.module;
+        let mut index = Index::default();
+        let graph = &mut self.graph;
+        if node.parent.is_some() {
+            index.call = Some(graph.add(id, Vertex::Call));
+        }
+        let first = graph.nodes.len() as u32;
+        for (name, variable) in &module.variables {
+            let at = graph.add(id, Vertex::Variable(variable));
+            index.variables.insert(name, at);
+            if node.parent.is_some() {
+                let input = graph.add(id, Vertex::Input(variable));
+                graph.connect(at, input);
+            }
+        }
+        for (name, local) in &module.locals {
+            index.locals.insert(name, graph.add(id, Vertex::Local(local)));
+        }
+        for (key, provider) in &module.providers {
+            self.providers.insert((id, key.clone()), graph.add(id, Vertex::Provider(provider)));
+        }
+        for (key, resource) in &module.resources {
+            index.resources.insert(key, graph.add(id, Vertex::Resource(resource)));
+        }
+        for (name, output) in &module.outputs {
+            index.outputs.insert(name, graph.add(id, Vertex::Output(output)));
+        }
+        for check in module.checks.values() {
+            graph.add(id, Vertex::Check(check));
+        }
+        if let Some(call) = index.call {
+            let end = graph.nodes.len() as u32;
+            let close = graph.add(id, Vertex::Close);
+            graph.connect(close, call);
+            for at in first..end {
+                graph.connect(at, call);
+                let in_check = match graph.nodes[at as usize].vertex {
+                    // Nothing waits for checks.
+                    Vertex::Check(_) => true,
+                    Vertex::Resource(resource) => resource.inside_check.is_some(),
+                    _ => false,
+                };
+                if !in_check {
+                    graph.connect(close, at);
+                }
+            }
+            index.close = Some(close);
+            if let Some(parent) = node.parent.and_then(|parent| self.modules.get(parent.0 as usize)) {
+                if let Some(outer) = parent.call {
+                    graph.connect(call, outer);
+                }
+                if let Some(outer) = parent.close {
+                    graph.connect(outer, close);
+                }
+            }
+        }
+        self.modules.push(index);
+    }
+
+    fn connect_all(&mut self, arguments: &Arguments) {
+        let tree = self.evaluation.tree();
+        let mut bound: HashMap<(ModuleId, ProviderKey), Option<u32>> = HashMap::new();
+        let mut used = vec![false; self.graph.nodes.len()];
+        for at in 0..self.graph.nodes.len() as u32 {
+            let node = &self.graph.nodes[at as usize];
+            let (module, vertex) = (node.module, node.vertex);
+            match vertex {
+                Vertex::Variable(variable) => self.rules(at, module, &variable.validations),
+                Vertex::Input(variable) => {
+                    if let (Some(parent), Some(argument)) =
+                        (tree.node(module).parent, arguments.get(module, &variable.name))
+                    {
+                        self.expr(at, parent, &argument.expr);
+                    }
+                }
+                Vertex::Local(local) => self.expr(at, module, &local.expr),
+                Vertex::Output(output) => {
+                    if let Some(expr) = &output.value {
+                        self.expr(at, module, expr);
+                    }
+                    self.traversals(at, module, &output.depends_on);
+                    self.rules(at, module, &output.preconditions);
+                }
+                Vertex::Check(check) => {
+                    self.rules(at, module, &check.asserts);
+                    let data = check.data.as_ref().and_then(|key| self.modules[module.0 as usize].resources.get(key));
+                    if let Some(data) = data {
+                        self.graph.connect(at, *data);
+                    }
+                }
+                Vertex::Resource(resource) => {
+                    self.resource(at, module, resource);
+                    let key = match &resource.provider {
+                        Some(reference) => reference.key.clone(),
+                        None => {
+                            let name = yuba_config::module::implied_local_name(&resource.key.kind);
+                            ProviderKey { name: name.into(), alias: None }
+                        }
+                    };
+                    let provider = *bound.entry((module, key)).or_insert_with_key(|(module, key)| {
+                        let binding = tree.binding(*module, key)?;
+                        self.providers.get(&(binding.module, binding.block?)).copied()
+                    });
+                    if let Some(provider) = provider {
+                        used[provider as usize] = true;
+                        self.graph.connect(at, provider);
+                    }
+                }
+                Vertex::Call => {
+                    let (Some(parent), Some(call)) = (tree.node(module).parent, tree.call(module)) else { continue };
+                    self.traversals(at, parent, &call.depends_on);
+                    self.repetition(at, parent, &call.repetition);
+                }
+                Vertex::Provider(_) | Vertex::Close => {}
+            }
+        }
+        for at in 0..self.graph.nodes.len() as u32 {
+            let node = &self.graph.nodes[at as usize];
+            if let Vertex::Provider(provider) = node.vertex
+                && used[at as usize]
+            {
+                let module = node.module;
+                let source = tree.provider_type(module, &provider.key.name);
+                if let Some(schemas) = source.and_then(|source| self.evaluation.provider_schema(&source)) {
+                    self.body(at, module, &provider.body, &schemas.provider.block);
+                }
+            }
+        }
+    }
+
+    fn resource(&mut self, at: u32, module: ModuleId, resource: &Resource) {
+        self.traversals(at, module, &resource.depends_on);
+        self.repetition(at, module, &resource.repetition);
+        if let Some(key) = resource.provider.as_ref().and_then(|reference| reference.instance.as_ref()) {
+            self.expr(at, module, key);
+        }
+        let lifecycle = &resource.lifecycle;
+        for expr in lifecycle.replace_triggered_by.iter().chain(&lifecycle.prevent_destroy) {
+            self.expr(at, module, expr);
+        }
+        let schemas = self.evaluation.schemas_of(module, resource);
+        if let Some(schema) = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key)) {
+            self.body(at, module, &resource.body, schema);
+        }
+        if let Some(connection) = &resource.connection {
+            self.body(at, module, &connection.body, provisioner::connection());
+        }
+        for provisioner in resource.provisioners.iter().filter(|p| p.when == ProvisionerWhen::Create) {
+            if let Some(connection) = &provisioner.connection {
+                self.body(at, module, &connection.body, provisioner::connection());
+            }
+            if let Some(schema) = provisioner::schema(&provisioner.kind) {
+                self.body(at, module, &provisioner.body, schema);
+            }
+        }
+        self.rules(at, module, &lifecycle.preconditions);
+        self.rules(at, module, &lifecycle.postconditions);
+    }
+
+    fn repetition(&mut self, at: u32, module: ModuleId, repetition: &Repetition) {
+        match repetition {
+            Repetition::Single => {}
+            Repetition::Count(expr) | Repetition::ForEach(expr) | Repetition::Enabled(expr) => {
+                self.expr(at, module, expr);
+            }
+        }
+    }
+
+    fn rules(&mut self, at: u32, module: ModuleId, rules: &[CheckRule]) {
+        for rule in rules {
+            for expr in [&rule.condition, &rule.message].into_iter().flatten() {
+                self.expr(at, module, expr);
+            }
+        }
+    }
+
+    fn traversals(&mut self, at: u32, module: ModuleId, traversals: &[Traversal]) {
+        for traversal in traversals {
+            self.traversal(at, module, traversal);
+        }
+    }
+
+    fn expr(&mut self, at: u32, module: ModuleId, expr: &Expr) {
+        each_traversal(expr, &mut |traversal| self.traversal(at, module, traversal));
+    }
+
+    fn body(&mut self, at: u32, module: ModuleId, body: &Body, schema: &BlockSchema) {
+        each_expression(body, schema, &mut |expr, iterators: &[EcoString]| {
+            each_traversal(expr, &mut |traversal| {
+                if !iterators.contains(&traversal.root) {
+                    self.traversal(at, module, traversal);
+                }
+            });
+        });
+    }
+
+    fn traversal(&mut self, at: u32, module: ModuleId, traversal: &Traversal) {
+        let node = self.evaluation.tree().node(module);
+        let Some(reference) = Reference::parse(traversal, &*node.module).0 else { return };
+        let index = &self.modules[module.0 as usize];
+        let child = |name: &EcoString| node.children.get(name).map(|child| &self.modules[child.0 as usize]);
+        let to = match &reference.subject {
+            Subject::Variable(name) => index.variables.get(name.as_str()).copied(),
+            Subject::Local(name) => index.locals.get(name.as_str()).copied(),
+            Subject::Resource(resource) | Subject::ResourceInstance(resource, _) => {
+                index.resources.get(&ResourceKey::from(resource)).copied()
+            }
+            Subject::ModuleOutput(name, _, output) => {
+                child(name).and_then(|child| child.outputs.get(output.as_str()).copied())
+            }
+            Subject::Module(name) | Subject::ModuleInstance(name, _) => child(name).and_then(|child| child.close),
+            _ => None,
+        };
+        if let Some(to) = to {
+            self.graph.connect(at, to);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Validation: everything that can be found wrong with a linked configuration without knowing any value from outside.
+//!
+//! Objects are visited once, what they depend on first. Values of variables and resources are unknown, of the right type. An
+//! object that depends on one with errors is not visited: its own errors might be consequences.
+//!
+//! Invariant: every expression is evaluated once for each call of its module, whatever `count` and `for_each` say.
+
+mod arguments;
+mod body;
+mod deprecation;
+pub(crate) mod diagnostics;
+mod graph;
+mod graph_build;
+mod named;
+mod provisioner;
+mod repetition;
+mod resource;
+mod rules;
+#[cfg(test)]
+mod tests;
+pub(crate) mod traversal;
+mod values;
+
+use std::collections::BTreeMap;
+
+use yuba_syntax::Diagnostics;
+
+use crate::inputs::Inputs;
+use crate::module_scope::{EvalEnv, Evaluation, Mode};
+use crate::tree::ConfigTree;
+use graph::Vertex;
+
+pub use values::check_values;
+
+/// What validation knows besides the configuration.
+#[derive(Clone, Copy)]
+pub struct ValidateEnv<'a> {
+    /// What evaluation needs.
+    pub eval: EvalEnv<'a>,
+    /// What was given for variables of the root module. Its values are not used: the configuration is checked for all.
+    pub inputs: &'a Inputs,
+}
+
+/// Everything that is wrong with a configuration.
+pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
+    let evaluation = Evaluation::new(tree, env.eval, Mode::Types);
+    let missing = missing_plugins(&evaluation);
+    if missing.has_errors() {
+        return missing;
+    }
+    let (arguments, mut problems) = arguments::read(tree);
+    if problems.has_errors() {
+        return problems;
+    }
+    problems.extend(tree.unbound_resources());
+    if problems.has_errors() {
+        return problems;
+    }
+    let graph = graph_build::build(&evaluation, &arguments);
+    let components = graph.components();
+    problems.extend(graph.cycles(&components, env.eval.sources, tree));
+    if problems.has_errors() {
+        return problems;
+    }
+    let mut failed = vec![false; graph.nodes.len()];
+    for at in components.into_iter().flatten() {
+        if graph.depends_on_failed(at, &failed) {
+            failed[at as usize] = true;
+            continue;
+        }
+        let node = &graph.nodes[at as usize];
+        let found = match node.vertex {
+            Vertex::Variable(variable) => named::variable(&evaluation, node.module, variable, &arguments, env),
+            Vertex::Input(variable) => arguments::check(&evaluation, node.module, variable, &arguments),
+            Vertex::Local(local) => named::local(&evaluation, node.module, local),
+            Vertex::Output(output) => named::output(&evaluation, node.module, output),
+            Vertex::Check(check) => named::check(&evaluation, node.module, check),
+            Vertex::Resource(resource) => resource::check(&evaluation, node.module, resource),
+            Vertex::Provider(provider) => resource::check_provider(&evaluation, node.module, provider),
+            Vertex::Call => arguments::check_call(&evaluation, node.module),
+            Vertex::Close => Diagnostics::new(),
+        };
+        failed[at as usize] = found.has_errors();
+        problems.extend(found);
+    }
+    problems
+}
+
+/// Providers and provisioners that are needed and not there. Without them most of what follows would be consequences.
+fn missing_plugins(evaluation: &Evaluation<'_>) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for provider in evaluation.tree().requirements().keys() {
+        if evaluation.provider_schema(provider).is_none() {
+            problems.push(diagnostics::missing_provider(provider));
+        }
+    }
+    let mut provisioners = BTreeMap::new();
+    for (_, node) in evaluation.tree().iter() {
+        for resource in node.module.resources.values() {
+            for provisioner in &resource.provisioners {
+                if provisioner::schema(&provisioner.kind).is_none() {
+                    *provisioners.entry(provisioner.kind.clone()).or_insert(0_u32) += 1;
+                }
+            }
+        }
+    }
+    for (kind, times) in provisioners {
+        for _ in 0..times {
+            problems.push(diagnostics::missing_provisioner(&kind));
+        }
+    }
+    problems
+}

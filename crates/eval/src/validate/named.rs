@@ -1,0 +1,113 @@
+//! Variables, local values, outputs and checks.
+
+use yuba_addrs::Subject;
+use yuba_config::check::Check;
+use yuba_config::output::Output;
+use yuba_config::resource::Repetition;
+use yuba_config::variable::{Local, Variable};
+use yuba_syntax::Diagnostics;
+use yuba_value::Value;
+
+use super::arguments::Arguments;
+use super::{ValidateEnv, deprecation, diagnostics, repetition, rules};
+use crate::module_scope::{Evaluation, marked};
+use crate::scope::Names;
+use crate::tree::ModuleId;
+
+/// The rules of a variable. A value that the call gives may be known; of the root module's variables only types are.
+pub(super) fn variable(
+    evaluation: &Evaluation<'_>,
+    module: ModuleId,
+    variable: &Variable,
+    arguments: &Arguments,
+    env: &ValidateEnv<'_>,
+) -> Diagnostics {
+    let tree = evaluation.tree();
+    let mut problems = Diagnostics::new();
+    if tree.node(module).parent.is_none()
+        && env.inputs.has(&variable.name)
+        && let Some(message) = &variable.deprecated
+    {
+        let problem = diagnostics::deprecated_root_variable(variable, message);
+        problems.push(deprecation::used_in(tree, module, &ecow::eco_format!("var.{}", variable.name), problem));
+    }
+    if variable.validations.is_empty() || is_disabled(evaluation, module) {
+        return problems;
+    }
+    let value = evaluation
+        .given(module, &variable.name)
+        .unwrap_or_else(|| Value::unknown(variable.constraint.without_optional()));
+    let value = marked(value, variable);
+    let given = arguments.get(module, &variable.name).map(|argument| argument.expr.span);
+    let scope = evaluation.scope(module).with_variable(&variable.name, &value);
+    problems.extend(rules::of_variable(&scope, variable, given));
+    problems
+}
+
+/// Whether a module, or one around it, is known to have no instance.
+pub(super) fn is_disabled(evaluation: &Evaluation<'_>, module: ModuleId) -> bool {
+    let tree = evaluation.tree();
+    let mut at = module;
+    while let (Some(parent), Some(call)) = (tree.node(at).parent, tree.call(at)) {
+        if let Repetition::Enabled(expr) = &call.repetition
+            && repetition::is_disabled(&evaluation.scope(parent), expr)
+        {
+            return true;
+        }
+        at = parent;
+    }
+    false
+}
+
+pub(super) fn local(evaluation: &Evaluation<'_>, module: ModuleId, local: &Local) -> Diagnostics {
+    let scope = evaluation.scope(module);
+    let mut problems = Diagnostics::new();
+    let (names, _) = Names::of(&local.expr, &scope, &|_| false);
+    for reference in names.into_references() {
+        if matches!(&reference.subject, Subject::Local(name) if *name == local.name) {
+            problems.push(diagnostics::self_referencing_local(&local.name, reference.span, local.expr.span));
+        }
+    }
+    if problems.has_errors() {
+        return problems;
+    }
+    let (value, problems) = deprecation::eval(&scope, &local.expr);
+    if !problems.has_errors() {
+        evaluation.set_local(module, &local.name, value);
+    }
+    problems
+}
+
+pub(super) fn output(evaluation: &Evaluation<'_>, module: ModuleId, output: &Output) -> Diagnostics {
+    let is_root = evaluation.tree().node(module).parent.is_none();
+    let scope = evaluation.scope(module);
+    let mut problems = rules::of_output(&scope, &output.preconditions);
+    let Some(expr) = &output.value else { return problems };
+    if problems.has_errors() {
+        return problems;
+    }
+    let (value, found) = deprecation::eval(&scope, expr);
+    problems.extend(found);
+    problems.extend(repetition::depends_on(&scope, &output.depends_on));
+    if output.ephemeral == Some(true) && is_root {
+        problems.push(diagnostics::ephemeral_root_output(output));
+        return problems;
+    }
+    let marks = value.marks_deep();
+    if marks.has_ephemeral() && output.ephemeral != Some(true) {
+        problems.push(diagnostics::ephemeral_output(expr.span));
+        return problems;
+    }
+    if is_root && output.sensitive != Some(true) && marks.has_sensitive() {
+        problems.push(diagnostics::sensitive_output(output));
+    }
+    if !problems.has_errors() {
+        evaluation.set_output(module, &output.name, value);
+    }
+    problems
+}
+
+pub(super) fn check(evaluation: &Evaluation<'_>, module: ModuleId, check: &Check) -> Diagnostics {
+    let scope = evaluation.scope(module).in_check(&check.name);
+    rules::of_check(&scope, &check.asserts)
+}

@@ -1,0 +1,113 @@
+//! `count`, `for_each`, `enabled` and `depends_on`.
+
+use ecow::eco_format;
+use yuba_addrs::Reference;
+use yuba_syntax::{Diagnostics, Expr, Traversal, TraversalStep};
+use yuba_value::{Number, Type, Value, convert};
+
+use super::{deprecation, diagnostics};
+use crate::module_scope::ModuleScope;
+use crate::scope::Scope;
+use crate::static_eval::for_each as for_each_value;
+
+pub(super) fn count(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
+    let (value, mut problems) = deprecation::eval(scope, expr);
+    if problems.has_errors() {
+        return problems;
+    }
+    let span = expr.span;
+    // Sensitive values may be used: how many instances there are does not reveal more than other things.
+    let (value, marks) = value.unmark();
+    if marks.has_ephemeral() {
+        problems.push(diagnostics::invalid_count("it is ephemeral, and would be shown in addresses", span));
+    } else if value.is_null() {
+        problems.push(diagnostics::invalid_count("it is null, and a whole number is required", span));
+    } else if value.is_known() {
+        // Quirk: only a number, or a text that is one, is taken.
+        match convert::convert(&value, &Type::number()) {
+            Ok(number) => match number.as_number() {
+                Some(number) if number.is_negative() => {
+                    problems.push(diagnostics::invalid_count("it must not be negative", span));
+                }
+                Some(number) if number.to_i64().is_none() => {
+                    problems.push(diagnostics::invalid_count(whole_number(number), span));
+                }
+                _ => {}
+            },
+            Err(reason) => problems.push(diagnostics::invalid_count(&eco_format!("{reason}"), span)),
+        }
+    }
+    problems
+}
+
+fn whole_number(number: &Number) -> &'static str {
+    if number.is_integer() { "it is too large" } else { "it must be a whole number" }
+}
+
+pub(super) fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
+    let (value, mut problems) = deprecation::eval(scope, expr);
+    if !problems.has_errors() {
+        problems.extend(for_each_value::check_known_part(&value, expr.span));
+    }
+    problems
+}
+
+/// Unlike OpenTofu, mistakes are found here already, as far as the value is known.
+pub(super) fn enabled(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
+    let (value, mut problems) = deprecation::eval(scope, expr);
+    if problems.has_errors() {
+        return problems;
+    }
+    let span = expr.span;
+    let (plain, marks) = value.unmark();
+    if marks.has_sensitive() {
+        let reason = "it is sensitive, and whether the object exists would reveal it";
+        problems.push(diagnostics::invalid_enabled(reason, span));
+    }
+    if marks.has_ephemeral() {
+        problems.push(diagnostics::invalid_enabled("it is ephemeral", span));
+    }
+    if plain.is_null() {
+        problems.push(diagnostics::invalid_enabled("it is null", span));
+    }
+    if !problems.has_errors()
+        && let Err(reason) = convert::convert(&plain, &Type::bool())
+    {
+        problems.push(diagnostics::invalid_enabled(&eco_format!("{reason}"), span));
+    }
+    problems
+}
+
+/// Whether an `enabled` is known to be false.
+pub(super) fn is_disabled(scope: &ModuleScope<'_>, expr: &Expr) -> bool {
+    let (value, problems) = scope.eval(expr);
+    let as_bool = |value: &Value| convert::convert(value, &Type::bool()).ok()?.as_bool();
+    !problems.has_errors() && as_bool(&value.unmark_deep().0) == Some(false)
+}
+
+pub(super) fn depends_on(scope: &ModuleScope<'_>, traversals: &[Traversal]) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for traversal in traversals {
+        let (reference, found) = Reference::parse(traversal, scope.context());
+        let failed = found.has_errors();
+        problems.extend(found);
+        let Some(reference) = reference else { continue };
+        if let ([first, ..], false) = (reference.remaining(), failed) {
+            let last = reference.remaining().last().unwrap_or(first);
+            problems.push(diagnostics::depends_on_attribute(step_span(first).to(step_span(last))));
+        }
+        if !problems.has_errors() {
+            problems.extend(scope.check(&reference));
+        }
+        if !problems.has_errors() {
+            problems.extend(scope.value(&reference).1);
+        }
+    }
+    problems
+}
+
+fn step_span(step: &TraversalStep) -> yuba_syntax::Span {
+    match step {
+        TraversalStep::Attr { span, .. } | TraversalStep::Index { span, .. } => *span,
+    }
+}

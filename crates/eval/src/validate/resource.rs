@@ -1,0 +1,250 @@
+//! Resources and provider configurations.
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::{Reference, ResourceMode, Subject};
+use yuba_config::provider::ProviderConfig;
+use yuba_config::resource::{IgnoreChanges, Repetition, Resource, ResourceKey};
+use yuba_provider::{BlockSchema, ProviderSchema, builtin};
+use yuba_syntax::suggestion::did_you_mean;
+use yuba_syntax::{BodySchema, Diagnostics, Expr, ExprKind, Traversal, TraversalStep};
+use yuba_value::{Type, convert};
+
+use super::{body, deprecation, diagnostics, provisioner, repetition, rules, traversal};
+use crate::constant::constant;
+use crate::module_scope::{Evaluation, InstanceValues, ModuleScope, schema_of};
+use crate::references::each_traversal;
+use crate::scope::Scope;
+use crate::tree::ModuleId;
+
+pub(super) fn check(evaluation: &Evaluation<'_>, module: ModuleId, resource: &Resource) -> Diagnostics {
+    let outside = evaluation.scope(module);
+    let scope = outside.clone().of_instance(InstanceValues::unknown(&resource.repetition));
+    let scope = match &resource.inside_check {
+        Some(check) => scope.in_check(check),
+        None => scope,
+    };
+    let mut problems = check_content(evaluation, module, &outside, &scope, resource);
+    let with_self = scope.clone().with_self(resource);
+    problems.extend(rules::of_resource(&scope, &resource.lifecycle.preconditions));
+    problems.extend(rules::of_resource(&with_self, &resource.lifecycle.postconditions));
+    if let Some(expr) = &resource.lifecycle.prevent_destroy {
+        problems.extend(prevent_destroy(expr, &resource.key));
+    }
+    for provisioner in &resource.provisioners {
+        problems.extend(provisioner::check(&with_self, provisioner, resource.connection.as_ref()));
+        if problems.has_errors() {
+            return problems;
+        }
+    }
+    problems.extend(provider_key(&scope, resource));
+    problems
+}
+
+/// What the block says itself, by the provider's schema.
+fn check_content(
+    evaluation: &Evaluation<'_>,
+    module: ModuleId,
+    outside: &ModuleScope<'_>,
+    scope: &ModuleScope<'_>,
+    resource: &Resource,
+) -> Diagnostics {
+    let mut problems = match &resource.repetition {
+        Repetition::Single => Diagnostics::new(),
+        Repetition::Count(expr) => repetition::count(outside, expr),
+        Repetition::ForEach(expr) => repetition::for_each(outside, expr),
+        Repetition::Enabled(expr) => {
+            let own = own_references(scope, expr, &resource.key);
+            if own.has_errors() { own } else { repetition::enabled(outside, expr) }
+        }
+    };
+    problems.extend(repetition::depends_on(outside, &resource.depends_on));
+    let Some(provider) = evaluation.tree().node(module).module.provider_of(resource) else { return problems };
+    let Some(schemas) = evaluation.provider_schema(&provider) else { return problems };
+    let Some(schema) = schema_of(&schemas, &resource.key) else {
+        let hint = type_hint(&schemas, &resource.key);
+        problems.push(diagnostics::missing_type(&resource.key, &provider, &hint, resource.kind_span));
+        return problems;
+    };
+    let (value, found) = body::eval(scope, &resource.body, schema);
+    let failed = found.has_errors();
+    problems.extend(found);
+    if failed {
+        return problems;
+    }
+    problems.extend(self_references(scope, resource, schema));
+    if resource.key.mode == ResourceMode::Managed {
+        problems.extend(ignore_changes(resource, schema, problems.has_errors()));
+        for expr in &resource.lifecycle.replace_triggered_by {
+            problems.extend(replace_trigger(scope, resource, expr));
+        }
+    }
+    if provider.is_builtin() {
+        let address = diagnostics::address_in(&evaluation.tree().node(module).path, &resource.key);
+        let found = builtin::validate_resource_config(resource.key.mode, &resource.key.kind, &value);
+        problems.extend(found.into_iter().map(|problem| problem.in_body(&resource.body, Some(&address))));
+    }
+    problems
+}
+
+/// Another mode or another type that may have been meant.
+fn type_hint(schemas: &ProviderSchema, key: &ResourceKey) -> EcoString {
+    let modes = [ResourceMode::Managed, ResourceMode::Data, ResourceMode::Ephemeral];
+    let other = modes
+        .into_iter()
+        .find(|mode| *mode != key.mode && schema_of(schemas, &ResourceKey { mode: *mode, ..key.clone() }).is_some());
+    match other {
+        Some(mode) => diagnostics::wrong_mode(&key.kind, key.mode, mode),
+        None => did_you_mean(&key.kind, schemas.resources.keys().map(EcoString::as_str)).into(),
+    }
+}
+
+/// A resource cannot be made from itself.
+fn self_references(scope: &ModuleScope<'_>, resource: &Resource, schema: &BlockSchema) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for reference in body::references(scope, &resource.body, schema).0 {
+        problems.extend(own_reference(&reference, &resource.key));
+    }
+    problems
+}
+
+fn own_references(scope: &ModuleScope<'_>, expr: &Expr, key: &ResourceKey) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    each_traversal(expr, &mut |traversal| {
+        if let Some(reference) = scope.parse(traversal).0 {
+            problems.extend(own_reference(&reference, key));
+        }
+    });
+    problems
+}
+
+fn own_reference(reference: &Reference, key: &ResourceKey) -> Diagnostics {
+    match &reference.subject {
+        Subject::Resource(resource) if ResourceKey::from(resource) == *key => {
+            diagnostics::self_referential(&diagnostics::address(key), reference.span).into()
+        }
+        _ => Diagnostics::new(),
+    }
+}
+
+fn prevent_destroy(expr: &Expr, key: &ResourceKey) -> Diagnostics {
+    let (value, problems) = constant(expr);
+    if problems.has_errors() {
+        // Not a constant: whether it is fine will be seen when there are values.
+        return Diagnostics::new();
+    }
+    match convert::convert(&value, &Type::bool()) {
+        Ok(_) => Diagnostics::new(),
+        Err(reason) => {
+            let reason = eco_format!("{reason}");
+            diagnostics::invalid_prevent_destroy(&diagnostics::address(key), &reason, expr.span).into()
+        }
+    }
+}
+
+fn ignore_changes(resource: &Resource, schema: &BlockSchema, failed: bool) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    let IgnoreChanges::Some(ignored) = &resource.lifecycle.ignore_changes else { return problems };
+    for ignored in ignored {
+        let steps = steps_of(ignored);
+        problems.extend(traversal::check_steps(schema, &steps));
+        if failed || problems.has_errors() {
+            continue;
+        }
+        if traversal::attribute_at(schema, &steps).is_some_and(|attribute| attribute.computed && !attribute.optional) {
+            problems.push(diagnostics::redundant_ignore_changes(&ignored.root, resource.kind_span));
+        }
+    }
+    problems
+}
+
+/// The root is an attribute like the rest.
+fn steps_of(traversal: &Traversal) -> Vec<TraversalStep> {
+    let root = TraversalStep::Attr { name: traversal.root.clone(), span: traversal.root_span };
+    std::iter::once(root).chain(traversal.steps.iter().cloned()).collect()
+}
+
+/// What a trigger refers to must exist; the configuration has checked its form.
+fn replace_trigger(scope: &ModuleScope<'_>, resource: &Resource, expr: &Expr) -> Diagnostics {
+    let Some((name, after)) = trigger_parts(expr) else { return Diagnostics::new() };
+    let (Some(reference), problems) = scope.parse(&name) else { return Diagnostics::new() };
+    if problems.has_errors() {
+        return problems;
+    }
+    let (Subject::Resource(subject) | Subject::ResourceInstance(subject, _)) = &reference.subject else {
+        return Diagnostics::new();
+    };
+    let key = ResourceKey::from(subject);
+    let evaluation = scope.evaluation();
+    let Some(declared) = evaluation.tree().node(scope.module()).module.resources.get(&key) else {
+        let own = diagnostics::address(&resource.key);
+        return diagnostics::undeclared_trigger(&own, &diagnostics::address(&key), expr.span).into();
+    };
+    let schemas = evaluation.schemas_of(scope.module(), declared);
+    let Some(schema) = schemas.as_deref().and_then(|schemas| schema_of(schemas, &key)) else {
+        return Diagnostics::new();
+    };
+    let steps: Vec<TraversalStep> = reference.remaining().iter().chain(&after).cloned().collect();
+    traversal::check_steps(schema, &steps)
+}
+
+/// The name of a trigger, and the steps after an index that is an expression.
+fn trigger_parts(expr: &Expr) -> Option<(Traversal, Vec<TraversalStep>)> {
+    match &expr.kind {
+        ExprKind::Traversal(name) => Some((name.clone(), Vec::new())),
+        ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) => trigger_parts(inner),
+        ExprKind::RelativeTraversal(inner, steps) => {
+            let (name, mut after) = trigger_parts(inner)?;
+            after.extend(steps.iter().cloned());
+            Some((name, after))
+        }
+        // The instance does not matter: all have the same schema.
+        ExprKind::Index(index) => trigger_parts(&index.collection),
+        ExprKind::JsonString(string) => string.template.as_ref().and_then(|(template, _)| trigger_parts(template)),
+        _ => None,
+    }
+}
+
+/// The instance of a provider: an expression that is evaluated for every instance of the resource.
+fn provider_key(scope: &ModuleScope<'_>, resource: &Resource) -> Diagnostics {
+    match resource.provider.as_ref().and_then(|reference| reference.instance.as_ref()) {
+        Some(key) => deprecation::eval(scope, key).1,
+        None => Diagnostics::new(),
+    }
+}
+
+/// A provider configuration that something uses.
+pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, provider: &ProviderConfig) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    if !provider.body.content(&BodySchema::default()).1.has_errors() {
+        // Nothing is configured: maybe the environment says what the provider needs.
+        return problems;
+    }
+    let tree = evaluation.tree();
+    let source = tree.provider_type(module, &provider.key.name);
+    let Some(schemas) = source.and_then(|source| evaluation.provider_schema(&source)) else { return problems };
+    let mut schema = schemas.provider.block.clone();
+    schema.ephemeral = true;
+    let instances: Vec<InstanceValues> = match tree.node(module).provider_instances.get(&provider.key) {
+        None => vec![InstanceValues::default()],
+        Some(instances) => instances
+            .iter()
+            .map(|(key, value)| InstanceValues {
+                count_index: None,
+                each_key: Some(yuba_value::Value::string(key.clone())),
+                each_value: Some(value.clone()),
+            })
+            .collect(),
+    };
+    for instance in instances {
+        let scope = evaluation.scope(module).of_instance(instance);
+        for problem in body::eval(&scope, &provider.body, &schema).1 {
+            let is_same = |known: &yuba_syntax::Diagnostic| {
+                known.summary == problem.summary && known.subject == problem.subject && known.detail == problem.detail
+            };
+            if !problems.iter().any(is_same) {
+                problems.push(problem);
+            }
+        }
+    }
+    problems
+}

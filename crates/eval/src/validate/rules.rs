@@ -1,0 +1,188 @@
+//! Conditions: of variables, resources, outputs and checks.
+
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use yuba_config::check::CheckRule;
+use yuba_config::variable::Variable;
+use yuba_syntax::{Diagnostics, Expr, Span};
+use yuba_value::{Type, Value, convert};
+
+use super::{deprecation, diagnostics};
+use crate::expression::evaluate;
+use crate::module_scope::ModuleScope;
+use crate::scope::{Names, Resolved};
+
+/// The conditions of a resource: whether they can be evaluated.
+pub(super) fn of_resource(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for expr in rules.iter().flat_map(|rule| [&rule.condition, &rule.message]).flatten() {
+        let (names, found) = Names::of(expr, scope, &|_| false);
+        problems.extend(found);
+        let (resolved, found) = names.resolve(scope);
+        problems.extend(found);
+        // Quirk: the expression is evaluated though its references are wrong, which gives second messages.
+        problems.extend(eval(scope, expr, &resolved).1);
+    }
+    problems
+}
+
+/// The names of both expressions of a rule, checked together.
+struct Prepared {
+    condition: Resolved,
+    message: Resolved,
+    problems: Diagnostics,
+}
+
+fn prepare(scope: &ModuleScope<'_>, condition: &Expr, message: &Expr) -> Prepared {
+    let (condition, mut problems) = Names::of(condition, scope, &|_| false);
+    let (message, found) = Names::of(message, scope, &|_| false);
+    problems.extend(found);
+    let (condition, in_condition) = condition.resolve(scope);
+    let (message, in_message) = message.resolve(scope);
+    let failed = in_condition.has_errors() || in_message.has_errors();
+    problems.extend(in_condition);
+    problems.extend(in_message);
+    match failed {
+        // Quirk: where one reference is wrong, none has a value.
+        true => Prepared { condition: Resolved::default(), message: Resolved::default(), problems },
+        false => Prepared { condition, message, problems },
+    }
+}
+
+fn eval(scope: &ModuleScope<'_>, expr: &Expr, resolved: &Resolved) -> (Value, Diagnostics) {
+    let (value, mut problems) = evaluate(expr, resolved, scope.evaluation().call_context(scope.module()));
+    let (value, found) = deprecation::extract(scope, &value, expr.span);
+    problems.extend(found);
+    (value, problems)
+}
+
+/// Both expressions of a rule that has both; others were reported when they were decoded.
+fn parts(rule: &CheckRule) -> Option<(&Arc<Expr>, &Arc<Expr>)> {
+    Some((rule.condition.as_ref()?, rule.message.as_ref()?))
+}
+
+/// The rules of a check block: their messages, and whether conditions refer to something.
+pub(super) fn of_check(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for (condition, message) in rules.iter().filter_map(parts) {
+        let prepared = prepare(scope, condition, message);
+        problems.extend(prepared.problems);
+        problems.extend(message_text(scope, message, &prepared.message).1);
+    }
+    problems
+}
+
+/// The preconditions of an output, which must hold as far as they are known.
+pub(super) fn of_output(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for (condition, message) in rules.iter().filter_map(parts) {
+        let prepared = prepare(scope, condition, message);
+        let mut found = prepared.problems;
+        let (text, wrong) = message_text(scope, message, &prepared.message);
+        found.extend(wrong);
+        let (holds, wrong) = eval(scope, condition, &prepared.condition);
+        found.extend(wrong);
+        if !found.has_errors() {
+            match holds_known(&holds, "Invalid condition result", condition.span) {
+                Ok(Some(false)) => {
+                    let text = text.unwrap_or_else(|| "The condition does not hold.".into());
+                    found.push(diagnostics::rule_failed(
+                        "Module output value precondition failed",
+                        &text,
+                        condition.span,
+                    ));
+                }
+                Ok(_) => {}
+                Err(problem) => found.extend(problem),
+            }
+        }
+        problems.extend(found);
+    }
+    problems
+}
+
+/// The rules of a variable with a value that may be known.
+pub(super) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: Option<Span>) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for rule in &variable.validations {
+        let Some((condition, message)) = parts(rule) else { continue };
+        let prepared = prepare(scope, condition, message);
+        let failed = prepared.problems.has_errors();
+        problems.extend(prepared.problems);
+        if failed || problems.has_errors() {
+            continue;
+        }
+        let (holds, found) = eval(scope, condition, &prepared.condition);
+        problems.extend(found);
+        let (text, found) = eval(scope, message, &prepared.message);
+        let message_failed = found.has_errors();
+        problems.extend(found);
+        match holds_known(&holds, "Invalid variable validation result", condition.span) {
+            Ok(Some(false)) => {
+                let text = match message_failed || !text.is_known() {
+                    true => None,
+                    false => {
+                        let (text, found) = visible_text(&text, message.span);
+                        problems.extend(found);
+                        text
+                    }
+                };
+                let text = text.unwrap_or_else(|| "The value does not meet the condition its author gave.".into());
+                let sources = scope.evaluation().env().sources;
+                let place = crate::template::place(sources, rule.span).map(|place| eco_format!(" at {place}"));
+                let span = given.unwrap_or(variable.span);
+                problems.push(diagnostics::variable_rule_broken(&text, &place.unwrap_or_default(), span));
+            }
+            Ok(_) => {}
+            Err(found) => problems.extend(found),
+        }
+    }
+    problems
+}
+
+/// Whether a condition holds, if that is known.
+fn holds_known(value: &Value, summary: &str, span: Span) -> Result<Option<bool>, Diagnostics> {
+    let (value, _) = value.unmark_deep();
+    if !value.is_known() {
+        return Ok(None);
+    }
+    if value.is_null() {
+        return Err(diagnostics::invalid_rule_result(summary, "this is null", span).into());
+    }
+    match convert::convert(&value, &Type::bool()) {
+        Ok(value) => Ok(value.as_bool()),
+        Err(reason) => Err(diagnostics::invalid_rule_result(summary, &eco_format!("{reason}"), span).into()),
+    }
+}
+
+/// The text of a message, if it is known and may be shown.
+fn message_text(scope: &ModuleScope<'_>, expr: &Expr, resolved: &Resolved) -> (Option<EcoString>, Diagnostics) {
+    let (value, mut problems) = eval(scope, expr, resolved);
+    if problems.has_errors() {
+        return (None, problems);
+    }
+    let (text, found) = visible_text(&value, expr.span);
+    problems.extend(found);
+    (text, problems)
+}
+
+fn visible_text(value: &Value, span: Span) -> (Option<EcoString>, Diagnostics) {
+    let text = match convert::convert(value, &Type::string()) {
+        Ok(text) => text,
+        Err(reason) => return (None, diagnostics::invalid_message(&eco_format!("{reason}"), span).into()),
+    };
+    if !text.is_known() {
+        return (None, Diagnostics::new());
+    }
+    if text.is_null() {
+        return (None, diagnostics::invalid_message("it is null", span).into());
+    }
+    let (text, marks) = text.unmark();
+    for (kind, present) in [("sensitive", marks.has_sensitive()), ("ephemeral", marks.has_ephemeral())] {
+        if present {
+            return (None, diagnostics::secret_message(kind, span).into());
+        }
+    }
+    (text.as_str().map(|text| text.trim().into()), Diagnostics::new())
+}

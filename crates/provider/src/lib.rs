@@ -1,0 +1,31 @@
+//! The contract with providers, without the wire: schemas, configuration by schema, and the provider that is built in.
+//!
+//! A [`Schema`] says what a block may contain; [`decode()`] makes a value of a body by it, with `dynamic` blocks expanded.
+//! What an expression means is asked through [`EvalExpr`]: this crate does not evaluate.
+//!
+//! Invariant: nothing here knows files, processes, time or randomness, and nothing here knows resources of the
+//! configuration.
+
+// Tests take their expectation by value, as the expect! macro gives it.
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))]
+
+pub mod builtin;
+pub mod decode;
+mod diagnostics;
+mod dynamic;
+mod follow;
+mod problem;
+pub mod schema;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub use decode::{EvalExpr, LocalNames, decode};
+pub use follow::Followed;
+pub use problem::{Place, Problem, deprecation_problems, each_mark, ephemeral_problems, locate};
+pub use schema::{
+    Attribute, AttributeType, BlockSchema, NestedAttribute, NestedBlock, Nesting, ProviderSchema, Schema,
+};
+pub use walk::{each_expression, references};

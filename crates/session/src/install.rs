@@ -1,0 +1,305 @@
+//! Installing what a configuration needs: `get` and `init`.
+//!
+//! Local modules and the built-in provider are where they are already; what is left to do is to record them. Modules and
+//! providers from elsewhere cannot be installed yet, which is said with the titles that OpenTofu has for packages that are
+//! nowhere to be found.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
+use yuba_config::Module;
+use yuba_eval::ConfigTree;
+use yuba_eval::inputs::Ask;
+use yuba_eval::tree::{Manifest, Requirement};
+use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
+
+use crate::diagnostics;
+use crate::load::{Configuration, LoadRequest, has_configuration, load};
+use crate::manifest::write_manifest;
+
+/// What is going on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The backend is looked at.
+    Backend,
+    /// Modules are looked for.
+    Modules {
+        /// Also those that are installed already.
+        upgrade: bool,
+    },
+    /// A module was installed.
+    Module {
+        /// Its address.
+        path: EcoString,
+        /// Where it is.
+        dir: EcoString,
+    },
+    /// Providers are looked for.
+    Providers,
+    /// A provider is built in.
+    BuiltIn(EcoString),
+    /// A provider is looked for.
+    Finding {
+        /// Its name.
+        provider: EcoString,
+        /// What is demanded of its version; empty if nothing is.
+        constraints: EcoString,
+    },
+}
+
+/// What `init` should do.
+pub struct InitRequest<'a> {
+    /// What to read.
+    pub load: LoadRequest<'a>,
+    /// Whom to ask for values.
+    pub ask: Option<Ask>,
+    /// Set up the backend.
+    pub backend: bool,
+    /// Install modules.
+    pub modules: bool,
+    /// Look for newer modules and providers.
+    pub upgrade: bool,
+}
+
+/// What became of it.
+pub enum Outcome {
+    /// There are no configuration files.
+    Empty,
+    /// The configuration is not good enough to know what to install.
+    Invalid(Report),
+    /// It was tried; whether it worked depends on the errors.
+    Done(Report),
+}
+
+/// What was found on the way.
+pub struct Report {
+    /// Everything, once.
+    pub problems: Diagnostics,
+    /// What programs are told again. Quirk: OpenTofu reads a configuration up to three times and tells warnings every time.
+    pub repeated: Diagnostics,
+    /// All files that were read.
+    pub sources: Sources,
+}
+
+impl Report {
+    fn new(problems: Diagnostics, sources: Sources) -> Report {
+        Report { problems, repeated: Diagnostics::new(), sources }
+    }
+}
+
+/// Installs modules only. Mistakes in how modules and providers go together are just warnings here.
+pub fn get(request: &LoadRequest<'_>, ask: Option<Ask>, upgrade: bool, emit: &mut dyn FnMut(Event)) -> Report {
+    let (configuration, problems) = load(request, ask);
+    let configuration = match configuration {
+        Ok(configuration) => configuration,
+        Err(sources) => return Report::new(problems, sources),
+    };
+    let stages = configuration.tree.stages;
+    let mut kept = Diagnostics::new();
+    let about_modules_failed = problems.iter().take(stages.modules).any(Diagnostic::is_error);
+    for (at, mut problem) in problems.into_iter().enumerate() {
+        if at >= stages.modules && !about_modules_failed {
+            problem.severity = Severity::Warning;
+        }
+        kept.push(problem);
+    }
+    if !kept.has_errors() {
+        kept.extend(record(request.data_dir, &configuration, upgrade, emit).err());
+    }
+    Report::new(kept, configuration.sources)
+}
+
+/// Prepares a working directory.
+pub fn init(request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
+    if !has_configuration(Path::new(request.load.dir)) {
+        return Outcome::Empty;
+    }
+    let (configuration, mut problems) = load(&request.load, request.ask);
+    let configuration = match configuration {
+        Ok(configuration) => configuration,
+        Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
+    };
+    let about_root = configuration.tree.stages.root;
+    if problems.iter().take(about_root).any(Diagnostic::is_error) {
+        return Outcome::Invalid(Report::new(problems, configuration.sources));
+    }
+    let root = &configuration.tree.root().module;
+    if request.backend {
+        emit(Event::Backend);
+        problems.extend(check_backend(root));
+    }
+    let installs = request.modules && needs_modules(&configuration.tree);
+    if installs {
+        emit(Event::Modules { upgrade: request.upgrade });
+    }
+    let mut repeated = Diagnostics::new();
+    repeated.extend(problems.iter().take(about_root).cloned());
+    if problems.has_errors() {
+        if installs {
+            return Outcome::Done(Report::new(problems, configuration.sources));
+        }
+        return Outcome::Invalid(Report { problems, repeated, sources: configuration.sources });
+    }
+    if installs {
+        if let Err(problem) = record(request.load.data_dir, &configuration, request.upgrade, emit) {
+            problems.push(problem);
+            return Outcome::Done(Report::new(problems, configuration.sources));
+        }
+        repeated.extend(problems.iter().cloned());
+    }
+    problems.extend(find_providers(&configuration.tree.requirements(), emit));
+    Outcome::Done(Report { problems, repeated, sources: configuration.sources })
+}
+
+/// Whether a configuration has modules that have to be where it expects them.
+fn needs_modules(tree: &ConfigTree) -> bool {
+    let root = &tree.root().module;
+    !root.calls.is_empty() || root.tests.values().flat_map(|file| &file.runs).any(|run| run.module.is_some())
+}
+
+/// Records the modules of a configuration, and tells which of them are new. Nothing is written where nothing is new.
+fn record(
+    data_dir: &Path,
+    configuration: &Configuration,
+    upgrade: bool,
+    emit: &mut dyn FnMut(Event),
+) -> Result<(), Diagnostic> {
+    let manifest: Manifest = configuration.tree.manifest();
+    for (path, installed) in &manifest.modules {
+        let is_new = configuration.manifest.modules.get(path) != Some(installed);
+        if !path.is_empty() && (upgrade || is_new) {
+            emit(Event::Module { path: path.clone(), dir: installed.dir.clone() });
+        }
+    }
+    write_manifest(data_dir, &manifest)
+}
+
+/// Backends that OpenTofu has.
+const BACKENDS: [&str; 12] =
+    ["azurerm", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "local", "oss", "pg", "remote", "s3"];
+
+/// Whether the state can be kept where the configuration wants it.
+fn check_backend(root: &Module) -> Diagnostics {
+    if let Some(cloud) = &root.cloud {
+        return diagnostics::cloud_not_available(cloud.span).into();
+    }
+    match &root.backend {
+        Some(backend) if backend.kind == "local" => Diagnostics::new(),
+        Some(backend) if BACKENDS.contains(&backend.kind.as_str()) => {
+            diagnostics::backend_not_available(&backend.kind, backend.kind_span).into()
+        }
+        Some(backend) => diagnostics::unknown_backend(&backend.kind, &BACKENDS, backend.kind_span).into(),
+        None => Diagnostics::new(),
+    }
+}
+
+/// Looks for the providers that are needed.
+fn find_providers(needed: &BTreeMap<ProviderSource, Requirement>, emit: &mut dyn FnMut(Event)) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    let mut read = BTreeMap::new();
+    for (provider, requirement) in needed {
+        if provider.is_legacy() {
+            problems.push(diagnostics::legacy_provider(provider));
+        }
+        match constraints(requirement) {
+            Ok(constraints) => drop(read.insert(provider, constraints)),
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    problems.extend(similar_providers(needed));
+    if problems.has_errors() || needed.is_empty() {
+        return problems;
+    }
+    emit(Event::Providers);
+    let (built_in, others): (Vec<_>, Vec<_>) = read.into_iter().partition(|(provider, _)| provider.is_builtin());
+    for (provider, constraints) in built_in {
+        if provider.kind != "terraform" {
+            problems.push(diagnostics::no_such_built_in(provider));
+        } else if !constraints.is_empty() {
+            problems.push(diagnostics::version_of_built_in(provider));
+        } else {
+            emit(Event::BuiltIn(provider.for_display()));
+        }
+    }
+    for (provider, constraints) in others {
+        emit(Event::Finding { provider: provider.for_display(), constraints: eco_format!("{constraints}") });
+        problems.push(diagnostics::provider_not_available(provider));
+    }
+    problems
+}
+
+/// What is demanded of a provider's version.
+fn constraints(requirement: &Requirement) -> Result<ProviderConstraints, Box<Diagnostic>> {
+    let mut all = ProviderConstraints::default();
+    for (text, span) in &requirement.constraints {
+        let read = ProviderConstraints::parse(text);
+        all.extend(&read.map_err(|VersionError(reason)| Box::new(diagnostics::invalid_constraint(&reason, *span)))?);
+    }
+    Ok(all)
+}
+
+/// Providers of one name from the two publishers whose providers are taken for granted.
+fn similar_providers(needed: &BTreeMap<ProviderSource, Requirement>) -> Diagnostics {
+    let mut by_name: BTreeMap<&str, Vec<EcoString>> = BTreeMap::new();
+    for provider in needed.keys().filter(|provider| matches!(provider.namespace.as_str(), "hashicorp" | "opentofu")) {
+        by_name.entry(&provider.kind).or_default().push(provider.for_display());
+    }
+    let mut problems = Diagnostics::new();
+    let several = by_name.into_iter().filter(|(_, providers)| providers.len() > 1);
+    problems.extend(several.map(|(name, providers)| diagnostics::similar_providers(name, &providers)));
+    problems
+}
+
+/// The requirements of the modules of a configuration, as a tree.
+#[derive(Clone, Debug)]
+pub struct RequirementTree {
+    /// What the module itself needs: providers and constraints on their versions.
+    pub providers: Vec<(ProviderSource, ProviderConstraints)>,
+    /// What its tests and the modules it calls need, by label.
+    pub children: Vec<(EcoString, RequirementTree)>,
+}
+
+/// Which providers the modules of a configuration need.
+pub fn requirements(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Option<RequirementTree>, Report) {
+    if !has_configuration(Path::new(request.dir)) {
+        return (None, Report::new(diagnostics::no_configuration(request.dir).into(), Sources::new()));
+    }
+    let (configuration, mut problems) = load(request, ask);
+    let configuration = match configuration {
+        Ok(configuration) if !problems.has_errors() => configuration,
+        Ok(configuration) => return (None, Report::new(problems, configuration.sources)),
+        Err(sources) => return (None, Report::new(problems, sources)),
+    };
+    let tree = requirement_tree(&configuration.tree, yuba_eval::ModuleId::ROOT, &mut problems);
+    let tree = (!problems.has_errors()).then_some(tree);
+    (tree, Report::new(problems, configuration.sources))
+}
+
+fn requirement_tree(tree: &ConfigTree, module: yuba_eval::ModuleId, problems: &mut Diagnostics) -> RequirementTree {
+    let mut providers = Vec::new();
+    for (provider, requirement) in tree.module_requirements(module) {
+        match constraints(&requirement) {
+            Ok(constraints) => providers.push((provider, constraints)),
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    let mut children = Vec::new();
+    if module == yuba_eval::ModuleId::ROOT {
+        for (name, file) in &tree.root().module.tests {
+            let label = eco_format!("test.{}", name.strip_suffix(".tftest.hcl").unwrap_or(name).replace('/', "."));
+            let of_runs = file.runs.iter().filter_map(|run| {
+                let tested = tree.runs.get(&(name.clone(), run.name.clone()))?;
+                let of_run = requirement_tree(tested, yuba_eval::ModuleId::ROOT, problems);
+                Some((eco_format!("run.{}", run.name), of_run))
+            });
+            let of_runs = of_runs.collect();
+            children.push((label, RequirementTree { providers: Vec::new(), children: of_runs }));
+        }
+    }
+    for (name, child) in &tree.node(module).children {
+        children.push((eco_format!("module.{name}"), requirement_tree(tree, *child, problems)));
+    }
+    RequirementTree { providers, children }
+}

@@ -1,0 +1,139 @@
+//! The record of installed modules, `.terraform/modules/modules.json`, in OpenTofu's format.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ecow::eco_format;
+use yuba_addrs::{ModuleSource, Version};
+use yuba_eval::tree::{Installed, Manifest};
+use yuba_syntax::Diagnostic;
+use yuba_value::{Value, json as value_json};
+
+/// Where installed modules are recorded, in the directory for the data of a working directory.
+pub const MANIFEST: &str = "modules/modules.json";
+
+/// Reads the record of installed modules; where there is none nothing is installed.
+pub fn read_manifest(data_dir: &Path) -> Result<Manifest, Diagnostic> {
+    let path = data_dir.join(MANIFEST);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Manifest::default()),
+        Err(error) => return Err(manifest_problem(&path, &error.to_string())),
+    };
+    parse_manifest(&text).map_err(|reason| manifest_problem(&path, &reason))
+}
+
+/// Writes the record of installed modules, unless it says so already. A reader sees the old or the new
+/// record, never a part of it.
+pub fn write_manifest(data_dir: &Path, manifest: &Manifest) -> Result<(), Diagnostic> {
+    let path = data_dir.join(MANIFEST);
+    let text = manifest_text(manifest);
+    if fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    let write = || {
+        let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+        fs::create_dir_all(&parent)?;
+        let new = parent.join("modules.json.new");
+        fs::write(&new, &text)?;
+        fs::rename(&new, &path)
+    };
+    write().map_err(|error| {
+        let detail = eco_format!("The record of installed modules {} could not be written: {error}.", path.display());
+        Diagnostic::error("Failed to update module manifest", detail)
+    })
+}
+
+fn manifest_problem(path: &Path, reason: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The record of installed modules {} could not be read: {reason}. Delete it and run \"yuba init\".",
+        path.display()
+    );
+    Diagnostic::error("Failed to read modules manifest file", detail)
+}
+
+fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {
+    if text.is_empty() {
+        return Ok(Manifest::default());
+    }
+    let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    let root = value_json::decode_implied(text).map_err(|error| error.to_string())?;
+    let mut manifest = Manifest::default();
+    for record in attribute(&root, "Modules").iter().flat_map(|modules| modules.as_seq().unwrap_or_default()) {
+        let field = |name: &str| attribute(record, name).and_then(|value| value.as_str().cloned()).unwrap_or_default();
+        let (key, source, version) = (field("Key"), field("Source"), field("Version"));
+        let version = match version.as_str() {
+            "" => None,
+            text => Some(Version::parse(text).map_err(|_| format!("{text:?} is no version"))?),
+        };
+        let source = match source.as_str() {
+            "" => source,
+            // Old records have sources as they were written.
+            text => ModuleSource::parse(text).map_or(source.clone(), |parsed| eco_format!("{parsed}")),
+        };
+        let installed = Installed { source, version, dir: field("Dir") };
+        if manifest.modules.insert(key.clone(), installed).is_some() {
+            return Err(format!("it has two entries for the module {key:?}"));
+        }
+    }
+    Ok(manifest)
+}
+
+/// An attribute of an object.
+fn attribute(object: &Value, name: &str) -> Option<Value> {
+    object.entries()?.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+}
+
+fn manifest_text(manifest: &Manifest) -> String {
+    let quote = |text: &str| value_json::quote(text);
+    let records: Vec<String> = manifest
+        .modules
+        .iter()
+        .map(|(key, installed)| {
+            let version = installed.version.as_ref().map(|v| format!(",\"Version\":{}", quote(&v.to_string())));
+            format!(
+                "{{\"Key\":{},\"Source\":{}{},\"Dir\":{}}}",
+                quote(key),
+                quote(&installed.source),
+                version.unwrap_or_default(),
+                quote(&installed.dir)
+            )
+        })
+        .collect();
+    match records.is_empty() {
+        true => "{\"Modules\":null}".to_owned(),
+        false => format!("{{\"Modules\":[{}]}}", records.join(",")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_of_modules_is_read_and_written_as_opentofu_does() {
+        let text = concat!(
+            r#"{"Modules":[{"Key":"","Source":"","Dir":"."},"#,
+            r#"{"Key":"a","Source":"./a","Dir":"a"},"#,
+            r#"{"Key":"a.r","Source":"registry.opentofu.org/acme/bar/random","Version":"1.0.0","Dir":".terraform/modules/a.r"}]}"#
+        );
+        let manifest = parse_manifest(text.as_bytes()).expect("it is well-formed");
+        assert_eq!(manifest_text(&manifest), text);
+        let old = parse_manifest(br#"{"Modules":[{"Key":"r","Source":"acme/bar/random","Dir":"x"}]}"#);
+        let old = old.expect("it is well-formed");
+        assert_eq!(old.modules["r"].source, "registry.opentofu.org/acme/bar/random");
+        assert_eq!(parse_manifest(b""), Ok(Manifest::default()));
+        for wrong in [
+            &b"{"[..],
+            b"\xff",
+            br#"{"Modules":[{"Key":"a"},{"Key":"a"}]}"#,
+            br#"{"Modules":[{"Key":"a","Version":"x"}]}"#,
+        ] {
+            assert!(parse_manifest(wrong).is_err(), "{}", String::from_utf8_lossy(wrong));
+        }
+        for odd in [&b"[]"[..], b"null", b"{}", br#"{"Modules":[1]}"#, br#"{"Modules":{"a":1}}"#] {
+            let _ = parse_manifest(odd);
+        }
+    }
+}
