@@ -537,12 +537,12 @@ impl Scope for ModuleScope<'_> {
             && let Some((child, call)) = self.call_of(name)
             && let Some(output) = self.evaluation.tree.node(child).module.outputs.get(output)
         {
-            let fits = match (&call.repetition, key) {
-                (Repetition::Single | Repetition::Enabled(_), None) => true,
-                (Repetition::Count(_), Some(InstanceKey::Int(_))) => true,
-                (Repetition::ForEach(_), Some(InstanceKey::String(_))) => true,
-                _ => false,
-            };
+            let fits = matches!(
+                (&call.repetition, key),
+                (Repetition::Single | Repetition::Enabled(_), None)
+                    | (Repetition::Count(_), Some(InstanceKey::Int(_)))
+                    | (Repetition::ForEach(_), Some(InstanceKey::String(_)))
+            );
             if fits {
                 let value = self.evaluation.exported(child, output, key.as_ref());
                 return (value, reference.subject_steps, Diagnostics::new());
