@@ -3,6 +3,7 @@
 //! The same table gives the help text, so that a flag cannot exist without being documented.
 
 use yuba_syntax::suggestion::closest;
+use yuba_syntax::{Diagnostic, Diagnostics};
 
 /// One row of a command's table.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +59,8 @@ pub(crate) const COMMON: &[Flag] = &[
     Flag::text(
         "deprecation",
         "module:all",
-        "Which warnings about deprecated variables and outputs to show: \"module:all\", \"module:local\" (only about local \
-         modules) or \"module:none\".",
+        "Which warnings about deprecated variables and outputs to show: \"module:all\", \"module:local\" (only where a \
+         local module uses them) or \"module:none\".",
     ),
     Flag::text("module-deprecation-warnings", "all", ""),
 ];
@@ -69,7 +70,7 @@ pub(crate) const COMMON: &[Flag] = &[
 pub(crate) enum DeprecationLevel {
     /// All of them.
     All,
-    /// Those about modules that are in the configuration itself.
+    /// Those that can be mended in the configuration itself and its local modules.
     Local,
     /// None.
     None,
@@ -120,6 +121,21 @@ impl Args {
             };
         }
         Ok(level)
+    }
+    /// Without warnings about deprecated things that nobody wants to see.
+    pub(crate) fn wanted(&self, problems: Diagnostics) -> Diagnostics {
+        let level = self.deprecation().unwrap_or(DeprecationLevel::All);
+        let is_wanted = |problem: &Diagnostic| {
+            let deprecated = problem.extra.as_ref().and_then(|extra| extra.deprecation.as_ref());
+            deprecated.is_none_or(|deprecated| match level {
+                DeprecationLevel::All => true,
+                DeprecationLevel::Local => deprecated.fixable_here,
+                DeprecationLevel::None => false,
+            })
+        };
+        let mut wanted = Diagnostics::new();
+        wanted.extend(problems.into_iter().filter(is_wanted));
+        wanted
     }
     /// All flags in the order they were given.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {

@@ -234,13 +234,19 @@ impl<'a> Evaluation<'a> {
     }
 
     fn local(&'a self, module: ModuleId, name: &EcoString, expr: &Expr) -> Value {
-        self.remembered((module, Name::Local(name.clone())), || remove_deprecations(&self.scope(module).eval(expr).0))
+        self.remembered((module, Name::Local(name.clone())), || self.own_value(module, expr))
+    }
+
+    /// The value of an expression of a module; unknown where it is wrong, which is said elsewhere.
+    fn own_value(&'a self, module: ModuleId, expr: &Expr) -> Value {
+        let (value, problems) = self.scope(module).eval(expr);
+        if problems.has_errors() { Value::unknown_dynamic() } else { remove_deprecations(&value) }
     }
 
     /// The value of an output in its module, without what the block says about it.
     fn output(&'a self, module: ModuleId, output: &Output) -> Value {
         self.remembered((module, Name::Output(output.name.clone())), || match &output.value {
-            Some(expr) => remove_deprecations(&self.scope(module).eval(expr).0),
+            Some(expr) => self.own_value(module, expr),
             None => Value::unknown_dynamic(),
         })
     }

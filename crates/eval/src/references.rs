@@ -53,7 +53,11 @@ impl<'e> Walk<'e, '_> {
             ExprKind::Unary(unary) => self.walk(&unary.operand),
             ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) | ExprKind::TemplateJoin(inner) => self.walk(inner),
             ExprKind::Template(parts) | ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.walk(part)),
-            ExprKind::JsonString(string) => string.template.iter().for_each(|(template, _)| self.walk(template)),
+            ExprKind::JsonString(string) => {
+                // Names in a text that is no right template mean nothing; what is wrong is said when it is evaluated.
+                let right = string.template.iter().filter(|(_, problems)| !problems.has_errors());
+                right.for_each(|(template, _)| self.walk(template));
+            }
             ExprKind::Object(items) | ExprKind::JsonObject(items) => {
                 for item in items.iter() {
                     self.walk(&item.key);

@@ -277,14 +277,22 @@ pub fn requirements(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Option<Requ
     (tree, Report::new(problems, configuration.sources))
 }
 
-fn requirement_tree(tree: &ConfigTree, module: yuba_eval::ModuleId, problems: &mut Diagnostics) -> RequirementTree {
-    let mut providers = Vec::new();
-    for (provider, requirement) in tree.module_requirements(module) {
+fn read_constraints(
+    needed: BTreeMap<ProviderSource, Requirement>,
+    problems: &mut Diagnostics,
+) -> Vec<(ProviderSource, ProviderConstraints)> {
+    let mut read = Vec::with_capacity(needed.len());
+    for (provider, requirement) in needed {
         match constraints(&requirement) {
-            Ok(constraints) => providers.push((provider, constraints)),
+            Ok(constraints) => read.push((provider, constraints)),
             Err(problem) => problems.push(*problem),
         }
     }
+    read
+}
+
+fn requirement_tree(tree: &ConfigTree, module: yuba_eval::ModuleId, problems: &mut Diagnostics) -> RequirementTree {
+    let providers = read_constraints(tree.module_requirements(module), problems);
     let mut children = Vec::new();
     if module == yuba_eval::ModuleId::ROOT {
         for (name, file) in &tree.root().module.tests {
@@ -295,7 +303,8 @@ fn requirement_tree(tree: &ConfigTree, module: yuba_eval::ModuleId, problems: &m
                 Some((eco_format!("run.{}", run.name), of_run))
             });
             let of_runs = of_runs.collect();
-            children.push((label, RequirementTree { providers: Vec::new(), children: of_runs }));
+            let providers = read_constraints(tree.test_requirements(file), problems);
+            children.push((label, RequirementTree { providers, children: of_runs }));
         }
     }
     for (name, child) in &tree.node(module).children {

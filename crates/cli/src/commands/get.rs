@@ -7,7 +7,7 @@ use super::{Command, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
-use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask};
+use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -22,7 +22,6 @@ pub(crate) const COMMAND: Command = Command {
         Flag::switch("update", "Look for newer versions of modules that are installed already."),
         Flag::switch("json", "Write messages as lines of JSON."),
         Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
-        Flag::switch_off("input", ""),
         TEST_DIR,
         VAR,
         VAR_FILE,
@@ -38,7 +37,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut messages = Messages::new(terminal, args)?;
     let settings = Settings::new(args);
     let request = settings.request(Purpose::Install);
-    let report = install::get(&request, ask(args), args.is_on("update"), &mut |event| messages.event(&event));
+    let report = install::get(&request, None, args.is_on("update"), &mut |event| messages.event(&event));
     messages.report(&report);
     Ok(u8::from(report.problems.has_errors()))
 }

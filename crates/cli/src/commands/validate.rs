@@ -48,6 +48,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         settings.test_dir = None;
     }
     let (problems, sources) = validate::validate(&settings.request(Purpose::Use));
+    let problems = args.wanted(problems);
     if let Some(into) = &mut into {
         into.write(&rendered(&problems, &sources));
     }

@@ -107,25 +107,111 @@ fn the_first_mistake_ends_it() {
     );
 }
 
+const CONFIGURATION: &str = r#"
+//- main.tf
+variable "greeting" {
+  type = string
+}
+variable "name" {
+  default   = "you"
+  sensitive = true
+}
+locals {
+  text = "${var.greeting}!"
+  now  = timestamp() != ""
+}
+module "a" {
+  source = "./a"
+  in     = 4
+}
+resource "terraform_data" "r" {}
+//- a/main.tf
+variable "in" {}
+output "out" {
+  value = "${var.in}x"
+}
+//- terraform.tfvars
+greeting = "hello"
+"#;
+
 #[test]
-fn configuration_is_not_read_yet() {
-    let run = sandbox("//- main.tf\nlocals {\n").run_with(&["console"], b"1\n");
-    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "1\n", ""));
+fn names_of_the_configuration_are_known() {
+    let lines = b"local.text\nlocal.now\nvar.name\nmodule.a\nmodule.a.out\nterraform_data.r.id\npath.module\n";
+    expect![[r#"
+        exit 0
+        --- stdout
+        "hello!"
+        true
+        (sensitive value)
+        {
+          "out" = "4x"
+        }
+        "4x"
+        (known after apply)
+        "."
+    "#]]
+    .assert_eq(&sandbox(CONFIGURATION).run_with(&["console"], lines).to_string());
+    let with = |args: &[&str]| sandbox(CONFIGURATION).run_with(args, b"local.text\n").stdout;
+    assert_eq!(with(&["console", "-var", "greeting=moin"]), "\"moin!\"\n");
+    assert_eq!(with(&["console", "-var-file=terraform.tfvars"]), "\"hello!\"\n");
+}
+
+#[test]
+fn values_that_are_not_given_are_unknown() {
+    let run = sandbox("//- main.tf\nvariable \"x\" {}\n").run_with(&["console"], b"var.x\n");
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "(known after apply)\n", ""));
+}
+
+#[test]
+fn mistakes_in_expressions_of_the_configuration_do_not_end_it() {
+    let fixture = "//- main.tf\nlocals {\n  a = 1\n  b = nope()\n}\n";
+    expect![[r#"
+        exit 0
+        --- stdout
+
+        Warning: Due to the problems above, some expressions may produce unexpected results.
+
+
+        1
+        (known after apply)
+        --- stderr
+
+        Error: Call to unknown function
+
+          on main.tf line 3, in locals:
+           3:   b = nope()
+
+        There is no function named "nope".
+
+    "#]]
+    .assert_eq(&sandbox(fixture).run_with(&["console"], b"local.a\nlocal.b\n").to_string());
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_ends_it() {
+    for (fixture, expected) in [
+        ("//- main.tf\nlocals {\n", "Unclosed configuration block"),
+        ("//- main.tf\nlocals {\n  a = local.b\n  b = local.a\n}\n", "Cycle: local.a (expand), local.b (expand)"),
+        ("//- main.tf\nvariable \"x\" {}\n//- terraform.tfvars\nx = y\n", "Variables not allowed"),
+    ] {
+        let run = sandbox(fixture).run_with(&["console"], b"1\n");
+        assert!(run.code == 1 && run.stdout.is_empty() && run.stderr.contains(expected), "{run}");
+    }
 }
 
 #[test]
 fn what_it_cannot_do_yet_is_refused() {
     check(
-        &["console", "-var", "a=1"],
+        &["console", "-state=x"],
         &expect![[r#"
         exit 1
         --- stderr
 
         Error: Option not available yet
 
-        The option -var is part of the OpenTofu command line, but the console of this
-        version of Yuba does not read configuration and state yet. Leave the option
-        out to evaluate expressions without them.
+        The option -state is part of the OpenTofu command line, but the console of
+        this version of Yuba does not have it yet. Leave the option out to evaluate
+        expressions without it.
 
         For more help on using this command, run:
           yuba console -help

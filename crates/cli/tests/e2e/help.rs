@@ -47,7 +47,8 @@ fn help_of_a_command() {
 
               -deprecation=module:all      Which warnings about deprecated variables and
                                            outputs to show: "module:all", "module:local"
-                                           (only about local modules) or "module:none".
+                                           (only where a local module uses them) or
+                                           "module:none".
         "#]],
     );
 }

@@ -11,6 +11,7 @@ use yuba_config::module::implied_local_name;
 use yuba_config::provider::{ProviderConfig, ProviderKey};
 use yuba_config::resource::Resource;
 use yuba_config::terraform::RequiredProvider;
+use yuba_config::test_file::TestFile;
 use yuba_syntax::body::BodySchema;
 use yuba_syntax::{Diagnostic, Diagnostics, Span};
 
@@ -65,12 +66,22 @@ impl ConfigTree {
         found
     }
 
-    /// The providers the whole configuration needs.
+    /// The providers the whole configuration needs, tests included.
     pub fn requirements(&self) -> BTreeMap<ProviderSource, Requirement> {
         let mut found = BTreeMap::new();
-        for (_, node) in self.iter() {
+        for (_, node) in self.iter().chain(self.runs.values().flat_map(ConfigTree::iter)) {
             collect(&node.module, &mut found);
         }
+        for file in self.root().module.tests.values() {
+            collect_test(&self.root().module, file, &mut found);
+        }
+        found
+    }
+
+    /// The providers a test file needs, not counting the modules it tests.
+    pub fn test_requirements(&self, file: &TestFile) -> BTreeMap<ProviderSource, Requirement> {
+        let mut found = BTreeMap::new();
+        collect_test(&self.root().module, file, &mut found);
         found
     }
 
@@ -151,6 +162,14 @@ impl ConfigTree {
         };
         let address = eco_format!("{prefix}{mode}{}.{}", resource.key.kind, resource.key.name);
         Some(diagnostics::configuration_not_present(&address, &config))
+    }
+}
+
+fn collect_test(module: &Module, file: &TestFile, found: &mut BTreeMap<ProviderSource, Requirement>) {
+    for provider in file.providers.values() {
+        let Some(source) = module.provider_for_local_name(&provider.key.name) else { continue };
+        let implied = || Requirement { implied_by: Some(provider.span), ..Requirement::default() };
+        found.entry(source).or_insert_with(implied).constraints.extend(provider.version.clone());
     }
 }
 

@@ -44,7 +44,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut settings = Settings::new(args);
     settings.test_dir = None;
     match session.read(&settings.request(Purpose::Use)) {
-        Ok(problems) => terminal.report_spaced(&problems, session.sources()),
+        Ok(problems) => terminal.report_spaced(&args.wanted(problems), session.sources()),
         Err(problems) => return Err(Failure::Failed(problems, session.sources().clone())),
     }
     if std::io::stdin().is_terminal() {
