@@ -159,6 +159,21 @@ impl Reference {
     pub fn remaining(&self) -> &[TraversalStep] {
         self.steps.get(self.subject_steps..).unwrap_or_default()
     }
+    /// How to refer to the resource that the root word of a feature hides; empty unless there is one with this name.
+    pub fn resource_hint(&self, context: &dyn ParseRefContext) -> EcoString {
+        let Subject::Symbol(Symbol { feature, library, .. }) = &self.subject else { return EcoString::new() };
+        let root_word = feature.root_word();
+        if !context.has_managed_resource(root_word, library) {
+            return EcoString::new();
+        }
+        let rest: EcoString = self.steps.iter().skip(1).map(|step| eco_format!("{}", Step(step))).collect();
+        eco_format!(
+            "\n\nDid you intend to refer to resource {} {}? If so, use the \"resource.\" prefix:\n    \
+             resource.{root_word}.{library}{rest}",
+            quote(root_word),
+            quote(library),
+        )
+    }
     /// The mistake that no block declares the library of a symbol; nothing for other subjects.
     ///
     /// Only where a resource of that name exists does the message speak of resources.
@@ -168,17 +183,9 @@ impl Reference {
             Subject::SymbolFunction(SymbolFunction { feature, library: Some(library), .. }) => (*feature, library),
             _ => return None,
         };
-        let FeatureState::Selectable { block_type, root_word, noun } = feature.row().state else { return None };
+        let FeatureState::Selectable { block_type, noun, .. } = feature.row().state else { return None };
         let mut detail = eco_format!("There is no {block_type} block named {} defined in this module.", quote(library));
-        if matches!(self.subject, Subject::Symbol(_)) && context.has_managed_resource(root_word, library) {
-            let rest: EcoString = self.steps.iter().skip(1).map(|step| eco_format!("{}", Step(step))).collect();
-            detail.push_str(&eco_format!(
-                "\n\nDid you intend to refer to resource {} {}? If so, use the \"resource.\" prefix:\n    \
-                 resource.{root_word}.{library}{rest}",
-                quote(root_word),
-                quote(library),
-            ));
-        }
+        detail.push_str(&self.resource_hint(context));
         let problem = Diagnostic::error(eco_format!("Reference to undefined {noun}"), detail);
         Some(match self.span {
             Some(span) => problem.at(span),

@@ -1,6 +1,7 @@
 //! The real executable, from the outside: what it prints and how it exits.
 
 mod console;
+mod examples;
 mod flags;
 mod fmt;
 mod help;

@@ -57,12 +57,7 @@ pub(super) fn no_value(
         "This is a reference to the block {root} {label:?} at {place}, whose library {} has no value named {name:?}.{hint}",
         library.path
     );
-    if context.has_managed_resource(root, label) {
-        detail.push_str(&eco_format!(
-            "\n\nDid you intend to refer to resource {root:?} {label:?}? If so, use the \"resource.\" prefix:\n    \
-             resource.{root}.{label}.{name}"
-        ));
-    }
+    detail.push_str(&reference.resource_hint(context));
     error("Reference to undefined symbol", detail, reference.span)
 }
 

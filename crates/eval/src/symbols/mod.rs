@@ -1,6 +1,6 @@
 //! Symbol libraries: values, types and functions that modules share.
 //!
-//! A `symbols` block names a library; [`link`](link::Linker) reads it, with the libraries it builds on, and finds its
+//! A `symbols` block names a library; linking reads it, with the libraries it builds on, and finds its
 //! values and types. All of a library is pure: it knows its own text and nothing else, so it is evaluated once, before
 //! anything that uses it.
 //!

@@ -1,13 +1,21 @@
 //! Libraries from texts, and what modules make of them.
 
+use std::sync::Arc;
+
+use ecow::EcoString;
 use expect_test::{Expect, expect};
+use yuba_addrs::ProviderSource;
+use yuba_provider::{Attribute, BlockSchema, ProviderSchema, Schema};
 use yuba_syntax::parser::parse_expression;
 use yuba_syntax::{Diagnostics, SourceFile, Sources};
+use yuba_value::Type;
 
 use crate::inputs::Inputs;
+use crate::module_scope::EvalEnv;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics};
 use crate::tree::tests::{Memory, run, shown};
 use crate::tree::{Link, Manifest, ModuleId, Purpose, link};
+use crate::validate::{ValidateEnv, validate};
 use crate::world::MemoryWorld;
 
 /// Links a configuration; shows all of each message.
@@ -315,21 +323,17 @@ typedef "u" {
             error a.tfsym.hcl:17,23 Circular reference: symbols::t() depends on itself:
                   - symbols::t() (a.tfsym.hcl:13) uses symbols::u()
                   - symbols::u() (a.tfsym.hcl:16) uses symbols::t()
-    
                 In a symbol library there is no recursion, so no type can have a result.
             error a.tfsym.hcl:3,7 Circular reference: symbols::f() depends on itself:
                   - symbols::f() (a.tfsym.hcl:6) uses value.a
                   - value.a (a.tfsym.hcl:2) uses value.b
                   - value.b (a.tfsym.hcl:3) uses symbols::f()
-    
                 In a symbol library there is no recursion, so no function can have a result.
             error a.tfsym.hcl:11,23 Circular reference: symbols::g() depends on itself:
                   - symbols::g() (a.tfsym.hcl:10) uses symbols::g()
-    
                 In a symbol library there is no recursion, so no function can have a result.
             error a.tfsym.hcl:4,7 Circular reference: value.c depends on itself:
                   - value.c (a.tfsym.hcl:4) uses value.c
-    
                 In a symbol library there is no recursion, so no value can have a result.
         "#]],
     );
@@ -364,11 +368,9 @@ symbols "b" {
             error dir/b.tfsym.hcl:2,12 Symbol library includes itself: The symbol library a.tfsym.hcl includes itself:
                   - a.tfsym.hcl includes dir/b.tfsym.hcl (a.tfsym.hcl:4)
                   - dir/b.tfsym.hcl includes a.tfsym.hcl (dir/b.tfsym.hcl:1)
-    
                 Move what they share to a library of its own.
             error dir/b.tfsym.hcl:5,12 Symbol library includes itself: The symbol library dir/b.tfsym.hcl includes itself:
                   - dir/b.tfsym.hcl includes dir/b.tfsym.hcl (dir/b.tfsym.hcl:4)
-    
                 Move what they share to a library of its own.
             error main.tf:8,12 Unreadable symbol library: The symbol library "missing" should be at nope, but there is nothing.
         "#]],
@@ -480,4 +482,74 @@ fn types_have_a_limit() {
     }
     let fixture = format!("--- main.tf\nsymbols \"a\" {{\n  source = \"./a\"\n}}\n--- a/a.sym.hcl\n{text}");
     assert!(linked(&fixture, &[]).contains("Invalid type specification"));
+}
+
+/// What validation says, where there is a provider with a resource type named `symbols`.
+fn check_validate(fixture: &str, expect: &Expect) {
+    let world = MemoryWorld::new();
+    let inputs = Inputs::default();
+    let mut memory = Memory::new(fixture);
+    let (tree, problems) = run(&mut memory, &[], &Manifest::default(), Purpose::Use);
+    assert_eq!(problems, "");
+    let block = BlockSchema::new([("id", Attribute::computed(Type::string()))]);
+    let resources = [(EcoString::from("symbols"), Schema { version: 0, block })].into();
+    let schema = Arc::new(ProviderSchema { resources, ..ProviderSchema::default() });
+    let schemas = |_: &ProviderSource| Some(Arc::clone(&schema));
+    let eval = EvalEnv {
+        world: &world,
+        workspace: "default",
+        original_dir: None,
+        schemas: &schemas,
+        sources: Some(&memory.sources),
+    };
+    let problems = validate(&tree, &ValidateEnv { eval, inputs: &inputs });
+    expect.assert_eq(&told(&problems, &memory.sources));
+}
+
+#[test]
+fn each_module_decides_what_the_word_means() {
+    let library = "--- lib.tfsym.hcl\nvalues {\n  v = { a = 1 }\n}\n";
+    let block = "symbols \"s\" {\n  source = \"./lib.tfsym.hcl\"\n}\n";
+    // The root module has the block, the child only a resource.
+    check_validate(
+        &format!(
+            "--- main.tf\n{block}locals {{\n  x = symbols.s.v.a\n}}\nmodule \"m\" {{\n  source = \"./m\"\n}}\n{library}\
+             --- m/main.tf\nresource \"symbols\" \"s\" {{}}\nlocals {{\n  x = symbols.s.id\n  y = symbols.s.v\n}}\n"
+        ),
+        &expect![[r#"
+            error m/main.tf:4,16 Unsupported attribute: This object has no argument, block or computed attribute "v".
+        "#]],
+    );
+    // Only a resource: nothing is new.
+    check_validate(
+        "--- main.tf\nresource \"symbols\" \"s\" {}\nlocals {\n  x = symbols.nope.x\n}\n",
+        &expect![[r#"
+            error main.tf:3,7 Reference to undeclared resource: There is no managed resource "symbols" "nope" in the root module.
+        "#]],
+    );
+    // Both: the block wins.
+    check_validate(
+        &format!(
+            "--- main.tf\n{block}resource \"symbols\" \"s\" {{}}\nresource \"symbols\" \"t\" {{}}\nlocals {{\n  \
+             a = symbols.s.v.a\n  b = resource.symbols.s.id\n  c = symbols.s.id[0].x\n  d = symbols.t.id[\"x\"]\n  \
+             e = resource.symbols.s.v\n  f = symbols.s.v.b\n}}\n{library}"
+        ),
+        &expect![[r#"
+            error main.tf:9,7 Reference to undefined symbol: This is a reference to the block symbols "s" at main.tf:1, whose library lib.tfsym.hcl has no value named "id".
+                Did you intend to refer to resource "symbols" "s"? If so, use the "resource." prefix:
+                    resource.symbols.s.id[0].x
+            error main.tf:10,7 Reference to undefined symbol library: There is no symbols block named "t" defined in this module.
+                Did you intend to refer to resource "symbols" "t"? If so, use the "resource." prefix:
+                    resource.symbols.t.id["x"]
+            error main.tf:11,25 Unsupported attribute: This object has no argument, block or computed attribute "v".
+            error main.tf:12,18 Unsupported attribute: This object does not have an attribute named "b".
+        "#]],
+    );
+    // Neither.
+    check_validate(
+        "--- main.tf\nlocals {\n  x = symbols.s.v\n}\n",
+        &expect![[r#"
+        error main.tf:2,7 Reference to undefined symbol library: There is no symbols block named "s" defined in this module.
+    "#]],
+    );
 }
