@@ -113,9 +113,11 @@ fn check_commands(sandbox: &Sandbox, body: &str) -> Result<(), String> {
     for command in body.lines().filter_map(|line| line.strip_prefix("$ yuba ")) {
         let args: Vec<&str> = command.split_whitespace().collect();
         let run = sandbox.run(&args);
-        let _ = write!(answered, "$ yuba {command}\n{}{}", run.stdout, titles(&run));
+        let output = format!("{}{}", run.stdout, titles(&run));
+        let _ =
+            write!(answered, "$ yuba {command}\n{}{}", output.trim_end(), if output.is_empty() { "" } else { "\n" });
     }
-    compare(body, &answered)
+    compare(body.trim_end(), answered.trim_end())
 }
 
 /// `Error: title`, a line each.
