@@ -58,6 +58,7 @@ fn evaluate_expression(bencher: Bencher<'_, '_>, text: &str) {
         plan_time: None,
         pure_only: false,
         functions: FunctionTable::module(),
+        others: None,
         template_depth: 0,
         sources: None,
         symbols: None,

@@ -50,6 +50,7 @@ pub fn constant(expr: &Expr) -> (Value, Diagnostics) {
         plan_time: None,
         pure_only: true,
         functions: FunctionTable::module(),
+        others: None,
         template_depth: 0,
         sources: None,
         symbols: None,

@@ -21,7 +21,7 @@ pub mod world;
 
 pub use constant::constant;
 pub use expression::{NoVariables, Variables, evaluate, signature_text};
-pub use functions::{CallContext, FunctionTable, WorldFunction};
+pub use functions::{CallContext, FunctionTable, OtherFunctions, WorldFunction};
 pub use inputs::Inputs;
 pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope};
 pub use scope::{EmptyModule, Scope, eval_expr};

@@ -10,16 +10,21 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
-use yuba_addrs::{InstanceKey, ModuleSource, ParseRefContext, ProviderSource, Reference, ResourceMode, Subject};
+use yuba_addrs::{
+    InstanceKey, ModuleSource, ParseRefContext, ProviderFunction, ProviderSource, Reference, ResourceMode, Subject,
+};
 use yuba_config::module_call::ModuleCall;
 use yuba_config::output::Output;
 use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::Variable;
-use yuba_provider::{BlockSchema, ProviderSchema};
+use yuba_provider::{BlockSchema, EvalExpr, LocalNames, ProviderSchema, builtin};
+use yuba_syntax::suggestion::did_you_mean;
 use yuba_syntax::{Diagnostics, Expr, Sources};
+use yuba_value::function::{self, Signature};
 use yuba_value::{Deprecation, Mark, Type, Value};
 
-use crate::functions::{CallContext, FunctionTable};
+use crate::constant::constant;
+use crate::functions::{CallContext, FunctionTable, OtherFunctions};
 use crate::inputs;
 use crate::scope::{Scope, eval_expr, path_value, terraform_value};
 use crate::symbols::{self, SymbolScope};
@@ -158,7 +163,10 @@ impl<'a> Evaluation<'a> {
     pub(crate) fn schemas_of(&self, module: ModuleId, resource: &Resource) -> Option<Arc<ProviderSchema>> {
         self.provider_schema(&self.tree.node(module).module.provider_of(resource)?)
     }
-    pub(crate) fn call_context(&self, module: ModuleId) -> CallContext<'a> {
+    fn call_context<'s>(&self, module: ModuleId, others: &'s dyn OtherFunctions) -> CallContext<'s>
+    where
+        'a: 's,
+    {
         CallContext {
             world: self.env.world,
             base_dir: ".",
@@ -166,6 +174,7 @@ impl<'a> Evaluation<'a> {
             // What is checked for all values must not depend on the time; what is shown may.
             pure_only: matches!(self.mode, Mode::Types),
             functions: FunctionTable::module(),
+            others: Some(others),
             template_depth: 0,
             sources: self.env.sources,
             symbols: Some(SymbolScope::of_module(&self.tree.node(module).symbols)),
@@ -381,7 +390,10 @@ impl<'a> ModuleScope<'a> {
     }
     /// The value of an expression here, with marks of deprecation.
     pub fn eval(&self, expr: &Expr) -> (Value, Diagnostics) {
-        eval_expr(expr, self, self.evaluation.call_context(self.module))
+        eval_expr(expr, self, self.call_context())
+    }
+    pub(crate) fn call_context(&self) -> CallContext<'_> {
+        self.evaluation.call_context(self.module, self)
     }
     pub(crate) fn evaluation(&self) -> &'a Evaluation<'a> {
         self.evaluation
@@ -436,6 +448,36 @@ impl<'a> ModuleScope<'a> {
     }
 }
 
+/// Functions of the providers that the module requires.
+impl OtherFunctions for ModuleScope<'_> {
+    fn signature(&self, name: &str) -> Option<Signature> {
+        let function = ProviderFunction::parse(name)?.ok()?;
+        let required = self.node.module.requirements.providers.get(&function.provider)?;
+        self.evaluation.provider_schema(&required.provider)?.functions.get(&function.function).cloned()
+    }
+    fn call(&self, name: &str, args: &[Value]) -> function::Result {
+        let called = ProviderFunction::parse(name).and_then(Result::ok);
+        let required = called.as_ref().and_then(|called| self.node.module.requirements.providers.get(&called.provider));
+        let answer = match (&called, required) {
+            (Some(called), Some(required)) if required.provider.is_builtin() => {
+                builtin::call_function(&called.function, args, &mut ConstantExpr)
+            }
+            _ => None,
+        };
+        // Other providers would have to be asked, which is not done here.
+        answer.unwrap_or_else(|| Ok(Value::unknown_dynamic()))
+    }
+}
+
+/// Evaluates expressions that refer to nothing.
+struct ConstantExpr;
+
+impl EvalExpr for ConstantExpr {
+    fn eval(&mut self, expr: &Expr, _: &LocalNames) -> (Value, Diagnostics) {
+        constant(expr)
+    }
+}
+
 impl Scope for ModuleScope<'_> {
     fn context(&self) -> &dyn ParseRefContext {
         &*self.node.module
@@ -464,6 +506,18 @@ impl Scope for ModuleScope<'_> {
             }
             Subject::Symbol(_) | Subject::SymbolFunction(_) => {
                 symbols::check(reference, &self.node.symbols, self.context())
+            }
+            Subject::ProviderFunction(function) => {
+                let required = self.node.module.requirements.providers.get(&function.provider);
+                let schemas = required.and_then(|required| self.evaluation.provider_schema(&required.provider));
+                match schemas {
+                    None => diagnostics::unknown_function_provider(&function.provider, reference.span).into(),
+                    Some(schemas) if !schemas.functions.contains_key(&function.function) => {
+                        let hint = did_you_mean(&function.function, schemas.functions.keys().map(EcoString::as_str));
+                        diagnostics::missing_provider_function(&function.function, &hint, reference.span).into()
+                    }
+                    Some(_) => Diagnostics::new(),
+                }
             }
             _ => Diagnostics::new(),
         }

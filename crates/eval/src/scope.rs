@@ -92,12 +92,17 @@ impl<'e> Names<'e> {
     pub(crate) fn into_references(self) -> impl Iterator<Item = Reference> {
         self.found.into_iter().map(|(_, reference)| reference)
     }
-    /// Checks the references, and finds their values if nothing is wrong.
-    pub(crate) fn resolve(&self, scope: &dyn Scope) -> (Resolved, Diagnostics) {
+    /// What can be said about the references without their values.
+    pub(crate) fn check(&self, scope: &dyn Scope) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for (_, reference) in &self.found {
             problems.extend(scope.check(reference));
         }
+        problems
+    }
+    /// Checks the references, and finds their values if nothing is wrong.
+    pub(crate) fn resolve(&self, scope: &dyn Scope) -> (Resolved, Diagnostics) {
+        let mut problems = self.check(scope);
         if problems.has_errors() {
             return (Resolved::default(), problems);
         }
@@ -105,7 +110,8 @@ impl<'e> Names<'e> {
         problems.extend(found);
         (resolved, problems)
     }
-    fn resolve_checked(&self, scope: &dyn Scope) -> (Resolved, Diagnostics) {
+    /// The values of references that have been checked.
+    pub(crate) fn resolve_checked(&self, scope: &dyn Scope) -> (Resolved, Diagnostics) {
         let mut problems = Diagnostics::new();
         let mut resolved = Resolved { values: HashMap::with_capacity(self.found.len()) };
         for (traversal, reference) in &self.found {

@@ -215,6 +215,7 @@ impl ConsoleSession {
             plan_time: None,
             pure_only: false,
             functions: FunctionTable::console(),
+            others: None,
             template_depth: 0,
             sources: Some(&self.sources),
             symbols: libraries.map(SymbolScope::of_module),

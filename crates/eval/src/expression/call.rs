@@ -9,7 +9,7 @@ use yuba_value::{Type, Value, convert};
 
 use super::{Evaluator, signature_text};
 use crate::diagnostics;
-use crate::functions::Builtin;
+use crate::functions::{Builtin, OtherFunctions};
 use yuba_syntax::suggestion::closest;
 
 /// An argument: an expression, or an element of the expanded last one.
@@ -45,17 +45,32 @@ impl Interface for Signature {
     }
 }
 
+/// What is called.
+#[derive(Clone, Copy)]
+enum Callee<'f> {
+    Builtin(&'f Builtin),
+    Other(&'f dyn OtherFunctions),
+}
+
 impl Evaluator<'_> {
     pub(super) fn call(&mut self, e: &CallExpr, expr: &Expr) -> Value {
         if let Some((library, function)) = self.symbol_function(e) {
             return self.call_symbol(e, expr, library, function);
         }
         let Some(function) = self.context.functions.get(&e.name) else {
+            if let Some(others) = self.context.others
+                && let Some(signature) = others.signature(&e.name)
+            {
+                return self.call_function(e, expr, &signature, Callee::Other(others));
+            }
             let diagnostic = self.unknown_function(e, expr.span);
             self.report(diagnostic, expr);
             return Value::unknown_dynamic();
         };
-        let signature = function.signature();
+        self.call_function(e, expr, function.signature(), Callee::Builtin(function))
+    }
+
+    fn call_function(&mut self, e: &CallExpr, expr: &Expr, signature: &Signature, function: Callee<'_>) -> Value {
         let mut args: Vec<Argument<'_>> = e.args.iter().map(Argument::Expr).collect();
         let before = self.diagnostics.len();
         if e.expand_last
@@ -73,6 +88,12 @@ impl Evaluator<'_> {
             self.report(diagnostic, expr);
             return Value::unknown_dynamic();
         }
+        let function = match function {
+            Callee::Builtin(function) => function,
+            Callee::Other(others) => {
+                return self.invoke(e, expr, signature, &args, before, |values, _| others.call(&e.name, values));
+            }
+        };
         match function {
             Builtin::Can(_) => self.can(&args),
             Builtin::Try(_) => self.try_each(e, expr, signature, &args),

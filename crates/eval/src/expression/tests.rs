@@ -59,6 +59,7 @@ pub(crate) fn outcome(text: &str) -> String {
         plan_time: None,
         pure_only: false,
         functions: FunctionTable::module(),
+        others: None,
         template_depth: 0,
         sources: Some(&sources),
         symbols: None,

@@ -229,6 +229,7 @@ mod tests {
             plan_time: None,
             pure_only: false,
             functions: FunctionTable::module(),
+            others: None,
             template_depth: 0,
             sources: None,
             symbols: None,

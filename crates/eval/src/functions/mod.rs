@@ -29,12 +29,22 @@ pub struct CallContext<'a> {
     pub pure_only: bool,
     /// The functions of the calling expression, for templates.
     pub functions: &'static FunctionTable,
+    /// Functions that are not of the language: of providers.
+    pub others: Option<&'a dyn OtherFunctions>,
     /// How many template functions are around this call.
     pub template_depth: u32,
     /// The files expressions come from, for messages that name places inside a text.
     pub sources: Option<&'a Sources>,
     /// The symbol libraries whose functions can be called.
     pub symbols: Option<SymbolScope<'a>>,
+}
+
+/// Functions that are not of the language, by their whole names: `provider::terraform::encode_expr`.
+pub trait OtherFunctions {
+    /// The interface of a function; none if there is no such function.
+    fn signature(&self, name: &str) -> Option<Signature>;
+    /// Calls a function that is there.
+    fn call(&self, name: &str, args: &[Value]) -> function::Result;
 }
 
 /// Finds the type of the result from the arguments.

@@ -147,6 +147,7 @@ impl<'a> Statics<'a> {
             plan_time: None,
             pure_only: false,
             functions: FunctionTable::module(),
+            others: None,
             template_depth: 0,
             sources: self.env.sources,
             symbols: Some(SymbolScope::of_module(&self.tree.node(module).symbols)),

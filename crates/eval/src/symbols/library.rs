@@ -97,6 +97,7 @@ fn eval(
         plan_time: None,
         pure_only: true,
         functions: FunctionTable::library(),
+        others: None,
         template_depth: 0,
         sources: Some(decoding.sources),
         symbols: Some(SymbolScope { libraries: &library.libraries, own: Some(library) }),

@@ -200,8 +200,9 @@ fn collect(module: &Module, found: &mut BTreeMap<ProviderSource, Requirement>) {
         }
     }
     for import in &module.imports {
-        if let Some(reference) = &import.provider {
-            imply(&reference.key.name, import.span, None);
+        match &import.provider {
+            Some(reference) => imply(&reference.key.name, import.span, None),
+            None => imply(implied_local_name(&import.to.config.resource.kind), import.span, None),
         }
     }
     for provider in module.providers.values() {

@@ -1,10 +1,10 @@
 //! Bodies by schema, evaluated in a module.
 
 use ecow::EcoString;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use yuba_addrs::Reference;
 use yuba_provider::{BlockSchema, EvalExpr, LocalNames, decode, each_expression, ephemeral_problems};
-use yuba_syntax::{Body, Diagnostics, Expr};
+use yuba_syntax::{Body, BodySchema, Diagnostics, Expr};
 use yuba_value::Value;
 
 use super::deprecation;
@@ -15,12 +15,38 @@ use crate::scope::{Names, Scope, eval_checked};
 pub(super) fn eval(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -> (Value, Diagnostics) {
     let mut problems = check_references(scope, body, schema);
     if problems.has_errors() {
+        problems.extend(unsupported_dynamic_blocks(body, schema));
         return (Value::unknown(schema.implied_type().clone()), problems);
     }
     let (value, found) = decode(body, schema, &mut InScope(scope));
     problems.extend(found);
     problems.extend(ephemeral_problems(schema, &value).into_iter().map(|problem| problem.in_body(body, None)));
     (value, problems)
+}
+
+/// Quirk: of `dynamic` blocks it is said that there is no such block type even where references are wrong.
+fn unsupported_dynamic_blocks(body: &Body, schema: &BlockSchema) -> Diagnostics {
+    let (_, problems) = decode(body, schema, &mut Unknown);
+    let mut found = Diagnostics::new();
+    let (content, _, _) = body.partial_content(&DYNAMIC);
+    for block in content.blocks.iter().filter_map(|block| block.labels.first()) {
+        found.extend(problems.iter().filter(|problem| problem.is_error() && problem.subject == Some(block.1)).cloned());
+    }
+    found
+}
+
+static DYNAMIC: LazyLock<BodySchema> = LazyLock::new(|| BodySchema {
+    attributes: Vec::new(),
+    blocks: vec![yuba_syntax::body::BlockSchema { kind: "dynamic".into(), labels: vec!["type".into()] }],
+});
+
+/// Answers where nothing is known.
+struct Unknown;
+
+impl EvalExpr for Unknown {
+    fn eval(&mut self, _: &Expr, _: &LocalNames) -> (Value, Diagnostics) {
+        (Value::unknown_dynamic(), Diagnostics::new())
+    }
 }
 
 /// Everything a body refers to.
@@ -59,8 +85,7 @@ impl EvalExpr for InScope<'_, '_> {
     fn eval(&mut self, expr: &Expr, locals: &LocalNames) -> (Value, Diagnostics) {
         let mut names: Vec<(EcoString, Value)> = locals.iter().map(|(n, v)| (n.clone(), v.clone())).collect();
         names.reverse();
-        let (value, mut problems) =
-            eval_checked(expr, self.0, self.0.evaluation().call_context(self.0.module()), names);
+        let (value, mut problems) = eval_checked(expr, self.0, self.0.call_context(), names);
         let (value, found) = deprecation::extract(self.0, &value, expr.span);
         problems.extend(found);
         (value, problems)

@@ -1,7 +1,7 @@
 //! What can be wrong with a configuration that has been linked, in words.
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{ModulePath, ProviderSource, ResourceMode};
+use yuba_addrs::{AbsProviderConfig, ModulePath, ProviderSource, ResourceMode};
 use yuba_config::Module;
 use yuba_config::output::Output;
 use yuba_config::resource::ResourceKey;
@@ -170,6 +170,15 @@ pub(super) fn missing_provider(provider: &ProviderSource) -> Diagnostic {
     Diagnostic::error("Missing required provider", detail)
 }
 
+/// Quirk: the summary names the configuration, and there is no place.
+pub(super) fn missing_passed_provider(config: &AbsProviderConfig) -> Diagnostic {
+    let detail = eco_format!(
+        "A call of the root module passes on the provider configuration {config}, which the root module does not have. Add a \
+         provider block, or an entry in required_providers."
+    );
+    Diagnostic::error(eco_format!("missing provider {config}"), detail)
+}
+
 pub(super) fn missing_provisioner(kind: &str) -> Diagnostic {
     let detail = eco_format!(
         "This configuration needs the provisioner {kind:?}, which is not available. There are file, local-exec and \
@@ -260,6 +269,15 @@ pub(super) fn winrm(span: Span) -> Diagnostic {
     let detail = "Connections of the type winrm will not be possible in a later version. Windows has a server for ssh: use \
                   that instead.";
     Diagnostic::warning("WinRM connection type is deprecated", detail).at(span)
+}
+
+pub(super) fn invalid_import(argument: &str, reason: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!("This value cannot be used for the {argument:?} of an import: {reason}.");
+    Diagnostic::error(eco_format!("Invalid import {argument} argument"), detail).at(span)
+}
+
+pub(super) fn incorrect_type(reason: &str, span: Span) -> Diagnostic {
+    Diagnostic::error("Incorrect value type", eco_format!("This value is of the wrong type: {reason}.")).at(span)
 }
 
 // Rules.
@@ -356,4 +374,13 @@ pub(super) fn deprecated_root_variable(variable: &Variable, message: &str) -> Di
     let detail =
         eco_format!("The root variable {:?} is deprecated with the following message: {message}", variable.name);
     Diagnostic::warning("Deprecated variable used from the root module", detail).at(variable.span)
+}
+
+pub(crate) fn unknown_function_provider(name: &str, span: Option<Span>) -> Diagnostic {
+    let detail = eco_format!("The required_providers of this module have no provider with the local name {name:?}.");
+    error("Unknown function provider", detail, span)
+}
+
+pub(crate) fn missing_provider_function(name: &str, hint: &str, span: Option<Span>) -> Diagnostic {
+    error("Function not found in provider", eco_format!("The provider has no function {name:?}.{hint}"), span)
 }

@@ -1,7 +1,9 @@
 //! The objects of a configuration and which depend on which: order and cycles.
 
 use ecow::{EcoString, eco_format};
+use foldhash::HashMap;
 use yuba_config::check::Check;
+use yuba_config::import::Import;
 use yuba_config::output::Output;
 use yuba_config::provider::ProviderConfig;
 use yuba_config::resource::Resource;
@@ -40,6 +42,10 @@ pub(super) struct Node<'a> {
 pub(super) struct Graph<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) edges: Vec<Vec<u32>>,
+    /// Provider configurations that nothing uses: what they say does not matter.
+    pub(super) unused: Vec<bool>,
+    /// The `import` blocks of resources.
+    pub(super) imports: HashMap<u32, Vec<&'a Import>>,
 }
 
 /// How many steps of a cycle are shown.
@@ -49,6 +55,7 @@ impl<'a> Graph<'a> {
     pub(super) fn add(&mut self, module: ModuleId, vertex: Vertex<'a>) -> u32 {
         self.nodes.push(Node { module, vertex });
         self.edges.push(Vec::new());
+        self.unused.push(matches!(vertex, Vertex::Provider(_)));
         self.nodes.len() as u32 - 1
     }
 

@@ -42,6 +42,7 @@ pub(super) fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments) -> G
         builder.add_module(id);
     }
     builder.connect_all(arguments);
+    builder.connect_imports();
     builder.graph
 }
 
@@ -110,7 +111,6 @@ impl<'a> Builder<'a, '_> {
     fn connect_all(&mut self, arguments: &Arguments) {
         let tree = self.evaluation.tree();
         let mut bound: HashMap<(ModuleId, ProviderKey), Option<u32>> = HashMap::new();
-        let mut used = vec![false; self.graph.nodes.len()];
         for at in 0..self.graph.nodes.len() as u32 {
             let node = &self.graph.nodes[at as usize];
             let (module, vertex) = (node.module, node.vertex);
@@ -152,7 +152,7 @@ impl<'a> Builder<'a, '_> {
                         self.providers.get(&(binding.module, binding.block?)).copied()
                     });
                     if let Some(provider) = provider {
-                        used[provider as usize] = true;
+                        self.graph.unused[provider as usize] = false;
                         self.graph.connect(at, provider);
                     }
                 }
@@ -167,7 +167,7 @@ impl<'a> Builder<'a, '_> {
         for at in 0..self.graph.nodes.len() as u32 {
             let node = &self.graph.nodes[at as usize];
             if let Vertex::Provider(provider) = node.vertex
-                && used[at as usize]
+                && !self.graph.unused[at as usize]
             {
                 let module = node.module;
                 let source = tree.provider_type(module, &provider.key.name);
@@ -175,6 +175,21 @@ impl<'a> Builder<'a, '_> {
                     self.body(at, module, &provider.body, &schemas.provider.block);
                 }
             }
+        }
+    }
+
+    /// Imports stand in the root module and belong to the resources they are for.
+    fn connect_imports(&mut self) {
+        let tree = self.evaluation.tree();
+        for import in &tree.root().module.imports {
+            let target = &import.to.config;
+            let index = tree.find(&target.module).and_then(|module| self.modules.get(module.0 as usize));
+            let at = index.and_then(|index| index.resources.get(&ResourceKey::from(&target.resource)).copied());
+            let Some(at) = at else { continue };
+            for expr in [&import.id, &import.identity, &import.for_each].into_iter().flatten() {
+                self.expr(at, ModuleId::ROOT, expr);
+            }
+            self.graph.imports.entry(at).or_default().push(import);
         }
     }
 

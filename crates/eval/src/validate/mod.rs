@@ -11,6 +11,7 @@ mod deprecation;
 pub(crate) mod diagnostics;
 mod graph;
 mod graph_build;
+mod import;
 mod named;
 mod provisioner;
 mod repetition;
@@ -23,11 +24,13 @@ mod values;
 
 use std::collections::BTreeMap;
 
+use yuba_addrs::AbsProviderConfig;
+use yuba_config::terraform::RequiredProvider;
 use yuba_syntax::Diagnostics;
 
 use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation, Mode};
-use crate::tree::ConfigTree;
+use crate::tree::{ConfigTree, ModuleId};
 use graph::Vertex;
 
 pub use values::check_values;
@@ -49,6 +52,10 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
         return missing;
     }
     let (arguments, mut problems) = arguments::read(tree);
+    if problems.has_errors() {
+        return problems;
+    }
+    problems.extend(missing_passed(tree));
     if problems.has_errors() {
         return problems;
     }
@@ -75,7 +82,14 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
             Vertex::Local(local) => named::local(&evaluation, node.module, local),
             Vertex::Output(output) => named::output(&evaluation, node.module, output),
             Vertex::Check(check) => named::check(&evaluation, node.module, check),
-            Vertex::Resource(resource) => resource::check(&evaluation, node.module, resource),
+            Vertex::Resource(resource) => {
+                let mut found = resource::check(&evaluation, node.module, resource);
+                for import in graph.imports.get(&at).into_iter().flatten() {
+                    found.extend(import::check(&evaluation, import));
+                }
+                found
+            }
+            Vertex::Provider(_) if graph.unused[at as usize] => Diagnostics::new(),
             Vertex::Provider(provider) => resource::check_provider(&evaluation, node.module, provider),
             Vertex::Call => arguments::check_call(&evaluation, node.module),
             Vertex::Close => Diagnostics::new(),
@@ -86,16 +100,42 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     problems
 }
 
+/// Provider configurations that calls of the root module pass on without having them.
+fn missing_passed(tree: &ConfigTree) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    let root = tree.root();
+    for (name, call) in &root.module.calls {
+        let Some(child) = root.children.get(name) else { continue };
+        for passed in &call.providers {
+            let key = &passed.in_parent.key;
+            let Some(provider) = tree.provider_type(*child, &passed.in_child.key.name) else { continue };
+            let is_it = |name: &str| tree.provider_type(ModuleId::ROOT, name).as_ref() == Some(&provider);
+            let required = |required: &RequiredProvider| {
+                is_it(&required.name)
+                    && (key.alias.is_none() || required.aliases.iter().any(|alias| alias.key.alias == key.alias))
+            };
+            let declared = root.module.providers.keys().any(|block| block.alias == key.alias && is_it(&block.name))
+                || root.module.requirements.providers.values().any(required);
+            if !declared {
+                let config = AbsProviderConfig { module: root.path.clone(), provider, alias: key.alias.clone() };
+                problems.push(diagnostics::missing_passed_provider(&config));
+            }
+        }
+    }
+    problems
+}
+
 /// Providers and provisioners that are needed and not there. Without them most of what follows would be consequences.
 fn missing_plugins(evaluation: &Evaluation<'_>) -> Diagnostics {
     let mut problems = Diagnostics::new();
-    for provider in evaluation.tree().requirements().keys() {
+    let tree = evaluation.tree();
+    for provider in tree.requirements().keys() {
         if evaluation.provider_schema(provider).is_none() {
             problems.push(diagnostics::missing_provider(provider));
         }
     }
     let mut provisioners = BTreeMap::new();
-    for (_, node) in evaluation.tree().iter() {
+    for (_, node) in tree.iter() {
         for resource in node.module.resources.values() {
             for provisioner in &resource.provisioners {
                 if provisioner::schema(&provisioner.kind).is_none() {

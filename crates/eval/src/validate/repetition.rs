@@ -23,7 +23,6 @@ pub(super) fn count(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     } else if value.is_null() {
         problems.push(diagnostics::invalid_count("it is null, and a whole number is required", span));
     } else if value.is_known() {
-        // Quirk: only a number, or a text that is one, is taken.
         match convert::convert(&value, &Type::number()) {
             Ok(number) => match number.as_number() {
                 Some(number) if number.is_negative() => {
@@ -34,7 +33,7 @@ pub(super) fn count(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
                 }
                 _ => {}
             },
-            Err(reason) => problems.push(diagnostics::invalid_count(&eco_format!("{reason}"), span)),
+            Err(reason) => problems.push(diagnostics::incorrect_type(&eco_format!("{reason}"), span)),
         }
     }
     problems

@@ -119,7 +119,9 @@ fn own_references(scope: &ModuleScope<'_>, expr: &Expr, key: &ResourceKey) -> Di
 
 fn own_reference(reference: &Reference, key: &ResourceKey) -> Diagnostics {
     match &reference.subject {
-        Subject::Resource(resource) if ResourceKey::from(resource) == *key => {
+        Subject::Resource(resource) | Subject::ResourceInstance(resource, None)
+            if ResourceKey::from(resource) == *key =>
+        {
             diagnostics::self_referential(&diagnostics::address(key), reference.span).into()
         }
         _ => Diagnostics::new(),

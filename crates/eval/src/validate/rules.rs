@@ -38,20 +38,21 @@ fn prepare(scope: &ModuleScope<'_>, condition: &Expr, message: &Expr) -> Prepare
     let (condition, mut problems) = Names::of(condition, scope, &|_| false);
     let (message, found) = Names::of(message, scope, &|_| false);
     problems.extend(found);
-    let (condition, in_condition) = condition.resolve(scope);
-    let (message, in_message) = message.resolve(scope);
-    let failed = in_condition.has_errors() || in_message.has_errors();
-    problems.extend(in_condition);
-    problems.extend(in_message);
-    match failed {
+    problems.extend(condition.check(scope));
+    problems.extend(message.check(scope));
+    if problems.has_errors() {
         // Quirk: where one reference is wrong, none has a value.
-        true => Prepared { condition: Resolved::default(), message: Resolved::default(), problems },
-        false => Prepared { condition, message, problems },
+        return Prepared { condition: Resolved::default(), message: Resolved::default(), problems };
     }
+    let (condition, found) = condition.resolve_checked(scope);
+    problems.extend(found);
+    let (message, found) = message.resolve_checked(scope);
+    problems.extend(found);
+    Prepared { condition, message, problems }
 }
 
 fn eval(scope: &ModuleScope<'_>, expr: &Expr, resolved: &Resolved) -> (Value, Diagnostics) {
-    let (value, mut problems) = evaluate(expr, resolved, scope.evaluation().call_context(scope.module()));
+    let (value, mut problems) = evaluate(expr, resolved, scope.call_context());
     let (value, found) = deprecation::extract(scope, &value, expr.span);
     problems.extend(found);
     (value, problems)
