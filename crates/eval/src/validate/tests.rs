@@ -595,7 +595,6 @@ resource "terraform_data" "j" {
             main.tf:28:23 error: Unknown variable
             main.tf:28:39 error: Unknown variable
             main.tf:28:43 error: Unsupported attribute
-            main.tf:34:11 error: Self-referential block
             main.tf:36:10 warning: Redundant ignore_changes element
             main.tf:3:3 error: Unsupported argument
             main.tf:42:11 error: Unsupported block type
