@@ -50,7 +50,7 @@ impl EvalExpr for Unknown {
 }
 
 /// Everything a body refers to.
-pub(super) fn references(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -> (Vec<Reference>, Diagnostics) {
+fn references(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -> (Vec<Reference>, Diagnostics) {
     let mut exprs: Vec<(Arc<Expr>, Vec<EcoString>)> = Vec::new();
     each_expression(body, schema, &mut |expr, iterators| exprs.push((expr.clone(), iterators.to_vec())));
     let mut problems = Diagnostics::new();

@@ -71,7 +71,6 @@ fn check_content(
     if failed {
         return problems;
     }
-    problems.extend(self_references(scope, resource, schema));
     if resource.key.mode == ResourceMode::Managed {
         problems.extend(ignore_changes(resource, schema, problems.has_errors()));
         for expr in &resource.lifecycle.replace_triggered_by {
@@ -98,15 +97,7 @@ fn type_hint(schemas: &ProviderSchema, key: &ResourceKey) -> EcoString {
     }
 }
 
-/// A resource cannot be made from itself.
-fn self_references(scope: &ModuleScope<'_>, resource: &Resource, schema: &BlockSchema) -> Diagnostics {
-    let mut problems = Diagnostics::new();
-    for reference in body::references(scope, &resource.body, schema).0 {
-        problems.extend(own_reference(&reference, &resource.key));
-    }
-    problems
-}
-
+/// Whether there is a resource cannot depend on itself. Elsewhere in the block such references are found when it is planned.
 fn own_references(scope: &ModuleScope<'_>, expr: &Expr, key: &ResourceKey) -> Diagnostics {
     let mut problems = Diagnostics::new();
     each_traversal(expr, &mut |traversal| {
