@@ -8,6 +8,7 @@ mod link;
 mod manifest;
 mod provider_rules;
 mod providers;
+mod resolve;
 mod similarity;
 mod test_providers;
 #[cfg(test)]
@@ -26,7 +27,8 @@ use yuba_syntax::{Diagnostics, Sources};
 pub(crate) use link::join;
 pub use link::{Link, Purpose, link};
 pub use manifest::{Installed, Manifest};
-pub use providers::{ProviderBinding, Requirement};
+pub use providers::Requirement;
+pub use resolve::{KeySource, ResolvedProvider};
 
 use crate::static_eval::for_each::Instances;
 use crate::symbols::{Libraries, LibraryFiles};

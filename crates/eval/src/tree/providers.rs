@@ -1,5 +1,4 @@
-//! Providers of modules: which provider a local name stands for, what a module requires, and which configuration serves a
-//! resource.
+//! Providers of modules: which provider a local name stands for, and what a module requires.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,6 @@ use yuba_config::Module;
 use yuba_config::module::implied_local_name;
 use yuba_config::provider::{ProviderConfig, ProviderKey};
 use yuba_config::resource::Resource;
-use yuba_config::terraform::RequiredProvider;
 use yuba_config::test_file::TestFile;
 use yuba_syntax::body::BodySchema;
 use yuba_syntax::{Diagnostic, Diagnostics, Span};
@@ -26,17 +24,6 @@ pub struct Requirement {
     pub explicit: bool,
     /// The first block that implies it.
     pub implied_by: Option<Span>,
-}
-
-/// The configuration that serves a resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderBinding {
-    /// The provider.
-    pub provider: ProviderSource,
-    /// The module whose configuration it is.
-    pub module: ModuleId,
-    /// The block; none where there is no block and the provider is used without configuration.
-    pub block: Option<ProviderKey>,
 }
 
 /// Whether a block configures anything, so that it is no mere declaration that a configuration has to be passed.
@@ -85,54 +72,6 @@ impl ConfigTree {
         found
     }
 
-    /// The provider configuration that a name in a module stands for: a block of the module, what its caller passes, or for
-    /// names without alias what its caller uses itself; at last a provider without configuration. None if there is none.
-    pub fn binding(&self, module: ModuleId, key: &ProviderKey) -> Option<ProviderBinding> {
-        let provider = self.provider_type(module, &key.name)?;
-        let (mut module, mut key) = (module, key.clone());
-        loop {
-            let node = self.node(module);
-            let block = node.module.providers.get(&key);
-            if let Some(call) = self.call(module)
-                && let Some(parent) = node.parent
-                && let Some(passed) = call.providers.iter().find(|passed| passed.in_child.key == key)
-                && !block.is_some_and(configures)
-            {
-                key = passed.in_parent.key.clone();
-                module = parent;
-                continue;
-            }
-            if block.is_some() {
-                return Some(ProviderBinding { provider, module, block: Some(key) });
-            }
-            // The block may have another local name for the same provider.
-            let other = node.module.providers.keys().find(|other| {
-                other.alias == key.alias && self.provider_type(module, &other.name).as_ref() == Some(&provider)
-            });
-            if let Some(other) = other {
-                return Some(ProviderBinding { provider, module, block: Some(other.clone()) });
-            }
-            match node.parent {
-                _ if key.alias.is_some() => return None,
-                None => return Some(ProviderBinding { provider, module, block: None }),
-                Some(parent) => {
-                    key = ProviderKey { name: self.local_name(parent, &provider, &key.name), alias: None };
-                    module = parent;
-                }
-            }
-        }
-    }
-
-    /// What a module calls a provider.
-    fn local_name(&self, module: ModuleId, provider: &ProviderSource, fallback: &EcoString) -> EcoString {
-        let required = &self.node(module).module.requirements.providers;
-        let is_it = |required: &&RequiredProvider| required.provider == *provider;
-        match required.get(fallback).filter(is_it).or_else(|| required.values().find(is_it)) {
-            Some(required) => required.name.clone(),
-            None => fallback.clone(),
-        }
-    }
-
     /// Resources whose provider configuration does not exist.
     pub fn unbound_resources(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
@@ -140,7 +79,7 @@ impl ConfigTree {
             let mut known: HashMap<ProviderKey, bool> = HashMap::new();
             for resource in node.module.resources.values() {
                 let key = provider_key(resource);
-                let bound = *known.entry(key).or_insert_with_key(|key| self.binding(id, key).is_some());
+                let bound = *known.entry(key).or_insert_with_key(|key| self.resolve_provider(id, key, None).is_some());
                 if !bound && let Some(problem) = self.not_bound(id, resource) {
                     problems.push(problem);
                 }

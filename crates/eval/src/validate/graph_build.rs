@@ -148,8 +148,8 @@ impl<'a> Builder<'a, '_> {
                         }
                     };
                     let provider = *bound.entry((module, key)).or_insert_with_key(|(module, key)| {
-                        let binding = tree.binding(*module, key)?;
-                        self.providers.get(&(binding.module, binding.block?)).copied()
+                        let resolved = tree.resolve_provider(*module, key, None)?;
+                        self.providers.get(&(resolved.module, resolved.block?)).copied()
                     });
                     if let Some(provider) = provider {
                         self.graph.unused[provider as usize] = false;
