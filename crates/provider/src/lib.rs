@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))]
 
 pub mod builtin;
+pub mod contract;
 pub mod decode;
 mod diagnostics;
 mod dynamic;
@@ -22,10 +23,16 @@ mod testing;
 mod tests;
 mod walk;
 
+pub use contract::{
+    Answer, ApplyAnswer, ApplyRequest, DataAnswer, DataRequest, ImportBy, ImportRequest, Imported, Millis, MoveAnswer,
+    MoveRequest, Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, Providers, RawState, ReadAnswer,
+    ReadRequest, Renewed, UpgradeRequest,
+};
 pub use decode::{EvalExpr, LocalNames, decode};
 pub use follow::Followed;
 pub use problem::{Place, Problem, deprecation_problems, each_mark, ephemeral_problems, locate};
 pub use schema::{
-    Attribute, AttributeType, BlockSchema, NestedAttribute, NestedBlock, Nesting, ProviderSchema, Schema,
+    Attribute, AttributeType, BlockSchema, IdentitySchema, NestedAttribute, NestedBlock, Nesting, ProviderSchema,
+    Schema,
 };
 pub use walk::{each_expression, references};

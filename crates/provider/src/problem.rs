@@ -30,10 +30,12 @@ pub enum Place {
 }
 
 impl Problem {
-    pub(crate) fn at(diagnostic: Diagnostic, path: Path) -> Problem {
+    /// At a value in the block.
+    pub fn at(diagnostic: Diagnostic, path: Path) -> Problem {
         Problem { diagnostic, place: Place::Value(path) }
     }
-    pub(crate) fn nowhere(diagnostic: Diagnostic) -> Problem {
+    /// Somewhere.
+    pub fn nowhere(diagnostic: Diagnostic) -> Problem {
         Problem { diagnostic, place: Place::Nowhere }
     }
 

@@ -21,6 +21,21 @@ pub struct ProviderSchema {
     pub ephemeral: BTreeMap<EcoString, Schema>,
     /// Functions, by name without namespace.
     pub functions: BTreeMap<EcoString, Signature>,
+    /// `provider_meta` blocks, if there can be any.
+    pub meta: Option<Schema>,
+    /// What identifies objects of managed resource types, for those types that have it.
+    pub identities: BTreeMap<EcoString, IdentitySchema>,
+    /// Wants to be asked when the plan is to destroy an object.
+    pub plan_destroy: bool,
+}
+
+/// What identifies an object, and the version of what is stored of it.
+#[derive(Clone, Debug)]
+pub struct IdentitySchema {
+    /// Counts up when stored identities of older versions have to be upgraded.
+    pub version: u64,
+    /// The attributes, as a single object.
+    pub object: NestedAttribute,
 }
 
 /// One kind of block, and the version of what is stored of it.

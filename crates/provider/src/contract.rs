@@ -1,0 +1,344 @@
+//! The contract: what can be asked of a provider, and what it answers.
+//!
+//! Values cross it without marks: whoever asks takes marks off before and puts them on again after. Requests own what
+//! they hold; values, names and private bytes are cheap to clone.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use ecow::{EcoString, EcoVec};
+use yuba_addrs::{AbsResourceInstance, ProviderSource};
+use yuba_value::function::FunctionError;
+use yuba_value::{Mark, Path, Value};
+
+use crate::problem::Problem;
+use crate::schema::ProviderSchema;
+
+/// An answer that may take a while.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// An answer that is there already.
+pub fn ready<'a, T: Send + 'a>(answer: T) -> Answer<'a, T> {
+    Box::pin(std::future::ready(answer))
+}
+
+/// Bytes that a provider wants back with the next request about the same object. Not for others to look at.
+pub type Private = EcoVec<u8>;
+
+/// A moment, in milliseconds since the beginning of 1970 (UTC).
+pub type Millis = i64;
+
+/// What came of a request: an answer, problems, or both (an object may be there although creating it failed).
+#[derive(Clone, Debug)]
+pub struct Outcome<T> {
+    /// The answer.
+    pub value: Option<T>,
+    /// Errors and warnings.
+    pub problems: Vec<Problem>,
+}
+
+impl<T> Outcome<T> {
+    /// An answer without problems.
+    pub fn ok(value: T) -> Outcome<T> {
+        Outcome { value: Some(value), problems: Vec::new() }
+    }
+    /// No answer, because of a problem.
+    pub fn failed(problem: Problem) -> Outcome<T> {
+        Outcome { value: None, problems: vec![problem] }
+    }
+    /// No answer, because of problems.
+    pub fn failed_with(problems: Vec<Problem>) -> Outcome<T> {
+        Outcome { value: None, problems }
+    }
+    /// Whether an error is among the problems.
+    pub fn has_errors(&self) -> bool {
+        self.problems.iter().any(|problem| problem.diagnostic.is_error())
+    }
+    /// The same with another answer.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
+        Outcome { value: self.value.map(change), problems: self.problems }
+    }
+}
+
+/// A provider that has been started: one for each instance of a provider configuration, or one that is never configured
+/// and only says what is valid.
+pub trait Provider: Send + Sync {
+    /// What it has; known since it was started.
+    fn schema(&self) -> Arc<ProviderSchema>;
+
+    /// What is wrong with the configuration of the provider.
+    fn validate_provider_config(&self, config: Value) -> Answer<'_, Vec<Problem>>;
+    /// What is wrong with the configuration of a managed resource.
+    fn validate_resource_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>>;
+    /// What is wrong with the configuration of a data resource.
+    fn validate_data_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>>;
+    /// What is wrong with the configuration of an ephemeral resource.
+    fn validate_ephemeral_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>>;
+
+    /// Makes it ready for everything below; asked once.
+    fn configure(&self, config: Value) -> Answer<'_, Vec<Problem>>;
+
+    /// A stored object by the current schema.
+    fn upgrade_state(&self, request: UpgradeRequest) -> Answer<'_, Outcome<Value>>;
+    /// A stored identity by the current schema. `raw` is JSON.
+    fn upgrade_identity(&self, kind: EcoString, version: u64, raw: EcoString) -> Answer<'_, Outcome<Value>> {
+        let _ = (kind, version, raw);
+        ready(Outcome { value: None, problems: Vec::new() })
+    }
+    /// What became of an object; its state is null if it is gone.
+    fn read(&self, request: ReadRequest) -> Answer<'_, Outcome<ReadAnswer>>;
+    /// What a change would lead to.
+    fn plan(&self, request: PlanRequest) -> Answer<'_, Outcome<PlanAnswer>>;
+    /// Makes a change. The answer may be there with errors: then it says how far the change came.
+    fn apply(&self, request: ApplyRequest) -> Answer<'_, Outcome<ApplyAnswer>>;
+    /// Finds objects that exist, to manage them from now on.
+    fn import(&self, request: ImportRequest) -> Answer<'_, Outcome<Vec<Imported>>>;
+    /// An object of another type, maybe of another provider, as an object of a type of this one.
+    fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>>;
+
+    /// Reads a data resource.
+    fn read_data(&self, request: DataRequest) -> Answer<'_, Outcome<DataAnswer>>;
+
+    /// Opens an ephemeral resource.
+    fn open_ephemeral(&self, kind: EcoString, config: Value) -> Answer<'_, Outcome<Opened>>;
+    /// Keeps an ephemeral resource open.
+    fn renew_ephemeral(&self, kind: EcoString, private: Private) -> Answer<'_, Outcome<Renewed>>;
+    /// Closes an ephemeral resource.
+    fn close_ephemeral(&self, kind: EcoString, private: Private) -> Answer<'_, Vec<Problem>>;
+
+    /// Calls a function by its name without namespace.
+    fn call_function(&self, name: EcoString, args: Vec<Value>) -> Answer<'_, Result<Value, FunctionError>>;
+
+    /// Asks it to come to an end with what it is doing.
+    fn stop(&self) -> Answer<'_, Vec<Problem>> {
+        ready(Vec::new())
+    }
+}
+
+/// Makes providers.
+pub trait Providers: Send + Sync {
+    /// What a provider has, if it can be had.
+    fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>>;
+    /// Starts a provider. Asked once for each instance of a provider configuration.
+    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Problem>;
+}
+
+/// A stored object as it is stored.
+#[derive(Clone, Debug)]
+pub enum RawState {
+    /// JSON of an object.
+    Json(EcoString),
+    /// From long ago: texts by path, such as `tags.%` and `tags.name`.
+    Flatmap(BTreeMap<EcoString, EcoString>),
+}
+
+/// Asks for a stored object by the current schema.
+#[derive(Clone, Debug)]
+pub struct UpgradeRequest {
+    /// The type of the managed resource.
+    pub kind: EcoString,
+    /// The version of the schema that it was stored with.
+    pub version: u64,
+    /// As it is stored.
+    pub raw: RawState,
+}
+
+/// Asks what became of an object.
+#[derive(Clone, Debug)]
+pub struct ReadRequest {
+    /// The type of the managed resource.
+    pub kind: EcoString,
+    /// The object as it was.
+    pub prior: Value,
+    /// What the provider said to be given back.
+    pub private: Private,
+    /// The module's `provider_meta` for the provider; null if there is none.
+    pub provider_meta: Value,
+    /// Its identity as it was.
+    pub identity: Option<Value>,
+}
+
+/// What became of an object.
+#[derive(Clone, Debug)]
+pub struct ReadAnswer {
+    /// The object as it is; null if it is gone.
+    pub state: Value,
+    /// To be given back.
+    pub private: Private,
+    /// Its identity.
+    pub identity: Option<Value>,
+}
+
+/// Asks what a change would lead to.
+#[derive(Clone, Debug)]
+pub struct PlanRequest {
+    /// The type of the managed resource.
+    pub kind: EcoString,
+    /// The object as it is; null to create one.
+    pub prior: Value,
+    /// The configuration with what the provider set before; null to destroy it.
+    pub proposed: Value,
+    /// The configuration; null to destroy it.
+    pub config: Value,
+    /// What the provider said to be given back.
+    pub prior_private: Private,
+    /// The module's `provider_meta` for the provider; null if there is none.
+    pub provider_meta: Value,
+    /// Its identity.
+    pub prior_identity: Option<Value>,
+}
+
+/// What a change would lead to.
+#[derive(Clone, Debug)]
+pub struct PlanAnswer {
+    /// The object after the change, unknown where that shows only then.
+    pub planned: Value,
+    /// Values in it that cannot change while it exists: where one of these differs the object is replaced.
+    pub requires_replace: Vec<Path>,
+    /// To be given back.
+    pub private: Private,
+    /// The provider is made with a library that cannot keep all rules; some mistakes are only worth a note then.
+    pub legacy_type_system: bool,
+    /// The identity after the change.
+    pub identity: Option<Value>,
+}
+
+/// Asks to make a change.
+#[derive(Clone, Debug)]
+pub struct ApplyRequest {
+    /// The type of the managed resource.
+    pub kind: EcoString,
+    /// The object as it is; null to create one.
+    pub prior: Value,
+    /// The object as planned; null to destroy it.
+    pub planned: Value,
+    /// The configuration; null to destroy it.
+    pub config: Value,
+    /// What the provider said to be given back.
+    pub planned_private: Private,
+    /// The module's `provider_meta` for the provider; null if there is none.
+    pub provider_meta: Value,
+    /// The identity as planned.
+    pub planned_identity: Option<Value>,
+}
+
+/// What a change led to.
+#[derive(Clone, Debug)]
+pub struct ApplyAnswer {
+    /// The object as it is now; null if there is none.
+    pub state: Value,
+    /// To be given back.
+    pub private: Private,
+    /// As in [`PlanAnswer`].
+    pub legacy_type_system: bool,
+    /// Its identity.
+    pub identity: Option<Value>,
+}
+
+/// By what an object to import is found.
+#[derive(Clone, Debug)]
+pub enum ImportBy {
+    /// By an id in the provider's own words.
+    Id(EcoString),
+    /// By an object of the resource type's identity schema.
+    Identity(Value),
+}
+
+/// Asks for objects that exist.
+#[derive(Clone, Debug)]
+pub struct ImportRequest {
+    /// The type of the managed resource.
+    pub kind: EcoString,
+    /// Which one.
+    pub by: ImportBy,
+}
+
+/// An object that exists.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The type of the managed resource.
+    pub kind: EcoString,
+    /// As much as could be found out from what it was found by; is read again after.
+    pub state: Value,
+    /// To be given back.
+    pub private: Private,
+    /// Its identity.
+    pub identity: Option<Value>,
+}
+
+/// Asks for an object of another type as an object of a type of this provider.
+#[derive(Clone, Debug)]
+pub struct MoveRequest {
+    /// The provider it belonged to.
+    pub source_provider: ProviderSource,
+    /// The type it was of.
+    pub source_kind: EcoString,
+    /// The version of the schema that it was stored with.
+    pub source_version: u64,
+    /// As it is stored.
+    pub source_raw: RawState,
+    /// What the other provider said to be given back.
+    pub source_private: Private,
+    /// The type it shall be of.
+    pub target_kind: EcoString,
+}
+
+/// An object after its type changed.
+#[derive(Clone, Debug)]
+pub struct MoveAnswer {
+    /// The object by the schema of its new type.
+    pub state: Value,
+    /// To be given back.
+    pub private: Private,
+}
+
+/// Asks for a data resource.
+#[derive(Clone, Debug)]
+pub struct DataRequest {
+    /// The type of the data resource.
+    pub kind: EcoString,
+    /// The configuration.
+    pub config: Value,
+    /// The module's `provider_meta` for the provider; null if there is none.
+    pub provider_meta: Value,
+    /// Who asks. For providers in this process: it does not go over the wire.
+    pub address: AbsResourceInstance,
+}
+
+/// A data resource.
+#[derive(Clone, Debug)]
+pub struct DataAnswer {
+    /// The object.
+    pub state: Value,
+    /// Marks on values in it beside those that the schema asks for. Providers in other processes have none.
+    pub marks: Vec<(Path, Mark)>,
+}
+
+impl DataAnswer {
+    /// An object without marks of its own.
+    pub fn plain(state: Value) -> DataAnswer {
+        DataAnswer { state, marks: Vec::new() }
+    }
+}
+
+/// An ephemeral resource that was opened.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The object.
+    pub value: Value,
+    /// To be given back when it is renewed or closed.
+    pub private: Private,
+    /// When it has to be renewed, if it has to be.
+    pub renew_at: Option<Millis>,
+}
+
+/// An ephemeral resource that was renewed.
+#[derive(Clone, Debug)]
+pub struct Renewed {
+    /// To be given back when it is renewed or closed.
+    pub private: Private,
+    /// When it has to be renewed again, if it has to be.
+    pub renew_at: Option<Millis>,
+}
