@@ -1,0 +1,175 @@
+//! Changes of a state as data: applied in memory, and kept as lines of a journal.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ecow::EcoString;
+use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey};
+
+use crate::check::CheckResult;
+use crate::model::{DeposedKey, Output, State};
+use crate::object::Object;
+
+/// One change of a state.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// An object is this from now on, or no more. An instance without objects goes away, and a resource without
+    /// instances.
+    SetObject {
+        /// Of which instance.
+        addr: AbsResourceInstance,
+        /// Which deposed object; none for the current one.
+        deposed: Option<DeposedKey>,
+        /// The provider configuration that the resource belongs to.
+        provider: AbsProviderConfig,
+        /// Which instance of that configuration.
+        provider_key: Option<InstanceKey>,
+        /// The object; none removes it.
+        object: Option<Arc<Object>>,
+    },
+    /// The current object is deposed.
+    Depose {
+        /// Of which instance.
+        addr: AbsResourceInstance,
+        /// What it is called from now on.
+        key: DeposedKey,
+    },
+    /// A deposed object is the current one again, where there is none.
+    Restore {
+        /// Of which instance.
+        addr: AbsResourceInstance,
+        /// Which one.
+        key: DeposedKey,
+    },
+    /// An instance with all its objects is at another address. What was there before goes away.
+    Move {
+        /// From where.
+        from: AbsResourceInstance,
+        /// To where.
+        to: AbsResourceInstance,
+    },
+    /// A resource with all its instances belongs to another provider configuration.
+    SetProvider {
+        /// Which one.
+        resource: AbsResource,
+        /// The provider configuration.
+        provider: AbsProviderConfig,
+    },
+    /// An output value of the root module is this from now on; none removes it.
+    SetOutput {
+        /// Its name.
+        name: EcoString,
+        /// The value.
+        output: Option<Output>,
+    },
+    /// What all conditions said.
+    SetCheckResults(Option<Vec<CheckResult>>),
+}
+
+/// Why a line is no edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditError(pub EcoString);
+
+impl fmt::Display for EditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for EditError {}
+
+impl Edit {
+    /// One line of JSON, without the line break.
+    pub fn to_json_line(&self) -> String {
+        String::new()
+    }
+    /// Reads a line.
+    pub fn from_json_line(_line: &str) -> Result<Edit, EditError> {
+        Err(EditError("not yet".into()))
+    }
+}
+
+impl State {
+    /// Makes a change. One that is about something that is not there changes nothing, so applying an edit twice is the
+    /// same as applying it once.
+    pub fn apply(&mut self, edit: Edit) {
+        match edit {
+            Edit::SetObject { addr, deposed, provider, provider_key, object: Some(object) } => {
+                let resource = self.resource_mut(addr.containing(), provider);
+                let instance = resource.instances.entry(addr.key).or_default();
+                instance.provider_key = provider_key;
+                match deposed {
+                    None => instance.current = Some(object),
+                    Some(key) => {
+                        instance.deposed.insert(key, object);
+                    }
+                }
+            }
+            Edit::SetObject { addr, deposed, object: None, .. } => self.remove_object(&addr, deposed.as_ref()),
+            Edit::Depose { addr, key } => {
+                if let Some(instance) = self.instance_mut(&addr)
+                    && let Some(object) = instance.current.take()
+                {
+                    instance.deposed.insert(key, object);
+                }
+            }
+            Edit::Restore { addr, key } => {
+                if let Some(instance) = self.instance_mut(&addr)
+                    && instance.current.is_none()
+                {
+                    instance.current = instance.deposed.remove(&key);
+                }
+            }
+            Edit::Move { from, to } => self.move_instance(&from, to),
+            Edit::SetProvider { resource, provider } => {
+                if let Some(resource) = self.resources.get_mut(&resource) {
+                    resource.provider = provider;
+                }
+            }
+            Edit::SetOutput { name, output: Some(output) } => {
+                self.outputs.insert(name, output);
+            }
+            Edit::SetOutput { name, output: None } => {
+                self.outputs.remove(&name);
+            }
+            Edit::SetCheckResults(results) => self.check_results = results,
+        }
+    }
+
+    fn instance_mut(&mut self, addr: &AbsResourceInstance) -> Option<&mut crate::model::Instance> {
+        self.resources.get_mut(&addr.containing())?.instances.get_mut(&addr.key)
+    }
+
+    fn remove_object(&mut self, addr: &AbsResourceInstance, deposed: Option<&DeposedKey>) {
+        let resource_addr = addr.containing();
+        let Some(resource) = self.resources.get_mut(&resource_addr) else { return };
+        if let Some(instance) = resource.instances.get_mut(&addr.key) {
+            match deposed {
+                None => instance.current = None,
+                Some(key) => {
+                    instance.deposed.remove(key);
+                }
+            }
+            if instance.is_empty() {
+                resource.instances.remove(&addr.key);
+            }
+        }
+        if resource.instances.is_empty() {
+            self.resources.remove(&resource_addr);
+        }
+    }
+
+    fn move_instance(&mut self, from: &AbsResourceInstance, to: AbsResourceInstance) {
+        if *from == to {
+            return;
+        }
+        let from_resource = from.containing();
+        let Some(resource) = self.resources.get_mut(&from_resource) else { return };
+        let Some(instance) = resource.instances.remove(&from.key) else { return };
+        let provider = resource.provider.clone();
+        if resource.instances.is_empty() {
+            self.resources.remove(&from_resource);
+        }
+        self.resource_mut(to.containing(), provider).instances.insert(to.key, instance);
+    }
+}

@@ -1,0 +1,136 @@
+//! Objects: what a provider told about one thing that exists, attributes kept as raw JSON.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use ecow::{EcoString, EcoVec};
+use yuba_addrs::ConfigResource;
+use yuba_value::{Path, Type, Value};
+
+/// One thing that exists.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Whether it is fit for use.
+    pub status: Status,
+    /// The version of the schema that the attributes follow.
+    pub schema_version: u64,
+    /// Its attributes.
+    pub attributes: Attributes,
+    /// What of its attributes must not be shown.
+    pub sensitive: Vec<Path>,
+    /// What the provider wants to be kept with it.
+    pub private: EcoVec<u8>,
+    /// What its configuration referred to, sorted by text.
+    pub dependencies: EcoVec<ConfigResource>,
+    /// Whether its replacement is to be created before it is destroyed.
+    pub create_before_destroy: bool,
+    /// Whether it is to be forgotten instead of destroyed.
+    pub skip_destroy: bool,
+    /// What tells it apart from others of its kind.
+    pub identity: Option<Identity>,
+}
+
+/// Whether an object is fit for use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// It is.
+    #[default]
+    Ready,
+    /// It is to be replaced: it was not finished, or somebody asked for it.
+    Tainted,
+}
+
+/// Attributes as the file has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attributes {
+    /// An object as JSON, for a reader who knows its type.
+    Json(RawJson),
+    /// Texts with dotted names, as formats before version 4 had them.
+    Flat(Arc<BTreeMap<EcoString, EcoString>>),
+}
+
+/// Well-formed JSON without white space, escaped as Go's `encoding/json` does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RawJson(EcoString);
+
+/// What tells an object apart from others of its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The version of the identity schema.
+    pub schema_version: Option<u64>,
+    /// The identity, an object.
+    pub json: RawJson,
+}
+
+/// Why attributes cannot be read as a value, or a value not be kept.
+#[derive(Clone, Debug)]
+pub struct AttributeError {
+    /// Which attribute.
+    pub path: Path,
+    /// What is wrong, a sentence part without capital and full stop.
+    pub message: EcoString,
+}
+
+impl RawJson {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+    pub(crate) fn trusted(text: EcoString) -> RawJson {
+        RawJson(text)
+    }
+}
+
+impl fmt::Display for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Object {
+    /// An object with these attributes and nothing else.
+    pub fn new(schema_version: u64, attributes: Attributes) -> Object {
+        Object {
+            status: Status::Ready,
+            schema_version,
+            attributes,
+            sensitive: Vec::new(),
+            private: EcoVec::new(),
+            dependencies: EcoVec::new(),
+            create_before_destroy: false,
+            skip_destroy: false,
+            identity: None,
+        }
+    }
+    /// The value of the attributes, whose type is that of the schema of version `schema_version`; what must not be
+    /// shown is marked.
+    pub fn decode(&self, ty: &Type) -> Result<Value, AttributeError> {
+        match &self.attributes {
+            Attributes::Json(json) => yuba_value::json::decode(json.as_str().as_bytes(), ty)
+                .map_err(|e| AttributeError { path: e.path, message: e.message }),
+            Attributes::Flat(_) => Ok(Value::null(ty.clone())),
+        }
+    }
+    /// An object with a value as its attributes, for the type of the schema. What is marked sensitive becomes
+    /// `sensitive`. A value with unknown or ephemeral parts cannot be kept.
+    pub fn encode(value: &Value, ty: &Type, schema_version: u64) -> Result<Object, AttributeError> {
+        let text = yuba_value::json::encode(value, ty)
+            .map_err(|e| AttributeError { path: e.path, message: e.message.into() })?;
+        Ok(Object::new(schema_version, Attributes::Json(RawJson::trusted(text.into()))))
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Object) -> bool {
+        self.status == other.status
+            && self.schema_version == other.schema_version
+            && self.attributes == other.attributes
+            && self.sensitive.len() == other.sensitive.len()
+            && self.private == other.private
+            && self.dependencies == other.dependencies
+            && self.create_before_destroy == other.create_before_destroy
+            && self.skip_destroy == other.skip_destroy
+            && self.identity == other.identity
+    }
+}
