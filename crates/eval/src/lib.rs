@@ -6,9 +6,12 @@
 
 mod constant;
 mod diagnostics;
+mod driven;
 mod expression;
 pub mod functions;
+pub mod graph;
 pub mod inputs;
+pub mod live;
 pub mod module_scope;
 pub mod references;
 pub mod scope;
@@ -20,10 +23,12 @@ pub mod validate;
 pub mod world;
 
 pub use constant::constant;
+pub use driven::{RuleKind, Verdict};
 pub use expression::{NoVariables, Variables, evaluate, signature_text};
 pub use functions::{CallContext, FunctionTable, OtherFunctions, WorldFunction};
 pub use inputs::Inputs;
-pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope};
+pub use live::{Expansion, Live, ModuleInstanceId};
+pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope, schema_of};
 pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
 pub use validate::{ValidateEnv, check_values, validate};

@@ -26,6 +26,7 @@ use yuba_value::{Deprecation, Mark, Type, Value};
 use crate::constant::constant;
 use crate::functions::{CallContext, FunctionTable, OtherFunctions};
 use crate::inputs;
+use crate::live::{Live, ModuleInstanceId};
 use crate::scope::{Scope, eval_expr, path_value, terraform_value};
 use crate::symbols::{self, SymbolScope};
 use crate::tree::{ConfigTree, ModuleId, ModuleNode};
@@ -55,6 +56,8 @@ pub enum Mode<'a> {
     Types,
     /// The values of the root module's variables, as [`inputs::prepare`] makes them; those of other modules follow.
     Values(&'a BTreeMap<EcoString, Value>),
+    /// Everything, for each instance of each module, as whoever plans or applies finds it.
+    Live(&'a Live),
 }
 
 /// The values of a configuration, as far as anybody asked for them.
@@ -144,10 +147,22 @@ impl<'a> Evaluation<'a> {
             evaluation: self,
             module,
             node,
+            at: ModuleInstanceId::ROOT,
             instance: InstanceValues::default(),
             own: None,
+            own_value: None,
             check: None,
             variable: None,
+        }
+    }
+    /// A place in an instance of a module, outside of anything repeated.
+    pub fn scope_at(&'a self, live: &Live, at: ModuleInstanceId) -> ModuleScope<'a> {
+        ModuleScope { at, ..self.scope(live.module(at)) }
+    }
+    fn live(&self) -> Option<&'a Live> {
+        match self.mode {
+            Mode::Live(live) => Some(live),
+            Mode::Types | Mode::Values(_) => None,
         }
     }
     /// The schemas of a provider; asked for once.
@@ -160,7 +175,7 @@ impl<'a> Evaluation<'a> {
         found
     }
     /// The schemas of the provider of a resource.
-    pub(crate) fn schemas_of(&self, module: ModuleId, resource: &Resource) -> Option<Arc<ProviderSchema>> {
+    pub fn schemas_of(&self, module: ModuleId, resource: &Resource) -> Option<Arc<ProviderSchema>> {
         self.provider_schema(&self.tree.node(module).module.provider_of(resource)?)
     }
     fn call_context<'s>(&self, module: ModuleId, others: &'s dyn OtherFunctions) -> CallContext<'s>
@@ -170,9 +185,13 @@ impl<'a> Evaluation<'a> {
         CallContext {
             world: self.env.world,
             base_dir: ".",
-            plan_time: None,
-            // What is checked for all values must not depend on the time; what is shown may.
-            pure_only: matches!(self.mode, Mode::Types),
+            plan_time: self.live().and_then(|live| live.plan_time),
+            // What is checked for all values must not depend on the time, nor what is planned; what is shown may.
+            pure_only: match self.mode {
+                Mode::Types => true,
+                Mode::Values(_) => false,
+                Mode::Live(live) => !live.applying,
+            },
             functions: FunctionTable::module(),
             others: Some(others),
             template_depth: 0,
@@ -220,11 +239,15 @@ impl<'a> Evaluation<'a> {
         value
     }
 
-    fn variable(&'a self, module: ModuleId, variable: &Variable) -> Value {
+    fn variable(&'a self, module: ModuleId, at: ModuleInstanceId, variable: &Variable) -> Value {
         let ty = || variable.constraint.without_optional();
         let given = match self.mode {
             Mode::Types => return marked(Value::unknown(ty()), variable),
             Mode::Values(given) => given,
+            Mode::Live(live) => {
+                let known = live.variable(at, &variable.name);
+                return known.unwrap_or_else(|| marked(Value::unknown(ty()), variable));
+            }
         };
         let Some(parent) = self.tree.node(module).parent else {
             return given.get(&variable.name).cloned().unwrap_or_else(|| marked(Value::unknown(ty()), variable));
@@ -242,7 +265,10 @@ impl<'a> Evaluation<'a> {
         marked(value, variable)
     }
 
-    fn local(&'a self, module: ModuleId, name: &EcoString, expr: &Expr) -> Value {
+    fn local(&'a self, module: ModuleId, at: ModuleInstanceId, name: &EcoString, expr: &Expr) -> Value {
+        if let Some(live) = self.live() {
+            return live.local(at, name).unwrap_or_else(Value::unknown_dynamic);
+        }
         self.remembered((module, Name::Local(name.clone())), || self.own_value(module, expr))
     }
 
@@ -263,10 +289,21 @@ impl<'a> Evaluation<'a> {
     /// The value of an output as the calling module sees it: with everything the block says about it.
     fn exported(&'a self, child: ModuleId, output: &Output, key: Option<&InstanceKey>) -> Value {
         let value = self.output(child, output);
-        let mut value = match self.mode {
+        let value = match self.mode {
             Mode::Types => Value::unknown(value.ty().clone()).with_marks(&value.marks_deep()),
-            Mode::Values(_) => value,
+            Mode::Values(_) | Mode::Live(_) => value,
         };
+        self.with_output_marks(child, output, key, value)
+    }
+
+    /// A value with the marks that the block of an output says it has for the calling module.
+    fn with_output_marks(
+        &self,
+        child: ModuleId,
+        output: &Output,
+        key: Option<&InstanceKey>,
+        mut value: Value,
+    ) -> Value {
         if output.sensitive == Some(true) {
             value = value.mark(Mark::Sensitive);
         }
@@ -286,8 +323,29 @@ impl<'a> Evaluation<'a> {
         value
     }
 
+    /// An output of an instance of a module, as the calling module sees it.
+    fn live_output(
+        &self,
+        live: &Live,
+        child: ModuleId,
+        at: ModuleInstanceId,
+        output: &Output,
+        key: Option<&InstanceKey>,
+    ) -> Value {
+        let value = live.output(at, &output.name).unwrap_or_else(Value::unknown_dynamic);
+        self.with_output_marks(child, output, key, value)
+    }
+
     /// The value of a whole call: of all its instances.
-    fn module_value(&'a self, child: ModuleId, call: &ModuleCall) -> Value {
+    fn module_value(&'a self, child: ModuleId, at: ModuleInstanceId, call: &ModuleCall) -> Value {
+        if let Some(live) = self.live() {
+            let outputs = &self.tree.node(child).module.outputs;
+            let whole = live.whole_call(at, &call.name, |id, key| {
+                let value = |output| self.live_output(live, child, id, output, key);
+                Value::object(outputs.iter().map(|(name, output)| (name.clone(), value(output))).collect())
+            });
+            return whole.unwrap_or_else(Value::unknown_dynamic);
+        }
         self.remembered((child, Name::Call), || {
             let outputs = &self.tree.node(child).module.outputs;
             let unknown = || Type::object(outputs.keys().map(|name| (name.clone(), Type::dynamic())));
@@ -302,7 +360,16 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    fn resource_value(&'a self, module: ModuleId, resource: &Resource) -> Value {
+    fn resource_value(&'a self, module: ModuleId, at: ModuleInstanceId, resource: &Resource) -> Value {
+        if let Some(live) = self.live() {
+            let ty = || {
+                let schemas = self.schemas_of(module, resource)?;
+                Some(schema_of(&schemas, &resource.key)?.implied_type().clone())
+            };
+            let null = || Value::null(ty().unwrap_or_else(Type::dynamic));
+            let whole = live.whole_resource(at, &resource.key, Value::unknown_dynamic, null);
+            return whole.unwrap_or_else(Value::unknown_dynamic);
+        }
         self.remembered((module, Name::Resource(resource.key.clone())), || {
             let schemas = self.schemas_of(module, resource);
             let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
@@ -320,7 +387,7 @@ impl<'a> Evaluation<'a> {
 }
 
 /// The schema of a resource.
-pub(crate) fn schema_of<'s>(schemas: &'s ProviderSchema, key: &ResourceKey) -> Option<&'s BlockSchema> {
+pub fn schema_of<'s>(schemas: &'s ProviderSchema, key: &ResourceKey) -> Option<&'s BlockSchema> {
     let of_mode = match key.mode {
         ResourceMode::Managed => &schemas.resources,
         ResourceMode::Data => &schemas.data,
@@ -329,7 +396,8 @@ pub(crate) fn schema_of<'s>(schemas: &'s ProviderSchema, key: &ResourceKey) -> O
     of_mode.get(&key.kind).map(|schema| &schema.block)
 }
 
-pub(crate) fn marked(value: Value, variable: &Variable) -> Value {
+/// A value with the marks that the block of its variable says it has.
+pub fn marked(value: Value, variable: &Variable) -> Value {
     let mut value = value;
     if variable.sensitive == Some(true) {
         value = value.mark(Mark::Sensitive);
@@ -341,7 +409,7 @@ pub(crate) fn marked(value: Value, variable: &Variable) -> Value {
 }
 
 /// The value without marks of deprecation: whoever used the deprecated thing was told.
-pub(crate) fn remove_deprecations(value: &Value) -> Value {
+pub fn remove_deprecations(value: &Value) -> Value {
     if value.is_deeply_unmarked() {
         return value.clone();
     }
@@ -354,9 +422,13 @@ pub struct ModuleScope<'a> {
     evaluation: &'a Evaluation<'a>,
     module: ModuleId,
     node: &'a ModuleNode,
+    /// Which instance of the module.
+    at: ModuleInstanceId,
     instance: InstanceValues,
     /// The resource that `self` means.
     own: Option<&'a Resource>,
+    /// What `self` is, where that is known.
+    own_value: Option<Value>,
     /// The `check` block around, whose data block can be referred to.
     check: Option<&'a str>,
     /// A variable whose own rules are being checked, with its value.
@@ -376,15 +448,22 @@ impl<'a> ModuleScope<'a> {
         self.own = Some(resource);
         self
     }
+    /// Where `self` is a certain object of a resource.
+    #[must_use]
+    pub fn with_self_value(mut self, resource: &'a Resource, value: Value) -> ModuleScope<'a> {
+        self.own = Some(resource);
+        self.own_value = Some(value);
+        self
+    }
     /// Inside of a `check` block.
     #[must_use]
-    pub(crate) fn in_check(mut self, name: &'a str) -> ModuleScope<'a> {
+    pub fn in_check(mut self, name: &'a str) -> ModuleScope<'a> {
         self.check = Some(name);
         self
     }
     /// In the rules of a variable that has this value.
     #[must_use]
-    pub(crate) fn with_variable(mut self, name: &'a str, value: &'a Value) -> ModuleScope<'a> {
+    pub fn with_variable(mut self, name: &'a str, value: &'a Value) -> ModuleScope<'a> {
         self.variable = Some((name, value));
         self
     }
@@ -395,10 +474,12 @@ impl<'a> ModuleScope<'a> {
     pub(crate) fn call_context(&self) -> CallContext<'_> {
         self.evaluation.call_context(self.module, self)
     }
-    pub(crate) fn evaluation(&self) -> &'a Evaluation<'a> {
+    /// The values this is a view of.
+    pub fn evaluation(&self) -> &'a Evaluation<'a> {
         self.evaluation
     }
-    pub(crate) fn module(&self) -> ModuleId {
+    /// The module it is in.
+    pub fn module(&self) -> ModuleId {
         self.module
     }
 
@@ -437,9 +518,10 @@ impl<'a> ModuleScope<'a> {
     }
 
     fn own_value(&self) -> Value {
-        match self.own {
-            Some(resource) => self.evaluation.resource_value(self.module, resource),
-            None => Value::unknown_dynamic(),
+        match (self.own, &self.own_value) {
+            (_, Some(value)) => value.clone(),
+            (Some(resource), None) => self.evaluation.resource_value(self.module, self.at, resource),
+            (None, None) => Value::unknown_dynamic(),
         }
     }
 
@@ -530,11 +612,11 @@ impl Scope for ModuleScope<'_> {
         let problem = match &reference.subject {
             Subject::Variable(name) => match (self.variable, module.variables.get(name)) {
                 (Some((own, value)), _) if own == name => return known(value.clone()),
-                (_, Some(variable)) => return known(self.evaluation.variable(self.module, variable)),
+                (_, Some(variable)) => return known(self.evaluation.variable(self.module, self.at, variable)),
                 (_, None) => diagnostics::undeclared_variable(name, module, reference.span),
             },
             Subject::Local(name) => match module.locals.get(name) {
-                Some(local) => return known(self.evaluation.local(self.module, name, &local.expr)),
+                Some(local) => return known(self.evaluation.local(self.module, self.at, name, &local.expr)),
                 None => diagnostics::undeclared_local(name, module, reference.span),
             },
             Subject::SelfObject => return known(self.own_value()),
@@ -544,14 +626,14 @@ impl Scope for ModuleScope<'_> {
             }
             Subject::Resource(resource) | Subject::ResourceInstance(resource, _) => {
                 let value = match module.resources.get(&ResourceKey::from(resource)) {
-                    Some(resource) => self.evaluation.resource_value(self.module, resource),
+                    Some(resource) => self.evaluation.resource_value(self.module, self.at, resource),
                     None => Value::unknown_dynamic(),
                 };
                 return known(value);
             }
             Subject::Module(name) | Subject::ModuleInstance(name, _) | Subject::ModuleOutput(name, ..) => {
                 let call = self.call_of(name);
-                let value = call.map(|(child, call)| self.evaluation.module_value(child, call));
+                let value = call.map(|(child, call)| self.evaluation.module_value(child, self.at, call));
                 return known(value.unwrap_or_else(Value::unknown_dynamic));
             }
             Subject::Path(name) => {
@@ -563,7 +645,8 @@ impl Scope for ModuleScope<'_> {
                 }
             }
             Subject::Terraform(alias, name) => {
-                match terraform_value(alias.as_str(), name, self.evaluation.env.workspace) {
+                let applying = self.evaluation.live().is_some_and(|live| live.applying);
+                match terraform_value(alias.as_str(), name, self.evaluation.env.workspace, applying) {
                     Ok(value) => return known(value),
                     Err((summary, detail)) => diagnostics::error(summary, detail, reference.span),
                 }
@@ -603,7 +686,12 @@ impl Scope for ModuleScope<'_> {
                     | (Repetition::Count(_), Some(InstanceKey::Int(_)))
                     | (Repetition::ForEach(_), Some(InstanceKey::String(_)))
             );
-            if fits {
+            if let Some(live) = self.evaluation.live() {
+                if let Some(id) = live.call_instance(self.at, name, key.as_ref()) {
+                    let value = self.evaluation.live_output(live, child, id, output, key.as_ref());
+                    return (value, reference.subject_steps, Diagnostics::new());
+                }
+            } else if fits {
                 let value = self.evaluation.exported(child, output, key.as_ref());
                 return (value, reference.subject_steps, Diagnostics::new());
             }

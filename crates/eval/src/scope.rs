@@ -208,7 +208,7 @@ impl Scope for EmptyModule<'_> {
                 Ok(value) => return (value, Diagnostics::new()),
                 Err(problem) => problem,
             },
-            Subject::Terraform(alias, name) => match terraform_value(alias.as_str(), name, &self.workspace) {
+            Subject::Terraform(alias, name) => match terraform_value(alias.as_str(), name, &self.workspace, false) {
                 Ok(value) => return (value, Diagnostics::new()),
                 Err(problem) => problem,
             },
@@ -295,10 +295,15 @@ pub(crate) fn path_value(
 }
 
 /// `terraform.name` or `tofu.name`
-pub(crate) fn terraform_value(alias: &str, name: &str, workspace: &str) -> Result<Value, (EcoString, EcoString)> {
+pub(crate) fn terraform_value(
+    alias: &str,
+    name: &str,
+    workspace: &str,
+    applying: bool,
+) -> Result<Value, (EcoString, EcoString)> {
     let detail = match name {
         "workspace" => return Ok(Value::string(workspace)),
-        "applying" => return Ok(Value::bool(false).mark(Mark::Ephemeral)),
+        "applying" => return Ok(Value::bool(applying).mark(Mark::Ephemeral)),
         "env" => eco_format!("Environments have been called workspaces for a long time: write {alias}.workspace."),
         _ => eco_format!("The {alias:?} object has no attribute {name:?}; the workspace's name is {alias}.workspace."),
     };

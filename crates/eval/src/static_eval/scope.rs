@@ -54,7 +54,7 @@ impl Scope for StaticScope<'_> {
             }
             Subject::Terraform(_, name) if name == "applying" => diagnostics::applying(reference.span),
             Subject::Terraform(alias, name) => {
-                match terraform_value(alias.as_str(), name, self.statics.env.workspace) {
+                match terraform_value(alias.as_str(), name, self.statics.env.workspace, false) {
                     Ok(value) => return (value, Diagnostics::new()),
                     Err((summary, detail)) => diagnostics::plain(summary, detail, reference.span),
                 }

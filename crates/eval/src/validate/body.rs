@@ -12,7 +12,7 @@ use crate::module_scope::ModuleScope;
 use crate::scope::{Names, Scope, eval_checked};
 
 /// The value of a body. Where references are wrong nothing else is said.
-pub(super) fn eval(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -> (Value, Diagnostics) {
+pub(crate) fn eval(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -> (Value, Diagnostics) {
     let mut problems = check_references(scope, body, schema);
     if problems.has_errors() {
         problems.extend(unsupported_dynamic_blocks(body, schema));

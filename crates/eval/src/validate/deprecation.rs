@@ -11,7 +11,7 @@ use crate::module_scope::{ModuleScope, remove_deprecations};
 use crate::tree::{ConfigTree, ModuleId};
 
 /// Evaluates an expression; what it uses that is deprecated is reported here and forgotten.
-pub(super) fn eval(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagnostics) {
+pub(crate) fn eval(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagnostics) {
     let (value, mut problems) = scope.eval(expr);
     let (value, found) = extract(scope, &value, expr.span);
     problems.extend(found);
@@ -34,7 +34,7 @@ pub(super) fn extract(scope: &ModuleScope<'_>, value: &Value, span: Span) -> (Va
 }
 
 /// Says with a message in which module the deprecated thing is used.
-pub(super) fn used_in(tree: &ConfigTree, module: ModuleId, source: &str, problem: Diagnostic) -> Diagnostic {
+pub(crate) fn used_in(tree: &ConfigTree, module: ModuleId, source: &str, problem: Diagnostic) -> Diagnostic {
     let deprecation = DeprecatedUse { source: source.into(), fixable_here: is_local(tree, module) };
     Diagnostic { extra: Some(Box::new(Extra { deprecation: Some(deprecation), ..Extra::default() })), ..problem }
 }

@@ -161,7 +161,7 @@ pub(crate) fn invalid_each_attribute(name: &str, span: Option<Span>) -> Diagnost
 
 // Providers and provisioners that are not there.
 
-pub(super) fn missing_provider(provider: &ProviderSource) -> Diagnostic {
+pub(crate) fn missing_provider(provider: &ProviderSource) -> Diagnostic {
     let hint = match provider.is_builtin() {
         true => "There is no built-in provider of this name.",
         false => "Run \"yuba init\" to install what this configuration needs.",
@@ -171,7 +171,7 @@ pub(super) fn missing_provider(provider: &ProviderSource) -> Diagnostic {
 }
 
 /// Quirk: the summary names the configuration, and there is no place.
-pub(super) fn missing_passed_provider(config: &AbsProviderConfig) -> Diagnostic {
+pub(crate) fn missing_passed_provider(config: &AbsProviderConfig) -> Diagnostic {
     let detail = eco_format!(
         "A call of the root module passes on the provider configuration {config}, which the root module does not have. Add a \
          provider block, or an entry in required_providers."
@@ -179,7 +179,7 @@ pub(super) fn missing_passed_provider(config: &AbsProviderConfig) -> Diagnostic 
     Diagnostic::error(eco_format!("missing provider {config}"), detail)
 }
 
-pub(super) fn missing_provisioner(kind: &str) -> Diagnostic {
+pub(crate) fn missing_provisioner(kind: &str) -> Diagnostic {
     let detail = eco_format!(
         "This configuration needs the provisioner {kind:?}, which is not available. There are file, local-exec and \
          remote-exec."
@@ -187,7 +187,7 @@ pub(super) fn missing_provisioner(kind: &str) -> Diagnostic {
     Diagnostic::error("Missing required provisioner plugin", detail)
 }
 
-pub(super) fn missing_type(key: &ResourceKey, provider: &ProviderSource, hint: &str, span: Span) -> Diagnostic {
+pub(crate) fn missing_type(key: &ResourceKey, provider: &ProviderSource, hint: &str, span: Span) -> Diagnostic {
     let (summary, noun) = match key.mode {
         ResourceMode::Managed => ("Invalid resource type", "resource type"),
         ResourceMode::Data => ("Invalid data source", "data source"),
@@ -197,7 +197,7 @@ pub(super) fn missing_type(key: &ResourceKey, provider: &ProviderSource, hint: &
     Diagnostic::error(summary, detail).at(span)
 }
 
-pub(super) fn wrong_mode(kind: &str, given: ResourceMode, right: ResourceMode) -> EcoString {
+pub(crate) fn wrong_mode(kind: &str, given: ResourceMode, right: ResourceMode) -> EcoString {
     eco_format!(
         "\n\nDid you mean the block {} {kind:?}? Then write {:?} instead of {:?}.",
         block_type(right),
@@ -208,7 +208,7 @@ pub(super) fn wrong_mode(kind: &str, given: ResourceMode, right: ResourceMode) -
 
 // Cycles.
 
-pub(super) fn cycle(names: &[EcoString], chain: &str) -> Diagnostic {
+pub(crate) fn cycle(names: &[EcoString], chain: &str) -> Diagnostic {
     let detail = eco_format!(
         "These objects depend on each other, so there is none to begin with:\n{chain}\n\nTo end the cycle, remove one of \
          these references."
@@ -216,29 +216,29 @@ pub(super) fn cycle(names: &[EcoString], chain: &str) -> Diagnostic {
     Diagnostic::error(eco_format!("Cycle: {}", names.join(", ")), detail)
 }
 
-pub(super) fn self_referencing_local(name: &str, span: Option<Span>, expr: Span) -> Diagnostic {
+pub(crate) fn self_referencing_local(name: &str, span: Option<Span>, expr: Span) -> Diagnostic {
     let detail = eco_format!("The value of local.{name} cannot be made from itself.");
     error("Self-referencing local value", detail, span).within(expr)
 }
 
-pub(super) fn self_referential(address: &str, span: Option<Span>) -> Diagnostic {
+pub(crate) fn self_referential(address: &str, span: Option<Span>) -> Diagnostic {
     let detail = eco_format!("The configuration of {address} cannot use {address} itself, which does not exist yet.");
     error("Self-referential block", detail, span)
 }
 
 // Repetition.
 
-pub(super) fn invalid_count(reason: &str, span: Span) -> Diagnostic {
+pub(crate) fn invalid_count(reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Invalid count argument", eco_format!("This value cannot be used for \"count\": {reason}."))
         .at(span)
 }
 
-pub(super) fn invalid_enabled(reason: &str, span: Span) -> Diagnostic {
+pub(crate) fn invalid_enabled(reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Invalid enabled argument", eco_format!("This value cannot be used for \"enabled\": {reason}."))
         .at(span)
 }
 
-pub(super) fn depends_on_attribute(span: Span) -> Diagnostic {
+pub(crate) fn depends_on_attribute(span: Span) -> Diagnostic {
     let detail = "A reference in depends_on is to a whole object, such as a resource or module call, not to an attribute of \
                   one.";
     Diagnostic::error("Invalid depends_on reference", detail).at(span)
@@ -246,12 +246,12 @@ pub(super) fn depends_on_attribute(span: Span) -> Diagnostic {
 
 // Resources.
 
-pub(super) fn invalid_prevent_destroy(address: &str, reason: &str, span: Span) -> Diagnostic {
+pub(crate) fn invalid_prevent_destroy(address: &str, reason: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("This value cannot be used for the prevent_destroy of {address}: {reason}.");
     Diagnostic::error("Invalid value for prevent_destroy", detail).at(span)
 }
 
-pub(super) fn redundant_ignore_changes(name: &str, span: Span) -> Diagnostic {
+pub(crate) fn redundant_ignore_changes(name: &str, span: Span) -> Diagnostic {
     let detail = eco_format!(
         "ignore_changes keeps the value of an argument that changes in the configuration, but {name} is an attribute that \
          only the provider sets: it cannot be in the configuration. Remove it from ignore_changes."
@@ -259,42 +259,42 @@ pub(super) fn redundant_ignore_changes(name: &str, span: Span) -> Diagnostic {
     Diagnostic::warning("Redundant ignore_changes element", detail).at(span)
 }
 
-pub(super) fn undeclared_trigger(address: &str, trigger: &str, span: Span) -> Diagnostic {
+pub(crate) fn undeclared_trigger(address: &str, trigger: &str, span: Span) -> Diagnostic {
     let detail =
         eco_format!("The replace_triggered_by of {address} refers to {trigger}, which this module does not have.");
     Diagnostic::error("Undeclared resource in replace_triggered_by", detail).at(span)
 }
 
-pub(super) fn winrm(span: Span) -> Diagnostic {
+pub(crate) fn winrm(span: Span) -> Diagnostic {
     let detail = "Connections of the type winrm will not be possible in a later version. Windows has a server for ssh: use \
                   that instead.";
     Diagnostic::warning("WinRM connection type is deprecated", detail).at(span)
 }
 
-pub(super) fn invalid_import(argument: &str, reason: &str, span: Span) -> Diagnostic {
+pub(crate) fn invalid_import(argument: &str, reason: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("This value cannot be used for the {argument:?} of an import: {reason}.");
     Diagnostic::error(eco_format!("Invalid import {argument} argument"), detail).at(span)
 }
 
-pub(super) fn incorrect_type(reason: &str, span: Span) -> Diagnostic {
+pub(crate) fn incorrect_type(reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Incorrect value type", eco_format!("This value is of the wrong type: {reason}.")).at(span)
 }
 
 // Rules.
 
-pub(super) fn invalid_rule_result(summary: &str, reason: &str, span: Span) -> Diagnostic {
+pub(crate) fn invalid_rule_result(summary: &str, reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error(summary, eco_format!("A condition must be true or false: {reason}.")).at(span)
 }
 
-pub(super) fn rule_failed(summary: &str, message: &str, span: Span) -> Diagnostic {
+pub(crate) fn rule_failed(summary: &str, message: &str, span: Span) -> Diagnostic {
     Diagnostic::error(summary, message).at(span)
 }
 
-pub(super) fn invalid_message(reason: &str, span: Span) -> Diagnostic {
+pub(crate) fn invalid_message(reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Invalid error message", eco_format!("This cannot be an error message: {reason}.")).at(span)
 }
 
-pub(super) fn secret_message(kind: &str, span: Span) -> Diagnostic {
+pub(crate) fn secret_message(kind: &str, span: Span) -> Diagnostic {
     let detail = eco_format!(
         "This error message is made from {kind} values, so it will not be shown. Make it from other values{}.",
         if kind == "sensitive" { ", or use nonsensitive() if it reveals nothing" } else { "" }
@@ -302,14 +302,14 @@ pub(super) fn secret_message(kind: &str, span: Span) -> Diagnostic {
     Diagnostic::error(eco_format!("Error message refers to {kind} values"), detail).at(span)
 }
 
-pub(super) fn variable_rule_broken(message: &str, place: &str, span: Span) -> Diagnostic {
+pub(crate) fn variable_rule_broken(message: &str, place: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("{message}\n\nThis was checked by the validation rule{place}.");
     Diagnostic::error("Invalid value for variable", detail).at(span)
 }
 
 // Module calls.
 
-pub(super) fn unsuitable_argument(variable: &Variable, path: &ModulePath, reason: &str) -> Diagnostic {
+pub(crate) fn unsuitable_argument(variable: &Variable, path: &ModulePath, reason: &str) -> Diagnostic {
     let detail = eco_format!(
         "The value that the call of {path} gives to its variable {:?} is not suitable: {reason}.",
         variable.name
@@ -317,7 +317,7 @@ pub(super) fn unsuitable_argument(variable: &Variable, path: &ModulePath, reason
     Diagnostic::error("Invalid value for input variable", detail).at(variable.span)
 }
 
-pub(super) fn null_argument(variable: &Variable, path: &ModulePath, span: Span) -> Diagnostic {
+pub(crate) fn null_argument(variable: &Variable, path: &ModulePath, span: Span) -> Diagnostic {
     let detail = eco_format!(
         "The variable {:?} of {path} must have a value, but null is given: it is declared with \"nullable = false\" and has \
          no default.",
@@ -326,7 +326,7 @@ pub(super) fn null_argument(variable: &Variable, path: &ModulePath, span: Span) 
     Diagnostic::error("Required variable not set", detail).at(span)
 }
 
-pub(super) fn ephemeral_argument(variable: &Variable, span: Span) -> Diagnostic {
+pub(crate) fn ephemeral_argument(variable: &Variable, span: Span) -> Diagnostic {
     let detail = eco_format!(
         "An ephemeral value is given for the variable {:?}, which does not say \"ephemeral = true\".",
         variable.name
@@ -334,13 +334,13 @@ pub(super) fn ephemeral_argument(variable: &Variable, span: Span) -> Diagnostic 
     Diagnostic::error("Variable does not allow ephemeral value", detail).at(span)
 }
 
-pub(super) fn deprecated_variable(variable: &Variable, message: &str, span: Span) -> Diagnostic {
+pub(crate) fn deprecated_variable(variable: &Variable, message: &str, span: Span) -> Diagnostic {
     let detail =
         eco_format!("Variable {:?} is marked as deprecated with the following message:\n{message}", variable.name);
     Diagnostic::warning("Variable marked as deprecated by the module author", detail).at(span)
 }
 
-pub(super) fn deprecated_value(attribute: &str, source: &str, message: &str, span: Span) -> Diagnostic {
+pub(crate) fn deprecated_value(attribute: &str, source: &str, message: &str, span: Span) -> Diagnostic {
     let mut detail = match attribute {
         "" => eco_format!("This value is derived from {source}, which is deprecated"),
         attribute => eco_format!("This value's attribute {attribute} is derived from {source}, which is deprecated"),
@@ -354,23 +354,23 @@ pub(super) fn deprecated_value(attribute: &str, source: &str, message: &str, spa
 
 // Outputs.
 
-pub(super) fn ephemeral_root_output(output: &Output) -> Diagnostic {
+pub(crate) fn ephemeral_root_output(output: &Output) -> Diagnostic {
     let detail = "Outputs of the root module are stored, so they cannot be ephemeral.";
     Diagnostic::error("Invalid output configuration", detail).at(output.span)
 }
 
-pub(super) fn ephemeral_output(span: Span) -> Diagnostic {
+pub(crate) fn ephemeral_output(span: Span) -> Diagnostic {
     let detail = "The value of this output is ephemeral, but the output does not say \"ephemeral = true\".";
     Diagnostic::error("Output does not allow ephemeral value", detail).at(span)
 }
 
-pub(super) fn sensitive_output(output: &Output) -> Diagnostic {
+pub(crate) fn sensitive_output(output: &Output) -> Diagnostic {
     let detail = "An output of the root module is shown and stored, so one that is made from sensitive values has to say \
                   that this is meant:\n    sensitive = true";
     Diagnostic::error("Output refers to sensitive values", detail).at(output.span)
 }
 
-pub(super) fn deprecated_root_variable(variable: &Variable, message: &str) -> Diagnostic {
+pub(crate) fn deprecated_root_variable(variable: &Variable, message: &str) -> Diagnostic {
     let detail =
         eco_format!("The root variable {:?} is deprecated with the following message: {message}", variable.name);
     Diagnostic::warning("Deprecated variable used from the root module", detail).at(variable.span)

@@ -5,18 +5,16 @@
 //!
 //! Invariant: every expression is evaluated once for each call of its module, whatever `count` and `for_each` say.
 
-mod arguments;
-mod body;
-mod deprecation;
+pub(crate) mod body;
+pub(crate) mod call;
+pub(crate) mod deprecation;
 pub(crate) mod diagnostics;
-mod graph;
-mod graph_build;
 mod import;
 mod named;
-mod provisioner;
-mod repetition;
+pub(crate) mod provisioner;
+pub(crate) mod repetition;
 mod resource;
-mod rules;
+pub(crate) mod rules;
 #[cfg(test)]
 mod tests;
 pub(crate) mod traversal;
@@ -31,7 +29,7 @@ use yuba_syntax::Diagnostics;
 use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation, Mode};
 use crate::tree::{ConfigTree, ModuleId};
-use graph::Vertex;
+use crate::graph::{self, Arguments, Vertex};
 
 pub use values::check_values;
 
@@ -51,7 +49,7 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     if missing.has_errors() {
         return missing;
     }
-    let (arguments, mut problems) = arguments::read(tree);
+    let (arguments, mut problems) = Arguments::read(tree);
     if problems.has_errors() {
         return problems;
     }
@@ -63,7 +61,7 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     if problems.has_errors() {
         return problems;
     }
-    let graph = graph_build::build(&evaluation, &arguments);
+    let graph = graph::build(&evaluation, &arguments);
     let components = graph.components();
     problems.extend(graph.cycles(&components, env.eval.sources, tree));
     if problems.has_errors() {
@@ -78,7 +76,7 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
         let node = &graph.nodes[at as usize];
         let found = match node.vertex {
             Vertex::Variable(variable) => named::variable(&evaluation, node.module, variable, &arguments, env),
-            Vertex::Input(variable) => arguments::check(&evaluation, node.module, variable, &arguments),
+            Vertex::Input(variable) => call::check(&evaluation, node.module, variable, &arguments),
             Vertex::Local(local) => named::local(&evaluation, node.module, local),
             Vertex::Output(output) => named::output(&evaluation, node.module, output),
             Vertex::Check(check) => named::check(&evaluation, node.module, check),
@@ -91,7 +89,7 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
             }
             Vertex::Provider(_) if graph.unused[at as usize] => Diagnostics::new(),
             Vertex::Provider(provider) => resource::check_provider(&evaluation, node.module, provider),
-            Vertex::Call => arguments::check_call(&evaluation, node.module),
+            Vertex::Call => call::check_call(&evaluation, node.module),
             Vertex::Close => Diagnostics::new(),
         };
         failed[at as usize] = found.has_errors();

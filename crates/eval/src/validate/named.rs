@@ -8,7 +8,7 @@ use yuba_config::variable::{Local, Variable};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
-use super::arguments::Arguments;
+use crate::graph::Arguments;
 use super::{ValidateEnv, deprecation, diagnostics, repetition, rules};
 use crate::module_scope::{Evaluation, marked};
 use crate::scope::Names;

@@ -2,7 +2,7 @@
 
 use ecow::eco_format;
 use yuba_addrs::Reference;
-use yuba_syntax::{Diagnostics, Expr, Traversal, TraversalStep};
+use yuba_syntax::{Diagnostics, Expr, Span, Traversal, TraversalStep};
 use yuba_value::{Number, Type, Value, convert};
 
 use super::{deprecation, diagnostics};
@@ -54,10 +54,15 @@ pub(super) fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
 /// Unlike OpenTofu, mistakes are found here already, as far as the value is known.
 pub(super) fn enabled(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     let (value, mut problems) = deprecation::eval(scope, expr);
-    if problems.has_errors() {
-        return problems;
+    if !problems.has_errors() {
+        problems.extend(enabled_value(&value, expr.span));
     }
-    let span = expr.span;
+    problems
+}
+
+/// What is wrong with a value for `enabled`, as far as it is known.
+pub(crate) fn enabled_value(value: &Value, span: Span) -> Diagnostics {
+    let mut problems = Diagnostics::new();
     let (plain, marks) = value.unmark();
     if marks.has_sensitive() {
         let reason = "it is sensitive, and whether the object exists would reveal it";
@@ -84,7 +89,7 @@ pub(super) fn is_disabled(scope: &ModuleScope<'_>, expr: &Expr) -> bool {
     !problems.has_errors() && as_bool(&value.unmark_deep().0) == Some(false)
 }
 
-pub(super) fn depends_on(scope: &ModuleScope<'_>, traversals: &[Traversal]) -> Diagnostics {
+pub(crate) fn depends_on(scope: &ModuleScope<'_>, traversals: &[Traversal]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for traversal in traversals {
         let (reference, found) = Reference::parse(traversal, scope.context());
@@ -105,7 +110,7 @@ pub(super) fn depends_on(scope: &ModuleScope<'_>, traversals: &[Traversal]) -> D
     problems
 }
 
-fn step_span(step: &TraversalStep) -> yuba_syntax::Span {
+fn step_span(step: &TraversalStep) -> Span {
     match step {
         TraversalStep::Attr { span, .. } | TraversalStep::Index { span, .. } => *span,
     }

@@ -59,8 +59,23 @@ fn eval(scope: &ModuleScope<'_>, expr: &Expr, resolved: &Resolved) -> (Value, Di
 }
 
 /// Both expressions of a rule that has both; others were reported when they were decoded.
-fn parts(rule: &CheckRule) -> Option<(&Arc<Expr>, &Arc<Expr>)> {
+pub(crate) fn parts(rule: &CheckRule) -> Option<(&Arc<Expr>, &Arc<Expr>)> {
     Some((rule.condition.as_ref()?, rule.message.as_ref()?))
+}
+
+/// The values of both expressions of a rule; the second as text, if it may be shown.
+pub(crate) fn eval_both(
+    scope: &ModuleScope<'_>,
+    condition: &Expr,
+    message: &Expr,
+) -> (Value, Option<EcoString>, Diagnostics) {
+    let prepared = prepare(scope, condition, message);
+    let mut problems = prepared.problems;
+    let (text, found) = message_text(scope, message, &prepared.message);
+    problems.extend(found);
+    let (holds, found) = eval(scope, condition, &prepared.condition);
+    problems.extend(found);
+    (holds, text, problems)
 }
 
 /// The rules of a check block: their messages, and whether conditions refer to something.
@@ -78,12 +93,7 @@ pub(super) fn of_check(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnost
 pub(super) fn of_output(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for (condition, message) in rules.iter().filter_map(parts) {
-        let prepared = prepare(scope, condition, message);
-        let mut found = prepared.problems;
-        let (text, wrong) = message_text(scope, message, &prepared.message);
-        found.extend(wrong);
-        let (holds, wrong) = eval(scope, condition, &prepared.condition);
-        found.extend(wrong);
+        let (holds, text, mut found) = eval_both(scope, condition, message);
         if !found.has_errors() {
             match holds_known(&holds, "Invalid condition result", condition.span) {
                 Ok(Some(false)) => {
@@ -104,7 +114,7 @@ pub(super) fn of_output(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnos
 }
 
 /// The rules of a variable with a value that may be known.
-pub(super) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: Option<Span>) -> Diagnostics {
+pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: Option<Span>) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for rule in &variable.validations {
         let Some((condition, message)) = parts(rule) else { continue };
@@ -143,7 +153,7 @@ pub(super) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
 }
 
 /// Whether a condition holds, if that is known.
-fn holds_known(value: &Value, summary: &str, span: Span) -> Result<Option<bool>, Diagnostics> {
+pub(crate) fn holds_known(value: &Value, summary: &str, span: Span) -> Result<Option<bool>, Diagnostics> {
     let (value, _) = value.unmark_deep();
     if !value.is_known() {
         return Ok(None);

@@ -6,8 +6,8 @@ use ecow::EcoString;
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
-use super::graph::Vertex;
-use super::{ValidateEnv, arguments, graph_build, named, rules};
+use crate::graph::{self, Arguments, Vertex};
+use super::{ValidateEnv, call, named, rules};
 use crate::module_scope::{Evaluation, Mode};
 use crate::tree::{ConfigTree, ModuleId};
 
@@ -19,11 +19,11 @@ pub fn check_values(
     values: &BTreeMap<EcoString, Value>,
 ) -> Result<Diagnostics, Diagnostics> {
     let evaluation = Evaluation::new(tree, env.eval, Mode::Values(values));
-    let (arguments, mut problems) = arguments::read(tree);
+    let (arguments, mut problems) = Arguments::read(tree);
     if problems.has_errors() {
         return Err(problems);
     }
-    let graph = graph_build::build(&evaluation, &arguments);
+    let graph = graph::build(&evaluation, &arguments);
     let components = graph.components();
     let cycles = graph.cycles(&components, env.eval.sources, tree);
     if cycles.has_errors() {
@@ -46,7 +46,7 @@ pub fn check_values(
                 None => Diagnostics::new(),
             },
             Vertex::Variable(variable) => named::variable(&evaluation, node.module, variable, &arguments, env),
-            Vertex::Input(variable) => arguments::check(&evaluation, node.module, variable, &arguments),
+            Vertex::Input(variable) => call::check(&evaluation, node.module, variable, &arguments),
             Vertex::Local(local) => named::local(&evaluation, node.module, local),
             Vertex::Output(output) => named::output(&evaluation, node.module, output),
             // Nothing is planned here.

@@ -10,12 +10,11 @@ use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_provider::{BlockSchema, each_expression};
 use yuba_syntax::{Body, Expr, Traversal};
 
-use super::arguments::Arguments;
-use super::graph::{Graph, Vertex};
-use super::provisioner;
+use super::{Arguments, RefGraph, Vertex};
 use crate::module_scope::{Evaluation, schema_of};
 use crate::references::each_traversal;
 use crate::tree::ModuleId;
+use crate::validate::provisioner;
 
 /// Where the objects of a module are.
 #[derive(Default)]
@@ -30,14 +29,14 @@ struct Index<'a> {
 
 struct Builder<'a, 'e> {
     evaluation: &'e Evaluation<'a>,
-    graph: Graph<'a>,
+    graph: RefGraph<'a>,
     modules: Vec<Index<'a>>,
     providers: HashMap<(ModuleId, ProviderKey), u32>,
 }
 
 /// The graph of all objects.
-pub(super) fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments) -> Graph<'a> {
-    let mut builder = Builder { evaluation, graph: Graph::default(), modules: Vec::new(), providers: HashMap::new() };
+pub fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments) -> RefGraph<'a> {
+    let mut builder = Builder { evaluation, graph: RefGraph::default(), modules: Vec::new(), providers: HashMap::new() };
     for (id, _) in evaluation.tree().iter() {
         builder.add_module(id);
     }
@@ -158,7 +157,7 @@ impl<'a> Builder<'a, '_> {
                 }
                 Vertex::Call => {
                     let (Some(parent), Some(call)) = (tree.node(module).parent, tree.call(module)) else { continue };
-                    self.traversals(at, parent, &call.depends_on);
+                    self.explicit(at, parent, &call.depends_on);
                     self.repetition(at, parent, &call.repetition);
                 }
                 Vertex::Provider(_) | Vertex::Close => {}
@@ -194,7 +193,7 @@ impl<'a> Builder<'a, '_> {
     }
 
     fn resource(&mut self, at: u32, module: ModuleId, resource: &Resource) {
-        self.traversals(at, module, &resource.depends_on);
+        self.explicit(at, module, &resource.depends_on);
         self.repetition(at, module, &resource.repetition);
         if let Some(key) = resource.provider.as_ref().and_then(|reference| reference.instance.as_ref()) {
             self.expr(at, module, key);
@@ -242,6 +241,15 @@ impl<'a> Builder<'a, '_> {
     fn traversals(&mut self, at: u32, module: ModuleId, traversals: &[Traversal]) {
         for traversal in traversals {
             self.traversal(at, module, traversal);
+        }
+    }
+
+    fn explicit(&mut self, at: u32, module: ModuleId, traversals: &[Traversal]) {
+        let before = self.graph.edges[at as usize].len();
+        self.traversals(at, module, traversals);
+        let named = self.graph.edges[at as usize][before..].to_vec();
+        if !named.is_empty() {
+            self.graph.explicit.insert(at, named);
         }
     }
 

@@ -1,4 +1,10 @@
 //! The objects of a configuration and which depend on which: order and cycles.
+//!
+//! One vertex stands for an object in all instances of its module: what an expression refers to, and so what has to come
+//! first, does not depend on the instance.
+
+mod arguments;
+mod build;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
@@ -10,20 +16,28 @@ use yuba_config::resource::Resource;
 use yuba_config::variable::{Local, Variable};
 use yuba_syntax::{Diagnostics, Sources, Span};
 
-use super::diagnostics;
+pub use arguments::Arguments;
+pub use build::build;
+
+use crate::validate::diagnostics;
 use crate::tree::{ConfigTree, ModuleId};
 
 /// An object of a configuration.
 #[derive(Clone, Copy)]
-pub(super) enum Vertex<'a> {
+pub enum Vertex<'a> {
     /// A variable with its rules, as the module sees it.
     Variable(&'a Variable),
     /// What the call gives to a variable.
     Input(&'a Variable),
+    /// An argument of a `locals` block.
     Local(&'a Local),
+    /// An output.
     Output(&'a Output),
+    /// A resource of any mode, with all its instances.
     Resource(&'a Resource),
+    /// A provider configuration, with all its instances.
     Provider(&'a ProviderConfig),
+    /// A `check` block.
     Check(&'a Check),
     /// The call of the module: everything in it comes later.
     Call,
@@ -31,28 +45,35 @@ pub(super) enum Vertex<'a> {
     Close,
 }
 
-pub(super) struct Node<'a> {
+/// An object and its module.
+pub struct Node<'a> {
     /// The module it belongs to; for calls the called one.
-    pub(super) module: ModuleId,
-    pub(super) vertex: Vertex<'a>,
+    pub module: ModuleId,
+    /// The object.
+    pub vertex: Vertex<'a>,
 }
 
 /// Objects, and for each the objects it depends on.
 #[derive(Default)]
-pub(super) struct Graph<'a> {
-    pub(super) nodes: Vec<Node<'a>>,
-    pub(super) edges: Vec<Vec<u32>>,
+pub struct RefGraph<'a> {
+    /// The objects.
+    pub nodes: Vec<Node<'a>>,
+    /// For each object those it depends on; may hold one twice.
+    pub edges: Vec<Vec<u32>>,
+    /// For objects with `depends_on`, in themselves or in a call of a module around, what these name.
+    pub explicit: HashMap<u32, Vec<u32>>,
     /// Provider configurations that nothing uses: what they say does not matter.
-    pub(super) unused: Vec<bool>,
+    pub unused: Vec<bool>,
     /// The `import` blocks of resources.
-    pub(super) imports: HashMap<u32, Vec<&'a Import>>,
+    pub imports: HashMap<u32, Vec<&'a Import>>,
 }
 
 /// How many steps of a cycle are shown.
 const SHOWN: usize = 50;
 
-impl<'a> Graph<'a> {
-    pub(super) fn add(&mut self, module: ModuleId, vertex: Vertex<'a>) -> u32 {
+impl<'a> RefGraph<'a> {
+    /// Adds an object without edges.
+    pub fn add(&mut self, module: ModuleId, vertex: Vertex<'a>) -> u32 {
         self.nodes.push(Node { module, vertex });
         self.edges.push(Vec::new());
         self.unused.push(matches!(vertex, Vertex::Provider(_)));
@@ -60,19 +81,20 @@ impl<'a> Graph<'a> {
     }
 
     /// An object depends on another one; on itself does not count.
-    pub(super) fn connect(&mut self, from: u32, to: u32) {
+    pub fn connect(&mut self, from: u32, to: u32) {
         if from != to {
             self.edges[from as usize].push(to);
         }
     }
 
-    pub(super) fn depends_on_failed(&self, at: u32, failed: &[bool]) -> bool {
+    /// Whether an object depends on one that failed.
+    pub fn depends_on_failed(&self, at: u32, failed: &[bool]) -> bool {
         self.edges[at as usize].iter().any(|to| failed[*to as usize])
     }
 
     /// Groups of objects that depend on each other, each after what it depends on; most have one member. (Tarjan's
     /// algorithm, without recursion.)
-    pub(super) fn components(&self) -> Vec<Vec<u32>> {
+    pub fn components(&self) -> Vec<Vec<u32>> {
         const UNSEEN: u32 = u32::MAX;
         let count = self.nodes.len();
         let (mut index, mut low) = (vec![UNSEEN; count], vec![0_u32; count]);
@@ -129,7 +151,7 @@ impl<'a> Graph<'a> {
     }
 
     /// What is wrong with groups of more than one object.
-    pub(super) fn cycles(&self, components: &[Vec<u32>], sources: Option<&Sources>, tree: &ConfigTree) -> Diagnostics {
+    pub fn cycles(&self, components: &[Vec<u32>], sources: Option<&Sources>, tree: &ConfigTree) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for component in components.iter().filter(|component| component.len() > 1) {
             let mut names: Vec<EcoString> = component.iter().map(|at| self.name(*at, tree)).collect();
@@ -184,7 +206,7 @@ impl<'a> Graph<'a> {
     }
 
     /// What OpenTofu calls an object.
-    pub(super) fn name(&self, at: u32, tree: &ConfigTree) -> EcoString {
+    pub fn name(&self, at: u32, tree: &ConfigTree) -> EcoString {
         let node = &self.nodes[at as usize];
         let path = &tree.node(node.module).path;
         let in_module = |name: EcoString| if path.is_root() { name } else { eco_format!("{path}.{name}") };

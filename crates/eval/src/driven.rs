@@ -1,0 +1,192 @@
+//! What whoever plans or applies asks of a place in the configuration: instances, bodies, arguments and conditions.
+
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use yuba_config::check::CheckRule;
+use yuba_config::resource::Repetition;
+use yuba_config::variable::Variable;
+use yuba_provider::BlockSchema;
+use yuba_syntax::{Body, Diagnostic, Diagnostics, Expr, Severity, Span, Traversal};
+use yuba_value::{Type, Value, convert};
+
+use crate::graph::Arguments;
+use crate::live::Expansion;
+use crate::module_scope::ModuleScope;
+use crate::static_eval::for_each as for_each_value;
+use crate::tree::ModuleId;
+use crate::validate::{body, call, deprecation, diagnostics, repetition, rules};
+
+/// How a condition came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds.
+    Pass,
+    /// It does not hold; why that matters, in the words of its author. Empty if that cannot be shown.
+    Fail(EcoString),
+    /// It is not known yet.
+    Unknown,
+    /// It cannot be evaluated.
+    Error,
+}
+
+/// What a condition is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RuleKind {
+    /// `precondition` of a resource.
+    ResourcePrecondition,
+    /// `postcondition` of a resource.
+    ResourcePostcondition,
+    /// `precondition` of an output.
+    OutputPrecondition,
+    /// `assert` of a check.
+    CheckAssertion,
+}
+
+impl RuleKind {
+    /// As titles of messages name it.
+    pub fn description(self) -> &'static str {
+        match self {
+            RuleKind::ResourcePrecondition => "Resource precondition",
+            RuleKind::ResourcePostcondition => "Resource postcondition",
+            RuleKind::OutputPrecondition => "Module output value precondition",
+            RuleKind::CheckAssertion => "Check block assertion",
+        }
+    }
+}
+
+impl ModuleScope<'_> {
+    /// The value of an expression; what it uses that is deprecated is reported here and forgotten.
+    pub fn eval_used(&self, expr: &Expr) -> (Value, Diagnostics) {
+        deprecation::eval(self, expr)
+    }
+
+    /// The value of a body by its schema.
+    pub fn eval_body(&self, content: &Body, schema: &BlockSchema) -> (Value, Diagnostics) {
+        body::eval(self, content, schema)
+    }
+
+    /// What is wrong with references of a `depends_on`.
+    pub fn check_depends_on(&self, traversals: &[Traversal]) -> Diagnostics {
+        repetition::depends_on(self, traversals)
+    }
+
+    /// Which instances there are. It has to be known.
+    pub fn expand(&self, repetition: &Repetition) -> (Option<Expansion>, Diagnostics) {
+        match repetition {
+            Repetition::Single => (Some(Expansion::Single), Diagnostics::new()),
+            Repetition::Count(expr) => self.expand_count(expr),
+            Repetition::ForEach(expr) => {
+                let (value, mut problems) = self.eval_used(expr);
+                if problems.has_errors() {
+                    return (None, problems);
+                }
+                let (instances, found) = for_each_value::instances(&value, expr.span);
+                let failed = found.has_errors();
+                problems.extend(found);
+                ((!failed).then(|| Expansion::ForEach(Arc::new(instances))), problems)
+            }
+            Repetition::Enabled(expr) => self.expand_enabled(expr),
+        }
+    }
+
+    fn expand_count(&self, expr: &Expr) -> (Option<Expansion>, Diagnostics) {
+        let (value, mut problems) = self.eval_used(expr);
+        if problems.has_errors() {
+            return (None, problems);
+        }
+        let (plain, marks) = value.unmark();
+        let reason: EcoString = if marks.has_ephemeral() {
+            "it is ephemeral, and would be shown in addresses".into()
+        } else if plain.is_null() {
+            "it is null, and a whole number is required".into()
+        } else if !plain.is_known() {
+            "it depends on something that is known only after apply, so it cannot be told how many instances there will \
+             be. Plan without what has this \"count\" first, with -exclude, and then everything"
+                .into()
+        } else {
+            let number = convert::convert(&plain, &Type::number());
+            match number.as_ref().map(|number| number.as_number()) {
+                Ok(Some(number)) if number.is_negative() => "it must not be negative".into(),
+                Ok(Some(number)) => match number.to_u64() {
+                    Some(count) => return (Some(Expansion::Count(count)), problems),
+                    None => "it must be a whole number of a reasonable size".into(),
+                },
+                Ok(None) => "a whole number is required".into(),
+                Err(reason) => eco_format!("{reason}"),
+            }
+        };
+        problems.push(diagnostics::invalid_count(&reason, expr.span));
+        (None, problems)
+    }
+
+    fn expand_enabled(&self, expr: &Expr) -> (Option<Expansion>, Diagnostics) {
+        let (value, mut problems) = self.eval_used(expr);
+        if problems.has_errors() {
+            return (None, problems);
+        }
+        problems.extend(repetition::enabled_value(&value, expr.span));
+        let (plain, _) = value.unmark();
+        if !plain.is_known() {
+            let reason = "it depends on something that is known only after apply, so it cannot be told whether there will \
+                          be an object";
+            problems.push(diagnostics::invalid_enabled(reason, expr.span));
+        }
+        if problems.has_errors() {
+            return (None, problems);
+        }
+        let enabled = convert::convert(&plain, &Type::bool()).ok().and_then(|value| value.as_bool());
+        (enabled.map(Expansion::Enabled), problems)
+    }
+
+    /// The value that a call gives to a variable, as the variable's block converts it, without the marks the block gives
+    /// it. This scope is that of the call.
+    pub fn argument(
+        &self,
+        child: ModuleId,
+        variable: &Variable,
+        arguments: &Arguments,
+    ) -> (Option<Value>, Diagnostics) {
+        call::argument(self, child, variable, arguments)
+    }
+
+    /// What the rules of a variable say about a value. This scope knows the value: [`ModuleScope::with_variable`].
+    pub fn check_variable(&self, variable: &Variable, given: Option<Span>) -> Diagnostics {
+        rules::of_variable(self, variable, given)
+    }
+
+    /// Evaluates a condition. A condition that fails is reported with this severity.
+    pub fn check_rule(&self, rule: &CheckRule, kind: RuleKind, severity: Severity) -> (Verdict, Diagnostics) {
+        let Some((condition, message)) = rules::parts(rule) else { return (Verdict::Error, Diagnostics::new()) };
+        let (holds, text, mut problems) = rules::eval_both(self, condition, message);
+        if problems.has_errors() {
+            return (Verdict::Error, problems);
+        }
+        let verdict = match rules::holds_known(&holds, "Invalid condition result", condition.span) {
+            Ok(Some(true)) => Verdict::Pass,
+            Ok(None) => {
+                if kind == RuleKind::CheckAssertion {
+                    let summary = eco_format!("{} known after apply", kind.description());
+                    let detail = "This condition depends on values that are not known yet; it will be checked when the \
+                                  plan is applied.";
+                    problems.push(Diagnostic::warning(summary, detail).at(condition.span));
+                }
+                Verdict::Unknown
+            }
+            Ok(Some(false)) => {
+                let summary = eco_format!("{} failed", kind.description());
+                let detail = match &text {
+                    Some(text) => text.clone(),
+                    None => "The condition does not hold. What its author says about that cannot be shown here.".into(),
+                };
+                problems.push(Diagnostic { severity, ..Diagnostic::error(summary, detail).at(condition.span) });
+                Verdict::Fail(text.unwrap_or_default())
+            }
+            Err(found) => {
+                problems.extend(found);
+                Verdict::Error
+            }
+        };
+        (verdict, problems)
+    }
+}

@@ -1,0 +1,96 @@
+//! Module calls: their arguments and how many instances they have.
+
+use ecow::eco_format;
+use yuba_config::resource::Repetition;
+use yuba_config::variable::Variable;
+use yuba_syntax::Diagnostics;
+use yuba_value::{Value, convert};
+
+use super::{deprecation, diagnostics, repetition};
+use crate::graph::Arguments;
+use crate::module_scope::{Evaluation, InstanceValues, ModuleScope};
+use crate::tree::ModuleId;
+
+/// How many instances a call makes, and what it waits for.
+pub(super) fn check_call(evaluation: &Evaluation<'_>, module: ModuleId) -> Diagnostics {
+    let tree = evaluation.tree();
+    let (Some(parent), Some(call)) = (tree.node(module).parent, tree.call(module)) else { return Diagnostics::new() };
+    let scope = evaluation.scope(parent);
+    let mut problems = match &call.repetition {
+        Repetition::Single => Diagnostics::new(),
+        Repetition::Count(expr) => repetition::count(&scope, expr),
+        Repetition::ForEach(expr) => repetition::for_each(&scope, expr),
+        Repetition::Enabled(expr) => repetition::enabled(&scope, expr),
+    };
+    problems.extend(repetition::depends_on(&scope, &call.depends_on));
+    problems
+}
+
+/// The value that a call gives to a variable, kept for its rules.
+pub(super) fn check(
+    evaluation: &Evaluation<'_>,
+    module: ModuleId,
+    variable: &Variable,
+    arguments: &Arguments,
+) -> Diagnostics {
+    let Some(parent) = evaluation.tree().node(module).parent else { return Diagnostics::new() };
+    let scope = evaluation.scope(parent).of_instance(InstanceValues::any());
+    let (value, problems) = argument(&scope, module, variable, arguments);
+    if let Some(value) = value {
+        evaluation.set_given(module, &variable.name, value);
+    }
+    problems
+}
+
+/// The value that a call gives to a variable, converted as its block says; the default where the call gives none.
+pub(crate) fn argument(
+    scope: &ModuleScope<'_>,
+    child: ModuleId,
+    variable: &Variable,
+    arguments: &Arguments,
+) -> (Option<Value>, Diagnostics) {
+    let tree = scope.evaluation().tree();
+    let path = &tree.node(child).path;
+    let Some(argument) = arguments.get(child, &variable.name) else {
+        let value = variable.default.clone().unwrap_or_else(Value::unknown_dynamic);
+        return (Some(value), Diagnostics::new());
+    };
+    let (value, mut problems) = deprecation::eval(scope, &argument.expr);
+    if problems.has_errors() {
+        return (None, problems);
+    }
+    if value.marks_deep().has_ephemeral() && variable.ephemeral != Some(true) {
+        problems.push(diagnostics::ephemeral_argument(variable, argument.expr.span));
+        return (None, problems);
+    }
+    let is_null = value.is_null();
+    let value = match variable.type_defaults.as_ref().filter(|_| !is_null) {
+        Some(defaults) => defaults.apply(&value),
+        None => value,
+    };
+    let mut value = match convert::convert(&value, &variable.constraint) {
+        Ok(value) => value,
+        Err(reason) => {
+            problems.push(diagnostics::unsuitable_argument(variable, path, &eco_format!("{reason}")));
+            return (None, problems);
+        }
+    };
+    if value.is_null() && !variable.is_nullable() {
+        match &variable.default {
+            Some(default) => value = default.clone(),
+            None => {
+                problems.push(diagnostics::null_argument(variable, path, argument.expr.span));
+                return (None, problems);
+            }
+        }
+    }
+    if let Some(message) = &variable.deprecated
+        && !is_null
+    {
+        let problem = diagnostics::deprecated_variable(variable, message, argument.expr.span);
+        let source = eco_format!("var.{}", variable.name);
+        problems.push(deprecation::used_in(tree, scope.module(), &source, problem));
+    }
+    problems.extend(yuba_config::variable::ignored_attributes(&argument.expr, &variable.constraint));
+    (Some(value), problems)
+}
