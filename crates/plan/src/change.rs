@@ -1,0 +1,190 @@
+//! Changes of resources and outputs.
+
+use ecow::EcoString;
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
+use yuba_state::DeposedKey;
+use yuba_value::{Path, Value};
+
+/// What is done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Action {
+    /// Nothing.
+    NoOp,
+    /// It comes into being.
+    Create,
+    /// A data resource is read.
+    Read,
+    /// It changes where it is.
+    Update,
+    /// It is destroyed, and another one created in its place.
+    DeleteThenCreate,
+    /// Another one is created in its place, then it is destroyed.
+    CreateThenDelete,
+    /// It is destroyed.
+    Delete,
+    /// It stays, but is not managed any more.
+    Forget,
+    /// It stays without being managed, and another one is created in its place.
+    ForgetThenCreate,
+}
+
+impl Action {
+    /// One object takes the place of another.
+    pub fn is_replace(self) -> bool {
+        matches!(self, Action::DeleteThenCreate | Action::CreateThenDelete | Action::ForgetThenCreate)
+    }
+    /// As JSON documents list it.
+    pub fn names(self) -> &'static [&'static str] {
+        match self {
+            Action::NoOp => &["no-op"],
+            Action::Create => &["create"],
+            Action::Read => &["read"],
+            Action::Update => &["update"],
+            Action::DeleteThenCreate => &["delete", "create"],
+            Action::CreateThenDelete => &["create", "delete"],
+            Action::Delete => &["delete"],
+            Action::Forget => &["forget"],
+            Action::ForgetThenCreate => &["forget", "create"],
+        }
+    }
+}
+
+/// Why an action was chosen, where the difference of values does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Reason {
+    /// Values tell.
+    #[default]
+    None,
+    /// It was marked as damaged.
+    ReplaceBecauseTainted,
+    /// `-replace`
+    ReplaceByRequest,
+    /// `replace_triggered_by`
+    ReplaceByTriggers,
+    /// The provider cannot update it.
+    ReplaceBecauseCannotUpdate,
+    /// There is no such resource in the configuration.
+    DeleteBecauseNoResourceConfig,
+    /// Its key does not fit `count` or `for_each` of the resource.
+    DeleteBecauseWrongRepetition,
+    /// `count` is too small.
+    DeleteBecauseCountIndex,
+    /// `for_each` does not have the key.
+    DeleteBecauseEachKey,
+    /// `enabled` is false.
+    DeleteBecauseEnabledFalse,
+    /// The module it is in, or that instance of it, is not in the configuration.
+    DeleteBecauseNoModule,
+    /// `enabled` of the module it is in is false.
+    DeleteBecauseModuleEnabledFalse,
+    /// It was moved to where nothing is declared.
+    DeleteBecauseNoMoveTarget,
+    /// Its configuration is not known yet.
+    ReadBecauseConfigUnknown,
+    /// It depends on something that changes.
+    ReadBecauseDependencyPending,
+    /// It stands in a `check` block.
+    ReadBecauseCheckNested,
+    /// `lifecycle.destroy` was false when it was last applied.
+    ForgotBecauseDestroyFalseInState,
+    /// `lifecycle.destroy` is false.
+    ForgotBecauseDestroyFalseInConfig,
+}
+
+impl Reason {
+    /// As JSON documents name it; empty for none.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::None => "",
+            Reason::ReplaceBecauseTainted => "replace_because_tainted",
+            Reason::ReplaceByRequest => "replace_by_request",
+            Reason::ReplaceByTriggers => "replace_by_triggers",
+            Reason::ReplaceBecauseCannotUpdate => "replace_because_cannot_update",
+            Reason::DeleteBecauseNoResourceConfig => "delete_because_no_resource_config",
+            Reason::DeleteBecauseWrongRepetition => "delete_because_wrong_repetition",
+            Reason::DeleteBecauseCountIndex => "delete_because_count_index",
+            Reason::DeleteBecauseEachKey => "delete_because_each_key",
+            Reason::DeleteBecauseEnabledFalse => "delete_because_enabled_false",
+            Reason::DeleteBecauseNoModule => "delete_because_no_module",
+            Reason::DeleteBecauseModuleEnabledFalse => "delete_because_module_enabled_false",
+            Reason::DeleteBecauseNoMoveTarget => "delete_because_no_move_target",
+            Reason::ReadBecauseConfigUnknown => "read_because_config_unknown",
+            Reason::ReadBecauseDependencyPending => "read_because_dependency_pending",
+            Reason::ReadBecauseCheckNested => "read_because_check_nested",
+            Reason::ForgotBecauseDestroyFalseInState => "forgot_because_lifecycle_destroy_in_state",
+            Reason::ForgotBecauseDestroyFalseInConfig => "forgot_because_lifecycle_destroy_in_config",
+        }
+    }
+}
+
+/// What is imported.
+#[derive(Clone, Debug, Default)]
+pub struct Importing {
+    /// Its id for the provider, if it is given by id and known.
+    pub id: Option<EcoString>,
+    /// Its identity, if it is given by identity.
+    pub identity: Option<Value>,
+    /// Nothing of that is known before apply.
+    pub unknown: bool,
+}
+
+/// A change of one object of a resource instance.
+#[derive(Clone, Debug)]
+pub struct ResourceChange {
+    /// Where it is.
+    pub addr: AbsResourceInstance,
+    /// Where it was in the last state; the same unless it was moved.
+    pub previous_addr: AbsResourceInstance,
+    /// An object that was to be destroyed after its replacement was created, and is still there.
+    pub deposed: Option<DeposedKey>,
+    /// Who does it.
+    pub provider: AbsProviderConfig,
+    /// Which instance of that provider configuration.
+    pub provider_key: Option<InstanceKey>,
+    /// What is done.
+    pub action: Action,
+    /// Why.
+    pub reason: Reason,
+    /// The object before, with marks; null if there is none.
+    pub before: Value,
+    /// The object after, with marks, with unknowns for what only apply tells; null if there is none.
+    pub after: Value,
+    /// What the provider wants to see again at apply.
+    pub private: Vec<u8>,
+    /// Places whose change makes it necessary to replace the object.
+    pub required_replace: Vec<Path>,
+    /// Set if it is imported.
+    pub importing: Option<Importing>,
+    /// Configuration that was written for an imported object.
+    pub generated_config: Option<EcoString>,
+}
+
+/// A change of an output of the root module.
+#[derive(Clone, Debug)]
+pub struct OutputChange {
+    /// Its name.
+    pub name: EcoString,
+    /// What is done.
+    pub action: Action,
+    /// The value before; null if there was none.
+    pub before: Value,
+    /// The value after; null if there is none.
+    pub after: Value,
+    /// It must not be shown, before or after.
+    pub sensitive: bool,
+    /// It was not to be shown before.
+    pub sensitive_before: bool,
+    /// What to use instead; empty if it is not deprecated.
+    pub deprecated: EcoString,
+    /// The same in the last state.
+    pub deprecated_before: EcoString,
+}
+
+impl OutputChange {
+    /// Only what is said about the value changes, not the value.
+    pub fn is_only_about(&self) -> bool {
+        self.action == Action::Update
+            && self.before.unmark_deep().0.raw_equals(&self.after.unmark_deep().0)
+            && self.sensitive == self.sensitive_before
+    }
+}

@@ -1,0 +1,82 @@
+//! What happens while planning and applying, for whoever watches.
+
+use ecow::EcoString;
+use yuba_addrs::AbsResourceInstance;
+use yuba_state::DeposedKey;
+
+use crate::change::Action;
+
+/// What is being done with one object of a resource instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// It is read again.
+    Refresh,
+    /// A data resource is read.
+    Read,
+    /// An import is looked up while planning.
+    PrepareImport,
+    /// An import is recorded while applying.
+    Import,
+    /// A change is made: create, update, delete, or forget.
+    Apply(Action),
+    /// An ephemeral resource is opened.
+    Open,
+    /// An ephemeral resource is kept open.
+    Renew,
+    /// An ephemeral resource is closed.
+    Close,
+}
+
+/// Something that happens. Whoever watches knows the time.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Something begins.
+    Started {
+        /// With what.
+        addr: AbsResourceInstance,
+        /// With which object of it, if not the current one.
+        deposed: Option<DeposedKey>,
+        /// What.
+        phase: Phase,
+        /// The attribute by which people know the object, and its value, if there is one: `id` or `name`.
+        id: Option<(EcoString, EcoString)>,
+    },
+    /// It is done.
+    Finished {
+        /// With what.
+        addr: AbsResourceInstance,
+        /// With which object of it, if not the current one.
+        deposed: Option<DeposedKey>,
+        /// What.
+        phase: Phase,
+        /// The attribute by which people know the object, and its value, if there is one.
+        id: Option<(EcoString, EcoString)>,
+        /// Whether it went well.
+        ok: bool,
+    },
+    /// A provisioner begins.
+    ProvisionStarted {
+        /// For which instance.
+        addr: AbsResourceInstance,
+        /// Its type.
+        provisioner: EcoString,
+    },
+    /// A provisioner says something.
+    ProvisionOutput {
+        /// For which instance.
+        addr: AbsResourceInstance,
+        /// Its type.
+        provisioner: EcoString,
+        /// Text, with or without line ends.
+        text: EcoString,
+    },
+    /// A provisioner is done.
+    ProvisionFinished {
+        /// For which instance.
+        addr: AbsResourceInstance,
+        /// Its type.
+        provisioner: EcoString,
+        /// Whether it went well.
+        ok: bool,
+    },
+}

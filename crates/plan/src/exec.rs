@@ -1,0 +1,65 @@
+//! The execution graph: what is done, and after what.
+
+/// One step of applying a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// An object of the configuration is evaluated again, now with real values; the creations, updates and reads of a
+    /// resource's instances happen here. The number is that of the object in the reference graph of the configuration.
+    Evaluate(u32),
+    /// The object of a change is destroyed, or forgotten where the change says so. The number is that of the change.
+    Destroy(u32),
+    /// Nothing: others wait for it instead of for each other, so that there are few edges.
+    Join,
+}
+
+/// Steps, and for each the steps it waits for: flat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExecGraph {
+    /// The steps.
+    pub ops: Vec<Op>,
+    /// Where the edges of each step end in `targets`.
+    pub ends: Vec<u32>,
+    /// The steps that are waited for.
+    pub targets: Vec<u32>,
+}
+
+impl ExecGraph {
+    /// From a list of edges `(step, step it waits for)`, in any order.
+    pub fn new(ops: Vec<Op>, edges: &[(u32, u32)]) -> ExecGraph {
+        let mut ends = vec![0_u32; ops.len()];
+        for (from, _) in edges {
+            ends[*from as usize] += 1;
+        }
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += *end;
+            *end = sum;
+        }
+        let mut at: Vec<u32> = std::iter::once(0).chain(ends.iter().copied()).take(ops.len()).collect();
+        let mut targets = vec![0_u32; edges.len()];
+        for (from, to) in edges {
+            let slot = &mut at[*from as usize];
+            targets[*slot as usize] = *to;
+            *slot += 1;
+        }
+        ExecGraph { ops, ends, targets }
+    }
+
+    /// The steps that a step waits for.
+    pub fn waits_for(&self, op: u32) -> &[u32] {
+        let start = if op == 0 { 0 } else { self.ends[op as usize - 1] };
+        &self.targets[start as usize..self.ends[op as usize] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_are_grouped_by_step() {
+        let graph = ExecGraph::new(vec![Op::Join; 4], &[(3, 1), (1, 0), (3, 2), (2, 0)]);
+        let waits: Vec<&[u32]> = (0..4).map(|op| graph.waits_for(op)).collect();
+        assert_eq!(waits, [&[] as &[u32], &[0], &[0], &[1, 2]]);
+    }
+}

@@ -1,0 +1,13 @@
+//! A plan: what will change and why, in which order it will be done, and what happens meanwhile; as plain data.
+//!
+//! Invariant: nothing here knows how a plan is found or carried out.
+
+pub mod change;
+pub mod event;
+pub mod exec;
+mod plan;
+
+pub use change::{Action, Importing, OutputChange, Reason, ResourceChange};
+pub use event::{Event, Phase};
+pub use exec::{ExecGraph, Op};
+pub use plan::{Mode, Plan, PlannedVariable, RelevantAttribute};

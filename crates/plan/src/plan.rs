@@ -1,0 +1,100 @@
+//! The plan as a whole.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::EcoString;
+use yuba_addrs::{AbsResource, AbsResourceInstance, Target};
+use yuba_state::{CheckResult, State};
+use yuba_value::{Path, Value};
+
+use crate::change::{OutputChange, ResourceChange};
+use crate::exec::ExecGraph;
+
+/// What is planned for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// What exists becomes what the configuration says.
+    #[default]
+    Normal,
+    /// Everything is destroyed.
+    Destroy,
+    /// Only the state becomes what exists.
+    RefreshOnly,
+}
+
+/// The value of a variable of the root module.
+#[derive(Clone, Debug)]
+pub struct PlannedVariable {
+    /// As it was given; null for ephemeral ones, which have to be given again.
+    pub value: Value,
+    /// It must be given again at apply.
+    pub ephemeral: bool,
+}
+
+/// An attribute that something in the configuration depends on, for reports of what changed outside.
+#[derive(Clone, Debug)]
+pub struct RelevantAttribute {
+    /// The resource.
+    pub resource: AbsResource,
+    /// The attribute; empty for all of it.
+    pub path: Path,
+}
+
+/// What will be done.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What for.
+    pub mode: Mode,
+    /// `-target`
+    pub targets: Vec<Target>,
+    /// `-exclude`
+    pub excludes: Vec<Target>,
+    /// `-replace`
+    pub force_replace: Vec<AbsResourceInstance>,
+    /// Values of the variables that were given; defaults are not among them.
+    pub variables: BTreeMap<EcoString, PlannedVariable>,
+    /// Changes of resources, in order of addresses; data resources that are read at apply are among them, and objects
+    /// that stay as they are.
+    pub changes: Vec<ResourceChange>,
+    /// What changed outside since the last run, in order of addresses.
+    pub drift: Vec<ResourceChange>,
+    /// Attributes the configuration depends on.
+    pub relevant: Vec<RelevantAttribute>,
+    /// Changes of outputs of the root module, in order of names; those that stay as they are, too.
+    pub outputs: Vec<OutputChange>,
+    /// Results of checks.
+    pub checks: Vec<CheckResult>,
+    /// The state of the last run, before anything was read again; with moved objects where they were.
+    pub previous_state: Arc<State>,
+    /// The state that the plan starts from: refreshed, moved objects where they are now.
+    pub prior_state: Arc<State>,
+    /// In which order things are done.
+    pub exec: ExecGraph,
+    /// What `plantimestamp` says: RFC 3339.
+    pub timestamp: EcoString,
+    /// Planning failed; the plan can be shown and not be applied.
+    pub errored: bool,
+    /// The workspace it was made in.
+    pub workspace: EcoString,
+}
+
+impl Plan {
+    /// Whether applying would do anything that is worth asking about: changes of resources or outputs, or in refresh-only
+    /// mode of the state.
+    pub fn can_apply(&self) -> bool {
+        if self.errored {
+            return false;
+        }
+        let changes = self.changes.iter().any(|change| {
+            change.action != crate::Action::NoOp
+                || change.importing.is_some()
+                || change.addr != change.previous_addr
+        });
+        let outputs = self.outputs.iter().any(|change| change.action != crate::Action::NoOp);
+        match self.mode {
+            Mode::RefreshOnly => outputs || !self.drift.is_empty(),
+            Mode::Normal | Mode::Destroy => changes || outputs,
+        }
+    }
+}
