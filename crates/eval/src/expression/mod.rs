@@ -205,7 +205,12 @@ impl Evaluator<'_> {
         match self.lookup(traversal) {
             Some((value, taken)) => {
                 let steps = traversal.steps.get(taken..).unwrap_or_default();
-                self.steps(value, steps, expr)
+                let before = self.diagnostics.len();
+                let value = self.steps(value, steps, expr);
+                if self.diagnostics.len() > before {
+                    self.explain_symbol(traversal, before);
+                }
+                value
             }
             None => {
                 let mut names = self.variables.names();

@@ -1,9 +1,9 @@
-//! Calls of functions that a symbol library defines.
+//! Calls of functions that a symbol library defines, and what is said about values of libraries.
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::SymbolFunction;
-use yuba_syntax::Expr;
+use yuba_addrs::{Feature, SymbolFunction};
 use yuba_syntax::expr::CallExpr;
+use yuba_syntax::{Expr, Traversal, TraversalStep};
 use yuba_value::Value;
 
 use super::Evaluator;
@@ -85,6 +85,26 @@ impl<'a> Evaluator<'a> {
         self.run(e, expr, library, function, function.arguments(values, rest))
     }
 
+    /// Adds to what is wrong with a name, since `before`, that it is one of a symbol library: a resource type may have
+    /// the same name as the root word.
+    pub(super) fn explain_symbol(&mut self, traversal: &Traversal, before: usize) {
+        let root = Feature::SymbolLibraries.root_word();
+        let is_local = || self.locals.iter().any(|(name, _)| *name == traversal.root);
+        let Some(TraversalStep::Attr { name: label, .. }) = traversal.steps.first() else { return };
+        if traversal.root != root || is_local() {
+            return;
+        }
+        let Some(included) = self.context.symbols.and_then(|symbols| symbols.libraries.get(label)) else { return };
+        let path = included.library.as_deref().map(|library| library.path.as_str()).unwrap_or_default();
+        let place = &included.place;
+        for problem in self.diagnostics.iter_mut().skip(before) {
+            problem.detail.push_str(&eco_format!(
+                "\n\nThe expression was understood as a reference to the block {root} {label:?} at {place}, whose library is \
+                 {path}."
+            ));
+        }
+    }
+
     fn run(
         &mut self,
         e: &CallExpr,
@@ -93,12 +113,16 @@ impl<'a> Evaluator<'a> {
         function: &'a LibraryFunction,
         params: Value,
     ) -> Value {
+        let known = self.context.symbols.and_then(|symbols| symbols.known);
+        if let Some(result) = known.and_then(|known| known.get(function, &params)) {
+            return result;
+        }
         let names = LibraryNames { library, params: Some(params) };
         let mut inner = Evaluator {
             variables: &names,
             context: CallContext {
                 functions: FunctionTable::library(),
-                symbols: Some(SymbolScope { libraries: &library.libraries, own: Some(library) }),
+                symbols: Some(SymbolScope { libraries: &library.libraries, own: Some(library), known }),
                 ..self.context
             },
             locals: Vec::new(),
@@ -116,7 +140,12 @@ impl<'a> Evaluator<'a> {
             self.give_up(*reason);
             return Value::unknown_dynamic();
         }
-        let Some(problem) = found.iter().find(|problem| problem.is_error()) else { return value };
+        let Some(problem) = found.iter().find(|problem| problem.is_error()) else {
+            if let (Some(known), Some(params), true) = (known, names.params, found.is_empty()) {
+                known.insert(function, params, value.clone());
+            }
+            return value;
+        };
         let place = problem.subject.and_then(|span| crate::template::place(self.context.sources, span));
         let place = place.unwrap_or_else(|| function.place.to_string());
         let reason = format!("{place}: {}; {}", problem.summary, problem.detail.trim_end_matches('.'));

@@ -13,7 +13,7 @@ use yuba_value::{Type, Value};
 use super::names::{self, LibraryNames};
 use super::order::{Item, order, uses};
 use super::types::LibraryTypes;
-use super::{Libraries, Library, LibraryFunction, LibraryParam, SymbolScope};
+use super::{KnownResults, Libraries, Library, LibraryFunction, LibraryParam, SymbolScope};
 use crate::expression::evaluate;
 use crate::functions::{CallContext, FunctionTable};
 use crate::world::MemoryWorld;
@@ -47,6 +47,7 @@ pub(super) fn link(
     }
     // Nothing in a library can ask for the outside.
     let world = MemoryWorld::new();
+    let known = KnownResults::default();
     let mut failed: HashSet<Item> = HashSet::new();
     for item in order {
         let expr = match &item {
@@ -61,7 +62,7 @@ pub(super) fn link(
         }
         let found = match &item {
             Item::Value(name) => {
-                let (value, found) = eval(&expr, &library, None, &world, decoding);
+                let (value, found) = eval(&expr, &library, None, (&world, &known), decoding);
                 library.values.insert(name.clone(), value);
                 found
             }
@@ -69,7 +70,11 @@ pub(super) fn link(
                 let Some(function) = library.functions.get(name) else { continue };
                 // With any arguments: what is wrong whatever they are is found here.
                 let params = function.arguments(function.params.iter().map(any_value).collect(), None);
-                eval(&expr, &library, Some(params), &world, decoding).1
+                let (result, found) = eval(&expr, &library, Some(params.clone()), (&world, &known), decoding);
+                if found.is_empty() {
+                    known.insert(function, params, result);
+                }
+                found
             }
         };
         if found.has_errors() {
@@ -88,7 +93,7 @@ fn eval(
     expr: &Expr,
     library: &Library,
     params: Option<Value>,
-    world: &MemoryWorld,
+    (world, known): (&MemoryWorld, &KnownResults),
     decoding: &Decoding<'_>,
 ) -> (Value, Diagnostics) {
     let context = CallContext {
@@ -100,7 +105,7 @@ fn eval(
         others: None,
         template_depth: 0,
         sources: Some(decoding.sources),
-        symbols: Some(SymbolScope { libraries: &library.libraries, own: Some(library) }),
+        symbols: Some(SymbolScope { libraries: &library.libraries, own: Some(library), known: Some(known) }),
     };
     evaluate(expr, &LibraryNames { library, params }, context)
 }

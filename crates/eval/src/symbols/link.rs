@@ -142,7 +142,7 @@ impl Linker {
 }
 
 /// A place as text: `main.tf:3`.
-pub(super) fn place(sources: &Sources, span: Span) -> EcoString {
+pub(crate) fn place(sources: &Sources, span: Span) -> EcoString {
     match sources.get(span.file) {
         Some(source) => eco_format!("{}:{}", source.name, source.position(span.start as usize).line),
         None => "another file".into(),

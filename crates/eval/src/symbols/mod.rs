@@ -16,10 +16,12 @@ mod order;
 mod tests;
 mod types;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecow::EcoString;
+use foldhash::HashMap;
 use yuba_addrs::{ParseRefContext, Reference, Subject, SymbolFunction};
 use yuba_config::type_expr::TypeConstraint;
 use yuba_syntax::{Diagnostics, Expr};
@@ -27,7 +29,7 @@ use yuba_value::{Value, convert};
 
 pub(crate) use diagnostics::unknown_function;
 pub use link::LibraryFiles;
-pub(crate) use link::Linker;
+pub(crate) use link::{Linker, place};
 pub(crate) use names::LibraryNames;
 
 /// The `symbols` blocks of a module or library, by label.
@@ -115,12 +117,43 @@ pub struct SymbolScope<'a> {
     pub libraries: &'a Libraries,
     /// The library the expression is in; none in a module.
     pub own: Option<&'a Library>,
+    /// What functions gave before, while a library is linked.
+    pub(crate) known: Option<&'a KnownResults>,
+}
+
+/// What functions of libraries gave before for the same arguments: libraries are pure. While a library is linked every
+/// function is tried with any arguments, and without this each one would try all that it calls again.
+#[derive(Debug, Default)]
+pub(crate) struct KnownResults {
+    /// By the address of the function, which stays where it is: the arguments and the result.
+    results: RefCell<HashMap<usize, Vec<(Value, Value)>>>,
+}
+
+impl KnownResults {
+    /// So many results are kept for each function.
+    const KEPT: usize = 4;
+
+    /// The result for these arguments.
+    pub(crate) fn get(&self, function: &LibraryFunction, params: &Value) -> Option<Value> {
+        let results = self.results.borrow();
+        let known = results.get(&std::ptr::from_ref(function).addr())?;
+        known.iter().find(|(given, _)| given.raw_equals(params)).map(|(_, result)| result.clone())
+    }
+
+    /// Remembers a result that was found without mistakes.
+    pub(crate) fn insert(&self, function: &LibraryFunction, params: Value, result: Value) {
+        let mut results = self.results.borrow_mut();
+        let known = results.entry(std::ptr::from_ref(function).addr()).or_default();
+        if known.len() < KnownResults::KEPT {
+            known.push((params, result));
+        }
+    }
 }
 
 impl<'a> SymbolScope<'a> {
     /// In a module.
     pub fn of_module(libraries: &'a Libraries) -> SymbolScope<'a> {
-        SymbolScope { libraries, own: None }
+        SymbolScope { libraries, own: None, known: None }
     }
 
     /// The function of a name, and the library it is in.
