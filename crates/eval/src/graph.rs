@@ -19,8 +19,8 @@ use yuba_syntax::{Diagnostics, Sources, Span};
 pub use arguments::Arguments;
 pub use build::build;
 
-use crate::validate::diagnostics;
 use crate::tree::{ConfigTree, ModuleId};
+use crate::validate::diagnostics;
 
 /// An object of a configuration.
 #[derive(Clone, Copy)]

@@ -36,7 +36,8 @@ struct Builder<'a, 'e> {
 
 /// The graph of all objects.
 pub fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments) -> RefGraph<'a> {
-    let mut builder = Builder { evaluation, graph: RefGraph::default(), modules: Vec::new(), providers: HashMap::new() };
+    let mut builder =
+        Builder { evaluation, graph: RefGraph::default(), modules: Vec::new(), providers: HashMap::new() };
     for (id, _) in evaluation.tree().iter() {
         builder.add_module(id);
     }
@@ -159,8 +160,16 @@ impl<'a> Builder<'a, '_> {
                     let (Some(parent), Some(call)) = (tree.node(module).parent, tree.call(module)) else { continue };
                     self.explicit(at, parent, &call.depends_on);
                     self.repetition(at, parent, &call.repetition);
+                    for key in call.providers.iter().filter_map(|passed| passed.in_parent.instance.as_ref()) {
+                        self.expr(at, parent, key);
+                    }
                 }
-                Vertex::Provider(_) | Vertex::Close => {}
+                Vertex::Provider(provider) => {
+                    if let Some(for_each) = tree.dynamic_for_each(module, provider) {
+                        self.expr(at, module, for_each);
+                    }
+                }
+                Vertex::Close => {}
             }
         }
         for at in 0..self.graph.nodes.len() as u32 {

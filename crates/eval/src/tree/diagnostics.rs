@@ -165,10 +165,57 @@ pub(super) fn key_without_block(block_type: &str, key: &ProviderKey, span: Span)
     key_error(block_type, detail, span)
 }
 
-pub(super) fn key_missing(block_type: &str, span: Span) -> Diagnostic {
-    let detail = "This provider configuration uses for_each, so a reference to it needs the key of an instance, in square \
-                  brackets. All instances cannot be passed to a child module at once.";
+pub(super) fn key_missing(block_type: &str, may_pass_all: bool, span: Span) -> Diagnostic {
+    let all = match (block_type, may_pass_all) {
+        ("module", true) => " To pass all instances to a called module at once, write [*] on both sides.",
+        (_, true) => "",
+        (_, false) => " All instances cannot be passed to a child module at once.",
+    };
+    let detail = eco_format!(
+        "This provider configuration uses for_each, so a reference to it needs the key of an instance, in square \
+         brackets.{all}"
+    );
     key_error(block_type, detail, span)
+}
+
+pub(super) fn not_a_collection(key: &ProviderKey, declared: Option<&str>, span: Span) -> Diagnostic {
+    let detail = match declared {
+        Some(declared) => eco_format!(
+            "The provider configuration {key}, declared at {declared}, is a single one, so [*] is not possible: only one that \
+             uses for_each, or that configuration_aliases asks for with [*], has instances to pass."
+        ),
+        None => eco_format!(
+            "This module has no provider configuration {key} whose instances could be passed: neither a provider {:?} block \
+             with alias = {:?} and for_each, nor {key}[*] in configuration_aliases.",
+            key.name,
+            key.alias.as_deref().unwrap_or_default()
+        ),
+    };
+    key_error("module", detail, span)
+}
+
+pub(super) fn one_for_all(key: &ProviderKey, module: &str, asked: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "{module} asks for all instances of a provider configuration as {key}[*], at {asked}, and gets a single one here. \
+         Write {key}[*] = NAME.ALIAS[*] with a configuration that uses for_each, or remove [*] from the \
+         configuration_aliases of the module."
+    );
+    key_error("module", detail, span)
+}
+
+pub(super) fn all_for_one(key: &ProviderKey, module: &str, declared: Option<&str>, span: Span) -> Diagnostic {
+    let detail = match declared {
+        Some(declared) => eco_format!(
+            "{module} asks for a single provider configuration as {key}, at {declared}, and gets all instances of one here. \
+             Choose one with a key instead of [*], or let the configuration_aliases of the module have {key}[*]."
+        ),
+        None => eco_format!(
+            "{module} does not ask for {key}. To let it have all instances of a provider configuration, add {key}[*] to the \
+             configuration_aliases of {:?} in its required_providers, and opt in to the experiment provider_collections there.",
+            key.name
+        ),
+    };
+    key_error("module", detail, span)
 }
 
 pub(super) fn key_on_left_side(span: Span) -> Diagnostic {

@@ -81,9 +81,9 @@ pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Dia
     }
     tree.stages = Stages { root: about_root, modules: diagnostics.len() };
     if !diagnostics.has_errors() {
-        diagnostics.extend(provider_rules::check(&tree));
+        diagnostics.extend(provider_rules::check(&tree, files.sources()));
         for run in tree.runs.values() {
-            diagnostics.extend(provider_rules::check(run));
+            diagnostics.extend(provider_rules::check(run, files.sources()));
         }
         diagnostics.extend(test_providers::check(&tree));
     }
@@ -473,10 +473,9 @@ fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (
         let alias = key.alias.as_deref().unwrap_or_default();
         let place = Place::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
         let (value, wrong) = statics.evaluate(id, expr, &place);
-        let is_dynamic = |problem: &Diagnostic| {
-            problem.summary.ends_with("static context") && !problem.summary.starts_with("Unpredictable")
-        };
-        if may_be_dynamic && wrong.iter().any(is_dynamic) {
+        let is_unpredictable = |problem: &Diagnostic| problem.summary.starts_with("Unpredictable");
+        if may_be_dynamic && wrong.has_errors() && !wrong.iter().any(is_unpredictable) {
+            // It is evaluated like everything else; mistakes are found there.
             continue;
         }
         let failed = wrong.has_errors();

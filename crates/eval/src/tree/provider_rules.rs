@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashMapExt as _};
-use yuba_addrs::{ModulePath, ProviderSource, ResourceMode};
+use yuba_addrs::{Feature, ModulePath, ProviderSource, ResourceMode};
 use yuba_config::Module;
 use yuba_config::module::implied_local_name;
 use yuba_config::module_call::{ModuleCall, PassedProvider};
 use yuba_config::provider::{ProviderKey, ProviderRef};
 use yuba_config::resource::{Repetition, ResourceKey};
-use yuba_syntax::{Diagnostics, Span};
+use yuba_syntax::{Diagnostics, Sources, Span};
 
 use super::providers::configures;
-use super::{ConfigTree, ModuleNode, diagnostics, similarity};
+use super::{ConfigTree, ModuleId, ModuleNode, diagnostics, similarity};
+use crate::static_eval::for_each::Instances;
+use crate::symbols;
 
 /// Checks every module.
-pub(super) fn check(tree: &ConfigTree) -> Diagnostics {
+pub(super) fn check(tree: &ConfigTree, sources: Option<&Sources>) -> Diagnostics {
     let mut problems = Diagnostics::new();
     // Where, on the way to each module, something stands that forbids provider configurations in it.
     let mut forbidden: Vec<Option<Span>> = Vec::with_capacity(tree.len());
@@ -29,7 +31,7 @@ pub(super) fn check(tree: &ConfigTree) -> Diagnostics {
     for (id, node) in tree.iter() {
         let Some(own) = declared.get(id.0 as usize) else { continue };
         let parent = node.parent.and_then(|parent| declared.get(parent.0 as usize));
-        let rules = Rules { tree, node, own, call: tree.call(id), parent, text: module_text(&node.path) };
+        let rules = Rules { tree, sources, id, node, own, call: tree.call(id), parent, text: module_text(&node.path) };
         rules.required(&mut problems);
         rules.resources(&mut problems);
         rules.calls(&mut problems);
@@ -74,6 +76,8 @@ struct Declared {
     empty: BTreeMap<ProviderKey, Span>,
     /// `configuration_aliases`
     aliases: BTreeMap<ProviderKey, ProviderSource>,
+    /// Where `configuration_aliases` asks for all instances of a configuration.
+    collections: BTreeMap<ProviderKey, Span>,
     /// `required_providers`
     required: BTreeMap<EcoString, ProviderSource>,
     /// The same, found by provider.
@@ -86,6 +90,7 @@ impl Declared {
             configured: BTreeMap::new(),
             empty: BTreeMap::new(),
             aliases: BTreeMap::new(),
+            collections: BTreeMap::new(),
             required: BTreeMap::new(),
             names: BTreeMap::new(),
         };
@@ -96,6 +101,8 @@ impl Declared {
         for (name, required) in &module.requirements.providers {
             let provider = required.provider.clone();
             own.aliases.extend(required.aliases.iter().map(|alias| (alias.key.clone(), provider.clone())));
+            let collections = required.aliases.iter().filter(|alias| alias.all_instances);
+            own.collections.extend(collections.map(|alias| (alias.key.clone(), alias.span)));
             own.names.entry(provider.clone()).or_insert_with(|| name.clone());
             own.required.insert(name.clone(), provider);
         }
@@ -111,6 +118,8 @@ impl Declared {
 /// The rules for one module.
 struct Rules<'t> {
     tree: &'t ConfigTree,
+    sources: Option<&'t Sources>,
+    id: ModuleId,
     node: &'t ModuleNode,
     own: &'t Declared,
     call: Option<&'t ModuleCall>,
@@ -195,10 +204,18 @@ impl Rules<'_> {
         }
     }
 
-    /// An instance key is there if and only if the provider has instances.
+    /// An instance key is there if and only if the provider has instances: its block has `for_each`, or the module asks its
+    /// caller for all instances of a configuration. Where all of them are passed on there is `[*]` instead.
     fn instance_key(&self, reference: &ProviderRef, block_type: &str, problems: &mut Diagnostics) {
-        let has_instances = self.node.module.providers.get(&reference.key).is_some_and(|p| p.for_each.is_some());
+        let key = &reference.key;
+        let block = self.node.module.providers.get(key);
+        let has_instances = block.is_some_and(|p| p.for_each.is_some()) || self.own.collections.contains_key(key);
         match &reference.instance {
+            None if reference.all_instances && !has_instances => {
+                let declared = block.map(|block| block.span).or_else(|| self.alias_span(key));
+                let declared = declared.map(|span| self.place(span));
+                problems.push(diagnostics::not_a_collection(key, declared.as_deref(), reference.span));
+            }
             Some(key) if reference.key.alias.is_none() => {
                 problems.push(diagnostics::key_without_alias(block_type, key.span));
             }
@@ -206,20 +223,43 @@ impl Rules<'_> {
                 problems.push(diagnostics::key_without_for_each(block_type, key.span));
             }
             Some(_) if !has_instances => {
-                problems.push(diagnostics::key_without_block(block_type, &reference.key, reference.name_span));
+                problems.push(diagnostics::key_without_block(block_type, key, reference.name_span));
             }
             Some(key) => {
-                let instances = self.node.provider_instances.get(&reference.key);
-                if let (Some(instances), Some(given)) = (instances, similarity::constant_key(key))
+                if let Some(given) = similarity::constant_key(key)
+                    && let Some(instances) = self.instances(&reference.key)
                     && instances.binary_search_by(|(declared, _)| declared.cmp(&given)).is_err()
                 {
                     let name = compact(&reference.key);
                     problems.push(diagnostics::instance_not_declared(&name, &given, instances, key.span));
                 }
             }
-            None if has_instances => problems.push(diagnostics::key_missing(block_type, reference.name_span)),
+            None if has_instances && !reference.all_instances => {
+                let may_pass_all = self.node.module.features.contains(Feature::ProviderCollections);
+                problems.push(diagnostics::key_missing(block_type, may_pass_all, reference.name_span));
+            }
             None => {}
         }
+    }
+
+    /// The instances of a configuration, where they are known: those of the block that the name stands for, in this module
+    /// or in one that passes it.
+    fn instances(&self, key: &ProviderKey) -> Option<&Instances> {
+        if let Some(instances) = self.node.provider_instances.get(key) {
+            return Some(instances);
+        }
+        let resolved = self.tree.resolve_provider(self.id, key, None)?;
+        self.tree.node(resolved.module).provider_instances.get(resolved.block.as_ref()?)
+    }
+
+    fn place(&self, span: Span) -> EcoString {
+        self.sources.map_or_else(|| "another file".into(), |sources| symbols::place(sources, span))
+    }
+
+    /// Where `configuration_aliases` asks for a configuration.
+    fn alias_span(&self, key: &ProviderKey) -> Option<Span> {
+        let aliases = &self.node.module.requirements.providers.get(&key.name)?.aliases;
+        aliases.iter().find(|alias| alias.key == *key).map(|alias| alias.span)
     }
 
     /// The provider must outlive the objects it destroys, so it should not have the same `for_each`.
@@ -298,11 +338,14 @@ impl Rules<'_> {
         }
         for (key, provider) in &self.own.aliases {
             if !self.own.configured.contains_key(key) && !received.contains_key(key) {
-                problems.push(diagnostics::alias_not_passed(&compact(key), provider, &self.text, call.span));
+                let all = if self.own.collections.contains_key(key) { "[*]" } else { "" };
+                let name = eco_format!("{key}{all}");
+                problems.push(diagnostics::alias_not_passed(&name, provider, &self.text, call.span));
             }
         }
         for passed in received.values() {
             self.received(passed, problems);
+            self.one_or_all(passed, problems);
         }
         self.empty_blocks(problems);
     }
@@ -339,6 +382,24 @@ impl Rules<'_> {
         });
     }
 
+    /// All instances are passed if and only if the module asks for all of them.
+    fn one_or_all(&self, passed: &PassedProvider, problems: &mut Diagnostics) {
+        let key = &passed.in_child.key;
+        match (self.own.collections.get(key), passed.in_child.all_instances) {
+            (Some(asked), false) => {
+                let asked = self.place(*asked);
+                problems.push(diagnostics::one_for_all(key, &self.text, &asked, passed.in_child.span));
+            }
+            (None, true) => {
+                let block = self.own.empty.get(key).copied();
+                let declared = self.alias_span(key).or(block).map(|span| self.place(span));
+                let span = passed.in_child.span;
+                problems.push(diagnostics::all_for_one(key, &self.text, declared.as_deref(), span));
+            }
+            _ => {}
+        }
+    }
+
     /// Empty blocks are how modules once asked for configurations.
     fn empty_blocks(&self, problems: &mut Diagnostics) {
         let mut by_name: BTreeMap<&EcoString, (Span, Vec<EcoString>)> = BTreeMap::new();
@@ -351,5 +412,188 @@ impl Rules<'_> {
             let source = self.own.passed_type(name);
             problems.push(diagnostics::empty_block(name, &aliases, source.as_ref(), &self.text, span));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use crate::tree::tests;
+
+    /// A root module with providers `by` (instances a and b) and `one`, that calls `m`.
+    fn check(providers: &str, called: &str, expected: &Expect) {
+        let fixture = format!(
+            r#"
+--- main.tf
+language {{ experiments = [provider_collections] }}
+provider "p" {{
+  alias    = "by"
+  for_each = toset(["a", "b"])
+}}
+provider "p" {{
+  alias = "one"
+  x     = 1
+}}
+module "m" {{
+  source    = "./m"
+  providers = {{ {providers} }}
+}}
+--- m/main.tf
+language {{ experiments = [provider_collections] }}
+{called}
+--- n/main.tf
+language {{ experiments = [provider_collections] }}
+terraform {{
+  required_providers {{
+    p = {{ configuration_aliases = [p.each[*]] }}
+  }}
+}}
+resource "p_r" "deep" {{ provider = p.each["c"] }}
+--- single/main.tf
+resource "p_r" "single" {{}}
+"#
+        );
+        let mut shown = String::new();
+        let mut memory = tests::Memory::new(&fixture);
+        let (_, problems) =
+            tests::run(&mut memory, &[], &super::super::Manifest::default(), super::super::Purpose::Use);
+        for line in problems.lines().filter(|line| !line.contains("Experimental feature")) {
+            shown.push_str(line);
+            shown.push('\n');
+        }
+        expected.assert_eq(&shown);
+    }
+
+    const ASKS: &str = "terraform {\n  required_providers {\n    p = { configuration_aliases = [p.each[*]] }\n  }\n}";
+
+    #[test]
+    fn all_instances_are_passed_and_keys_are_known_on_the_way() {
+        let called = format!(
+            r#"{ASKS}
+resource "p_r" "right" {{
+  for_each = toset(["a"])
+  provider = p.each[each.key]
+}}
+resource "p_r" "constant" {{ provider = p.each["a"] }}
+module "n" {{
+  source    = "../n"
+  providers = {{ p.each[*] = p.each[*] }}
+}}
+module "single" {{
+  for_each  = toset(["a"])
+  source    = "../single"
+  providers = {{ p = p.each[each.key] }}
+}}
+"#
+        );
+        check(
+            "p.each[*] = p.by[*]",
+            &called,
+            &expect![[r#"
+            error n/main.tf:7,36 Provider instance not declared: The provider configuration p.each has no instance "c". It has the instances "a", "b".
+            warning m/main.tf:19,17 Reference to undefined provider: Nothing in module.m.module.single declares a provider with the local name "p", so hashicorp/p is assumed. If you can change the module, add to its required_providers an entry "p" with source = "hashicorp/p".
+        "#]],
+        );
+    }
+
+    #[test]
+    fn one_is_not_all() {
+        let asks_one = ASKS.replace("[*]", "");
+        check(
+            "p.each[*] = p.one[*]",
+            ASKS,
+            &expect![[r#"
+            error main.tf:12,29 Invalid module provider configuration: The provider configuration p.one, declared at main.tf:6, is a single one, so [*] is not possible: only one that uses for_each, or that configuration_aliases asks for with [*], has instances to pass.
+        "#]],
+        );
+        check(
+            "p.each[*] = p.nope[*]",
+            ASKS,
+            &expect![[r#"
+            error main.tf:12,29 Invalid module provider configuration: This module has no provider configuration p.nope whose instances could be passed: neither a provider "p" block with alias = "nope" and for_each, nor p.nope[*] in configuration_aliases.
+        "#]],
+        );
+        check(
+            "p.each = p.one",
+            ASKS,
+            &expect![[r#"
+            error main.tf:12,17 Invalid module provider configuration: module.m asks for all instances of a provider configuration as p.each[*], at m/main.tf:4, and gets a single one here. Write p.each[*] = NAME.ALIAS[*] with a configuration that uses for_each, or remove [*] from the configuration_aliases of the module.
+        "#]],
+        );
+        check(
+            "p.each = p.by[\"a\"]",
+            ASKS,
+            &expect![[r#"
+            error main.tf:12,17 Invalid module provider configuration: module.m asks for all instances of a provider configuration as p.each[*], at m/main.tf:4, and gets a single one here. Write p.each[*] = NAME.ALIAS[*] with a configuration that uses for_each, or remove [*] from the configuration_aliases of the module.
+        "#]],
+        );
+        check(
+            "p.each[*] = p.by[*]",
+            &asks_one,
+            &expect![[r#"
+            error main.tf:12,17 Invalid module provider configuration: module.m asks for a single provider configuration as p.each, at m/main.tf:4, and gets all instances of one here. Choose one with a key instead of [*], or let the configuration_aliases of the module have p.each[*].
+        "#]],
+        );
+        check(
+            "p.other[*] = p.by[*], p.each[*] = p.by[*]",
+            ASKS,
+            &expect![[r#"
+            warning main.tf:12,17 Reference to undefined provider: Nothing in module.m declares a provider with the local name "p.other", so hashicorp/p is assumed. If you can change the module, add to its required_providers an entry "p.other" with source = "hashicorp/p".
+            error main.tf:12,17 Invalid module provider configuration: module.m does not ask for p.other. To let it have all instances of a provider configuration, add p.other[*] to the configuration_aliases of "p" in its required_providers, and opt in to the experiment provider_collections there.
+        "#]],
+        );
+        check(
+            "p.each[*] = p.by",
+            ASKS,
+            &expect![[r#"
+            error main.tf:12,17 Invalid provider configuration reference: All instances can be passed only as a whole: write [*] on both sides.
+        "#]],
+        );
+        check(
+            "p.each = p.by",
+            ASKS,
+            &expect![[r#"
+            error main.tf:12,26 Invalid module provider configuration: This provider configuration uses for_each, so a reference to it needs the key of an instance, in square brackets. To pass all instances to a called module at once, write [*] on both sides.
+            error main.tf:12,17 Invalid module provider configuration: module.m asks for all instances of a provider configuration as p.each[*], at m/main.tf:4, and gets a single one here. Write p.each[*] = NAME.ALIAS[*] with a configuration that uses for_each, or remove [*] from the configuration_aliases of the module.
+        "#]],
+        );
+        check(
+            "",
+            ASKS,
+            &expect![[r#"
+            error main.tf:10,1 Missing required provider configuration: module.m needs a configuration of the provider hashicorp/p that it calls "p.each[*]". Choose one with an entry for p.each[*] in the "providers" argument of this module block; the module's documentation should say what it is for.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_collection_is_used_with_a_key() {
+        let uses = format!(
+            r#"{ASKS}
+resource "p_r" "whole" {{ provider = p.each }}
+resource "p_r" "wrong" {{ provider = p.each["c"] }}
+module "whole" {{
+  source    = "../single"
+  providers = {{ p = p.each }}
+}}
+module "wrong" {{
+  source    = "../single"
+  providers = {{ p = p.each["z"] }}
+}}
+"#
+        );
+        check(
+            "p.each[*] = p.by[*]",
+            &uses,
+            &expect![[r#"
+                error m/main.tf:7,37 Invalid resource provider configuration: This provider configuration uses for_each, so a reference to it needs the key of an instance, in square brackets.
+                error m/main.tf:8,37 Provider instance not declared: The provider configuration p.each has no instance "c". It has the instances "a", "b".
+                error m/main.tf:11,21 Invalid module provider configuration: This provider configuration uses for_each, so a reference to it needs the key of an instance, in square brackets. To pass all instances to a called module at once, write [*] on both sides.
+                error m/main.tf:15,21 Provider instance not declared: The provider configuration p.each has no instance "z". It has the instances "a", "b".
+                warning m/main.tf:11,17 Reference to undefined provider: Nothing in module.m.module.whole declares a provider with the local name "p", so hashicorp/p is assumed. If you can change the module, add to its required_providers an entry "p" with source = "hashicorp/p".
+                warning m/main.tf:15,17 Reference to undefined provider: Nothing in module.m.module.wrong declares a provider with the local name "p", so hashicorp/p is assumed. If you can change the module, add to its required_providers an entry "p" with source = "hashicorp/p".
+            "#]],
+        );
     }
 }

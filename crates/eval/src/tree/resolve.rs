@@ -124,6 +124,13 @@ impl ConfigTree {
         self.node(resolved.module).module.providers.get(resolved.block.as_ref()?)
     }
 
+    /// The `for_each` of a provider configuration that has to be evaluated together with everything else, because it is not
+    /// static (feature `dynamic_provider_for_each`). The instances of others are in `provider_instances` of their module.
+    pub fn dynamic_for_each<'c>(&self, module: ModuleId, provider: &'c ProviderConfig) -> Option<&'c Arc<Expr>> {
+        let is_static = self.node(module).provider_instances.contains_key(&provider.key);
+        provider.for_each.as_ref().filter(|_| !is_static)
+    }
+
     /// The address of a configuration, as it stands in states: `module.a.provider["registry.opentofu.org/x/y"].alias`.
     pub fn provider_address(&self, resolved: &ResolvedProvider) -> AbsProviderConfig {
         AbsProviderConfig {
@@ -227,6 +234,53 @@ resource "p_r" "deep" {}
                 module.m.module.n.deep provider["p"].by [each.key] in "" each module.m
                 module.m.module.two.deep provider["p"].by [p.by["b"]] in "" each module.m
                 module.plain.deep provider["p"]
+            "#]],
+        );
+    }
+
+    #[test]
+    fn all_instances_are_passed_through_modules() {
+        let asks = "language { experiments = [provider_collections] }\nterraform {\n  required_providers {\n    p = { \
+                    configuration_aliases = [p.all[*]] }\n  }\n}\n";
+        let fixture = format!(
+            r#"
+--- main.tf
+language {{ experiments = [provider_collections] }}
+provider "p" {{
+  alias    = "by"
+  for_each = toset(["a", "b"])
+}}
+module "m" {{
+  source    = "./m"
+  count     = 2
+  providers = {{ p.all[*] = p.by[*] }}
+}}
+--- m/main.tf
+{asks}
+module "n" {{
+  source    = "../n"
+  providers = {{ p.all[*] = p.all[*] }}
+}}
+module "one" {{
+  for_each  = toset(["b"])
+  source    = "../one"
+  providers = {{ p = p.all[each.key] }}
+}}
+--- n/main.tf
+{asks}
+resource "p_r" "deep" {{
+  for_each = toset(["a"])
+  provider = p.all[each.value]
+}}
+--- one/main.tf
+resource "p_r" "one" {{}}
+"#
+        );
+        check(
+            &fixture,
+            &expect![[r#"
+                module.m.module.n.deep provider["p"].by [each.value] in "module.m.module.n" each own
+                module.m.module.one.one provider["p"].by [each.key] in "module.m" each module.m.module.one
             "#]],
         );
     }

@@ -154,7 +154,7 @@ pub(crate) fn run(memory: &mut Memory, vars: &[&str], manifest: &Manifest, purpo
 }
 
 /// The modules of the tree, then what is wrong.
-fn check(fixture: &str, vars: &[&str], expect: &Expect) {
+pub(crate) fn check(fixture: &str, vars: &[&str], expect: &Expect) {
     let mut memory = Memory::new(fixture);
     let (tree, problems) = run(&mut memory, vars, &Manifest::default(), Purpose::Use);
     let modules = tree.iter().filter(|(_, node)| node.parent.is_some());

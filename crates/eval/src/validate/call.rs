@@ -23,6 +23,10 @@ pub(super) fn check_call(evaluation: &Evaluation<'_>, module: ModuleId) -> Diagn
         Repetition::Enabled(expr) => repetition::enabled(&scope, expr),
     };
     problems.extend(repetition::depends_on(&scope, &call.depends_on));
+    let scope = scope.of_instance(InstanceValues::unknown(&call.repetition));
+    for key in call.providers.iter().filter_map(|passed| passed.in_parent.instance.as_ref()) {
+        problems.extend(deprecation::eval(&scope, key).1);
+    }
     problems
 }
 

@@ -26,10 +26,10 @@ use yuba_addrs::AbsProviderConfig;
 use yuba_config::terraform::RequiredProvider;
 use yuba_syntax::Diagnostics;
 
+use crate::graph::{self, Arguments, Vertex};
 use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation, Mode};
 use crate::tree::{ConfigTree, ModuleId};
-use crate::graph::{self, Arguments, Vertex};
 
 pub use values::check_values;
 
@@ -87,8 +87,13 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
                 }
                 found
             }
-            Vertex::Provider(_) if graph.unused[at as usize] => Diagnostics::new(),
-            Vertex::Provider(provider) => resource::check_provider(&evaluation, node.module, provider),
+            Vertex::Provider(provider) => {
+                let mut found = resource::check_provider_for_each(&evaluation, node.module, provider);
+                if !graph.unused[at as usize] {
+                    found.extend(resource::check_provider(&evaluation, node.module, provider));
+                }
+                found
+            }
             Vertex::Call => call::check_call(&evaluation, node.module),
             Vertex::Close => Diagnostics::new(),
         };

@@ -8,8 +8,8 @@ use yuba_config::variable::{Local, Variable};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
-use crate::graph::Arguments;
 use super::{ValidateEnv, deprecation, diagnostics, repetition, rules};
+use crate::graph::Arguments;
 use crate::module_scope::{Evaluation, marked};
 use crate::scope::Names;
 use crate::tree::ModuleId;

@@ -205,6 +205,18 @@ fn provider_key(scope: &ModuleScope<'_>, resource: &Resource) -> Diagnostics {
     }
 }
 
+/// A `for_each` of a provider that is not static: as far as its value is known.
+pub(super) fn check_provider_for_each(
+    evaluation: &Evaluation<'_>,
+    module: ModuleId,
+    provider: &ProviderConfig,
+) -> Diagnostics {
+    match evaluation.tree().dynamic_for_each(module, provider) {
+        Some(for_each) => repetition::for_each(&evaluation.scope(module), for_each),
+        None => Diagnostics::new(),
+    }
+}
+
 /// A provider configuration that something uses.
 pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, provider: &ProviderConfig) -> Diagnostics {
     let mut problems = Diagnostics::new();
@@ -217,17 +229,19 @@ pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, prov
     let Some(schemas) = source.and_then(|source| evaluation.provider_schema(&source)) else { return problems };
     let mut schema = schemas.provider.block.clone();
     schema.ephemeral = true;
-    let instances: Vec<InstanceValues> = match tree.node(module).provider_instances.get(&provider.key) {
-        None => vec![InstanceValues::default()],
-        Some(instances) => instances
-            .iter()
-            .map(|(key, value)| InstanceValues {
-                count_index: None,
-                each_key: Some(yuba_value::Value::string(key.clone())),
-                each_value: Some(value.clone()),
-            })
-            .collect(),
-    };
+    let instances: Vec<InstanceValues> =
+        match (tree.node(module).provider_instances.get(&provider.key), &provider.for_each) {
+            (None, None) => vec![InstanceValues::default()],
+            (None, Some(for_each)) => vec![InstanceValues::unknown(&Repetition::ForEach(for_each.clone()))],
+            (Some(instances), _) => instances
+                .iter()
+                .map(|(key, value)| InstanceValues {
+                    count_index: None,
+                    each_key: Some(yuba_value::Value::string(key.clone())),
+                    each_value: Some(value.clone()),
+                })
+                .collect(),
+        };
     for instance in instances {
         let scope = evaluation.scope(module).of_instance(instance);
         for problem in body::eval(&scope, &provider.body, &schema).1 {

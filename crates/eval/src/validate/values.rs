@@ -6,8 +6,8 @@ use ecow::EcoString;
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
-use crate::graph::{self, Arguments, Vertex};
 use super::{ValidateEnv, call, named, rules};
+use crate::graph::{self, Arguments, Vertex};
 use crate::module_scope::{Evaluation, Mode};
 use crate::tree::{ConfigTree, ModuleId};
 

@@ -291,3 +291,87 @@ output "out" {
         "#]],
     );
 }
+
+#[test]
+fn a_dynamic_for_each_of_a_provider_is_checked_as_far_as_it_is_known() {
+    check(
+        r#"
+--- main.tf
+language { experiments = [dynamic_provider_for_each] }
+variable "unset" {}
+resource "terraform_data" "a" {}
+provider "terraform" {
+  alias    = "later"
+  for_each = toset([terraform_data.a.id])
+  wrong    = each.key
+}
+provider "terraform" {
+  alias    = "given"
+  for_each = var.unset
+}
+provider "terraform" {
+  alias    = "number"
+  for_each = length(terraform_data.a.id)
+}
+provider "terraform" {
+  alias    = "undeclared"
+  for_each = toset([terraform_data.a.id, local.none])
+}
+resource "terraform_data" "b" { provider = terraform.later["any"] }
+"#,
+        &expect![[r#"
+            main.tf:15:14 error: Invalid for_each argument
+            main.tf:19:42 error: Reference to undeclared local value
+            main.tf:1:27 warning: Experimental feature is active
+            main.tf:7:3 error: Unsupported argument
+        "#]],
+    );
+    check(
+        r#"
+--- main.tf
+language { experiments = [dynamic_provider_for_each] }
+resource "terraform_data" "a" { provider = terraform.later["any"] }
+provider "terraform" {
+  alias    = "later"
+  for_each = toset([terraform_data.a.id])
+}
+"#,
+        &expect![[r#"
+            error: Cycle: provider["terraform.io/builtin/terraform"].later, terraform_data.a
+            main.tf:1:27 warning: Experimental feature is active
+        "#]],
+    );
+}
+
+#[test]
+fn keys_of_passed_providers_are_checked() {
+    check(
+        r#"
+--- main.tf
+terraform {
+  required_providers { terraform = { source = "terraform.io/builtin/terraform" } }
+}
+provider "terraform" {
+  alias    = "by"
+  for_each = toset(["a"])
+}
+module "m" {
+  source    = "./m"
+  providers = { terraform = terraform.by[local.none] }
+}
+module "n" {
+  source    = "./m"
+  providers = { terraform = terraform.by[each.key] }
+}
+--- m/main.tf
+terraform {
+  required_providers { terraform = { source = "terraform.io/builtin/terraform" } }
+}
+resource "terraform_data" "a" {}
+"#,
+        &expect![[r#"
+            main.tf:10:42 error: Reference to undeclared local value
+            main.tf:14:42 error: Reference to "each" in context without for_each
+        "#]],
+    );
+}
