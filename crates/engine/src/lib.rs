@@ -1,0 +1,9 @@
+//! The engine: `planning` decides what has to change, `applying` does what was decided.
+//!
+//! Both walk the reference graph of the configuration. One loop is the only writer of values; what takes time (the answers
+//! of providers) happens in futures that own what they need and report back to the loop.
+//!
+//! Invariant: no files, no clock, no processes, no randomness: all that comes through doors given by the caller. Every pass
+//! is linear in objects and references.
+
+pub mod moves;

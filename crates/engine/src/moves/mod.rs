@@ -1,0 +1,1 @@
+//! Moved objects: which objects of the last state have another address now.
