@@ -15,6 +15,7 @@ pub mod decode;
 mod diagnostics;
 mod dynamic;
 mod follow;
+pub mod legality;
 mod problem;
 pub mod schema;
 #[cfg(test)]

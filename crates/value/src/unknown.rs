@@ -232,7 +232,7 @@ impl Range {
         !self.known.not_null
     }
     /// Whether a known value without marks can be the one: `false` is certain.
-    pub(crate) fn may_include(&self, value: &Value) -> bool {
+    pub fn may_include(&self, value: &Value) -> bool {
         if self.null || value.is_null() {
             return value.is_null() && self.could_be_null();
         }
