@@ -11,6 +11,7 @@ pub mod convert;
 pub mod function;
 pub mod functions;
 pub mod json;
+mod marked_paths;
 pub mod marks;
 pub mod msgpack;
 pub mod number;
@@ -26,6 +27,7 @@ pub mod unknown;
 mod value;
 
 pub use ecow::{EcoString, eco_format};
+pub use marked_paths::MarkedPaths;
 pub use marks::{Deprecation, Mark, Marks};
 pub use number::Number;
 pub use path::{Path, PathStep};

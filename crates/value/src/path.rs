@@ -2,7 +2,7 @@
 
 use ecow::EcoString;
 
-use crate::Value;
+use crate::{Value, View};
 
 /// One step into a value.
 #[derive(Clone, Debug)]
@@ -36,6 +36,26 @@ impl Path {
         let mut steps = self.0.clone();
         steps.push(step);
         Path(steps)
+    }
+    /// What is there, with the marks that are there; none if there is nothing, or nothing that is known.
+    pub fn follow(&self, value: &Value) -> Option<Value> {
+        let mut at = value.clone();
+        for step in &self.0 {
+            let inside = match (at.view_ignoring_marks(), step) {
+                (View::Object(items), PathStep::Attr(name)) => items.get(at.ty().attr_index(name)?)?.clone(),
+                (View::Map(items), PathStep::Index(key)) => {
+                    let key = key.as_str()?;
+                    items.get(items.binary_search_by(|(name, _)| name.cmp(key)).ok()?)?.1.clone()
+                }
+                (View::List(items) | View::Tuple(items), PathStep::Index(key)) => {
+                    items.get(usize::try_from(key.as_number()?.to_i64()?).ok()?)?.clone()
+                }
+                (View::Set(items), PathStep::Index(key)) => items.iter().find(|item| item.raw_equals(key))?.clone(),
+                _ => return None,
+            };
+            at = inside;
+        }
+        Some(at)
     }
     /// Whether this is the path to the value itself.
     pub fn is_empty(&self) -> bool {
