@@ -9,11 +9,13 @@ use std::path::Path;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
-use yuba_config::Module;
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
+use yuba_eval::static_eval::{StaticCache, Statics};
 use yuba_eval::tree::{Manifest, Requirement};
+use yuba_provider::{Attribute, BlockSchema};
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
+use yuba_value::Type;
 
 use crate::diagnostics;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
@@ -125,10 +127,9 @@ pub fn init(request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
     if problems.iter().take(about_root).any(Diagnostic::is_error) {
         return Outcome::Invalid(Report::new(problems, configuration.sources));
     }
-    let root = &configuration.tree.root().module;
     if request.backend {
         emit(Event::Backend);
-        problems.extend(check_backend(root));
+        problems.extend(check_backend(&configuration, &request.load));
     }
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs {
@@ -181,12 +182,19 @@ const BACKENDS: [&str; 12] =
     ["azurerm", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "local", "oss", "pg", "remote", "s3"];
 
 /// Whether the state can be kept where the configuration wants it.
-fn check_backend(root: &Module) -> Diagnostics {
+fn check_backend(configuration: &Configuration, request: &LoadRequest<'_>) -> Diagnostics {
+    let root = &configuration.tree.root().module;
     if let Some(cloud) = &root.cloud {
         return diagnostics::cloud_not_available(cloud.span).into();
     }
     match &root.backend {
-        Some(backend) if backend.kind == "local" => Diagnostics::new(),
+        Some(backend) if backend.kind == "local" => {
+            let optional = || Attribute::optional(Type::string());
+            let schema = BlockSchema::new([("path", optional()), ("workspace_dir", optional())]);
+            let cache = StaticCache::default();
+            let statics = Statics::new(&configuration.tree, configuration.static_env(request), &cache);
+            statics.backend(backend, &schema).1
+        }
         Some(backend) if BACKENDS.contains(&backend.kind.as_str()) => {
             diagnostics::backend_not_available(&backend.kind, backend.kind_span).into()
         }

@@ -50,6 +50,14 @@ pub(super) fn not_constant(name: &str, span: Option<Span>) -> Diagnostic {
     plain("Unable to use variable in static context", detail, span)
 }
 
+pub(super) fn secret_backend(kind: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "What a backend block says is kept in the data directory and in plan files, where everybody who has them can read it, \
+         so it cannot have {kind} values. Give them in the environment variables that the backend reads instead."
+    );
+    Diagnostic::error(eco_format!("Backend config contains {kind} values"), detail).at(span)
+}
+
 pub(super) fn circular(name: &str, asked_by: &str, span: Span) -> Diagnostic {
     let detail = if name == asked_by {
         eco_format!("{name} is self referential: its value depends on itself.")

@@ -6,6 +6,7 @@
 //!
 //! An error is followed by one more for every step between it and the place that needs the value.
 
+mod backend;
 mod diagnostics;
 pub mod for_each;
 mod scope;

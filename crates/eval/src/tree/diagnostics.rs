@@ -6,6 +6,7 @@ use yuba_config::provider::ProviderKey;
 use yuba_config::variable::Variable;
 use yuba_syntax::{Diagnostic, Span};
 
+use super::Purpose;
 use crate::static_eval::for_each::Instances;
 
 pub(super) fn root_unreadable(dir: &str) -> Diagnostic {
@@ -29,37 +30,34 @@ pub(super) fn local_missing(dir: &str, path: &ModulePath, span: Span) -> Diagnos
     Diagnostic::error("Module not installed", detail).at(span)
 }
 
-pub(super) fn not_installed(path: &ModulePath, source: &ModuleSource, span: Span) -> Diagnostic {
-    let detail = eco_format!(
-        "The module {path} comes from {} and is not installed yet. Run \"yuba init\" to install what this configuration \
-         needs.",
-        source.for_display()
-    );
-    Diagnostic::error("Module not installed", detail).at(span)
+/// What to do about a module that is not where it was installed.
+const HOW_TO_INSTALL: &str = "This version of Yuba cannot download modules yet. Copy the module to a directory beside this \
+                              configuration and use a local source like \"./name\", or let OpenTofu install it with \"tofu \
+                              init\": what it puts into .terraform/modules is used.";
+
+pub(super) fn not_installed(path: &ModulePath, source: &ModuleSource, purpose: Purpose, span: Span) -> Diagnostic {
+    let summary = match purpose {
+        Purpose::Install => "Failed to download module",
+        Purpose::Use => "Module not installed",
+    };
+    let source = source.for_display();
+    Diagnostic::error(summary, eco_format!("The module {path} comes from {source}. {HOW_TO_INSTALL}")).at(span)
 }
 
 pub(super) fn cache_unreadable(dir: &str, path: &ModulePath, span: Span) -> Diagnostic {
-    let detail = eco_format!(
-        "The directory {dir}, where {path} was installed, could not be read. Run \"yuba init\" to install what this \
-         configuration needs."
-    );
+    let detail = eco_format!("The directory {dir}, where {path} was installed, could not be read. {HOW_TO_INSTALL}");
     Diagnostic::error("Module not installed", detail).at(span)
 }
 
 pub(super) fn source_changed(installed: &str, wanted: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!(
-        "The module was installed from {installed:?}, and its source is {wanted:?} now. Run \"yuba init\" to install what \
-         this configuration needs."
-    );
+    let detail =
+        eco_format!("The module was installed from {installed:?}, and its source is {wanted:?} now. {HOW_TO_INSTALL}");
     Diagnostic::error("Module source has changed", detail).at(span)
 }
 
 pub(super) fn version_changed(installed: Option<&Version>, span: Span) -> Diagnostic {
     let installed = installed.map(|version| eco_format!(" {version}")).unwrap_or_default();
-    let detail = eco_format!(
-        "The installed version{installed} is not one that is asked for now. Run \"yuba init\" to install what this \
-         configuration needs."
-    );
+    let detail = eco_format!("The installed version{installed} is not one that is asked for now. {HOW_TO_INSTALL}");
     Diagnostic::error("Module version requirements have changed", detail).at(span)
 }
 

@@ -108,7 +108,7 @@ fn link_runs(
                 (ModuleSource::Local(relative), _) => join(options.root_dir, relative),
                 (_, Some(installed)) => installed.dir.clone(),
                 (source, None) => {
-                    diagnostics.push(diagnostics::not_installed(&path, source, module.span));
+                    diagnostics.push(diagnostics::not_installed(&path, source, options.purpose, module.span));
                     continue;
                 }
             };
@@ -343,7 +343,7 @@ impl<'l> Linker<'l> {
             None => path,
         };
         let Some(installed) = self.options.manifest.get(full) else {
-            self.diagnostics.push(diagnostics::not_installed(path, source, call.span));
+            self.diagnostics.push(diagnostics::not_installed(path, source, self.options.purpose, call.span));
             return None;
         };
         let at = call.source.as_ref().map_or(call.span, |source| source.span);
