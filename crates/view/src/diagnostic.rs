@@ -8,17 +8,10 @@ use std::fmt::Write as _;
 use yuba_syntax::diagnostic::FunctionCall;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
+pub use crate::paint::Style;
+use crate::paint::{GREY, Paint, RED, YELLOW};
 use crate::snippet::{Excerpts, Snippet};
 use crate::wrap::wrap;
-
-/// How a diagnostic is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// With colours and a rule at the left.
-    Coloured,
-    /// Without any control sequence.
-    Plain,
-}
 
 /// How many diagnostics are shown, and how much of each.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +74,7 @@ pub fn render_all(
 
 /// One diagnostic, wrapped to a width (0: not wrapped).
 pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, style: Style, width: usize) -> String {
-    let paint = Paint { on: style == Style::Coloured };
+    let paint = Paint::new(style);
     let (title, colour) = match diagnostic.severity {
         Severity::Error => ("Error: ", RED),
         Severity::Warning => ("Warning: ", YELLOW),
@@ -102,28 +95,6 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, style: Style, wi
         }
     }
     if style == Style::Coloured { boxed(&text, colour, paint) } else { text }
-}
-
-const RED: &str = "31";
-const YELLOW: &str = "33";
-const GREY: &str = "90";
-
-/// Control sequences, or none.
-#[derive(Clone, Copy)]
-struct Paint {
-    on: bool,
-}
-
-impl Paint {
-    fn with<'a>(self, codes: &str, text: &'a str) -> Cow<'a, str> {
-        if self.on { format!("\x1b[{codes}m{text}\x1b[0m").into() } else { text.into() }
-    }
-    fn bold(self, text: &str) -> Cow<'_, str> {
-        self.with("1", text)
-    }
-    fn bold_in<'a>(self, colour: &str, text: &'a str) -> Cow<'a, str> {
-        self.with(&format!("1;{colour}"), text)
-    }
 }
 
 /// Draws the rule at the left of a text.
@@ -284,7 +255,7 @@ fn consolidate<'a>(diagnostics: Vec<&'a Diagnostic>, options: &Options) -> Vec<G
 }
 
 fn compact(groups: &[Group<'_>], excerpts: &Excerpts<'_>, style: Style) -> String {
-    let paint = Paint { on: style == Style::Coloured };
+    let paint = Paint::new(style);
     let mut text = format!("\n{}\n\n", paint.bold_in(YELLOW, "Warnings:"));
     for group in groups {
         let _ = writeln!(text, "- {}", visible(&group.first.summary));

@@ -1,4 +1,4 @@
-//! Data to look at: diagnostics, values and function tables as text for people and as JSON for programs.
+//! Data to look at: diagnostics, values, plans, states and function tables as text for people and as JSON for programs.
 //!
 //! Called by `cli` with data that other crates made. Everything is a function from data to text; widths and colours
 //! are arguments.
@@ -11,8 +11,15 @@ pub mod diff;
 pub mod functions;
 pub mod json;
 pub mod messages_json;
+pub mod outputs;
+mod paint;
+pub mod plan;
+pub mod progress;
 pub mod requirements;
 pub mod snippet;
+pub mod state;
 pub mod validate_json;
 pub mod value;
 pub mod wrap;
+
+pub use paint::Style;

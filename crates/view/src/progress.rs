@@ -1,0 +1,160 @@
+//! What happens while planning and applying, a line each.
+
+use std::fmt::Write as _;
+
+use yuba_addrs::AbsResourceInstance;
+use yuba_plan::{Action, Event, Phase};
+use yuba_state::DeposedKey;
+
+use crate::paint::{Paint, Style};
+
+/// Longest id in a line about something that takes long, in characters.
+const MAX_ID: usize = 80;
+
+/// The line about an event, without line end; several lines for the output of a provisioner. None where there is nothing
+/// to say. `seconds` is how long it took, for the end of something.
+pub fn line(event: &Event, seconds: u64, style: Style) -> Option<String> {
+    let paint = Paint::new(style);
+    match event {
+        Event::Started { addr, deposed, phase, id } => {
+            let text = format!("{}: {}{}", shown(addr, deposed.as_ref()), verbs(*phase)?.start, id_suffix(id.as_ref()));
+            Some(paint.bold(&text).into_owned())
+        }
+        Event::Finished { addr, deposed, phase, id, ok: true } => {
+            let addr = shown(addr, deposed.as_ref());
+            let end = verbs(*phase)?.end?;
+            let id = id_suffix(id.as_ref());
+            let text = match phase {
+                Phase::Import => format!("{addr}: {end}{id}"),
+                _ => format!("{addr}: {end} after {}{id}", duration(seconds)),
+            };
+            Some(paint.bold(&text).into_owned())
+        }
+        Event::Finished { ok: false, .. } | Event::ProvisionFinished { .. } => None,
+        Event::ProvisionStarted { addr, provisioner } => {
+            Some(paint.bold(&format!("{addr}: Provisioning with '{provisioner}'...")).into_owned())
+        }
+        Event::ProvisionOutput { addr, provisioner, text } => {
+            let head = format!("{addr} ({provisioner}):");
+            let head = paint.bold(&head);
+            let mut out = String::new();
+            for line in text.split(['\n', '\r']).map(str::trim_end).filter(|line| !line.is_empty()) {
+                let gap = if out.is_empty() { "" } else { "\n" };
+                let _ = write!(out, "{gap}{head} {line}");
+            }
+            Some(out)
+        }
+    }
+}
+
+/// The line about something that began `seconds` ago and is not done yet.
+pub fn still(started: &Event, seconds: u64, style: Style) -> Option<String> {
+    let Event::Started { addr, phase, id, .. } = started else { return None };
+    let still = verbs(*phase)?.still?;
+    let id = id.as_ref().map(|(key, value)| format!("{key}={}, ", shortened(value))).unwrap_or_default();
+    let text = format!("{addr}: {still} [{id}{} elapsed]", duration(seconds));
+    Some(Paint::new(style).bold(&text).into_owned())
+}
+
+struct Verbs {
+    start: &'static str,
+    still: Option<&'static str>,
+    end: Option<&'static str>,
+}
+
+fn verbs(phase: Phase) -> Option<Verbs> {
+    let all = |start, still, end| Some(Verbs { start, still: Some(still), end: Some(end) });
+    match phase {
+        Phase::Refresh => Some(Verbs { start: "Refreshing state...", still: None, end: None }),
+        Phase::Read | Phase::Apply(Action::Read) => all("Reading...", "Still reading...", "Read complete"),
+        Phase::PrepareImport => Some(Verbs { start: "Preparing import...", still: None, end: None }),
+        Phase::Import => Some(Verbs { start: "Importing...", still: None, end: Some("Import complete") }),
+        Phase::Apply(Action::Create) => all("Creating...", "Still creating...", "Creation complete"),
+        Phase::Apply(Action::Update) => all("Modifying...", "Still modifying...", "Modifications complete"),
+        Phase::Apply(Action::Delete) => all("Destroying...", "Still destroying...", "Destruction complete"),
+        Phase::Apply(_) => None,
+        Phase::Open => all("Opening...", "Still opening...", "Open complete"),
+        Phase::Renew => all("Renewing...", "Still renewing...", "Renew complete"),
+        Phase::Close => all("Closing...", "Still closing...", "Close complete"),
+    }
+}
+
+fn shown(addr: &AbsResourceInstance, deposed: Option<&DeposedKey>) -> String {
+    match deposed {
+        Some(key) => format!("{addr} (deposed object {key})"),
+        None => addr.to_string(),
+    }
+}
+
+fn id_suffix<K: std::fmt::Display, V: std::fmt::Display + AsRef<str>>(id: Option<&(K, V)>) -> String {
+    match id {
+        Some((key, value)) if !value.as_ref().is_empty() => format!(" [{key}={value}]"),
+        _ => String::new(),
+    }
+}
+
+/// Hours, minutes and seconds, without leading zeros.
+fn duration(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, _) => format!("{minutes}m{seconds}s"),
+        _ => format!("{hours}h{minutes}m{seconds}s"),
+    }
+}
+
+/// A long id with dots in its middle.
+fn shortened(id: &str) -> String {
+    let count = id.chars().count();
+    if count <= MAX_ID {
+        return id.to_owned();
+    }
+    let left: String = id.chars().take(MAX_ID / 2 - 1).collect();
+    let right: String = id.chars().skip(count - MAX_ID / 2 + 2).collect();
+    format!("{left}...{right}")
+}
+
+/// How much was done, for the summary after applying.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Objects that were imported.
+    pub imported: usize,
+    /// Objects that were created.
+    pub added: usize,
+    /// Objects that were changed in place.
+    pub changed: usize,
+    /// Objects that were destroyed.
+    pub destroyed: usize,
+    /// Objects that are not managed any more.
+    pub forgotten: usize,
+}
+
+impl Counts {
+    /// Counts what is done.
+    pub fn add(&mut self, event: &Event) {
+        let Event::Finished { phase, ok: true, .. } = event else { return };
+        match phase {
+            Phase::Import => self.imported += 1,
+            Phase::Apply(Action::Create) => self.added += 1,
+            Phase::Apply(Action::Update) => self.changed += 1,
+            Phase::Apply(Action::Delete) => self.destroyed += 1,
+            Phase::Apply(Action::Forget) => self.forgotten += 1,
+            _ => {}
+        }
+    }
+}
+
+/// The summary after applying, with an empty line before it and a line end.
+pub fn applied(counts: &Counts, destroy: bool, style: Style) -> String {
+    let Counts { imported, added, changed, destroyed, forgotten } = *counts;
+    let text = if destroy {
+        format!("Destroy complete! Resources: {destroyed} destroyed.")
+    } else {
+        let imported = if imported > 0 { format!("{imported} imported, ") } else { String::new() };
+        let forgotten = if forgotten > 0 { format!(", {forgotten} forgotten") } else { String::new() };
+        format!(
+            "Apply complete! Resources: {imported}{added} added, {changed} changed, {destroyed} destroyed{forgotten}."
+        )
+    };
+    format!("\n{}\n", Paint::new(style).bold_in(crate::paint::GREEN, &text))
+}
