@@ -1,6 +1,7 @@
 //! What can be wrong with a block of a provider.
 
 use ecow::{EcoString, eco_format};
+use yuba_addrs::AbsResourceInstance;
 use yuba_syntax::Diagnostic;
 use yuba_syntax::suggestion::did_you_mean;
 use yuba_value::convert::ConvertError;
@@ -147,6 +148,16 @@ pub(crate) fn invalid_backend_configuration(detail: EcoString) -> Diagnostic {
 
 pub(crate) fn invalid_default_values() -> Diagnostic {
     Diagnostic::error("Invalid default values", "The defaults have to be an object: a value for each output's name.")
+}
+
+pub(crate) fn unable_to_find_remote_state() -> Diagnostic {
+    let detail = "There is no state for this workspace in this backend. Apply the configuration that makes it first, or \
+                  check the backend's configuration and the name of the workspace.";
+    Diagnostic::error("Unable to find remote state", detail)
+}
+
+pub(crate) fn unable_to_read_remote_state(address: &AbsResourceInstance) -> Diagnostic {
+    Diagnostic::error(eco_format!("{address}: Unable to read remote state"), "")
 }
 
 pub(crate) fn empty_local_path(name: &str) -> Diagnostic {

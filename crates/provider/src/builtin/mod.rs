@@ -1,6 +1,7 @@
 //! The provider that is built in: `terraform.io/builtin/terraform`.
 
 mod functions;
+mod provider;
 mod remote_state;
 mod terraform_data;
 
@@ -14,6 +15,7 @@ use crate::problem::Problem;
 use crate::schema::ProviderSchema;
 
 pub use functions::{call_function, expression, signatures};
+pub use provider::{Constants, IdSource, RemoteOutput, RemoteState, StateReader, Terraform};
 
 /// The schema of the built-in provider.
 pub static TERRAFORM: LazyLock<ProviderSchema> = LazyLock::new(|| ProviderSchema {

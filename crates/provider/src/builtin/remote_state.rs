@@ -1,10 +1,17 @@
 //! `data "terraform_remote_state"`: the outputs of another configuration.
 
-use ecow::eco_format;
-use yuba_value::convert::convert;
-use yuba_value::{Path, Type, Value, ops};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use ecow::{EcoString, eco_format};
+use yuba_addrs::AbsResourceInstance;
+use yuba_value::convert::convert;
+use yuba_value::{Deprecation, Mark, Path, Type, Value, ops};
+
+use super::provider::{RemoteState, StateReader};
+use crate::contract::{DataAnswer, DataRequest, Outcome};
 use crate::diagnostics;
+use crate::legality::child;
 use crate::problem::Problem;
 use crate::schema::{Attribute, BlockSchema, Schema};
 
@@ -105,4 +112,70 @@ fn validate_local(settings: &Value) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// The configuration with the outputs of the state it names, and what is to be known about them.
+pub(super) async fn read(states: &dyn StateReader, request: DataRequest, keep_sensitive: bool) -> Outcome<DataAnswer> {
+    let (mut outcome, address) = (read_outputs(states, &request, keep_sensitive).await, &request.address);
+    if outcome.has_errors() {
+        outcome.problems.push(Problem::nowhere(diagnostics::unable_to_read_remote_state(address)));
+    }
+    outcome
+}
+
+async fn read_outputs(states: &dyn StateReader, request: &DataRequest, keep_sensitive: bool) -> Outcome<DataAnswer> {
+    let config = &request.config;
+    let problems = validate_backend(&child(config, "backend"), &child(config, "config"));
+    if problems.iter().any(|problem| problem.diagnostic.is_error()) {
+        return Outcome::failed_with(problems);
+    }
+    let found = states.outputs(which_state(request)).await;
+    let failed = found.has_errors();
+    let mut outcome = Outcome { value: None, problems: found.problems };
+    let defaults = child(config, "defaults");
+    let mut outputs: BTreeMap<EcoString, Value> = defaults.entries().unwrap_or_default().into_iter().collect();
+    let mut marks = Vec::new();
+    match found.value.filter(|_| !failed) {
+        None => return outcome,
+        Some(None) => {
+            let path = Path::new().attr("workspace");
+            outcome.problems.push(Problem::at(diagnostics::unable_to_find_remote_state(), path));
+            outputs.clear();
+        }
+        Some(Some(found)) => {
+            for (name, output) in found {
+                let path = || Path::new().attr("outputs").attr(&name);
+                if output.sensitive && keep_sensitive {
+                    marks.push((path(), Mark::Sensitive));
+                }
+                if !output.deprecated.is_empty() {
+                    // Quirk: neither the module nor `outputs` is part of the name.
+                    let AbsResourceInstance { resource, key, .. } = &request.address;
+                    let key = key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
+                    let source = eco_format!("{resource}{key}.{name}");
+                    let deprecation = Deprecation { source, message: output.deprecated, remote: false };
+                    marks.push((path(), Mark::Deprecated(Arc::new(deprecation))));
+                }
+                outputs.insert(name, output.value);
+            }
+        }
+    }
+    let outputs = Value::object(outputs.into_iter().collect());
+    let entries = config.entries().unwrap_or_default().into_iter();
+    let state = entries.map(|(name, value)| if name == "outputs" { (name, outputs.clone()) } else { (name, value) });
+    outcome.value = Some(DataAnswer { state: Value::object(state.collect()), marks });
+    outcome
+}
+
+fn which_state(request: &DataRequest) -> RemoteState {
+    let config = &request.config;
+    let text = |name: &str| child(config, name).as_str().cloned();
+    let settings = child(config, "config").entries().unwrap_or_default();
+    let backend = text("backend").unwrap_or_default();
+    RemoteState {
+        backend: if backend == "_local" { "local".into() } else { backend },
+        config: Value::object(settings),
+        workspace: text("workspace").unwrap_or_else(|| "default".into()),
+        address: request.address.clone(),
+    }
 }

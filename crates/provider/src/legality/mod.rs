@@ -19,6 +19,7 @@ pub use normalize::normalize_legacy;
 pub use plan_valid::assert_plan_valid;
 pub use proposed::{planned_unknown, proposed_new};
 pub use values::same;
+pub(crate) use values::{child, object_like};
 
 /// A rule that a provider did not keep. Written for the people who make the provider.
 #[derive(Clone, Debug)]

@@ -496,7 +496,3 @@ fn objects_of_the_old_library_get_their_form() {
     assert!(!groups.is_null() && child(&normal, "map").is_null());
     assert!(normalize_legacy(&schema, &Value::null(ty.clone())).is_null());
 }
-
-fn child(value: &Value, name: &str) -> Value {
-    super::values::child(value, name)
-}

@@ -40,7 +40,7 @@ impl<'s> Content<'s> {
 }
 
 /// A value in an object: null in one that is null, unknown in one that is unknown.
-pub(super) fn child(object: &Value, name: &str) -> Value {
+pub(crate) fn child(object: &Value, name: &str) -> Value {
     let at = object.ty().attr_index(name);
     let ty = || match at.and_then(|at| object.ty().attrs()?.get(at)) {
         Some(attr) => attr.ty.clone(),
@@ -90,7 +90,7 @@ pub(super) fn objects(value: &Value, single: bool) -> Vec<&Value> {
 
 /// An object with the attribute names of a type. One of these types is taken if it fits, because finding a type again
 /// costs more than comparing.
-pub(super) fn object_like(types: &[&Type], items: Vec<Value>) -> Value {
+pub(crate) fn object_like(types: &[&Type], items: Vec<Value>) -> Value {
     let fits = |ty: &Type| {
         let attrs = ty.attrs().unwrap_or_default();
         attrs.len() == items.len() && attrs.iter().zip(&items).all(|(attr, item)| attr.ty == *item.ty())
