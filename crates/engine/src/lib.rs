@@ -6,4 +6,5 @@
 //! Invariant: no files, no clock, no processes, no randomness: all that comes through doors given by the caller. Every pass
 //! is linear in objects and references.
 
+mod drive;
 pub mod moves;

@@ -1,0 +1,274 @@
+//! The loop: steps are begun when everything they wait for is done, and what takes time is waited for together.
+//!
+//! Steps belong to one [`Steps`], which only the loop calls, so it needs no locks. A step hands out jobs: futures that own
+//! what they need. An answer that is there at once is taken at once, so without slow providers everything happens in the
+//! order of the graph; with slow ones as many jobs run together as allowed.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+/// A job of a step.
+pub(crate) type Job<'j, T> = Pin<Box<dyn Future<Output = T> + 'j>>;
+
+/// Jobs that a step hands out.
+pub(crate) struct Jobs<'j, T> {
+    new: VecDeque<Job<'j, T>>,
+}
+
+impl<'j, T> Jobs<'j, T> {
+    /// Hands out a job.
+    pub(crate) fn push(&mut self, job: impl Future<Output = T> + 'j) {
+        self.new.push_back(Box::pin(job));
+    }
+}
+
+/// What is done in the steps of a graph.
+pub(crate) trait Steps<'j> {
+    /// What jobs report.
+    type Answer;
+    /// Begins a step, everything it waits for being done.
+    fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, Self::Answer>);
+    /// Takes what a job of a step reports; may hand out more jobs.
+    fn answer(&mut self, step: u32, answer: Self::Answer, jobs: &mut Jobs<'j, Self::Answer>);
+    /// All jobs of a step have reported. Whether it went well: if not, steps that wait for it are skipped.
+    fn end(&mut self, step: u32) -> bool;
+    /// Nothing is left to do but to wait.
+    fn idle(&mut self) {}
+    /// No more jobs are to be begun.
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// A graph: for each step the steps it waits for.
+pub(crate) trait Order {
+    /// How many steps there are.
+    fn len(&self) -> usize;
+    /// What a step waits for; one may be named twice.
+    fn waits_for(&self, step: u32) -> &[u32];
+}
+
+impl Order for yuba_plan::ExecGraph {
+    fn len(&self) -> usize {
+        self.ops.len()
+    }
+    fn waits_for(&self, step: u32) -> &[u32] {
+        yuba_plan::ExecGraph::waits_for(self, step)
+    }
+}
+
+impl Order for [Vec<u32>] {
+    fn len(&self) -> usize {
+        <[Vec<u32>]>::len(self)
+    }
+    fn waits_for(&self, step: u32) -> &[u32] {
+        &self[step as usize]
+    }
+}
+
+/// How steps ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It was not reached: it waits for itself, or the run was stopped.
+    NotReached,
+    /// It went well.
+    Done,
+    /// It failed, or waits for one that failed.
+    Failed,
+}
+
+struct Loop<'g, 'j, S: Steps<'j>, O: Order + ?Sized> {
+    steps: &'g mut S,
+    order: &'g O,
+    waiters: Vec<Vec<u32>>,
+    waiting: Vec<u32>,
+    blocked: Vec<bool>,
+    open_jobs: Vec<u32>,
+    ready: VecDeque<u32>,
+    queue: VecDeque<(u32, Job<'j, S::Answer>)>,
+    endings: Vec<Ending>,
+}
+
+/// Does all steps of a graph. Steps that wait for a failed one are not begun.
+pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
+    steps: &mut S,
+    order: &O,
+    parallelism: usize,
+) -> Vec<Ending> {
+    let count = order.len();
+    let mut waiters = vec![Vec::new(); count];
+    let mut waiting = vec![0_u32; count];
+    for step in 0..count as u32 {
+        for other in order.waits_for(step) {
+            waiters[*other as usize].push(step);
+            waiting[step as usize] += 1;
+        }
+    }
+    let ready = (0..count as u32).filter(|step| waiting[*step as usize] == 0).collect();
+    let mut run = Loop {
+        steps,
+        order,
+        waiters,
+        waiting,
+        blocked: vec![false; count],
+        open_jobs: vec![0; count],
+        ready,
+        queue: VecDeque::new(),
+        endings: vec![Ending::NotReached; count],
+    };
+    let mut running = FuturesUnordered::new();
+    loop {
+        while let Some(step) = run.ready.pop_front() {
+            run.begin(step);
+        }
+        while running.len() < parallelism.max(1) && !run.steps.stopped() {
+            let Some((step, mut job)) = run.queue.pop_front() else { break };
+            let mut context = Context::from_waker(Waker::noop());
+            match job.as_mut().poll(&mut context) {
+                Poll::Ready(answer) => run.answer(step, answer),
+                Poll::Pending => running.push(async move { (step, job.await) }),
+            }
+            if !run.ready.is_empty() {
+                break;
+            }
+        }
+        if !run.ready.is_empty() || (!run.queue.is_empty() && running.len() < parallelism.max(1) && !run.steps.stopped())
+        {
+            continue;
+        }
+        run.steps.idle();
+        match running.next().await {
+            Some((step, answer)) => run.answer(step, answer),
+            None => break,
+        }
+    }
+    run.endings
+}
+
+impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
+    fn begin(&mut self, step: u32) {
+        if self.blocked[step as usize] {
+            self.finish(step, Ending::Failed);
+            return;
+        }
+        if self.steps.stopped() {
+            return;
+        }
+        let mut jobs = Jobs { new: VecDeque::new() };
+        self.steps.begin(step, &mut jobs);
+        self.take(step, jobs);
+        self.end_if_done(step);
+    }
+
+    fn take(&mut self, step: u32, jobs: Jobs<'j, S::Answer>) {
+        self.open_jobs[step as usize] += jobs.new.len() as u32;
+        self.queue.extend(jobs.new.into_iter().map(|job| (step, job)));
+    }
+
+    fn answer(&mut self, step: u32, answer: S::Answer) {
+        self.open_jobs[step as usize] -= 1;
+        let mut jobs = Jobs { new: VecDeque::new() };
+        self.steps.answer(step, answer, &mut jobs);
+        self.take(step, jobs);
+        self.end_if_done(step);
+    }
+
+    fn end_if_done(&mut self, step: u32) {
+        if self.open_jobs[step as usize] == 0 {
+            let ending = if self.steps.end(step) { Ending::Done } else { Ending::Failed };
+            self.finish(step, ending);
+        }
+    }
+
+    fn finish(&mut self, step: u32, ending: Ending) {
+        self.endings[step as usize] = ending;
+        for waiter in std::mem::take(&mut self.waiters[step as usize]) {
+            self.blocked[waiter as usize] |= ending == Ending::Failed;
+            self.waiting[waiter as usize] -= 1;
+            if self.waiting[waiter as usize] == 0 {
+                self.ready.push_back(waiter);
+            }
+        }
+        debug_assert!(self.order.len() == self.endings.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    /// Answers after being asked so many times.
+    struct Later(u32);
+
+    impl Future for Later {
+        type Output = ();
+        fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+            if self.0 == 0 {
+                return Poll::Ready(());
+            }
+            self.0 -= 1;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    }
+
+    struct Record {
+        log: String,
+        delays: Vec<u32>,
+        fails: Option<u32>,
+        stop_after: usize,
+    }
+
+    impl<'j> Steps<'j> for Record {
+        type Answer = ();
+        fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, ()>) {
+            self.log += &format!("+{step} ");
+            jobs.push(Later(self.delays[step as usize]));
+        }
+        fn answer(&mut self, step: u32, (): (), _: &mut Jobs<'j, ()>) {
+            self.log += &format!("={step} ");
+        }
+        fn end(&mut self, step: u32) -> bool {
+            self.fails != Some(step)
+        }
+        fn stopped(&self) -> bool {
+            self.log.matches('=').count() >= self.stop_after
+        }
+    }
+
+    fn check(edges: &[&[u32]], delays: &[u32], fails: Option<u32>, stop_after: usize, expect: &Expect) {
+        let edges: Vec<Vec<u32>> = edges.iter().map(|edges| edges.to_vec()).collect();
+        let mut record = Record { log: String::new(), delays: delays.to_vec(), fails, stop_after };
+        let endings = {
+            let mut run = Box::pin(drive(&mut record, edges.as_slice(), 2));
+            let mut context = Context::from_waker(Waker::noop());
+            loop {
+                if let Poll::Ready(endings) = run.as_mut().poll(&mut context) {
+                    break endings;
+                }
+            }
+        };
+        expect.assert_eq(&format!("{}| {endings:?}", record.log));
+    }
+
+    #[test]
+    fn steps_wait_for_each_other() {
+        let diamond: [&[u32]; 4] = [&[], &[0], &[0], &[1, 2]];
+        check(&diamond, &[0; 4], None, 9, &expect!["+0 =0 +1 +2 =1 =2 +3 =3 | [Done, Done, Done, Done]"]);
+        check(&diamond, &[1, 3, 1, 0], None, 9, &expect!["+0 =0 +1 +2 =2 =1 +3 =3 | [Done, Done, Done, Done]"]);
+        check(&diamond, &[0; 4], Some(1), 9, &expect!["+0 =0 +1 +2 =1 =2 | [Done, Failed, Done, Failed]"]);
+        check(&[&[], &[2], &[1]], &[0; 3], None, 9, &expect!["+0 =0 | [Done, NotReached, NotReached]"]);
+    }
+
+    #[test]
+    fn nothing_begins_after_a_stop() {
+        let chain: [&[u32]; 3] = [&[], &[0], &[1]];
+        check(&chain, &[0; 3], None, 1, &expect!["+0 =0 | [Done, NotReached, NotReached]"]);
+    }
+}

@@ -1,0 +1,73 @@
+//! What a caller brings to plan or to apply.
+
+use std::collections::BTreeMap;
+
+use ecow::EcoString;
+use yuba_addrs::{AbsResourceInstance, Target};
+use yuba_eval::{ConfigTree, EvalEnv, Timestamp};
+use yuba_plan::{Event, Mode};
+use yuba_provider::Providers;
+use yuba_syntax::Span;
+use yuba_value::Value;
+
+/// A variable of the root module.
+#[derive(Clone, Debug)]
+pub struct RootVariable {
+    /// Its value as expressions see it: converted, with marks.
+    pub value: Value,
+    /// What was given for it; none if it has its default.
+    pub given: Option<Value>,
+    /// Where that was given.
+    pub span: Option<Span>,
+}
+
+/// What both planning and applying need.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The configuration.
+    pub tree: &'a ConfigTree,
+    /// What evaluation knows besides.
+    pub env: EvalEnv<'a>,
+    /// Values of the root module's variables: of all of them.
+    pub variables: &'a BTreeMap<EcoString, RootVariable>,
+    /// Makes providers.
+    pub providers: &'a dyn Providers,
+    /// Whoever watches.
+    pub events: &'a dyn Fn(Event),
+    /// Whether somebody asked to stop: nothing new is begun then.
+    pub stopped: &'a dyn Fn() -> bool,
+    /// When the plan was made: what `plantimestamp` says.
+    pub plan_time: Timestamp,
+    /// How many things providers may be asked at the same time.
+    pub parallelism: usize,
+}
+
+/// How to plan.
+#[derive(Clone, Debug)]
+pub struct PlanOptions {
+    /// What for.
+    pub mode: Mode,
+    /// Whether objects are read again before they are compared with the configuration.
+    pub refresh: bool,
+    /// `-target`
+    pub targets: Vec<Target>,
+    /// `-exclude`
+    pub excludes: Vec<Target>,
+    /// `-replace`
+    pub force_replace: Vec<AbsResourceInstance>,
+    /// Whether configuration is written for imported objects that have none.
+    pub generate_config: bool,
+}
+
+impl Default for PlanOptions {
+    fn default() -> PlanOptions {
+        PlanOptions {
+            mode: Mode::Normal,
+            refresh: true,
+            targets: Vec::new(),
+            excludes: Vec::new(),
+            force_replace: Vec::new(),
+            generate_config: false,
+        }
+    }
+}
