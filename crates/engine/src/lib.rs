@@ -8,3 +8,7 @@
 
 mod drive;
 pub mod moves;
+pub mod request;
+mod walk;
+
+pub use request::{Context, PlanOptions, RootVariable};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_config::check::CheckRule;
+use yuba_config::output::Output;
 use yuba_config::resource::Repetition;
 use yuba_config::variable::Variable;
 use yuba_provider::BlockSchema;
@@ -15,7 +16,7 @@ use crate::live::Expansion;
 use crate::module_scope::ModuleScope;
 use crate::static_eval::for_each as for_each_value;
 use crate::tree::ModuleId;
-use crate::validate::{body, call, deprecation, diagnostics, repetition, rules};
+use crate::validate::{body, call, deprecation, diagnostics, named, repetition, rules};
 
 /// How a condition came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,8 +152,49 @@ impl ModuleScope<'_> {
     }
 
     /// What the rules of a variable say about a value. This scope knows the value: [`ModuleScope::with_variable`].
-    pub fn check_variable(&self, variable: &Variable, given: Option<Span>) -> Diagnostics {
-        rules::of_variable(self, variable, given)
+    pub fn check_variable(&self, variable: &Variable, given: Option<Span>) -> (Verdict, Diagnostics) {
+        let problems = rules::of_variable(self, variable, given);
+        if problems.has_errors() {
+            return (Verdict::Fail(EcoString::new()), problems);
+        }
+        let is_known = |rule: &CheckRule| {
+            let Some((condition, message)) = rules::parts(rule) else { return true };
+            let (holds, _, _) = rules::eval_both(self, condition, message);
+            matches!(rules::holds_known(&holds, "", condition.span), Ok(Some(_)))
+        };
+        let verdict = if variable.validations.iter().all(is_known) { Verdict::Pass } else { Verdict::Unknown };
+        (verdict, problems)
+    }
+
+    /// The value of an output in its module, without what the block says about it.
+    pub fn output(&self, output: &Output) -> (Option<Value>, Diagnostics) {
+        named::output_value(self, output, self.module() == ModuleId::ROOT)
+    }
+
+    /// The key that chooses an instance of a provider configuration.
+    pub fn provider_instance_key(&self, expr: &Expr) -> (Option<EcoString>, Diagnostics) {
+        let (value, mut problems) = self.eval_used(expr);
+        if problems.has_errors() {
+            return (None, problems);
+        }
+        let (plain, marks) = value.unmark();
+        let reason: EcoString = if marks.has_sensitive() {
+            "it is sensitive, and would be shown in messages".into()
+        } else if marks.has_ephemeral() {
+            "it is ephemeral, but has to be the same when the plan is applied".into()
+        } else if plain.is_null() {
+            "it is null".into()
+        } else if !plain.is_known() {
+            "it is known only after apply, but has to be known when the plan is made".into()
+        } else {
+            match convert::convert(&plain, &Type::string()).map(|text| text.as_str().cloned()) {
+                Ok(key) => return (key, problems),
+                Err(reason) => eco_format!("{reason}"),
+            }
+        };
+        let detail = eco_format!("This value cannot choose an instance of a provider configuration: {reason}.");
+        problems.push(Diagnostic::error("Invalid provider instance key", detail).at(expr.span));
+        (None, problems)
     }
 
     /// Evaluates a condition. A condition that fails is reported with this severity.

@@ -31,5 +31,7 @@ pub use live::{Expansion, Live, ModuleInstanceId};
 pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope, schema_of};
 pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
-pub use validate::{ValidateEnv, check_values, validate};
+pub use validate::{
+    DEPRECATED_VARIABLE_SUMMARY, ValidateEnv, check_values, deprecated_root_variable, validate,
+};
 pub use world::{FileKind, MemoryWorld, Timestamp, World};

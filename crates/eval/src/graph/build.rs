@@ -34,12 +34,22 @@ struct Builder<'a, 'e> {
     providers: HashMap<(ModuleId, ProviderKey), u32>,
 }
 
-/// The graph of all objects.
-pub fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments) -> RefGraph<'a> {
+/// The graph of all objects. Provider configurations that no resource uses have no part in it, but for those that are said
+/// to be used by something else.
+pub fn build<'a>(
+    evaluation: &Evaluation<'a>,
+    arguments: &Arguments,
+    used: &[(ModuleId, ProviderKey)],
+) -> RefGraph<'a> {
     let mut builder =
         Builder { evaluation, graph: RefGraph::default(), modules: Vec::new(), providers: HashMap::new() };
     for (id, _) in evaluation.tree().iter() {
         builder.add_module(id);
+    }
+    for provider in used {
+        if let Some(at) = builder.providers.get(provider) {
+            builder.graph.unused[*at as usize] = false;
+        }
     }
     builder.connect_all(arguments);
     builder.connect_imports();

@@ -334,10 +334,13 @@ pub(crate) fn ephemeral_argument(variable: &Variable, span: Span) -> Diagnostic 
     Diagnostic::error("Variable does not allow ephemeral value", detail).at(span)
 }
 
+/// The title of the warning about a call that gives a value to a deprecated variable.
+pub const DEPRECATED_VARIABLE_SUMMARY: &str = "Variable marked as deprecated by the module author";
+
 pub(crate) fn deprecated_variable(variable: &Variable, message: &str, span: Span) -> Diagnostic {
     let detail =
         eco_format!("Variable {:?} is marked as deprecated with the following message:\n{message}", variable.name);
-    Diagnostic::warning("Variable marked as deprecated by the module author", detail).at(span)
+    Diagnostic::warning(DEPRECATED_VARIABLE_SUMMARY, detail).at(span)
 }
 
 pub(crate) fn deprecated_value(attribute: &str, source: &str, message: &str, span: Span) -> Diagnostic {

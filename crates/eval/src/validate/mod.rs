@@ -10,7 +10,7 @@ pub(crate) mod call;
 pub(crate) mod deprecation;
 pub(crate) mod diagnostics;
 mod import;
-mod named;
+pub(crate) mod named;
 pub(crate) mod provisioner;
 pub(crate) mod repetition;
 mod resource;
@@ -31,6 +31,8 @@ use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation, Mode};
 use crate::tree::{ConfigTree, ModuleId};
 
+pub use diagnostics::DEPRECATED_VARIABLE_SUMMARY;
+pub use named::deprecated_root_variable;
 pub use values::check_values;
 
 /// What validation knows besides the configuration.
@@ -61,7 +63,7 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     if problems.has_errors() {
         return problems;
     }
-    let graph = graph::build(&evaluation, &arguments);
+    let graph = graph::build(&evaluation, &arguments, &[]);
     let components = graph.components();
     problems.extend(graph.cycles(&components, env.eval.sources, tree));
     if problems.has_errors() {

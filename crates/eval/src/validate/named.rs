@@ -5,14 +5,14 @@ use yuba_config::check::Check;
 use yuba_config::output::Output;
 use yuba_config::resource::Repetition;
 use yuba_config::variable::{Local, Variable};
-use yuba_syntax::Diagnostics;
+use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Value;
 
 use super::{ValidateEnv, deprecation, diagnostics, repetition, rules};
 use crate::graph::Arguments;
-use crate::module_scope::{Evaluation, marked};
+use crate::module_scope::{Evaluation, ModuleScope, marked};
 use crate::scope::Names;
-use crate::tree::ModuleId;
+use crate::tree::{ConfigTree, ModuleId};
 
 /// The rules of a variable. A value that the call gives may be known; of the root module's variables only types are.
 pub(super) fn variable(
@@ -24,12 +24,8 @@ pub(super) fn variable(
 ) -> Diagnostics {
     let tree = evaluation.tree();
     let mut problems = Diagnostics::new();
-    if tree.node(module).parent.is_none()
-        && env.inputs.has(&variable.name)
-        && let Some(message) = &variable.deprecated
-    {
-        let problem = diagnostics::deprecated_root_variable(variable, message);
-        problems.push(deprecation::used_in(tree, module, &ecow::eco_format!("var.{}", variable.name), problem));
+    if tree.node(module).parent.is_none() && env.inputs.has(&variable.name) {
+        problems.extend(deprecated_root_variable(tree, variable));
     }
     if variable.validations.is_empty() || is_disabled(evaluation, module) {
         return problems;
@@ -42,6 +38,12 @@ pub(super) fn variable(
     let scope = evaluation.scope(module).with_variable(&variable.name, &value);
     problems.extend(rules::of_variable(&scope, variable, given));
     problems
+}
+
+/// The warning about a variable of the root module that was given a value, if it is deprecated.
+pub fn deprecated_root_variable(tree: &ConfigTree, variable: &Variable) -> Option<Diagnostic> {
+    let problem = diagnostics::deprecated_root_variable(variable, variable.deprecated.as_ref()?);
+    Some(deprecation::used_in(tree, ModuleId::ROOT, &ecow::eco_format!("var.{}", variable.name), problem))
 }
 
 /// Whether a module, or one around it, is known to have no instance.
@@ -82,29 +84,36 @@ pub(super) fn output(evaluation: &Evaluation<'_>, module: ModuleId, output: &Out
     let is_root = evaluation.tree().node(module).parent.is_none();
     let scope = evaluation.scope(module);
     let mut problems = rules::of_output(&scope, &output.preconditions);
-    let Some(expr) = &output.value else { return problems };
     if problems.has_errors() {
         return problems;
     }
-    let (value, found) = deprecation::eval(&scope, expr);
+    let (value, found) = output_value(&scope, output, is_root);
     problems.extend(found);
-    problems.extend(repetition::depends_on(&scope, &output.depends_on));
+    if let Some(value) = value {
+        evaluation.set_output(module, &output.name, value);
+    }
+    problems
+}
+
+/// The value of an output in its module, without what the block says about it.
+pub(crate) fn output_value(scope: &ModuleScope<'_>, output: &Output, is_root: bool) -> (Option<Value>, Diagnostics) {
+    let Some(expr) = &output.value else { return (None, Diagnostics::new()) };
+    let (value, mut problems) = deprecation::eval(scope, expr);
+    problems.extend(repetition::depends_on(scope, &output.depends_on));
     if output.ephemeral == Some(true) && is_root {
         problems.push(diagnostics::ephemeral_root_output(output));
-        return problems;
+        return (None, problems);
     }
     let marks = value.marks_deep();
     if marks.has_ephemeral() && output.ephemeral != Some(true) {
         problems.push(diagnostics::ephemeral_output(expr.span));
-        return problems;
+        return (None, problems);
     }
     if is_root && output.sensitive != Some(true) && marks.has_sensitive() {
         problems.push(diagnostics::sensitive_output(output));
     }
-    if !problems.has_errors() {
-        evaluation.set_output(module, &output.name, value);
-    }
-    problems
+    let value = (!problems.has_errors()).then_some(value);
+    (value, problems)
 }
 
 pub(super) fn check(evaluation: &Evaluation<'_>, module: ModuleId, check: &Check) -> Diagnostics {

@@ -23,7 +23,7 @@ pub fn check_values(
     if problems.has_errors() {
         return Err(problems);
     }
-    let graph = graph::build(&evaluation, &arguments);
+    let graph = graph::build(&evaluation, &arguments, &[]);
     let components = graph.components();
     let cycles = graph.cycles(&components, env.eval.sources, tree);
     if cycles.has_errors() {

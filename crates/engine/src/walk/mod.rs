@@ -1,0 +1,245 @@
+//! What planning and applying have in common: the values of variables, locals, outputs, calls and checks, and the providers.
+
+pub(crate) mod checks;
+pub(crate) mod dependencies;
+pub(crate) mod providers;
+
+use ecow::{EcoString, eco_format};
+use foldhash::HashSet;
+use yuba_config::check::CheckRule;
+use yuba_config::output::Output;
+use yuba_config::variable::{Local, Variable};
+use yuba_eval::graph::{Arguments, RefGraph, Vertex};
+use yuba_eval::module_scope::marked;
+use yuba_eval::{Evaluation, Live, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, Verdict};
+use yuba_state::CheckKind;
+use yuba_syntax::{Diagnostic, Diagnostics, Severity, Span};
+
+use crate::request::Context;
+use checks::{Checks, in_instance, in_module};
+use providers::ProviderTable;
+
+/// The walk through the objects of a configuration.
+pub(crate) struct Walk<'a> {
+    pub(crate) context: Context<'a>,
+    pub(crate) evaluation: &'a Evaluation<'a>,
+    pub(crate) live: &'a Live,
+    pub(crate) graph: &'a RefGraph<'a>,
+    pub(crate) arguments: &'a Arguments,
+    pub(crate) providers: ProviderTable,
+    pub(crate) checks: Checks,
+    /// Whether conditions that do not hold are errors.
+    pub(crate) rule_severity: Severity,
+    /// Whether to say that variables are deprecated: that is done once, when the plan is made.
+    pub(crate) tell_deprecated_variables: bool,
+    problems: Diagnostics,
+    told: HashSet<(EcoString, EcoString, Option<Span>)>,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(
+        context: Context<'a>,
+        evaluation: &'a Evaluation<'a>,
+        live: &'a Live,
+        graph: &'a RefGraph<'a>,
+        arguments: &'a Arguments,
+    ) -> Walk<'a> {
+        Walk {
+            context,
+            evaluation,
+            live,
+            graph,
+            arguments,
+            providers: ProviderTable::default(),
+            checks: Checks::new(graph, context.tree),
+            rule_severity: Severity::Error,
+            tell_deprecated_variables: true,
+            problems: Diagnostics::new(),
+            told: HashSet::default(),
+        }
+    }
+
+    /// Keeps what was found. Instances of one module tend to say the same: warnings are told once.
+    pub(crate) fn tell(&mut self, found: impl IntoIterator<Item = Diagnostic>) -> bool {
+        let mut ok = true;
+        for problem in found {
+            ok &= !problem.is_error();
+            let key = (problem.summary.clone(), problem.detail.clone(), problem.subject);
+            if self.told.insert(key) || problem.address.is_some() {
+                self.problems.push(problem);
+            }
+        }
+        ok
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.problems.has_errors()
+    }
+
+    pub(crate) fn take_problems(&mut self) -> Diagnostics {
+        std::mem::take(&mut self.problems)
+    }
+
+    pub(crate) fn scope(&self, at: ModuleInstanceId) -> ModuleScope<'a> {
+        self.evaluation.scope_at(self.live, at)
+    }
+
+    /// Evaluates an object that is neither resource nor provider, in all instances of its module.
+    pub(crate) fn evaluate(&mut self, vertex: u32) -> bool {
+        let graph = self.graph;
+        let node = &graph.nodes[vertex as usize];
+        match node.vertex {
+            Vertex::Variable(variable) => self.variable(node.module, variable),
+            Vertex::Input(variable) => self.input(node.module, variable),
+            Vertex::Local(local) => self.local(node.module, local),
+            Vertex::Output(output) => self.output(node.module, output),
+            Vertex::Check(check) => {
+                let name = eco_format!("check.{}", check.name);
+                let config = in_module(&self.context.tree.node(node.module).path, &name);
+                self.checks.reached(CheckKind::Check, &config);
+                for at in self.live.instances(node.module) {
+                    let scope = self.scope(at).in_check(&check.name);
+                    let object = in_instance(&self.live.address(at), &name);
+                    let kind = (CheckKind::Check, RuleKind::CheckAssertion);
+                    self.rules(&scope, &check.asserts, kind, &config, &object);
+                }
+                true
+            }
+            Vertex::Call => self.call(node.module),
+            Vertex::Close | Vertex::Resource(_) | Vertex::Provider(_) => true,
+        }
+    }
+
+    /// Evaluates conditions, and says whether none of them forbids to go on.
+    pub(crate) fn rules(
+        &mut self,
+        scope: &ModuleScope<'_>,
+        rules: &[CheckRule],
+        (kind, rule_kind): (CheckKind, RuleKind),
+        config: &EcoString,
+        object: &EcoString,
+    ) -> bool {
+        let severity = match rule_kind {
+            RuleKind::CheckAssertion => Severity::Warning,
+            _ => self.rule_severity,
+        };
+        let mut ok = true;
+        for rule in rules {
+            let (verdict, found) = scope.check_rule(rule, rule_kind, severity);
+            self.checks.report(kind, config, object, &verdict);
+            ok &= self.tell(found);
+        }
+        ok
+    }
+
+    fn variable(&mut self, module: ModuleId, variable: &Variable) -> bool {
+        let mut ok = true;
+        let node = self.context.tree.node(module);
+        if node.parent.is_none() {
+            let Some(root) = self.context.variables.get(&variable.name) else { return true };
+            self.live.set_variable(ModuleInstanceId::ROOT, &variable.name, root.value.clone());
+            if root.given.is_some() && self.tell_deprecated_variables {
+                let found = yuba_eval::deprecated_root_variable(self.context.tree, variable);
+                self.tell(found);
+            }
+        }
+        if variable.validations.is_empty() {
+            return true;
+        }
+        let name = eco_format!("var.{}", variable.name);
+        let config = in_module(&node.path, &name);
+        self.checks.reached(CheckKind::Variable, &config);
+        let given = match self.context.variables.get(&variable.name) {
+            Some(root) if node.parent.is_none() => root.span,
+            _ => self.arguments.get(module, &variable.name).map(|argument| argument.expr.span),
+        };
+        for at in self.live.instances(module) {
+            let Some(value) = self.live.variable(at, &variable.name) else { continue };
+            let scope = self.scope(at).with_variable(&variable.name, &value);
+            let (verdict, found) = scope.check_variable(variable, given);
+            let object = in_instance(&self.live.address(at), &name);
+            self.checks.report(CheckKind::Variable, &config, &object, &verdict);
+            ok &= self.tell(found);
+        }
+        ok
+    }
+
+    fn input(&mut self, module: ModuleId, variable: &Variable) -> bool {
+        let mut ok = true;
+        for at in self.live.instances(module) {
+            let Some(parent) = self.live.parent(at) else { continue };
+            let scope = self.scope(parent).of_instance(self.live.call_values(at));
+            let (value, found) = scope.argument(module, variable, self.arguments);
+            let tell = self.tell_deprecated_variables;
+            let is_about_variable = |problem: &Diagnostic| {
+                problem.summary == yuba_eval::DEPRECATED_VARIABLE_SUMMARY
+            };
+            ok &= self.tell(found.into_iter().filter(|problem| tell || !is_about_variable(problem)));
+            if let Some(value) = value {
+                self.live.set_variable(at, &variable.name, marked(value, variable));
+            }
+        }
+        ok
+    }
+
+    fn local(&mut self, module: ModuleId, local: &Local) -> bool {
+        let mut ok = true;
+        for at in self.live.instances(module) {
+            let (value, found) = self.scope(at).eval_used(&local.expr);
+            let good = self.tell(found);
+            ok &= good;
+            if good {
+                self.live.set_local(at, &local.name, value);
+            }
+        }
+        ok
+    }
+
+    fn output(&mut self, module: ModuleId, output: &Output) -> bool {
+        let mut ok = true;
+        let name = eco_format!("output.{}", output.name);
+        let config = in_module(&self.context.tree.node(module).path, &name);
+        if !output.preconditions.is_empty() {
+            self.checks.reached(CheckKind::Output, &config);
+        }
+        for at in self.live.instances(module) {
+            let scope = self.scope(at);
+            let object = in_instance(&self.live.address(at), &name);
+            let kind = (CheckKind::Output, RuleKind::OutputPrecondition);
+            if !self.rules(&scope, &output.preconditions, kind, &config, &object) {
+                ok = false;
+                continue;
+            }
+            let (value, found) = scope.output(output);
+            ok &= self.tell(found);
+            if let Some(value) = value {
+                self.live.set_output(at, &output.name, value);
+            }
+        }
+        ok
+    }
+
+    fn call(&mut self, module: ModuleId) -> bool {
+        let tree = self.context.tree;
+        let (Some(parent), Some(call)) = (tree.node(module).parent, tree.call(module)) else { return true };
+        let mut ok = true;
+        for at in self.live.instances(parent) {
+            let scope = self.scope(at);
+            let (expansion, found) = scope.expand(&call.repetition);
+            ok &= self.tell(found);
+            ok &= self.tell(scope.check_depends_on(&call.depends_on));
+            if let Some(expansion) = expansion {
+                self.live.expand_call(at, &call.name, module, expansion);
+            }
+        }
+        ok
+    }
+}
+
+/// The verdict of a data resource of a check that cannot be read.
+pub(crate) fn data_verdict(found: &Diagnostics) -> Verdict {
+    match found.iter().find(|problem| problem.is_error()) {
+        Some(problem) => Verdict::Fail(problem.detail.clone()),
+        None => Verdict::Pass,
+    }
+}

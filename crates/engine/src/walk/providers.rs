@@ -1,0 +1,343 @@
+//! Provider instances: started and configured when the walk comes to their block, found again by whoever needs one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use foldhash::HashMap;
+use yuba_addrs::{AbsProviderConfig, InstanceKey};
+use yuba_config::provider::ProviderConfig;
+use yuba_config::resource::{Repetition, Resource};
+use yuba_eval::tree::{KeySource, ResolvedProvider};
+use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
+use yuba_provider::{Provider, Providers};
+use yuba_state::DeposedKey;
+use yuba_syntax::{Body, Diagnostic, Diagnostics, Span};
+use yuba_value::Value;
+
+use super::Walk;
+
+/// A provider that may be asked; none if starting or configuring it failed.
+type Slot = Option<Arc<dyn Provider>>;
+
+/// The instances of a provider configuration.
+enum Configured {
+    Single(Slot),
+    Keyed(BTreeMap<EcoString, Slot>),
+}
+
+/// All provider instances.
+#[derive(Default)]
+pub(crate) struct ProviderTable {
+    configured: HashMap<AbsProviderConfig, Configured>,
+}
+
+/// Who serves an instance of a resource.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) config: AbsProviderConfig,
+    pub(crate) key: Option<InstanceKey>,
+    pub(crate) provider: Arc<dyn Provider>,
+}
+
+/// Why nobody serves an instance of a resource.
+pub(crate) enum NoServer {
+    /// Its provider could not be configured, which was said.
+    Failed,
+    /// There is no such configuration.
+    NoConfiguration,
+    /// The configuration has no such instance, but these.
+    NoInstance(Vec<EcoString>),
+    /// The configuration has instances, and none was chosen.
+    KeyMissing(Vec<EcoString>),
+}
+
+/// A provider to be configured.
+pub(crate) struct ProviderJob<'a> {
+    config: AbsProviderConfig,
+    key: Option<EcoString>,
+    value: Value,
+    body: Option<&'a Body>,
+    providers: &'a dyn Providers,
+}
+
+/// A provider that was configured, or not.
+pub(crate) struct ProviderAnswer {
+    config: AbsProviderConfig,
+    key: Option<EcoString>,
+    provider: Slot,
+    problems: Diagnostics,
+}
+
+impl<'a> ProviderJob<'a> {
+    pub(crate) async fn run(self) -> ProviderAnswer {
+        let mut problems = Diagnostics::new();
+        let address = match &self.key {
+            None => eco_format!("{}", self.config),
+            Some(key) => eco_format!("{}{}", self.config, InstanceKey::String(key.clone())),
+        };
+        let mut provider = match self.providers.start(&self.config.provider) {
+            Ok(provider) => Some(provider),
+            Err(problem) => {
+                problems.push(problem.diagnostic);
+                None
+            }
+        };
+        if let Some(started) = &provider {
+            let place = |problem: yuba_provider::Problem| match self.body {
+                Some(body) => problem.in_body(body, Some(&address)),
+                None => problem.diagnostic,
+            };
+            let found = started.validate_provider_config(self.value.clone()).await;
+            problems.extend(found.into_iter().map(place));
+            if !problems.has_errors() {
+                problems.extend(started.configure(self.value.clone()).await.into_iter().map(place));
+            }
+            if problems.has_errors() {
+                provider = None;
+            }
+        }
+        ProviderAnswer { config: self.config, key: self.key, provider, problems }
+    }
+}
+
+impl ProviderTable {
+    fn insert(&mut self, answer: ProviderAnswer) {
+        match answer.key {
+            None => {
+                self.configured.insert(answer.config, Configured::Single(answer.provider));
+            }
+            Some(key) => {
+                let keyed = Configured::Keyed(BTreeMap::new());
+                if let Configured::Keyed(slots) = self.configured.entry(answer.config).or_insert(keyed) {
+                    slots.insert(key, answer.provider);
+                }
+            }
+        }
+    }
+
+    /// Whether a configuration is known.
+    pub(crate) fn contains(&self, config: &AbsProviderConfig) -> bool {
+        self.configured.contains_key(config)
+    }
+
+    /// The provider of a configuration, by key if it has instances.
+    pub(crate) fn find(&self, config: &AbsProviderConfig, key: Option<&EcoString>) -> Result<Server, NoServer> {
+        let slot = match (self.configured.get(config), key) {
+            (None, _) => return Err(NoServer::NoConfiguration),
+            (Some(Configured::Single(slot)), _) => slot,
+            (Some(Configured::Keyed(slots)), Some(key)) => match slots.get(key) {
+                Some(slot) => slot,
+                None => return Err(NoServer::NoInstance(slots.keys().cloned().collect())),
+            },
+            (Some(Configured::Keyed(slots)), None) => {
+                return Err(NoServer::KeyMissing(slots.keys().cloned().collect()));
+            }
+        };
+        let is_single = matches!(self.configured.get(config), Some(Configured::Single(_)));
+        let key = key.filter(|_| !is_single).map(|key| InstanceKey::String(key.clone()));
+        match slot {
+            Some(provider) => Ok(Server { config: config.clone(), key, provider: provider.clone() }),
+            None => Err(NoServer::Failed),
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// What has to be configured for a provider block: each of its instances. Whether everything about it is known.
+    pub(crate) fn provider_jobs(&mut self, module: ModuleId, block: &'a ProviderConfig) -> (Vec<ProviderJob<'a>>, bool) {
+        let tree = self.context.tree;
+        let Some(provider) = tree.provider_type(module, &block.key.name) else { return (Vec::new(), true) };
+        let config = AbsProviderConfig {
+            module: tree.node(module).path.clone(),
+            provider,
+            alias: block.key.alias.clone(),
+        };
+        let Some(schemas) = self.evaluation.provider_schema(&config.provider) else { return (Vec::new(), false) };
+        let mut schema = schemas.provider.block.clone();
+        schema.ephemeral = true;
+        let mut jobs = Vec::new();
+        let mut ok = true;
+        for at in self.live.instances(module) {
+            let scope = self.scope(at);
+            let expansion = if let Some(instances) = tree.node(module).provider_instances.get(&block.key) {
+                Expansion::ForEach(Arc::new(instances.clone()))
+            } else if let Some(expr) = tree.dynamic_for_each(module, block) {
+                let (expansion, found) = scope.expand(&Repetition::ForEach(expr.clone()));
+                ok &= self.tell(found);
+                let Some(expansion) = expansion else { continue };
+                expansion
+            } else {
+                Expansion::Single
+            };
+            if matches!(expansion, Expansion::ForEach(_)) {
+                self.providers.configured.entry(config.clone()).or_insert(Configured::Keyed(BTreeMap::new()));
+            }
+            for (key, values) in expansion.instances() {
+                let (value, found) = scope.clone().of_instance(values).eval_body(&block.body, &schema);
+                let good = self.tell(found);
+                ok &= good;
+                let key = match key {
+                    Some(InstanceKey::String(key)) => Some(key),
+                    _ => None,
+                };
+                if good {
+                    let (value, _) = value.unmark_deep();
+                    let providers = self.context.providers;
+                    jobs.push(ProviderJob { config: config.clone(), key, value, body: Some(&block.body), providers });
+                } else {
+                    let problems = Diagnostics::new();
+                    self.providers.insert(ProviderAnswer { config: config.clone(), key, provider: None, problems });
+                }
+            }
+        }
+        (jobs, ok)
+    }
+
+    /// A provider that is used without any block.
+    pub(crate) fn bare_provider_job(&self, config: &AbsProviderConfig) -> Option<ProviderJob<'a>> {
+        let schemas = self.evaluation.provider_schema(&config.provider)?;
+        let value = schemas.provider.block.empty_value();
+        Some(ProviderJob { config: config.clone(), key: None, value, body: None, providers: self.context.providers })
+    }
+
+    /// Keeps a provider that was configured, or not.
+    pub(crate) fn provider_answer(&mut self, mut answer: ProviderAnswer) -> bool {
+        let ok = self.tell(std::mem::take(&mut answer.problems));
+        self.providers.insert(answer);
+        ok
+    }
+
+    /// Who serves an instance of a resource that the configuration has.
+    pub(crate) fn server(
+        &mut self,
+        resolved: &ResolvedProvider,
+        resource: &Resource,
+        at: ModuleInstanceId,
+        values: &InstanceValues,
+        address: &str,
+    ) -> Option<Server> {
+        let config = self.context.tree.provider_address(resolved);
+        let (key, span) = match &resolved.key {
+            None => (None, resource.span),
+            Some(source) => (Some(self.instance_key(source, at, values)?), source.expr.span),
+        };
+        match self.providers.find(&config, key.as_ref()) {
+            Ok(server) => Some(server),
+            Err(reason) => {
+                let found = no_server(&reason, &config, key.as_ref(), address, span);
+                self.tell(found);
+                None
+            }
+        }
+    }
+
+    fn instance_key(
+        &mut self,
+        source: &KeySource,
+        at: ModuleInstanceId,
+        values: &InstanceValues,
+    ) -> Option<EcoString> {
+        let scope = match source.call {
+            None => self.scope(at).of_instance(values.clone()),
+            Some(call) => {
+                let mut child = at;
+                while self.live.module(child) != call {
+                    child = self.live.parent(child)?;
+                }
+                self.scope(self.live.parent(child)?).of_instance(self.live.call_values(child))
+            }
+        };
+        let (key, found) = scope.provider_instance_key(&source.expr);
+        self.tell(found);
+        key
+    }
+}
+
+/// Why a declared instance has no provider.
+fn no_server(
+    reason: &NoServer,
+    config: &AbsProviderConfig,
+    key: Option<&EcoString>,
+    address: &str,
+    span: Span,
+) -> Option<Diagnostic> {
+    let (summary, detail) = match reason {
+        NoServer::Failed => return None,
+        NoServer::NoConfiguration => (
+            "Provider configuration not present",
+            eco_format!("{address} needs the provider configuration {config}, which is not there."),
+        ),
+        NoServer::NoInstance(keys) => (
+            "Provider instance not declared",
+            eco_format!(
+                "{address} asks for the instance {:?} of {config}, but its for_each has no such key. {}",
+                key.map(EcoString::as_str).unwrap_or_default(),
+                declared(keys)
+            ),
+        ),
+        NoServer::KeyMissing(keys) => (
+            "Provider instance not declared",
+            eco_format!("{config} has for_each, but {address} does not say which instance serves it. {}", declared(keys)),
+        ),
+    };
+    Some(Diagnostic::error(summary, detail).at(span))
+}
+
+/// The keys there are, in a sentence.
+pub(crate) fn declared(keys: &[EcoString]) -> EcoString {
+    const SHOWN: usize = 20;
+    if keys.is_empty() {
+        return "It has no keys at all.".into();
+    }
+    let mut shown: Vec<String> = keys.iter().take(SHOWN).map(|key| format!("{key:?}")).collect();
+    if keys.len() > SHOWN {
+        shown.push(format!("and {} more", keys.len() - SHOWN));
+    }
+    eco_format!("It has: {}.", shown.join(", "))
+}
+
+/// Why an object of the state that is not declared any more cannot be refreshed or destroyed, with all ways out.
+pub(crate) fn orphan_without_provider(
+    reason: &NoServer,
+    config: &AbsProviderConfig,
+    key: Option<&InstanceKey>,
+    address: &str,
+    deposed: Option<&DeposedKey>,
+) -> Option<Diagnostic> {
+    let object = match deposed {
+        None => eco_format!("{address}"),
+        Some(key) => eco_format!("{address} (deposed object {key})"),
+    };
+    let ways = eco_format!(
+        "To destroy it, put the provider configuration back as it was, apply, and only then take it away; or destroy the \
+         object first with\n    yuba apply -destroy -target='{address}'\nTo leave it alone for now, use \
+         -exclude='{address}'. To forget it without destroying it, write a \"removed\" block with\n    lifecycle {{ destroy \
+         = false }}\nor use\n    yuba state rm '{address}'"
+    );
+    let (summary, detail) = match reason {
+        NoServer::Failed => return None,
+        NoServer::NoConfiguration => (
+            "Provider configuration not present",
+            eco_format!(
+                "{object} is in the state and not in the configuration any more (orphan). To work with it, its provider \
+                 configuration {config} is needed, but that was removed too.\n\n{ways}"
+            ),
+        ),
+        NoServer::NoInstance(keys) | NoServer::KeyMissing(keys) => {
+            let which = match key {
+                Some(key) => eco_format!("the instance {config}{key}"),
+                None => eco_format!("{config} without an instance key"),
+            };
+            (
+                "Provider instance not present",
+                eco_format!(
+                    "{object} is in the state and not in the configuration any more. It belongs to {which}, which is not \
+                     there any more. {}\n\n{ways}",
+                    declared(keys)
+                ),
+            )
+        }
+    };
+    Some(Diagnostic::error(summary, detail))
+}
