@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ecow::{EcoString, EcoVec};
 use yuba_addrs::{AbsResourceInstance, ProviderSource};
 use yuba_value::function::FunctionError;
-use yuba_value::{Mark, Path, Value};
+use yuba_value::{MarkedPaths, Path, Value};
 
 use crate::problem::Problem;
 use crate::schema::ProviderSchema;
@@ -131,7 +131,7 @@ pub enum RawState {
     /// JSON of an object.
     Json(EcoString),
     /// From long ago: texts by path, such as `tags.%` and `tags.name`.
-    Flatmap(BTreeMap<EcoString, EcoString>),
+    Flatmap(Arc<BTreeMap<EcoString, EcoString>>),
 }
 
 /// Asks for a stored object by the current schema.
@@ -313,13 +313,13 @@ pub struct DataAnswer {
     /// The object.
     pub state: Value,
     /// Marks on values in it beside those that the schema asks for. Providers in other processes have none.
-    pub marks: Vec<(Path, Mark)>,
+    pub marks: MarkedPaths,
 }
 
 impl DataAnswer {
     /// An object without marks of its own.
     pub fn plain(state: Value) -> DataAnswer {
-        DataAnswer { state, marks: Vec::new() }
+        DataAnswer { state, marks: MarkedPaths::new() }
     }
 }
 

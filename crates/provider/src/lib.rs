@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))]
 
 pub mod builtin;
+mod coerce;
 pub mod contract;
 pub mod decode;
 mod diagnostics;
@@ -18,6 +19,7 @@ mod follow;
 pub mod legality;
 mod problem;
 pub mod schema;
+mod schema_marks;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -36,4 +38,5 @@ pub use schema::{
     Attribute, AttributeType, BlockSchema, IdentitySchema, NestedAttribute, NestedBlock, Nesting, ProviderSchema,
     Schema,
 };
+pub use schema_marks::DeprecatedOf;
 pub use walk::{each_expression, references};

@@ -73,6 +73,8 @@ struct Derived {
     ambiguous: Vec<EcoString>,
     /// Something in it could not have been written for a version that knew no difference between attributes and blocks.
     is_modern: bool,
+    /// An attribute or a block in it is sensitive, deprecated or ephemeral.
+    has_marks: bool,
 }
 
 /// One attribute.
@@ -208,6 +210,11 @@ impl BlockSchema {
         self.derived.is_modern
     }
 
+    /// An attribute or a block in it is sensitive, deprecated or ephemeral.
+    pub(crate) fn has_marks_inside(&self) -> bool {
+        self.derived.has_marks
+    }
+
     /// What an empty block becomes, nothing being required.
     pub fn empty_value(&self) -> Value {
         let attributes =
@@ -249,6 +256,8 @@ impl Derived {
                 .collect(),
             is_modern: attributes.values().any(Attribute::is_modern)
                 || blocks.values().any(|nested| nested.block.is_modern()),
+            has_marks: attributes.values().any(Attribute::has_marks)
+                || blocks.values().any(|nested| nested.block.asks_for_marks()),
         }
     }
 }

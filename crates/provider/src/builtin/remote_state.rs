@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
 use yuba_value::convert::convert;
-use yuba_value::{Deprecation, Mark, Path, Type, Value, ops};
+use yuba_value::{Deprecation, Mark, Marks, Path, Type, Value, ops};
 
 use super::provider::{RemoteState, StateReader};
 use crate::contract::{DataAnswer, DataRequest, Outcome};
@@ -146,7 +146,7 @@ async fn read_outputs(states: &dyn StateReader, request: &DataRequest, keep_sens
             for (name, output) in found {
                 let path = || Path::new().attr("outputs").attr(&name);
                 if output.sensitive && keep_sensitive {
-                    marks.push((path(), Mark::Sensitive));
+                    marks.push((path(), Marks::sensitive()));
                 }
                 if !output.deprecated.is_empty() {
                     // Quirk: neither the module nor `outputs` is part of the name.
@@ -154,7 +154,7 @@ async fn read_outputs(states: &dyn StateReader, request: &DataRequest, keep_sens
                     let key = key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
                     let source = eco_format!("{resource}{key}.{name}");
                     let deprecation = Deprecation { source, message: output.deprecated, remote: false };
-                    marks.push((path(), Mark::Deprecated(Arc::new(deprecation))));
+                    marks.push((path(), Marks::one(Mark::Deprecated(Arc::new(deprecation)))));
                 }
                 outputs.insert(name, output.value);
             }

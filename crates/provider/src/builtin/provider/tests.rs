@@ -157,7 +157,10 @@ fn stored_objects_are_read() {
         r#"{"id":"x","input":{"type":"string","value":"a"},"output":null,"triggers_replace":null}"#,
         expect![[r#"{id="x" input="a" output=null triggers_replace=null}"#]],
     );
-    check(r#"{"id":"x","more":1}"#, expect![[r#"The stored object cannot be read: the object has no attribute "more" (at byte 17)."#]]);
+    check(
+        r#"{"id":"x","more":1}"#,
+        expect![[r#"The stored object cannot be read: the object has no attribute "more" (at byte 17)."#]],
+    );
     let import = ImportRequest { kind: "terraform_data".into(), by: ImportBy::Id("abc".into()) };
     let imported = now(provider.import(import)).value.unwrap_or_default();
     expect![[r#"{id="abc" input=null output=null triggers_replace=null}"#]].assert_eq(&show(&imported[0].state));
@@ -209,8 +212,8 @@ fn check_remote_state(provider: &Terraform, text: &str, expect: Expect) {
     let mut out = String::new();
     if let Some(DataAnswer { state, marks }) = outcome.value {
         out += &format!("{}\n", show(&state));
-        for (path, mark) in marks {
-            let mark = match mark {
+        for (path, marks) in marks {
+            let mark = match marks.iter().next().expect("there is a mark") {
                 Mark::Deprecated(deprecation) => format!("{}: {}", deprecation.source, deprecation.message),
                 other => format!("{other:?}"),
             };
