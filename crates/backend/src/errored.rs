@@ -1,0 +1,42 @@
+//! The last resort for a state that its backend could not save.
+
+use std::path::Path;
+
+use yuba_state::State;
+use yuba_syntax::Diagnostics;
+
+use crate::diagnostics;
+use crate::files::{Access, Files, replace};
+
+/// The name of the file in the working directory.
+pub const ERRORED_STATE: &str = "errored.tfstate";
+
+/// What became of a state that could not be saved.
+#[derive(Debug)]
+pub struct LastResort {
+    /// Where it is and what to do.
+    pub diagnostics: Diagnostics,
+    /// The state as text, to be printed because it could not be written anywhere.
+    pub print: Option<Vec<u8>>,
+}
+
+/// Writes a state to `errored.tfstate` in a directory. What an earlier failure has left there is kept.
+pub fn save_errored(files: &dyn Files, directory: &Path, state: &State) -> LastResort {
+    let path = directory.join(ERRORED_STATE);
+    let mut content = Vec::new();
+    yuba_state::write(state, &mut content);
+    let write = || {
+        if files.exists(&path)? {
+            crate::local::snapshot::put_aside(files, &path, "older")?;
+        }
+        replace(files, &path, &content, Access::Private)
+    };
+    match write() {
+        Ok(()) => LastResort { diagnostics: diagnostics::errored_written(&path).into(), print: None },
+        Err(error) => {
+            let mut said = Diagnostics::from(diagnostics::errored_not_written(&path, &error));
+            said.push(diagnostics::errored_printed());
+            LastResort { diagnostics: said, print: Some(content) }
+        }
+    }
+}

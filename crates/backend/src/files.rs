@@ -1,0 +1,143 @@
+//! The door to the file system: every file operation of this crate goes through [`Files`], so that tests can make each one
+//! fail.
+
+use std::fmt::Debug;
+use std::io;
+use std::path::{Path, PathBuf};
+
+mod disk;
+#[cfg(test)]
+pub(crate) mod faulty;
+
+pub use disk::Disk;
+
+/// What this crate asks of a file system.
+pub trait Files: Debug + Send + Sync {
+    /// The content of a file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// Opens a file to read, write and lock it.
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn OpenFile>>;
+    /// Where a path leads, links followed, whether or not a file is there.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
+    /// Whether a file or directory is there.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Gives a file another name, in place of what has that name now.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Makes names that were given or removed in a directory survive a power cut.
+    fn sync_directory(&self, path: &Path) -> io::Result<()>;
+    /// Makes a directory and those above it.
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Removes a directory with everything in it; fine when there is none.
+    fn remove_directory(&self, path: &Path) -> io::Result<()>;
+    /// Names of the directories in a directory, in order.
+    fn directories(&self, path: &Path) -> io::Result<Vec<String>>;
+}
+
+/// How to open a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// It has to be there.
+    Existing,
+    /// It is made when it is not there, for everybody to read as the user's mask allows.
+    OrCreate,
+    /// It is made or emptied, for everybody to read as the user's mask allows.
+    Empty,
+    /// It is made or emptied, for this user alone.
+    EmptyPrivate,
+}
+
+/// An open file.
+pub trait OpenFile: Debug + Send {
+    /// Its whole content.
+    fn read_all(&mut self) -> io::Result<Vec<u8>>;
+    /// Writes all these bytes at an offset.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts it, or extends it with zeros.
+    fn set_len(&mut self, len: u64) -> io::Result<()>;
+    /// Makes the content survive a power cut.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Gives it the permissions of another file.
+    fn take_permissions_of(&mut self, other: &dyn OpenFile) -> io::Result<()>;
+    /// Its permissions, where files have them.
+    fn permissions(&self) -> io::Result<std::fs::Permissions>;
+    /// Tries to lock it against other processes, without waiting. The lock ends with this value.
+    fn try_lock(&mut self) -> io::Result<LockAttempt>;
+    /// Whether somebody else has locked it.
+    fn locked_by_other(&mut self) -> io::Result<bool>;
+    /// Whether it is the file that has this name now.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
+    /// How long it is.
+    fn len(&self) -> io::Result<u64>;
+}
+
+/// What came of the attempt to lock a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockAttempt {
+    /// It is ours.
+    Taken,
+    /// Somebody else has it; the number of the process where the system tells.
+    Refused {
+        /// The process that holds it, on this host.
+        pid: Option<u32>,
+    },
+}
+
+/// The directory of a file.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A hidden name beside a file: `.NAME.suffix`, without doubling a dot that is there already.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_prefix('.').unwrap_or(&name);
+    path.with_file_name(format!(".{name}.{suffix}"))
+}
+
+/// Who may read a file that is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access<'a> {
+    /// This user alone.
+    Private,
+    /// Everybody whom the user's mask allows.
+    ByMask,
+    /// Whoever may read this file.
+    Like(&'a dyn OpenFile),
+}
+
+/// Replaces the content of a side file as a whole: whoever reads it finds the old content or the new one.
+///
+/// Not for the state itself: see `local::snapshot`.
+pub(crate) fn replace(files: &dyn Files, path: &Path, content: &[u8], access: Access<'_>) -> io::Result<()> {
+    let path = files.resolve(path)?;
+    let temporary = beside(&path, "tmp");
+    write_new(files, &temporary, content, access)?;
+    files.rename(&temporary, &path).inspect_err(|_| drop(files.remove(&temporary)))?;
+    files.sync_directory(directory_of(&path))
+}
+
+/// Writes a file that nobody reads under this name yet, safe on disk when this returns.
+pub(crate) fn write_new(
+    files: &dyn Files,
+    path: &Path,
+    content: &[u8],
+    access: Access<'_>,
+) -> io::Result<Box<dyn OpenFile>> {
+    let how = if matches!(access, Access::ByMask) { Open::Empty } else { Open::EmptyPrivate };
+    let mut file = files.open(path, how)?;
+    let mut fill = || {
+        file.write_at(0, content)?;
+        if let Access::Like(other) = access {
+            file.take_permissions_of(other)?;
+        }
+        file.sync()
+    };
+    // The reason for the failure matters more than a file left behind.
+    fill().inspect_err(|_| drop(files.remove(path)))?;
+    Ok(file)
+}

@@ -1,0 +1,148 @@
+//! A file system that fails when it is told to, over the real one.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Disk, Files, LockAttempt, Open, OpenFile};
+
+/// What happens at the operation it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// That operation fails, others work. Of what it should write a half is written.
+    Once,
+    /// It and all later ones fail and change nothing more: the process is dead, or the directory is gone.
+    FromThen,
+    /// From then on nothing can be written or made, as on a full disk. Removing and renaming works.
+    Full,
+}
+
+#[derive(Debug)]
+struct Plan {
+    fault: Fault,
+    at: usize,
+    count: AtomicUsize,
+}
+
+/// A file system that fails at the n-th operation that can fail.
+#[derive(Clone, Debug)]
+pub(crate) struct Faulty(Arc<Plan>);
+
+impl Faulty {
+    /// Fails at operation `at`, counted from one.
+    pub(crate) fn new(fault: Fault, at: usize) -> Faulty {
+        Faulty(Arc::new(Plan { fault, at, count: AtomicUsize::new(0) }))
+    }
+    /// Whether the fault was reached.
+    pub(crate) fn was_hit(&self) -> bool {
+        self.0.count.load(Ordering::SeqCst) >= self.0.at
+    }
+    fn step(&self, needs_space: bool) -> io::Result<()> {
+        let Plan { fault, at, count } = &*self.0;
+        let now = count.fetch_add(1, Ordering::SeqCst) + 1;
+        match fault {
+            Fault::Once if now == *at => Err(io::Error::other("a fault was injected")),
+            Fault::FromThen if now >= *at => Err(io::Error::new(io::ErrorKind::NotFound, "everything is gone")),
+            Fault::Full if needs_space && now >= *at => Err(io::Error::new(io::ErrorKind::StorageFull, "no space left")),
+            _ => Ok(()),
+        }
+    }
+    /// Whether the write that is refused now still leaves a half behind.
+    fn leaves_half(&self) -> bool {
+        self.0.fault != Fault::FromThen || self.0.count.load(Ordering::SeqCst) == self.0.at
+    }
+}
+
+impl Files for Faulty {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.step(false)?;
+        Disk.read(path)
+    }
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn OpenFile>> {
+        self.step(how != Open::Existing && !Disk.exists(path)?)?;
+        Ok(Box::new(FaultyFile(Disk.open(path, how)?, self.clone())))
+    }
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        self.step(false)?;
+        Disk.resolve(path)
+    }
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.step(false)?;
+        Disk.exists(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step(false)?;
+        Disk.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.step(false)?;
+        Disk.remove(path)
+    }
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.step(false)?;
+        Disk.sync_directory(path)
+    }
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.step(!Disk.exists(path)?)?;
+        Disk.create_directory(path)
+    }
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.step(false)?;
+        Disk.remove_directory(path)
+    }
+    fn directories(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.step(false)?;
+        Disk.directories(path)
+    }
+}
+
+#[derive(Debug)]
+struct FaultyFile(Box<dyn OpenFile>, Faulty);
+
+impl OpenFile for FaultyFile {
+    fn read_all(&mut self) -> io::Result<Vec<u8>> {
+        self.1.step(false)?;
+        self.0.read_all()
+    }
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.1.step(true) {
+            if self.1.leaves_half() {
+                self.0.write_at(offset, &bytes[..bytes.len() / 2])?;
+            }
+            return Err(error);
+        }
+        self.0.write_at(offset, bytes)
+    }
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.1.step(false)?;
+        self.0.set_len(len)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.1.step(false)?;
+        self.0.sync()
+    }
+    fn take_permissions_of(&mut self, other: &dyn OpenFile) -> io::Result<()> {
+        self.1.step(false)?;
+        self.0.take_permissions_of(other)
+    }
+    fn permissions(&self) -> io::Result<std::fs::Permissions> {
+        self.0.permissions()
+    }
+    fn try_lock(&mut self) -> io::Result<LockAttempt> {
+        self.1.step(false)?;
+        self.0.try_lock()
+    }
+    fn locked_by_other(&mut self) -> io::Result<bool> {
+        self.1.step(false)?;
+        self.0.locked_by_other()
+    }
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        self.1.step(false)?;
+        self.0.is_at(path)
+    }
+    fn len(&self) -> io::Result<u64> {
+        self.1.step(false)?;
+        self.0.len()
+    }
+}

@@ -1,0 +1,174 @@
+//! Lines of a journal. Each carries a checksum, so that one that was cut or changed is recognised.
+//!
+//! ```text
+//! CHECKSUM H {"format":1,"lineage":"...","serial":3,"sha256":"..."}   the snapshot that the journal continues
+//! CHECKSUM B 7 ["terraform_data.a","create"]                          operation 7 begins
+//! CHECKSUM E 7 EDIT<TAB>EDIT                                          operation 7 is finished, with these edits
+//! CHECKSUM E - EDIT                                                   edits of no operation
+//! CHECKSUM S {"serial":4,"sha256":"..."}                              a snapshot with everything so far is about to be saved
+//! ```
+//!
+//! The checksum is a CRC-32 of what follows it, in hexadecimal. Edits are JSON without raw control characters, so neither a
+//! line break nor a tab can be inside one.
+
+use ecow::EcoString;
+use serde_json::{Value as Json, json};
+use yuba_state::Edit;
+
+/// The version of this format.
+const FORMAT: u64 = 1;
+
+/// Which operation of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OperationId(pub(crate) u32);
+
+/// An operation that has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// What it is about.
+    pub address: EcoString,
+    /// What it does: `create`, `update`, `destroy`.
+    pub action: EcoString,
+}
+
+/// A snapshot on disk, by what tells it apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Base {
+    pub(crate) lineage: EcoString,
+    pub(crate) serial: u64,
+    /// Of the bytes of the file; empty when there is no file.
+    pub(crate) sha256: String,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Line {
+    Header(Base),
+    Begin(OperationId, Operation),
+    Edits(Option<OperationId>, Vec<Edit>),
+    Snapshot { serial: u64, sha256: String },
+}
+
+/// Appends a line.
+pub(crate) fn push_line(out: &mut Vec<u8>, kind: u8, payload: &str) {
+    debug_assert!(!payload.contains('\n'), "because a line is one line");
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&[kind, b' ']);
+    checksum.update(payload.as_bytes());
+    let checksum = checksum.finalize();
+    for shift in (0..8).rev() {
+        let digit = (checksum >> (shift * 4)) & 0xf;
+        out.push(b"0123456789abcdef"[digit as usize]);
+    }
+    out.extend_from_slice(&[b' ', kind, b' ']);
+    out.extend_from_slice(payload.as_bytes());
+    out.push(b'\n');
+}
+
+pub(crate) fn push_header(out: &mut Vec<u8>, base: &Base) {
+    let header =
+        json!({ "format": FORMAT, "lineage": base.lineage.as_str(), "serial": base.serial, "sha256": base.sha256 });
+    push_line(out, b'H', &header.to_string());
+}
+
+pub(crate) fn push_begin(out: &mut Vec<u8>, id: OperationId, operation: &Operation) {
+    let about = json!([operation.address.as_str(), operation.action.as_str()]);
+    push_line(out, b'B', &format!("{} {about}", id.0));
+}
+
+pub(crate) fn push_edits(out: &mut Vec<u8>, id: Option<OperationId>, edits: &[Edit]) {
+    let mut payload = match id {
+        Some(id) => format!("{} ", id.0),
+        None => "- ".to_owned(),
+    };
+    for (index, edit) in edits.iter().enumerate() {
+        if index > 0 {
+            payload.push('\t');
+        }
+        payload.push_str(&edit.to_json_line());
+    }
+    push_line(out, b'E', &payload);
+}
+
+pub(crate) fn push_snapshot(out: &mut Vec<u8>, serial: u64, sha256: &str) {
+    push_line(out, b'S', &json!({ "serial": serial, "sha256": sha256 }).to_string());
+}
+
+/// What the bytes of a journal say.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    pub(crate) lines: Vec<Line>,
+    /// Lines within the file that are not what was written. An unfinished last line does not count: that is how a file
+    /// ends whose writer was killed.
+    pub(crate) damaged: usize,
+}
+
+/// Reads the lines that are whole.
+pub(crate) fn parse(bytes: &[u8]) -> Lines {
+    let mut found = Lines::default();
+    let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
+    while let Some(piece) = pieces.next() {
+        // What follows the last line break is nothing, or cut.
+        if pieces.peek().is_none() {
+            break;
+        }
+        match parse_line(piece) {
+            Some(line) => found.lines.push(line),
+            None => found.damaged += 1,
+        }
+    }
+    found
+}
+
+fn parse_line(line: &[u8]) -> Option<Line> {
+    let line = std::str::from_utf8(line).ok()?;
+    let (checksum, rest) = line.split_once(' ')?;
+    if checksum.len() != 8 || u32::from_str_radix(checksum, 16).ok()? != crc32fast::hash(rest.as_bytes()) {
+        return None;
+    }
+    let (kind, payload) = rest.split_once(' ')?;
+    match kind {
+        "H" => parse_header(payload).map(Line::Header),
+        "B" => {
+            let (id, about) = payload.split_once(' ')?;
+            let about: Json = serde_json::from_str(about).ok()?;
+            let text = |index: usize| about.get(index).and_then(Json::as_str).map(EcoString::from);
+            let operation = Operation { address: text(0)?, action: text(1)? };
+            Some(Line::Begin(OperationId(id.parse().ok()?), operation))
+        }
+        "E" => {
+            let (id, edits) = payload.split_once(' ')?;
+            let id = if id == "-" { None } else { Some(OperationId(id.parse().ok()?)) };
+            let edits = edits.split('\t').filter(|edit| !edit.is_empty());
+            let edits = edits.map(|edit| Edit::from_json_line(edit).ok()).collect::<Option<Vec<_>>>()?;
+            Some(Line::Edits(id, edits))
+        }
+        "S" => {
+            let snapshot: Json = serde_json::from_str(payload).ok()?;
+            let sha256 = snapshot.get("sha256")?.as_str()?.to_owned();
+            Some(Line::Snapshot { serial: snapshot.get("serial")?.as_u64()?, sha256 })
+        }
+        _ => None,
+    }
+}
+
+fn parse_header(payload: &str) -> Option<Base> {
+    let header: Json = serde_json::from_str(payload).ok()?;
+    if header.get("format")?.as_u64()? != FORMAT {
+        return None;
+    }
+    Some(Base {
+        lineage: header.get("lineage")?.as_str()?.into(),
+        serial: header.get("serial")?.as_u64()?,
+        sha256: header.get("sha256")?.as_str()?.to_owned(),
+    })
+}
+
+/// What tells the bytes of a snapshot apart; empty for no bytes.
+pub(crate) fn fingerprint(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    if bytes.is_empty() {
+        return String::new();
+    }
+    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

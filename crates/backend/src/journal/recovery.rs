@@ -1,0 +1,130 @@
+//! Completing a state from the journal that an interrupted run has left.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ecow::EcoString;
+use yuba_state::{Edit, State};
+
+use super::line::{Base, Line, Lines, Operation, OperationId};
+
+/// What was found of an interrupted run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// How many edits were taken from the journal.
+    pub edits: usize,
+    /// What they are about, in order, each once.
+    pub addresses: Vec<EcoString>,
+    /// Operations that had begun and of which no result is known.
+    pub under_way: Vec<Operation>,
+    /// The last snapshot was being saved, and has been completed.
+    pub snapshot: bool,
+    /// How many lines of the journal were not readable; it is kept in that case.
+    pub damaged_lines: usize,
+    /// Whether the completed state is on disk; otherwise it is in memory only.
+    pub saved: bool,
+}
+
+impl Recovered {
+    /// Whether there is nothing to tell.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.edits == 0 && self.under_way.is_empty() && !self.snapshot && self.damaged_lines == 0
+    }
+}
+
+/// How a journal relates to the snapshot beside it.
+#[derive(Debug)]
+pub(crate) enum Continuation {
+    /// It continues the snapshot with these edits.
+    Edits { base: Base, edits: Vec<Edit>, under_way: Vec<Operation>, damaged: usize },
+    /// It belongs to another snapshot, which had this serial.
+    Other { base: Base, addresses: Vec<EcoString>, under_way: Vec<Operation> },
+    /// Nothing was ever written to it.
+    Blank,
+    /// It cannot be read at all.
+    Unreadable,
+}
+
+/// Compares a journal with the snapshot that has this fingerprint.
+pub(crate) fn continuation(found: Lines, fingerprint: &str) -> Continuation {
+    let damaged = found.damaged;
+    let mut lines = found.lines.into_iter();
+    let base = match lines.next() {
+        Some(Line::Header(base)) => base,
+        None if damaged == 0 => return Continuation::Blank,
+        _ => return Continuation::Unreadable,
+    };
+    let mut continues = base.sha256 == fingerprint;
+    let mut edits = Vec::new();
+    let mut all_addresses = Addresses::default();
+    let mut open: BTreeMap<OperationId, Operation> = BTreeMap::new();
+    for line in lines {
+        match line {
+            // A header within the file is nothing that is written.
+            Line::Header(_) => return Continuation::Unreadable,
+            Line::Begin(id, operation) => {
+                open.insert(id, operation);
+            }
+            Line::Edits(id, more) => {
+                if let Some(id) = id {
+                    open.remove(&id);
+                }
+                all_addresses.extend(&more);
+                edits.extend(more);
+            }
+            // The snapshot was saved, though the journal was not started anew: everything before is in it.
+            Line::Snapshot { sha256, .. } if sha256 == fingerprint => {
+                continues = true;
+                edits.clear();
+            }
+            Line::Snapshot { .. } => {}
+        }
+    }
+    let under_way: Vec<Operation> = open.into_values().collect();
+    if continues {
+        Continuation::Edits { base, edits, under_way, damaged }
+    } else {
+        Continuation::Other { base, addresses: all_addresses.ordered, under_way }
+    }
+}
+
+/// Addresses in the order of their first appearance.
+#[derive(Default)]
+pub(crate) struct Addresses {
+    seen: BTreeSet<EcoString>,
+    pub(crate) ordered: Vec<EcoString>,
+}
+
+impl Addresses {
+    pub(crate) fn extend(&mut self, edits: &[Edit]) {
+        for edit in edits {
+            let address = address(edit);
+            if self.seen.insert(address.clone()) {
+                self.ordered.push(address);
+            }
+        }
+    }
+}
+
+/// What an edit is about, as text.
+fn address(edit: &Edit) -> EcoString {
+    match edit {
+        Edit::SetObject { addr, .. } | Edit::Depose { addr, .. } | Edit::Restore { addr, .. } => {
+            ecow::eco_format!("{addr}")
+        }
+        Edit::Move { to, .. } => ecow::eco_format!("{to}"),
+        Edit::SetProvider { resource, .. } => ecow::eco_format!("{resource}"),
+        Edit::SetOutput { name, .. } => ecow::eco_format!("output.{name}"),
+        Edit::SetCheckResults(_) => "results of checks".into(),
+    }
+}
+
+/// Makes the edits.
+pub(crate) fn replay(state: &mut State, edits: Vec<Edit>) -> Recovered {
+    let mut addresses = Addresses::default();
+    addresses.extend(&edits);
+    let count = edits.len();
+    for edit in edits {
+        state.apply(edit);
+    }
+    Recovered { edits: count, addresses: addresses.ordered, ..Recovered::default() }
+}

@@ -1,0 +1,176 @@
+//! The file of a journal: lines gathered, written, flushed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::line::{self, Base, Operation, OperationId};
+use crate::files::{Access, Files, Open, OpenFile, beside, directory_of, write_new};
+
+/// Lines gather at most this long before a flush is due.
+const FLUSH_AFTER: Duration = Duration::from_millis(10);
+/// Lines gather at most to this size before a flush is due.
+const FLUSH_SIZE: usize = 1 << 20;
+/// A journal shorter than this is not worth a snapshot because of its size.
+const CHECKPOINT_SIZE: u64 = 32 << 20;
+/// A journal younger than this is not worth a snapshot because of its age.
+const CHECKPOINT_AGE: Duration = Duration::from_secs(20);
+/// A snapshot because of age may take at most this part of the time.
+const CHECKPOINT_SHARE: u32 = 50;
+
+/// Where the journal of a state file is.
+pub(crate) fn journal_path(state: &Path) -> PathBuf {
+    beside(state, "journal")
+}
+
+/// The file of a journal that is being written. The file is made with the first lines.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    path: PathBuf,
+    file: Option<Box<dyn OpenFile>>,
+    /// The header, until the file is made.
+    base: Base,
+    /// Lines that are not in the file yet.
+    gathered: Vec<u8>,
+    /// How much of the file is what was meant to be written.
+    length: u64,
+    /// Whether everything in the file is on disk.
+    synced: bool,
+    gathering_since: Option<Instant>,
+    /// Operations that have begun and not ended.
+    open: std::collections::BTreeMap<OperationId, Operation>,
+    next: u32,
+    /// When the last snapshot was saved, how long that took, how big it was.
+    last_snapshot: (Instant, Duration, u64),
+}
+
+impl Writer {
+    /// A journal that continues a snapshot of a size.
+    pub(crate) fn new(state: &Path, base: Base, snapshot_size: u64) -> Writer {
+        Writer {
+            path: journal_path(state),
+            file: None,
+            base,
+            gathered: Vec::new(),
+            length: 0,
+            synced: true,
+            gathering_since: None,
+            open: std::collections::BTreeMap::new(),
+            next: 0,
+            last_snapshot: (Instant::now(), Duration::ZERO, snapshot_size),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, operation: Operation) -> OperationId {
+        let id = OperationId(self.next);
+        self.next = self.next.wrapping_add(1);
+        line::push_begin(&mut self.gathered, id, &operation);
+        self.open.insert(id, operation);
+        id
+    }
+
+    pub(crate) fn edits(&mut self, id: Option<OperationId>, edits: &[yuba_state::Edit]) {
+        if let Some(id) = id {
+            self.open.remove(&id);
+        }
+        line::push_edits(&mut self.gathered, id, edits);
+        self.gathering_since.get_or_insert_with(Instant::now);
+    }
+
+    /// Notes that a snapshot with everything so far is about to be saved, and puts that on disk. Without a file there is
+    /// nothing that the snapshot could be confused with.
+    pub(crate) fn announce_snapshot(&mut self, files: &dyn Files, serial: u64, content: &[u8]) -> io::Result<()> {
+        if self.file.is_none() {
+            return Ok(());
+        }
+        line::push_snapshot(&mut self.gathered, serial, &line::fingerprint(content));
+        self.flush(files)
+    }
+
+    pub(crate) fn due(&self) -> bool {
+        self.gathered.len() >= FLUSH_SIZE || self.gathering_since.is_some_and(|since| since.elapsed() >= FLUSH_AFTER)
+    }
+
+    pub(crate) fn wants_checkpoint(&self) -> bool {
+        let (at, took, size) = self.last_snapshot;
+        // Twice the size of the snapshot: what is written in all stays in proportion to the final state.
+        if self.length >= CHECKPOINT_SIZE.max(size.saturating_mul(2)) {
+            return true;
+        }
+        self.length > 0 && at.elapsed() >= CHECKPOINT_AGE.max(took * CHECKPOINT_SHARE)
+    }
+
+    pub(crate) fn hand_over(&mut self, files: &dyn Files) -> io::Result<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        if self.file.is_none() {
+            self.create(files)?;
+        }
+        let Some(file) = &mut self.file else { return Ok(()) };
+        self.synced = false;
+        // After a failure the same place is written again: lines that are there in part never count twice.
+        file.write_at(self.length, &self.gathered)?;
+        self.length += self.gathered.len() as u64;
+        self.gathered.clear();
+        Ok(())
+    }
+
+    pub(crate) fn flush(&mut self, files: &dyn Files) -> io::Result<()> {
+        self.hand_over(files)?;
+        if !self.synced
+            && let Some(file) = &mut self.file
+        {
+            file.sync()?;
+            self.synced = true;
+        }
+        self.gathering_since = None;
+        Ok(())
+    }
+
+    fn create(&mut self, files: &dyn Files) -> io::Result<()> {
+        let mut header = Vec::new();
+        line::push_header(&mut header, &self.base);
+        let mut file = files.open(&self.path, Open::EmptyPrivate)?;
+        file.write_at(0, &header)?;
+        files.sync_directory(directory_of(&self.path))?;
+        self.length = header.len() as u64;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Starts anew after a snapshot. When the new file cannot be written the old one goes on: it says which edits are in
+    /// the snapshot.
+    pub(crate) fn restart(&mut self, files: &dyn Files, base: Base, size: u64, started: Instant) -> io::Result<()> {
+        self.last_snapshot = (Instant::now(), started.elapsed(), size);
+        self.base = base;
+        let mut content = Vec::new();
+        if self.file.is_none() {
+            for (id, operation) in &self.open {
+                line::push_begin(&mut content, *id, operation);
+            }
+            self.gathered = content;
+            return Ok(());
+        }
+        line::push_header(&mut content, &self.base);
+        for (id, operation) in &self.open {
+            line::push_begin(&mut content, *id, operation);
+        }
+        let temporary = beside(&self.path, "tmp");
+        let file = write_new(files, &temporary, &content, Access::Private)?;
+        files.rename(&temporary, &self.path).inspect_err(|_| drop(files.remove(&temporary)))?;
+        self.file = Some(file);
+        self.length = content.len() as u64;
+        self.synced = true;
+        files.sync_directory(directory_of(&self.path))
+    }
+
+    /// Removes the file after everything in it is in a snapshot.
+    pub(crate) fn remove(&mut self, files: &dyn Files) -> io::Result<()> {
+        if self.file.take().is_some() {
+            files.remove(&self.path)?;
+            files.sync_directory(directory_of(&self.path))?;
+        }
+        Ok(())
+    }
+}

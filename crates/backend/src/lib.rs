@@ -1,0 +1,45 @@
+//! Keeping state: where it is stored, who may change it, and how nothing of it gets lost.
+//!
+//! A [`Backend`] has workspaces, each with a [`StateStore`]: lock, read, write, unlock. [`Local`] keeps states in files of
+//! a directory, with the names, contents and locks of OpenTofu, so that both programs can take turns on one directory and
+//! keep each other out. While an apply runs its results go to a [`Journal`], and the next command that reads the state
+//! completes it from there. `session` calls this crate; the engine sees the journal only.
+//!
+//! Invariant: every file operation goes through [`files::Files`]. Nothing here knows configuration or plans.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use yuba_backend::{Backend, Disk, Local, LocalSettings};
+//!
+//! let directory = std::env::temp_dir().join("yuba-backend-example");
+//! let settings = LocalSettings { path: Some(directory.join("terraform.tfstate")), ..LocalSettings::default() };
+//! let backend = Local::new(Arc::new(Disk), settings);
+//! let mut store = backend.open("default").expect("because the default workspace needs no directory");
+//! let reading = store.read().expect("because a missing file is no state yet");
+//! assert!(reading.state.is_none());
+//! ```
+
+mod diagnostics;
+mod errored;
+pub mod files;
+mod journal;
+mod local;
+mod lock;
+mod process;
+mod store;
+mod timestamp;
+pub mod workspace;
+
+#[cfg(test)]
+mod tests;
+
+pub use diagnostics::{lock_left_behind, recovered as recovered_diagnostic};
+pub use errored::{ERRORED_STATE, LastResort, save_errored};
+pub use files::Disk;
+pub use journal::{Journal, Operation, OperationId, Recovered};
+pub use local::state_file::StateFile;
+pub use local::{DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, Local, LocalSettings, Paths};
+pub use lock::{LockHolder, LockRefusal};
+pub use process::{Alive, new_uuid};
+pub use store::{Backend, Locked, Reading, Saved, StateStore, lock};
+pub use timestamp::Timestamp;

@@ -1,0 +1,148 @@
+//! The `local` backend: state in files of a directory, named and locked as OpenTofu does it.
+
+mod reading;
+mod running;
+pub(crate) mod snapshot;
+pub(crate) mod state_file;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use yuba_syntax::Diagnostics;
+
+use crate::diagnostics;
+use crate::files::Files;
+use crate::store::{Backend, StateStore};
+use crate::workspace::DEFAULT_WORKSPACE;
+
+/// The name of a state file where nobody says otherwise.
+pub const DEFAULT_STATE: &str = "terraform.tfstate";
+/// The directory of the states of workspaces where nobody says otherwise.
+pub const DEFAULT_WORKSPACE_DIRECTORY: &str = "terraform.tfstate.d";
+
+/// What a `backend "local"` block and the command line say.
+#[derive(Clone, Debug, Default)]
+pub struct LocalSettings {
+    /// `path`: the state file of the default workspace.
+    pub path: Option<PathBuf>,
+    /// `workspace_dir`: where the other workspaces are.
+    pub workspace_directory: Option<PathBuf>,
+    /// `-state`: read this file, in any workspace.
+    pub state: Option<PathBuf>,
+    /// `-state-out`: write this file, in any workspace.
+    pub state_out: Option<PathBuf>,
+    /// `-backup`: keep the previous content here; `-` keeps none.
+    pub backup: Option<PathBuf>,
+}
+
+impl LocalSettings {
+    /// What is wrong with them.
+    pub fn check(&self) -> Diagnostics {
+        let mut found = Diagnostics::new();
+        let is_empty = |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.as_os_str().is_empty());
+        if is_empty(&self.path) {
+            found.push(diagnostics::empty_path());
+        }
+        if is_empty(&self.workspace_directory) {
+            found.push(diagnostics::empty_workspace_directory());
+        }
+        found
+    }
+}
+
+/// The files of one workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// The state is read from here.
+    pub read: PathBuf,
+    /// The state is written here, and this is what is locked.
+    pub write: PathBuf,
+    /// The previous content goes here; none for no backup.
+    pub backup: Option<PathBuf>,
+}
+
+/// The `local` backend.
+#[derive(Clone, Debug)]
+pub struct Local {
+    files: Arc<dyn Files>,
+    settings: LocalSettings,
+}
+
+impl Local {
+    /// A backend over a file system. Relative paths of the settings start where those of `files` do.
+    pub fn new(files: Arc<dyn Files>, settings: LocalSettings) -> Local {
+        Local { files, settings }
+    }
+
+    /// The files of a workspace.
+    pub fn paths(&self, workspace: &str) -> Paths {
+        let given = |path: &Option<PathBuf>| path.clone().filter(|path| !path.as_os_str().is_empty());
+        let settings = &self.settings;
+        let is_default = workspace.is_empty() || workspace == DEFAULT_WORKSPACE;
+        let read = given(&settings.state).unwrap_or_else(|| {
+            if is_default {
+                given(&settings.path).unwrap_or_else(|| DEFAULT_STATE.into())
+            } else {
+                self.workspace_directory().join(workspace).join(DEFAULT_STATE)
+            }
+        });
+        let write = given(&settings.state_out).unwrap_or_else(|| read.clone());
+        let backup = match given(&settings.backup) {
+            Some(path) if path == Path::new("-") => None,
+            Some(path) => Some(path),
+            None => {
+                let mut path = write.clone().into_os_string();
+                path.push(".backup");
+                Some(path.into())
+            }
+        };
+        Paths { read, write, backup }
+    }
+
+    /// The store of a workspace.
+    pub fn store(&self, workspace: &str) -> Result<state_file::StateFile, Diagnostics> {
+        if !workspace.is_empty() && workspace != DEFAULT_WORKSPACE {
+            let directory = self.workspace_directory().join(workspace);
+            self.files
+                .create_directory(&directory)
+                .map_err(|error| diagnostics::workspace_not_made(workspace, &directory, &error))?;
+        }
+        Ok(state_file::StateFile::new(self.files.clone(), self.paths(workspace)))
+    }
+
+    fn workspace_directory(&self) -> PathBuf {
+        let given = self.settings.workspace_directory.clone();
+        given.filter(|path| !path.as_os_str().is_empty()).unwrap_or_else(|| DEFAULT_WORKSPACE_DIRECTORY.into())
+    }
+}
+
+impl Backend for Local {
+    fn workspaces(&self) -> Result<Vec<String>, Diagnostics> {
+        let directory = self.workspace_directory();
+        let mut names = vec![DEFAULT_WORKSPACE.to_owned()];
+        match self.files.directories(&directory) {
+            Ok(found) => names.extend(found),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(diagnostics::workspaces_not_listed(&directory, &error).into()),
+        }
+        Ok(names)
+    }
+
+    fn open(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics> {
+        Ok(Box::new(self.store(workspace)?))
+    }
+
+    fn delete_workspace(&self, workspace: &str) -> Result<(), Diagnostics> {
+        if workspace.is_empty() || workspace == DEFAULT_WORKSPACE {
+            return Err(diagnostics::default_workspace_stays().into());
+        }
+        // A name from elsewhere must not lead out of the directory.
+        if !crate::workspace::is_valid_name(workspace) {
+            return Err(diagnostics::invalid_workspace_name(workspace).into());
+        }
+        let directory = self.workspace_directory().join(workspace);
+        self.files
+            .remove_directory(&directory)
+            .map_err(|error| diagnostics::workspace_not_deleted(workspace, &directory, &error).into())
+    }
+}

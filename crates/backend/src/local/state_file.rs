@@ -1,0 +1,293 @@
+//! The store of one workspace of the local backend: a state file with its lock, its backup and its journal.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use yuba_state::State;
+use yuba_syntax::Diagnostics;
+
+use super::{Paths, snapshot};
+use crate::diagnostics;
+use crate::files::{Access, Files, LockAttempt, Open, OpenFile, directory_of, replace};
+use crate::journal::line::{Base, fingerprint};
+use crate::journal::writer::{Writer, journal_path};
+use crate::journal::Journal;
+use crate::local::running::Running;
+use crate::lock::{self, LockHolder, LockRefusal};
+use crate::store::{Locked, Reading, Saved, StateStore};
+
+/// A state file.
+#[derive(Debug)]
+pub struct StateFile {
+    pub(super) files: Arc<dyn Files>,
+    pub(super) paths: Paths,
+    pub(super) held: Option<Held>,
+    /// What was read or saved last; outer none before anything was.
+    pub(super) known: Option<Option<State>>,
+    pub(super) backup_made: bool,
+    pub(super) leftover: Leftover,
+}
+
+/// The lock that we hold.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) file: Box<dyn OpenFile>,
+    id: String,
+    /// Locking made the file; it goes away again when nothing is written to it.
+    created: bool,
+}
+
+/// What a journal that is still there means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leftover {
+    /// There is none.
+    None,
+    /// What it says is in the state that was read.
+    Included,
+    /// It belongs to something else and must not be lost.
+    Foreign,
+}
+
+impl StateFile {
+    pub(super) fn new(files: Arc<dyn Files>, paths: Paths) -> StateFile {
+        StateFile { files, paths, held: None, known: None, backup_made: false, leftover: Leftover::None }
+    }
+
+    /// The files it uses.
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    pub(super) fn target(&self) -> Result<PathBuf, Diagnostics> {
+        self.files.resolve(&self.paths.write).map_err(|error| diagnostics::not_read(&self.paths.write, &error).into())
+    }
+
+    /// Whether the file that is read is the one that is written.
+    pub(super) fn reads_what_it_writes(&self) -> bool {
+        self.paths.read == self.paths.write
+    }
+
+    /// The bytes of the file that is written; none at all when it is not there.
+    pub(super) fn current(&mut self, target: &Path) -> io::Result<Vec<u8>> {
+        match &mut self.held {
+            Some(held) => held.file.read_all(),
+            None => read_or_nothing(self.files.as_ref(), target),
+        }
+    }
+
+    /// Saves a state with the serial and lineage it has now.
+    pub(super) fn save(&mut self, target: &Path, content: &[u8]) -> Result<(), Diagnostics> {
+        self.back_up(target, content)?;
+        let held = self.held.as_mut().map(|held| &mut held.file);
+        snapshot::save(self.files.as_ref(), target, held, content)
+            .map_err(|error| diagnostics::not_saved(&self.paths.write, &error))?;
+        self.paths.read.clone_from(&self.paths.write);
+        Ok(())
+    }
+
+    /// Keeps what the state file has now, once in the life of this store, before something else is written.
+    fn back_up(&mut self, target: &Path, next: &[u8]) -> Result<(), Diagnostics> {
+        let Some(backup) = self.paths.backup.clone() else { return Ok(()) };
+        if self.backup_made {
+            return Ok(());
+        }
+        let mut make = || {
+            let previous = self.current(target)?;
+            if previous.is_empty() || previous == next {
+                return Ok(());
+            }
+            let opened;
+            let like = match &self.held {
+                Some(held) => Access::Like(held.file.as_ref()),
+                None => {
+                    opened = self.files.open(target, Open::Existing)?;
+                    Access::Like(opened.as_ref())
+                }
+            };
+            replace(self.files.as_ref(), &backup, &previous, like)
+        };
+        make().map_err(|error| diagnostics::no_backup(&backup, &error))?;
+        self.backup_made = true;
+        Ok(())
+    }
+
+    /// Gives a state its lineage and its serial; answers whether its content is another than what is known.
+    pub(super) fn number(&mut self, state: &mut State) -> bool {
+        let known = self.known.as_ref().and_then(Option::as_ref);
+        let changed = known.is_none_or(|known| !known.same_content(state));
+        if let Some(known) = known {
+            if !known.lineage.is_empty() {
+                state.lineage = known.lineage.clone();
+            }
+            state.serial = known.serial + u64::from(changed);
+        } else {
+            state.serial = 1;
+        }
+        if state.lineage.is_empty() {
+            state.lineage = crate::process::new_uuid().into();
+        }
+        changed
+    }
+
+    /// What was read, read now if it was not.
+    pub(super) fn ensure_known(&mut self) -> Result<(), Diagnostics> {
+        if self.known.is_none() {
+            self.read()?;
+        }
+        Ok(())
+    }
+
+    /// Deals with a journal whose edits are on disk now, or that belongs to something else.
+    pub(super) fn settle_leftover(&mut self, target: &Path) -> io::Result<()> {
+        let path = journal_path(target);
+        match std::mem::replace(&mut self.leftover, Leftover::None) {
+            Leftover::None => Ok(()),
+            Leftover::Included => match self.files.remove(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+            Leftover::Foreign => snapshot::put_aside(self.files.as_ref(), &path, "orphan").map(drop),
+        }
+    }
+}
+
+impl StateStore for StateFile {
+    fn try_lock(&mut self, mut holder: LockHolder) -> Result<Locked, LockRefusal> {
+        if self.held.is_some() {
+            return Err(LockRefusal::Ours);
+        }
+        let files = self.files.clone();
+        let path = self.paths.write.clone();
+        files.create_directory(directory_of(&path)).map_err(LockRefusal::Failed)?;
+        let created = !files.exists(&path).map_err(LockRefusal::Failed)?;
+        let mut file = files.open(&path, Open::OrCreate).map_err(LockRefusal::Failed)?;
+        if let LockAttempt::Refused { pid } = file.try_lock().map_err(LockRefusal::Failed)? {
+            let holder = lock::read_holder(files.as_ref(), &path).map(Box::new);
+            return Err(LockRefusal::Held { holder, pid });
+        }
+        // The file we have locked may have been removed since we opened it; then somebody else can lock its successor.
+        if !file.is_at(&path).map_err(LockRefusal::Failed)? {
+            return Err(LockRefusal::Held { holder: None, pid: None });
+        }
+        let left_behind = lock::read_holder(files.as_ref(), &path);
+        holder.path = self.paths.read.display().to_string();
+        lock::write_holder(files.as_ref(), &path, &holder).map_err(LockRefusal::Failed)?;
+        let id = holder.id.clone();
+        self.held = Some(Held { file, id: holder.id, created });
+        // What was read without the lock may be outdated.
+        self.known = None;
+        Ok(Locked { id, left_behind })
+    }
+
+    fn unlock(&mut self) -> Result<(), Diagnostics> {
+        let Some(held) = self.held.take() else { return Ok(()) };
+        let path = &self.paths.write;
+        if held.created && held.file.len().is_ok_and(|len| len == 0) {
+            // Whoever waits for this lock looks whether the file still has its name.
+            let _ = self.files.remove(path);
+        }
+        let info = lock::holder_path(path);
+        match self.files.remove(&info) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(diagnostics::not_unlocked(&info, &held.id, &error).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn force_unlock(&mut self, id: &str) -> Result<(), Diagnostics> {
+        let path = self.paths.write.clone();
+        let holder = lock::read_holder(self.files.as_ref(), &path);
+        let is_held = match self.files.open(&path, Open::Existing) {
+            Ok(mut file) => file.locked_by_other().unwrap_or(false),
+            Err(_) => false,
+        };
+        if is_held || holder.as_ref().is_none_or(|holder| holder.id != id) {
+            return Err(diagnostics::not_force_unlocked(id, holder.as_ref(), is_held).into());
+        }
+        let info = lock::holder_path(&path);
+        self.files.remove(&info).map_err(|error| diagnostics::not_unlocked(&info, id, &error).into())
+    }
+
+    fn read(&mut self) -> Result<Reading, Diagnostics> {
+        super::reading::read(self)
+    }
+
+    fn write(&mut self, state: &mut State) -> Result<Saved, Diagnostics> {
+        self.ensure_known()?;
+        let target = self.target()?;
+        let changed = self.number(state);
+        let mut content = Vec::new();
+        yuba_state::write(state, &mut content);
+        // Nothing has changed, and the file says it in the same words.
+        if changed || !self.current(&target).is_ok_and(|current| current == content) {
+            self.save(&target, &content)?;
+        }
+        self.known = Some(Some(state.clone()));
+        if self.leftover == Leftover::Included {
+            self.settle_leftover(&target).map_err(|error| diagnostics::journal_left(&journal_path(&target), &error))?;
+        }
+        Ok(if changed { Saved::Changed } else { Saved::Unchanged })
+    }
+
+    fn push(&mut self, state: &State, force: bool) -> Result<Saved, Diagnostics> {
+        self.ensure_known()?;
+        let target = self.target()?;
+        let known = self.known.as_ref().and_then(Option::as_ref);
+        let changed = known.is_none_or(|known| !known.same_content(state));
+        if let Some(known) = known.filter(|known| !force && !known.is_empty()) {
+            diagnostics::check_successor(state, known, changed)?;
+        }
+        let mut state = state.clone();
+        if state.lineage.is_empty() {
+            state.lineage = known.map(|known| known.lineage.clone()).unwrap_or_default();
+        }
+        if state.lineage.is_empty() {
+            state.lineage = crate::process::new_uuid().into();
+        }
+        let mut content = Vec::new();
+        yuba_state::write(&state, &mut content);
+        self.save(&target, &content)?;
+        self.known = Some(Some(state));
+        Ok(if changed { Saved::Changed } else { Saved::Unchanged })
+    }
+
+    fn journal<'a>(&'a mut self, start: &mut State) -> Result<Box<dyn Journal + 'a>, Diagnostics> {
+        self.ensure_known()?;
+        let known = self.known.as_ref().and_then(Option::as_ref);
+        let as_known = match known {
+            Some(known) => known.same_content(start),
+            None => start.is_empty(),
+        };
+        // The edits of the journal continue what is on disk, so what is on disk has to be what they start from.
+        if !(as_known && self.reads_what_it_writes() && self.leftover != Leftover::Included) {
+            self.write(start)?;
+        } else if let Some(known) = known {
+            start.lineage = known.lineage.clone();
+            start.serial = known.serial;
+        }
+        if start.lineage.is_empty() {
+            start.lineage = crate::process::new_uuid().into();
+        }
+        let target = self.target()?;
+        let path = journal_path(&target);
+        self.settle_leftover(&target).map_err(|error| diagnostics::journal_left(&path, &error))?;
+        let content = self.current(&target).map_err(|error| diagnostics::not_read(&target, &error))?;
+        let base = Base { lineage: start.lineage.clone(), serial: start.serial, sha256: fingerprint(&content) };
+        let writer = Writer::new(&target, base, content.len() as u64);
+        Ok(Box::new(Running::new(self, target, writer)))
+    }
+
+    fn whereabouts(&self) -> String {
+        self.paths.write.display().to_string()
+    }
+}
+
+/// The bytes of a file, none when it is not there.
+pub(super) fn read_or_nothing(files: &dyn Files, path: &Path) -> io::Result<Vec<u8>> {
+    match files.read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        other => other,
+    }
+}

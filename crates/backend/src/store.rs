@@ -1,0 +1,91 @@
+//! What any backend offers: workspaces, each with a store for its state.
+
+use std::time::Duration;
+
+use yuba_state::State;
+use yuba_syntax::Diagnostics;
+
+use crate::journal::{Journal, Recovered};
+use crate::lock::{LockHolder, LockRefusal, delays};
+
+/// A place that keeps the states of workspaces.
+pub trait Backend {
+    /// Names of all workspaces, `default` first.
+    fn workspaces(&self) -> Result<Vec<String>, Diagnostics>;
+    /// The store of a workspace, which is made when it is not there.
+    fn open(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics>;
+    /// Removes a workspace with its state.
+    fn delete_workspace(&self, workspace: &str) -> Result<(), Diagnostics>;
+}
+
+/// The state of one workspace.
+pub trait StateStore: Send {
+    /// Tries to take the lock, without waiting.
+    fn try_lock(&mut self, holder: LockHolder) -> Result<Locked, LockRefusal>;
+    /// Releases the lock that this store has taken.
+    fn unlock(&mut self) -> Result<(), Diagnostics>;
+    /// Removes a lock that somebody else has left.
+    fn force_unlock(&mut self, id: &str) -> Result<(), Diagnostics>;
+    /// Reads the state. What an interrupted run has left is taken into account, and put in order on disk when this store
+    /// has the lock.
+    fn read(&mut self) -> Result<Reading, Diagnostics>;
+    /// Saves a state. Lineage and serial are set: the serial goes up when the content has changed.
+    fn write(&mut self, state: &mut State) -> Result<Saved, Diagnostics>;
+    /// Saves a state that comes with its own lineage and serial. Without `force` it has to be a successor of the one that
+    /// is there.
+    fn push(&mut self, state: &State, force: bool) -> Result<Saved, Diagnostics>;
+    /// Starts a journal for changes to `start`, which is saved first when it is not what is on disk.
+    fn journal<'a>(&'a mut self, start: &mut State) -> Result<Box<dyn Journal + 'a>, Diagnostics>;
+    /// Where the state is, for a message.
+    fn whereabouts(&self) -> String;
+}
+
+/// The lock is ours.
+#[derive(Debug)]
+pub struct Locked {
+    /// Its id.
+    pub id: String,
+    /// Who had left a lock without holding it any more: a process that was killed.
+    pub left_behind: Option<LockHolder>,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// The state; none when there is none yet.
+    pub state: Option<State>,
+    /// What there is to say about it; no errors.
+    pub diagnostics: Diagnostics,
+    /// What was recovered of an interrupted run.
+    pub recovered: Option<Recovered>,
+}
+
+/// What saving came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// The content has changed, and the serial with it.
+    Changed,
+    /// Nothing had changed.
+    Unchanged,
+}
+
+/// Takes the lock, and tries again until `timeout` has passed. `wait` is called with each delay and sleeps; it answers
+/// whether to go on, so that the user can give up.
+pub fn lock(
+    store: &mut dyn StateStore,
+    holder: &LockHolder,
+    timeout: Duration,
+    wait: &mut dyn FnMut(Duration) -> bool,
+) -> Result<Locked, Diagnostics> {
+    let mut delays = delays(timeout);
+    loop {
+        let refusal = match store.try_lock(holder.clone()) {
+            Ok(locked) => return Ok(locked),
+            Err(refusal) => refusal,
+        };
+        let delay = if refusal.may_pass() { delays.next() } else { None };
+        if !delay.is_some_and(&mut *wait) {
+            return Err(crate::diagnostics::lock_refused(&store.whereabouts(), &refusal).into());
+        }
+    }
+}
