@@ -1,6 +1,6 @@
 //! Changes of resources and outputs.
 
-use ecow::EcoString;
+use ecow::{EcoString, EcoVec};
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
 use yuba_state::DeposedKey;
 use yuba_value::{Path, Value};
@@ -150,7 +150,9 @@ pub struct ResourceChange {
     /// The object after, with marks, with unknowns for what only apply tells; null if there is none.
     pub after: Value,
     /// What the provider wants to see again at apply.
-    pub private: Vec<u8>,
+    pub private: EcoVec<u8>,
+    /// The identity the provider plans for it, if its type has identities.
+    pub identity: Option<Value>,
     /// Places whose change makes it necessary to replace the object.
     pub required_replace: Vec<Path>,
     /// Set if it is imported.
