@@ -137,7 +137,8 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
                 break;
             }
         }
-        if !run.ready.is_empty() || (!run.queue.is_empty() && running.len() < parallelism.max(1) && !run.steps.stopped())
+        if !run.ready.is_empty()
+            || (!run.queue.is_empty() && running.len() < parallelism.max(1) && !run.steps.stopped())
         {
             continue;
         }

@@ -8,6 +8,8 @@
 
 mod drive;
 pub mod moves;
+mod object;
+pub mod planning;
 pub mod request;
 mod walk;
 

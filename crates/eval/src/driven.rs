@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
+use yuba_addrs::{InstanceKey, Subject};
 use yuba_config::check::CheckRule;
 use yuba_config::output::Output;
-use yuba_config::resource::Repetition;
+use yuba_config::resource::{Repetition, ResourceKey};
 use yuba_config::variable::Variable;
 use yuba_provider::BlockSchema;
-use yuba_syntax::{Body, Diagnostic, Diagnostics, Expr, Severity, Span, Traversal};
+use yuba_syntax::{Body, Diagnostic, Diagnostics, Expr, ExprKind, Severity, Span, Traversal, TraversalStep};
 use yuba_value::{Type, Value, convert};
 
 use crate::graph::Arguments;
 use crate::live::Expansion;
 use crate::module_scope::ModuleScope;
+use crate::scope::Scope;
 use crate::static_eval::for_each as for_each_value;
 use crate::tree::ModuleId;
 use crate::validate::{body, call, deprecation, diagnostics, named, repetition, rules};
@@ -53,6 +55,36 @@ impl RuleKind {
             RuleKind::OutputPrecondition => "Module output value precondition",
             RuleKind::CheckAssertion => "Check block assertion",
         }
+    }
+}
+
+/// What an expression of `replace_triggered_by` names.
+#[derive(Clone, Debug)]
+pub struct Trigger {
+    /// The resource, in the same module.
+    pub resource: ResourceKey,
+    /// The key of one instance; none for all of them.
+    pub key: Option<Option<InstanceKey>>,
+    /// Where in the object; empty for all of it.
+    pub steps: Vec<TraversalStep>,
+}
+
+/// The name of a trigger, an index that is an expression, and the steps after it.
+fn trigger_parts(expr: &Expr) -> Option<(Traversal, Option<&Expr>, Vec<TraversalStep>)> {
+    match &expr.kind {
+        ExprKind::Traversal(name) => Some((name.clone(), None, Vec::new())),
+        ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) => trigger_parts(inner),
+        ExprKind::RelativeTraversal(inner, steps) => {
+            let (name, index, mut after) = trigger_parts(inner)?;
+            after.extend(steps.iter().cloned());
+            Some((name, index, after))
+        }
+        ExprKind::Index(index) => {
+            let (name, _, _) = trigger_parts(&index.collection)?;
+            Some((name, Some(&index.key), Vec::new()))
+        }
+        ExprKind::JsonString(string) => string.template.as_ref().and_then(|(template, _)| trigger_parts(template)),
+        _ => None,
     }
 }
 
@@ -169,6 +201,74 @@ impl ModuleScope<'_> {
     /// The value of an output in its module, without what the block says about it.
     pub fn output(&self, output: &Output) -> (Option<Value>, Diagnostics) {
         named::output_value(self, output, self.module() == ModuleId::ROOT)
+    }
+
+    /// Whether a body refers to a resource anywhere, to all of it or to one of its instances.
+    pub fn refers_to(&self, content: &Body, schema: &BlockSchema, key: &ResourceKey) -> bool {
+        let (references, _) = body::references(self, content, schema);
+        references.iter().any(|reference| {
+            matches!(&reference.subject, Subject::Resource(to) | Subject::ResourceInstance(to, _)
+                if ResourceKey::from(to) == *key)
+        })
+    }
+
+    /// References of a body to the instance it is of, which cannot be.
+    pub fn self_references(
+        &self,
+        content: &Body,
+        schema: &BlockSchema,
+        key: &ResourceKey,
+        instance: Option<&InstanceKey>,
+    ) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        let (references, _) = body::references(self, content, schema);
+        for reference in references {
+            let is_own = match &reference.subject {
+                Subject::Resource(to) => ResourceKey::from(to) == *key,
+                Subject::ResourceInstance(to, of) => {
+                    ResourceKey::from(to) == *key && (of.is_none() || of.as_ref() == instance)
+                }
+                _ => false,
+            };
+            if is_own {
+                problems.push(diagnostics::self_referential(&diagnostics::address(key), reference.span));
+            }
+        }
+        problems
+    }
+
+    /// What an expression of `replace_triggered_by` names.
+    pub fn trigger(&self, expr: &Expr) -> (Option<Trigger>, Diagnostics) {
+        let Some((name, index, after)) = trigger_parts(expr) else { return (None, Diagnostics::new()) };
+        let (reference, mut problems) = self.parse(&name);
+        let Some(reference) = reference.filter(|_| !problems.has_errors()) else { return (None, problems) };
+        let (resource, mut key) = match &reference.subject {
+            Subject::Resource(resource) => (ResourceKey::from(resource), None),
+            Subject::ResourceInstance(resource, key) => (ResourceKey::from(resource), key.clone()),
+            _ => return (None, problems),
+        };
+        if let Some(index) = index {
+            let (value, found) = self.eval_used(index);
+            problems.extend(found);
+            let (plain, _) = value.unmark();
+            key = match (plain.as_str(), plain.as_number().and_then(yuba_value::Number::to_i64)) {
+                (Some(key), _) => Some(InstanceKey::String(key.clone())),
+                (None, Some(key)) => Some(InstanceKey::Int(key)),
+                (None, None) => {
+                    if !problems.has_errors() {
+                        let detail = "An instance in replace_triggered_by is chosen by a text or a whole number that is \
+                                      known when the plan is made.";
+                        problems
+                            .push(Diagnostic::error("Invalid replace_triggered_by expression", detail).at(index.span));
+                    }
+                    return (None, problems);
+                }
+            };
+        }
+        let steps = reference.remaining().iter().chain(&after).cloned().collect();
+        let single = !self.evaluation().is_repeated(self.module(), &resource);
+        let key = if key.is_none() && single { Some(None) } else { key.map(Some) };
+        (Some(Trigger { resource, key, steps }), problems)
     }
 
     /// The key that chooses an instance of a provider configuration.

@@ -12,7 +12,7 @@ use yuba_config::check::Check;
 use yuba_config::import::Import;
 use yuba_config::output::Output;
 use yuba_config::provider::ProviderConfig;
-use yuba_config::resource::Resource;
+use yuba_config::resource::{Resource, ResourceKey};
 use yuba_config::variable::{Local, Variable};
 use yuba_syntax::{Diagnostics, Sources, Span};
 
@@ -62,6 +62,12 @@ pub struct RefGraph<'a> {
     pub edges: Vec<Vec<u32>>,
     /// For objects with `depends_on`, in themselves or in a call of a module around, what these name.
     pub explicit: HashMap<u32, Vec<u32>>,
+    /// Where the resources are.
+    pub resources: HashMap<(ModuleId, ResourceKey), u32>,
+    /// Where the calls of modules are, by called module.
+    pub calls: HashMap<ModuleId, u32>,
+    /// Where the outputs of the root module are.
+    pub outputs: HashMap<EcoString, u32>,
     /// Provider configurations that nothing uses: what they say does not matter.
     pub unused: Vec<bool>,
     /// The `import` blocks of resources.
@@ -77,7 +83,20 @@ impl<'a> RefGraph<'a> {
         self.nodes.push(Node { module, vertex });
         self.edges.push(Vec::new());
         self.unused.push(matches!(vertex, Vertex::Provider(_)));
-        self.nodes.len() as u32 - 1
+        let at = self.nodes.len() as u32 - 1;
+        match vertex {
+            Vertex::Resource(resource) => {
+                self.resources.insert((module, resource.key.clone()), at);
+            }
+            Vertex::Call => {
+                self.calls.insert(module, at);
+            }
+            Vertex::Output(output) if module == ModuleId::ROOT => {
+                self.outputs.insert(output.name.clone(), at);
+            }
+            _ => {}
+        }
+        at
     }
 
     /// An object depends on another one; on itself does not count.

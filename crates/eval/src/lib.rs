@@ -23,7 +23,7 @@ pub mod validate;
 pub mod world;
 
 pub use constant::constant;
-pub use driven::{RuleKind, Verdict};
+pub use driven::{RuleKind, Trigger, Verdict};
 pub use expression::{NoVariables, Variables, evaluate, signature_text};
 pub use functions::{CallContext, FunctionTable, OtherFunctions, WorldFunction};
 pub use inputs::Inputs;
@@ -32,6 +32,6 @@ pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope, s
 pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
 pub use validate::{
-    DEPRECATED_VARIABLE_SUMMARY, ValidateEnv, check_values, deprecated_root_variable, validate,
+    DEPRECATED_VARIABLE_SUMMARY, ValidateEnv, check_values, deprecated_root_variable, missing_provider, validate,
 };
 pub use world::{FileKind, MemoryWorld, Timestamp, World};

@@ -174,6 +174,11 @@ impl<'a> Evaluation<'a> {
         self.schemas.borrow_mut().insert(provider.clone(), found.clone());
         found
     }
+    /// Whether a resource has `count` or `for_each`.
+    pub(crate) fn is_repeated(&self, module: ModuleId, resource: &ResourceKey) -> bool {
+        let declared = self.tree.node(module).module.resources.get(resource);
+        declared.is_some_and(|r| matches!(r.repetition, Repetition::Count(_) | Repetition::ForEach(_)))
+    }
     /// The schemas of the provider of a resource.
     pub fn schemas_of(&self, module: ModuleId, resource: &Resource) -> Option<Arc<ProviderSchema>> {
         self.provider_schema(&self.tree.node(module).module.provider_of(resource)?)

@@ -44,6 +44,13 @@ pub struct Timestamp {
     pub nanos: u32,
 }
 
+/// In RFC 3339 syntax, in UTC.
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", yuba_value::functions::timestamp::Timestamp::from_unix(self.seconds, self.nanos))
+    }
+}
+
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {

@@ -77,6 +77,11 @@ impl RawJson {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+    /// From text that may not be JSON.
+    pub fn parse(text: &str) -> Option<RawJson> {
+        yuba_value::json::implied_type(text.as_bytes()).ok()?;
+        Some(RawJson(text.into()))
+    }
     pub(crate) fn trusted(text: EcoString) -> RawJson {
         RawJson(text)
     }

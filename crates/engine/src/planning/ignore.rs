@@ -85,7 +85,9 @@ fn keep(prior: &Value, config: &Value, path: &[PathStep]) -> Value {
         (View::List(items) | View::Tuple(items), PathStep::Index(_)) => {
             let inside = Path(vec![step.clone()]);
             let at = match step {
-                PathStep::Index(key) => key.as_number().and_then(Number::to_i64).and_then(|at| usize::try_from(at).ok()),
+                PathStep::Index(key) => {
+                    key.as_number().and_then(Number::to_i64).and_then(|at| usize::try_from(at).ok())
+                }
                 PathStep::Attr(_) => None,
             };
             match (at.filter(|at| *at < items.len()), inside.follow(&prior_plain)) {
@@ -195,8 +197,18 @@ mod tests {
             &expect![[r#"any={"k":"9","l":8} list=["z"] name="new" tags={"a":"1","b":"2"}"#]],
         );
         check("any.k", prior, config, &expect![[r#"any={"k":1,"l":8} list=["z"] name="new" tags={"a":"9","c":"3"}"#]]);
-        check("list[0]", prior, config, &expect![[r#"any={"k":"9","l":8} list=["x"] name="new" tags={"a":"9","c":"3"}"#]]);
-        check("all", prior, config, &expect![[r#"any={"k":1,"l":2} list=["x","y"] name="old" tags={"a":"1","b":"2"}"#]]);
+        check(
+            "list[0]",
+            prior,
+            config,
+            &expect![[r#"any={"k":"9","l":8} list=["x"] name="new" tags={"a":"9","c":"3"}"#]],
+        );
+        check(
+            "all",
+            prior,
+            config,
+            &expect![[r#"any={"k":1,"l":2} list=["x","y"] name="old" tags={"a":"1","b":"2"}"#]],
+        );
         check("tags[\"a\"]", prior, "{}", &expect![[r#"tags={"a":"1"}"#]]);
     }
 }

@@ -48,7 +48,8 @@ impl Checks {
                 }
                 Vertex::Check(check) => (CheckKind::Check, in_module(path, &eco_format!("check.{}", check.name))),
                 Vertex::Resource(resource)
-                    if !resource.lifecycle.preconditions.is_empty() || !resource.lifecycle.postconditions.is_empty() =>
+                    if !resource.lifecycle.preconditions.is_empty()
+                        || !resource.lifecycle.postconditions.is_empty() =>
                 {
                     let name = eco_format!("{}", yuba_addrs::Resource::from(&resource.key));
                     (CheckKind::Resource, in_module(path, &name))

@@ -145,14 +145,15 @@ impl ProviderTable {
 
 impl<'a> Walk<'a> {
     /// What has to be configured for a provider block: each of its instances. Whether everything about it is known.
-    pub(crate) fn provider_jobs(&mut self, module: ModuleId, block: &'a ProviderConfig) -> (Vec<ProviderJob<'a>>, bool) {
+    pub(crate) fn provider_jobs(
+        &mut self,
+        module: ModuleId,
+        block: &'a ProviderConfig,
+    ) -> (Vec<ProviderJob<'a>>, bool) {
         let tree = self.context.tree;
         let Some(provider) = tree.provider_type(module, &block.key.name) else { return (Vec::new(), true) };
-        let config = AbsProviderConfig {
-            module: tree.node(module).path.clone(),
-            provider,
-            alias: block.key.alias.clone(),
-        };
+        let config =
+            AbsProviderConfig { module: tree.node(module).path.clone(), provider, alias: block.key.alias.clone() };
         let Some(schemas) = self.evaluation.provider_schema(&config.provider) else { return (Vec::new(), false) };
         let mut schema = schemas.provider.block.clone();
         schema.ephemeral = true;
@@ -232,12 +233,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn instance_key(
-        &mut self,
-        source: &KeySource,
-        at: ModuleInstanceId,
-        values: &InstanceValues,
-    ) -> Option<EcoString> {
+    fn instance_key(&mut self, source: &KeySource, at: ModuleInstanceId, values: &InstanceValues) -> Option<EcoString> {
         let scope = match source.call {
             None => self.scope(at).of_instance(values.clone()),
             Some(call) => {
@@ -278,7 +274,10 @@ fn no_server(
         ),
         NoServer::KeyMissing(keys) => (
             "Provider instance not declared",
-            eco_format!("{config} has for_each, but {address} does not say which instance serves it. {}", declared(keys)),
+            eco_format!(
+                "{config} has for_each, but {address} does not say which instance serves it. {}",
+                declared(keys)
+            ),
         ),
     };
     Some(Diagnostic::error(summary, detail).at(span))

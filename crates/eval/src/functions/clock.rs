@@ -1,9 +1,9 @@
 //! Functions that ask for the time.
 
-use yuba_value::functions::timestamp::Timestamp;
 use yuba_value::{Type, Value};
 
 use super::WorldFunction;
+use crate::world::Timestamp;
 
 /// The functions of this family.
 pub(crate) fn functions() -> Vec<WorldFunction> {
@@ -27,6 +27,6 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
     ]
 }
 
-fn text(time: crate::world::Timestamp) -> Value {
-    Value::string(Timestamp::from_unix(time.seconds, time.nanos).to_string())
+fn text(time: Timestamp) -> Value {
+    Value::string(time.to_string())
 }

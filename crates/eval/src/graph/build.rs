@@ -36,11 +36,7 @@ struct Builder<'a, 'e> {
 
 /// The graph of all objects. Provider configurations that no resource uses have no part in it, but for those that are said
 /// to be used by something else.
-pub fn build<'a>(
-    evaluation: &Evaluation<'a>,
-    arguments: &Arguments,
-    used: &[(ModuleId, ProviderKey)],
-) -> RefGraph<'a> {
+pub fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments, used: &[(ModuleId, ProviderKey)]) -> RefGraph<'a> {
     let mut builder =
         Builder { evaluation, graph: RefGraph::default(), modules: Vec::new(), providers: HashMap::new() };
     for (id, _) in evaluation.tree().iter() {

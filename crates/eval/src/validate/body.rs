@@ -50,7 +50,7 @@ impl EvalExpr for Unknown {
 }
 
 /// Everything a body refers to.
-fn references(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -> (Vec<Reference>, Diagnostics) {
+pub(crate) fn references(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -> (Vec<Reference>, Diagnostics) {
     let mut exprs: Vec<(Arc<Expr>, Vec<EcoString>)> = Vec::new();
     each_expression(body, schema, &mut |expr, iterators| exprs.push((expr.clone(), iterators.to_vec())));
     let mut problems = Diagnostics::new();

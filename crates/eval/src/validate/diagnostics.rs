@@ -161,7 +161,8 @@ pub(crate) fn invalid_each_attribute(name: &str, span: Option<Span>) -> Diagnost
 
 // Providers and provisioners that are not there.
 
-pub(crate) fn missing_provider(provider: &ProviderSource) -> Diagnostic {
+/// A provider that is needed and not there.
+pub fn missing_provider(provider: &ProviderSource) -> Diagnostic {
     let hint = match provider.is_builtin() {
         true => "There is no built-in provider of this name.",
         false => "Run \"yuba init\" to install what this configuration needs.",

@@ -1,0 +1,316 @@
+//! Objects of resources on their way between states, providers and expressions.
+
+use std::sync::Arc;
+
+use ecow::{EcoString, EcoVec, eco_format};
+use yuba_addrs::{AbsResourceInstance, ConfigResource};
+use yuba_plan::{Event, Phase};
+use yuba_provider::legality::normalize_legacy;
+use yuba_provider::{
+    BlockSchema, IdentitySchema, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema,
+    UpgradeRequest,
+};
+use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
+use yuba_syntax::{Body, Diagnostic, Diagnostics};
+use yuba_value::{Mark, Marks, Value, convert};
+
+use crate::request::Context;
+
+/// An object that exists, with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Existing {
+    /// By the current schema, with marks.
+    pub(crate) value: Value,
+    pub(crate) private: Private,
+    pub(crate) identity: Option<Value>,
+    pub(crate) status: Status,
+    /// What its configuration referred to when it was last applied.
+    pub(crate) dependencies: EcoVec<ConfigResource>,
+    pub(crate) create_before_destroy: bool,
+    pub(crate) skip_destroy: bool,
+}
+
+impl Existing {
+    pub(crate) fn is_tainted(&self) -> bool {
+        self.status == Status::Tainted
+    }
+}
+
+/// Everything that is needed to talk with a provider about one object.
+#[derive(Clone)]
+pub(crate) struct Subject<'a> {
+    pub(crate) context: Context<'a>,
+    pub(crate) addr: AbsResourceInstance,
+    pub(crate) deposed: Option<DeposedKey>,
+    pub(crate) provider: Arc<dyn Provider>,
+    /// For messages.
+    pub(crate) provider_name: EcoString,
+    pub(crate) schemas: Arc<ProviderSchema>,
+    /// The body of its block, if it has one; messages about attributes point there.
+    pub(crate) body: Option<&'a Body>,
+    /// `provider_meta` of the module.
+    pub(crate) meta: Value,
+}
+
+impl Subject<'_> {
+    pub(crate) fn kind(&self) -> &EcoString {
+        &self.addr.resource.kind
+    }
+
+    /// The schema of the managed resource.
+    pub(crate) fn schema(&self) -> Option<&Schema> {
+        self.schemas.resources.get(self.kind())
+    }
+
+    /// Problems of the provider as messages.
+    pub(crate) fn placed(&self, problems: Vec<Problem>) -> Diagnostics {
+        let mut placed = Diagnostics::new();
+        let address = eco_format!("{}", self.addr);
+        for problem in problems {
+            placed.push(match self.body {
+                Some(body) => problem.in_body(body, Some(&address)),
+                None => {
+                    let mut diagnostic = problem.diagnostic;
+                    diagnostic.address.get_or_insert_with(|| address.clone());
+                    diagnostic
+                }
+            });
+        }
+        placed
+    }
+
+    /// A rule that the provider did not keep.
+    pub(crate) fn broken(&self, summary: &str, what: &str) -> Diagnostic {
+        let detail = eco_format!(
+            "The provider {} {what}.\n\nThis is a mistake in the provider: please report it to those who make it.",
+            self.provider_name
+        );
+        Diagnostic::error(summary, detail)
+    }
+
+    pub(crate) fn started(&self, phase: Phase, value: &Value) {
+        let id = object_id(value);
+        let (addr, deposed) = (self.addr.clone(), self.deposed.clone());
+        (self.context.events)(Event::Started { addr, deposed, phase, id });
+    }
+
+    pub(crate) fn finished(&self, phase: Phase, value: &Value, ok: bool) {
+        let id = object_id(value);
+        let (addr, deposed) = (self.addr.clone(), self.deposed.clone());
+        (self.context.events)(Event::Finished { addr, deposed, phase, id, ok });
+    }
+
+    /// An object of the state with its value.
+    pub(crate) async fn existing(&self, object: &Arc<Object>) -> Result<Existing, Diagnostics> {
+        let Some(schema) = self.schema() else {
+            let detail = eco_format!(
+                "The provider {} has no resource type {:?}, but the state holds {}.",
+                self.provider_name,
+                self.kind(),
+                self.addr
+            );
+            return Err(Diagnostic::error("Unsupported resource type", detail).into());
+        };
+        if object.schema_version > schema.version {
+            let detail = eco_format!(
+                "{} was last written with version {} of its schema, and this provider knows versions up to {}. Use a newer \
+                 version of the provider {}.",
+                self.addr,
+                object.schema_version,
+                schema.version,
+                self.provider_name
+            );
+            return Err(Diagnostic::error("Resource instance managed by newer provider version", detail).into());
+        }
+        let raw = match &object.attributes {
+            Attributes::Json(json) => RawState::Json(json.as_str().into()),
+            Attributes::Flat(flat) => RawState::Flatmap(flat.clone()),
+        };
+        let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
+        let Outcome { value, problems } = self.provider.upgrade_state(request).await;
+        let mut found = self.placed(problems);
+        let value = match value {
+            Some(value) if !found.has_errors() => value,
+            _ => {
+                if !found.has_errors() {
+                    found.push(
+                        self.broken("Invalid resource state upgrade", "gave no object when a stored one was upgraded"),
+                    );
+                }
+                return Err(found);
+            }
+        };
+        let ty = schema.block.implied_type();
+        if let Err(reason) = conforms(&value, ty) {
+            found.push(self.broken(
+                "Invalid resource state upgrade",
+                &eco_format!(
+                    "upgraded the stored object of {} to one that does not fit its schema: {reason}",
+                    self.addr
+                ),
+            ));
+            return Err(found);
+        }
+        let marks: Vec<_> = object.sensitive.iter().map(|path| (path.clone(), Marks::sensitive())).collect();
+        let value = schema.block.mark(&value.mark_at(&marks), None);
+        let identity = self.identity_of(object);
+        Ok(Existing {
+            value,
+            private: object.private.clone(),
+            identity,
+            status: object.status,
+            dependencies: object.dependencies.clone(),
+            create_before_destroy: object.create_before_destroy,
+            skip_destroy: object.skip_destroy,
+        })
+    }
+
+    fn identity_schema(&self) -> Option<&IdentitySchema> {
+        self.schemas.identities.get(self.kind())
+    }
+
+    fn identity_of(&self, object: &Object) -> Option<Value> {
+        let kept = object.identity.as_ref()?;
+        let ty = self.identity_schema()?.object.spec_type().without_optional();
+        yuba_value::json::decode(kept.json.as_str().as_bytes(), &ty).ok()
+    }
+
+    /// An identity as the state keeps it.
+    fn stored_identity(&self, identity: &Value) -> Option<Identity> {
+        let known = self.identity_schema()?;
+        if identity.is_null() {
+            return None;
+        }
+        let json = yuba_value::json::encode(identity, &known.object.spec_type().without_optional()).ok()?;
+        Some(Identity { schema_version: Some(known.version), json: RawJson::parse(&json)? })
+    }
+
+    /// What became of an object; none if it is gone.
+    pub(crate) async fn refreshed(&self, existing: &Existing) -> (Option<Existing>, Diagnostics) {
+        let Some(schema) = self.schema() else { return (Some(existing.clone()), Diagnostics::new()) };
+        self.started(Phase::Refresh, &existing.value);
+        let (prior, marks) = existing.value.unmark_with_paths();
+        let request = ReadRequest {
+            kind: self.kind().clone(),
+            prior: prior.clone(),
+            private: existing.private.clone(),
+            provider_meta: self.meta.clone(),
+            identity: existing.identity.clone(),
+        };
+        let Outcome { value: answer, problems } = self.provider.read(request).await;
+        let mut found = self.placed(problems);
+        let answer = match answer {
+            Some(answer) if !found.has_errors() => answer,
+            _ => {
+                if !found.has_errors() {
+                    found.push(
+                        self.broken("Provider produced invalid object", "gave no answer when an object was read"),
+                    );
+                }
+                self.finished(Phase::Refresh, &existing.value, false);
+                return (Some(existing.clone()), found);
+            }
+        };
+        if let Err(reason) = conforms(&answer.state, schema.block.implied_type()) {
+            let what = eco_format!("read {} as an object that does not fit its schema: {reason}", self.addr);
+            found.push(self.broken("Provider produced invalid object", &what));
+            self.finished(Phase::Refresh, &existing.value, false);
+            return (Some(existing.clone()), found);
+        }
+        let state = normalize_legacy(&schema.block, &answer.state);
+        self.finished(Phase::Refresh, &state, true);
+        if state.is_null() {
+            return (None, found);
+        }
+        if answer.private == existing.private && answer.identity.is_none() && state.raw_equals(&prior) {
+            return (Some(existing.clone()), found);
+        }
+        let value = schema.block.mark(&state.mark_at(&marks), None);
+        let refreshed = Existing { value, private: answer.private, identity: answer.identity, ..existing.clone() };
+        (Some(refreshed), found)
+    }
+
+    /// An object as the state keeps it.
+    pub(crate) fn stored(&self, existing: &Existing) -> Result<Arc<Object>, AttributeError> {
+        let schema = self.schema().expect("because an object exists only with its schema");
+        let value = schema.block.unmark_write_only(&existing.value);
+        let mut object = Object::encode(&value, schema.block.implied_type(), schema.version)?;
+        object.private = existing.private.clone();
+        object.status = existing.status;
+        object.identity = existing.identity.as_ref().and_then(|identity| self.stored_identity(identity));
+        object.dependencies = existing.dependencies.clone();
+        object.create_before_destroy = existing.create_before_destroy;
+        object.skip_destroy = existing.skip_destroy;
+        Ok(Arc::new(object))
+    }
+}
+
+/// The message that an object cannot be kept.
+pub(crate) fn cannot_be_stored(addr: &AbsResourceInstance, reason: &AttributeError) -> Diagnostic {
+    let detail = eco_format!("The object of {addr} cannot be kept in the state: {}.", reason.message);
+    Diagnostic::error("Failed to encode object", detail)
+}
+
+/// Whether a value is of a type; otherwise what is wrong.
+pub(crate) fn conforms(value: &Value, ty: &yuba_value::Type) -> Result<(), EcoString> {
+    if value.ty() == ty {
+        return Ok(());
+    }
+    match convert::convert(value, ty) {
+        Ok(converted) if converted.ty() == value.ty() => Ok(()),
+        Ok(_) => Err(convert::mismatch_message(value.ty(), ty).into()),
+        Err(reason) => Err(eco_format!("{reason}")),
+    }
+}
+
+/// The attribute by which people know an object.
+pub(crate) fn object_id(value: &Value) -> Option<(EcoString, EcoString)> {
+    let ty = value.ty();
+    for name in ["id", "name"] {
+        let Some(at) = ty.attr_index(name) else { continue };
+        let yuba_value::View::Object(items) = value.view_ignoring_marks() else { return None };
+        let item = items.get(at)?;
+        if !item.marks().is_empty() {
+            continue;
+        }
+        if let Some(text) = item.as_str().filter(|text| !text.is_empty()) {
+            return Some((name.into(), text.clone()));
+        }
+    }
+    None
+}
+
+/// Whether something must not be shown in one of two values and may be in the other.
+pub(crate) fn secrets_differ(a: &Value, b: &Value) -> bool {
+    if a.is_deeply_unmarked() && b.is_deeply_unmarked() {
+        return false;
+    }
+    let secrets = |value: &Value| {
+        let only = value.map_marks_deep(&mut |marks| marks.filter(|mark| matches!(mark, Mark::Sensitive)));
+        let (_, paths) = only.unmark_with_paths();
+        let mut texts: Vec<String> =
+            paths.iter().filter(|(_, marks)| !marks.is_empty()).map(|(path, _)| format!("{path:?}")).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        texts
+    };
+    secrets(a) != secrets(b)
+}
+
+/// Dependencies as they were and as they are, together.
+pub(crate) fn merged(a: &EcoVec<ConfigResource>, b: &EcoVec<ConfigResource>) -> EcoVec<ConfigResource> {
+    if a == b || b.is_empty() {
+        return a.clone();
+    }
+    let mut all: Vec<(String, ConfigResource)> =
+        a.iter().chain(b).map(|resource| (resource.to_string(), resource.clone())).collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    all.dedup_by(|a, b| a.0 == b.0);
+    all.into_iter().map(|(_, resource)| resource).collect()
+}
+
+/// What a block is called in messages of schemas.
+pub(crate) fn block_of<'s>(schemas: &'s ProviderSchema, addr: &AbsResourceInstance) -> Option<&'s BlockSchema> {
+    let key = yuba_config::resource::ResourceKey::from(&addr.resource);
+    yuba_eval::schema_of(schemas, &key)
+}

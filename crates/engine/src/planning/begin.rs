@@ -1,0 +1,706 @@
+//! Where the walk comes to a resource: its instances, what is compared with what, and what is left over in the state.
+
+use std::sync::Arc;
+
+use ecow::eco_format;
+use yuba_addrs::{
+    AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode,
+};
+use yuba_config::resource::{Resource, ResourceKey};
+use yuba_eval::tree::ResolvedProvider;
+use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId, RuleKind, schema_of};
+use yuba_plan::{Action, Mode, Reason, ResourceChange};
+use yuba_provider::legality::planned_unknown;
+use yuba_provider::{BlockSchema, ProviderSchema};
+use yuba_state::{CheckKind, DeposedKey, Edit, Instance, Object};
+use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_value::{Mark, Value, convert};
+
+use super::data::DataJob;
+use super::managed::ManagedJob;
+use super::removal::{Ending, RemovalJob};
+use super::{Answer, Planner};
+use crate::drive::Jobs;
+use crate::object::{Subject, merged};
+use crate::walk::checks::{in_instance, in_module};
+use crate::walk::providers::{Server, orphan_without_provider};
+
+/// What is the same for all instances of a resource.
+pub(super) struct Block<'a> {
+    pub(super) step: u32,
+    pub(super) module: ModuleId,
+    pub(super) resource: &'a Resource,
+    pub(super) resolved: ResolvedProvider,
+    pub(super) schemas: Arc<ProviderSchema>,
+    pub(super) skip_destroy: bool,
+    /// The body refers to the resource itself somewhere.
+    pub(super) refers_to_itself: bool,
+}
+
+impl Block<'_> {
+    fn schema(&self) -> Option<&BlockSchema> {
+        schema_of(&self.schemas, &self.resource.key)
+    }
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn begin_resource(
+        &mut self,
+        step: u32,
+        module: ModuleId,
+        resource: &'a Resource,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) {
+        if self.options.mode == Mode::Destroy {
+            self.values_of_state(module, resource);
+            return;
+        }
+        let tree = self.walk.context.tree;
+        let Some(resolved) = tree.resource_provider(module, resource) else {
+            self.failed[step as usize] = true;
+            return;
+        };
+        let Some(schemas) = self.walk.evaluation.provider_schema(&resolved.provider) else {
+            self.failed[step as usize] = true;
+            return;
+        };
+        let (skip_destroy, found) = skip_destroy(resource);
+        self.failed[step as usize] |= !self.walk.tell(found);
+        let mut block = Block { step, module, resource, resolved, schemas, skip_destroy, refers_to_itself: false };
+        let Some(schema) = block.schema() else {
+            let detail = eco_format!(
+                "The provider {} has no {} of type {:?}.",
+                block.resolved.provider.for_display(),
+                resource.key.mode.as_str(),
+                resource.key.kind
+            );
+            self.walk.tell(std::iter::once(Diagnostic::error("Invalid resource type", detail).at(resource.kind_span)));
+            self.failed[step as usize] = true;
+            return;
+        };
+        block.refers_to_itself = self.walk.evaluation.scope(module).refers_to(&resource.body, schema, &resource.key);
+        let name = eco_format!("{}", ResourceName::from(&resource.key));
+        self.walk.checks.reached(CheckKind::Resource, &in_module(&tree.node(module).path, &name));
+        for at in self.walk.live.instances(module) {
+            self.begin_in_module(&block, at, jobs);
+        }
+    }
+
+    /// A resource in one instance of its module.
+    fn begin_in_module(&mut self, block: &Block<'a>, at: ModuleInstanceId, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let resource = block.resource;
+        let scope = self.walk.scope(at);
+        let (expansion, found) = scope.expand(&resource.repetition);
+        let mut ok = self.walk.tell(found);
+        ok &= self.walk.tell(scope.check_depends_on(&resource.depends_on));
+        self.failed[block.step as usize] |= !ok;
+        let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
+        self.met.insert(abs.clone());
+        let Some(expansion) = expansion else { return };
+        self.walk.live.expand_resource(at, &resource.key, expansion.clone());
+        let pending = resource.key.mode != ResourceMode::Managed && self.waits_for_changes(block, at);
+        for (key, values) in expansion.instances() {
+            let addr = abs.clone().instance(key.clone());
+            let ok = match resource.key.mode {
+                ResourceMode::Managed => self.begin_managed(block, at, &addr, &values, jobs),
+                ResourceMode::Data => self.begin_data(block, at, &addr, &values, pending, jobs),
+                ResourceMode::Ephemeral => self.begin_ephemeral(block, at, &addr, &values),
+            };
+            self.failed[block.step as usize] |= !ok;
+        }
+        self.begin_orphans(block, &abs, &expansion, jobs);
+    }
+
+    /// What everything that talks about an instance needs.
+    fn subject(
+        &self,
+        addr: &AbsResourceInstance,
+        server: &Server,
+        schemas: &Arc<ProviderSchema>,
+        resource: Option<&'a Resource>,
+        deposed: Option<DeposedKey>,
+    ) -> Subject<'a> {
+        let name = match &server.key {
+            None => eco_format!("{}", server.config),
+            Some(key) => eco_format!("{}{key}", server.config),
+        };
+        Subject {
+            context: self.walk.context,
+            addr: addr.clone(),
+            deposed,
+            provider: server.provider.clone(),
+            provider_name: name,
+            schemas: schemas.clone(),
+            body: resource.map(|resource| &resource.body),
+            meta: Value::null_dynamic(),
+        }
+    }
+
+    /// Preconditions and configuration of an instance.
+    fn config_of(
+        &mut self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        values: &InstanceValues,
+        wanted: bool,
+    ) -> Option<Option<Value>> {
+        let resource = block.resource;
+        let scope = self.walk.scope(at).of_instance(values.clone());
+        let scope = match &resource.inside_check {
+            Some(check) => scope.in_check(check),
+            None => scope,
+        };
+        let schema = block.schema()?;
+        if block.refers_to_itself {
+            let found = scope.self_references(&resource.body, schema, &resource.key, addr.key.as_ref());
+            if !self.walk.tell(found) {
+                return None;
+            }
+        }
+        if !resource.lifecycle.preconditions.is_empty() {
+            let (config, object) = self.check_names(block.module, addr);
+            let kind = (CheckKind::Resource, RuleKind::ResourcePrecondition);
+            if !self.walk.rules(&scope, &resource.lifecycle.preconditions, kind, &config, &object) {
+                return None;
+            }
+        }
+        if !wanted {
+            return Some(None);
+        }
+        let (config, found) = scope.eval_body(&resource.body, schema);
+        self.walk.tell(found).then_some(Some(config))
+    }
+
+    /// Addresses under which results of conditions are kept.
+    pub(super) fn check_names(
+        &self,
+        module: ModuleId,
+        addr: &AbsResourceInstance,
+    ) -> (ecow::EcoString, ecow::EcoString) {
+        let name = eco_format!("{}", addr.resource);
+        let config = in_module(&self.walk.context.tree.node(module).path, &name);
+        let key = addr.key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
+        (config, in_instance(&addr.module, &eco_format!("{name}{key}")))
+    }
+
+    fn begin_managed(
+        &mut self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        values: &InstanceValues,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) -> bool {
+        let resource = block.resource;
+        if !self.selection.selects(block.step, addr) {
+            self.value_of_state(at, &resource.key, addr, block.schema());
+            return true;
+        }
+        let address = eco_format!("{addr}");
+        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
+        let plans = self.options.mode == Mode::Normal;
+        let Some(config) = self.config_of(block, at, addr, values, plans) else { return false };
+        let known = self.state.instance(addr);
+        let prior = known.and_then(|instance| instance.current.clone());
+        if let Some(warning) = known.and_then(|known| changed_provider(known, addr, &server)) {
+            self.walk.tell(std::iter::once(warning));
+        }
+        let triggered = match plans {
+            true => match self.triggered(block, at, values) {
+                Some(triggered) => triggered,
+                None => return false,
+            },
+            false => false,
+        };
+        let import = match prior {
+            None => self.imports.get(addr).and_then(super::glue::Import::request),
+            Some(_) => None,
+        };
+        let job = ManagedJob {
+            subject: self.subject(addr, &server, &block.schemas, Some(resource), None),
+            resource,
+            server,
+            at,
+            prior,
+            config,
+            refresh: self.options.refresh,
+            force_replace: self.force_replace.contains(addr),
+            triggered,
+            create_before_destroy: self.create_before_destroy[block.step as usize],
+            skip_destroy: block.skip_destroy,
+            dependencies: self.dependencies[block.step as usize].clone(),
+            import,
+            generated_config: None,
+        };
+        jobs.push(async move { Answer::Managed(Box::new(job.run().await)) });
+        self.begin_deposed(addr, jobs);
+        true
+    }
+
+    /// Objects of a resource whose instances are not wanted any more.
+    fn begin_orphans(
+        &mut self,
+        block: &Block<'a>,
+        abs: &AbsResource,
+        expansion: &Expansion,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) {
+        let Some(known) = self.state.get(abs) else { return };
+        let left: Vec<Option<InstanceKey>> =
+            known.instances.keys().filter(|key| !expansion.contains(key.as_ref())).cloned().collect();
+        for key in left {
+            let addr = abs.clone().instance(key);
+            if block.resource.key.mode == ResourceMode::Managed {
+                self.begin_removal(&addr, Some(block), jobs);
+            } else if self.selection.selects(block.step, &addr) {
+                self.forget_silently(&addr);
+            }
+        }
+    }
+
+    /// What is in the state and was not met in the configuration.
+    pub(super) fn begin_leftovers(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let destroying = self.options.mode == Mode::Destroy;
+        let mut left: Vec<AbsResourceInstance> = Vec::new();
+        for (addr, resource, _) in self.state.instances() {
+            if destroying || !self.met.contains(&resource.addr) {
+                left.push(addr);
+            }
+        }
+        let tree = self.walk.context.tree;
+        for addr in left {
+            if !destroying {
+                // A resource that was not reached because of an error is not a leftover.
+                let config = addr.containing().config();
+                let declared = tree
+                    .find(&config.module)
+                    .filter(|module| {
+                        tree.node(*module).module.resources.contains_key(&ResourceKey::from(&config.resource))
+                    })
+                    .is_some();
+                let module_exists = self.walk.live.find(&addr.module).is_some();
+                if declared && (module_exists || self.walk.has_errors()) {
+                    continue;
+                }
+            }
+            match addr.resource.mode {
+                ResourceMode::Managed => self.begin_removal(&addr, None, jobs),
+                _ if self.selection.selects_orphan(&addr) => self.forget_silently(&addr),
+                _ => {}
+            }
+        }
+    }
+
+    /// Data resources that are not read any more leave the state without a word.
+    fn forget_silently(&mut self, addr: &AbsResourceInstance) {
+        if self.options.mode == Mode::RefreshOnly {
+            return;
+        }
+        let Some(resource) = self.state.get(&addr.containing()) else { return };
+        let provider = resource.provider.clone();
+        let (addr, deposed, provider_key, object) = (addr.clone(), None, None, None);
+        self.state.apply(Edit::SetObject { addr, deposed, provider, provider_key, object });
+    }
+
+    fn begin_removal(
+        &mut self,
+        addr: &AbsResourceInstance,
+        block: Option<&Block<'a>>,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) {
+        let selected = match block {
+            Some(block) => self.selection.selects(block.step, addr),
+            None => self.selection.selects_orphan(addr),
+        };
+        if !selected {
+            return;
+        }
+        let object = self.state.instance(addr).and_then(|instance| instance.current.clone());
+        if let Some(object) = object {
+            let ending = self.ending(addr, block, &object);
+            self.push_removal(addr, None, object, ending, jobs);
+        }
+        self.begin_deposed(addr, jobs);
+    }
+
+    /// Objects that were replaced and are still there.
+    fn begin_deposed(&mut self, addr: &AbsResourceInstance, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let deposed: Vec<(DeposedKey, Arc<Object>)> = match self.state.instance(addr) {
+            Some(instance) => instance.deposed.iter().map(|(key, object)| (key.clone(), object.clone())).collect(),
+            None => return,
+        };
+        for (key, object) in deposed {
+            let ending = match self.options.mode {
+                Mode::RefreshOnly => Ending::Keep,
+                _ if object.skip_destroy => Ending::Forget(Reason::ForgotBecauseDestroyFalseInState),
+                _ => Ending::Destroy(Reason::None),
+            };
+            self.push_removal(addr, Some(key), object, ending, jobs);
+        }
+    }
+
+    /// What becomes of an object that is not wanted any more.
+    fn ending(&mut self, addr: &AbsResourceInstance, block: Option<&Block<'a>>, object: &Object) -> Ending {
+        match self.options.mode {
+            Mode::RefreshOnly => return Ending::Keep,
+            Mode::Destroy => {
+                let config = self.declared(addr);
+                let keeps = object.skip_destroy || config.is_some_and(|resource| skip_destroy(resource).0);
+                return match keeps {
+                    true if config.is_some_and(|resource| skip_destroy(resource).0) => {
+                        Ending::Forget(Reason::ForgotBecauseDestroyFalseInConfig)
+                    }
+                    true => Ending::Forget(Reason::ForgotBecauseDestroyFalseInState),
+                    false => Ending::Destroy(Reason::None),
+                };
+            }
+            Mode::Normal => {}
+        }
+        let in_config = block.is_some_and(|block| block.skip_destroy);
+        let destroys = !in_config && !object.skip_destroy;
+        let why = super::glue::reason(addr);
+        match destroys {
+            true => Ending::Destroy(why),
+            false if in_config => Ending::Forget(Reason::ForgotBecauseDestroyFalseInConfig),
+            false if object.skip_destroy => Ending::Forget(Reason::ForgotBecauseDestroyFalseInState),
+            false => Ending::Forget(why),
+        }
+    }
+
+    /// The block of an object of the state, if there is one.
+    pub(super) fn declared(&self, addr: &AbsResourceInstance) -> Option<&'a Resource> {
+        let tree = self.walk.context.tree;
+        let config = addr.containing().config();
+        let module = tree.find(&config.module)?;
+        tree.node(module).module.resources.get(&ResourceKey::from(&config.resource))
+    }
+
+    fn push_removal(
+        &mut self,
+        addr: &AbsResourceInstance,
+        deposed: Option<DeposedKey>,
+        object: Arc<Object>,
+        ending: Ending,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) {
+        let Some((provider, key)) = self.provider_in_state(addr) else { return };
+        let text = match &key {
+            Some(InstanceKey::String(key)) => Some(key.clone()),
+            _ => None,
+        };
+        let schemas = self.walk.evaluation.provider_schema(&provider.provider);
+        let server = match self.walk.providers.find(&provider, text.as_ref()) {
+            Ok(server) => server,
+            Err(reason) => {
+                // Forgetting asks nobody anything.
+                if let (Ending::Forget(why), Some(schemas)) = (ending, &schemas) {
+                    self.forget_unseen(addr, deposed, &object, why, (provider, key), schemas);
+                    return;
+                }
+                let address = eco_format!("{addr}");
+                let found = orphan_without_provider(&reason, &provider, key.as_ref(), &address, deposed.as_ref());
+                self.walk.tell(found);
+                return;
+            }
+        };
+        let Some(schemas) = schemas else { return };
+        let resource = self.declared(addr);
+        let job = RemovalJob {
+            subject: self.subject(addr, &server, &schemas, resource, deposed),
+            provider: server.config.clone(),
+            provider_key: server.key.clone(),
+            prior: object,
+            refresh: self.options.refresh,
+            ending,
+        };
+        jobs.push(async move { Answer::Removal(Box::new(job.run().await)) });
+    }
+
+    /// An object whose provider is gone is forgotten without being read again.
+    fn forget_unseen(
+        &mut self,
+        addr: &AbsResourceInstance,
+        deposed: Option<DeposedKey>,
+        object: &Object,
+        reason: Reason,
+        (provider, provider_key): (AbsProviderConfig, Option<InstanceKey>),
+        schemas: &ProviderSchema,
+    ) {
+        let ty = schemas.resources.get(&addr.resource.kind).map(|schema| schema.block.implied_type().clone());
+        let before = ty.and_then(|ty| object.decode(&ty).ok()).unwrap_or_else(Value::empty_object);
+        let after = Value::null(before.ty().clone());
+        self.walk.tell(std::iter::once(super::end::forgotten(addr)));
+        self.changes.push(ResourceChange {
+            addr: addr.clone(),
+            previous_addr: self.moves.old(addr).clone(),
+            deposed,
+            provider,
+            provider_key,
+            action: Action::Forget,
+            reason,
+            before,
+            after,
+            private: object.private.clone(),
+            identity: None,
+            required_replace: Vec::new(),
+            importing: None,
+            generated_config: None,
+        });
+    }
+
+    /// The provider configuration that an object of the state belongs to.
+    pub(super) fn provider_in_state(
+        &self,
+        addr: &AbsResourceInstance,
+    ) -> Option<(AbsProviderConfig, Option<InstanceKey>)> {
+        let resource = self.state.get(&addr.containing())?;
+        let mut key = resource.instances.get(&addr.key)?.provider_key.clone();
+        let mut provider = resource.provider.clone();
+        // The configuration may be that of a module around by now, or the object may have moved to where another
+        // configuration serves it.
+        if !self.walk.providers.contains(&provider) {
+            let mut at = provider.clone();
+            while let Some(outer) = at.inherited() {
+                if self.walk.providers.contains(&outer) {
+                    provider = outer;
+                    break;
+                }
+                at = outer;
+            }
+        }
+        if !self.walk.providers.contains(&provider)
+            && let Some(declared) = self.declared(addr)
+            && let Some(module) = self.walk.context.tree.find(&addr.module.module())
+            && let Some(resolved) = self.walk.context.tree.resource_provider(module, declared)
+        {
+            let config = self.walk.context.tree.provider_address(&resolved);
+            if config.provider == provider.provider && resolved.key.is_none() {
+                provider = config;
+                key = None;
+            }
+        }
+        Some((provider, key))
+    }
+
+    fn begin_data(
+        &mut self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        values: &InstanceValues,
+        pending: bool,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) -> bool {
+        let resource = block.resource;
+        if !self.selection.selects(block.step, addr) {
+            self.value_of_state(at, &resource.key, addr, block.schema());
+            return true;
+        }
+        let address = eco_format!("{addr}");
+        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
+        let Some(Some(config)) = self.config_of(block, at, addr, values, true) else { return false };
+        let Some(schema) = block.schema() else { return false };
+        let known = config.is_wholly_known();
+        if known && !pending {
+            let subject = self.subject(addr, &server, &block.schemas, Some(resource), None);
+            let key = addr.key.clone();
+            let job = DataJob { subject, resource, server, at, key, config };
+            jobs.push(async move { Answer::Data(Box::new(job.run().await)) });
+            return true;
+        }
+        let (plain, marks) = config.unmark_with_paths();
+        let value = schema.mark(&planned_unknown(schema, &plain).mark_at(&marks), None);
+        self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
+        if self.options.mode == Mode::Normal {
+            let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
+            self.pending[block.step as usize] = true;
+            let change = self.read_change(addr, &server, value, reason);
+            self.push_change(at, &resource.key, change);
+        }
+        true
+    }
+
+    /// Reading a data resource while applying.
+    pub(super) fn read_change(
+        &self,
+        addr: &AbsResourceInstance,
+        server: &Server,
+        after: Value,
+        reason: Reason,
+    ) -> ResourceChange {
+        ResourceChange {
+            addr: addr.clone(),
+            previous_addr: self.moves.old(addr).clone(),
+            deposed: None,
+            provider: server.config.clone(),
+            provider_key: server.key.clone(),
+            action: Action::Read,
+            reason,
+            before: Value::null(after.ty().clone()),
+            after,
+            private: ecow::EcoVec::new(),
+            identity: None,
+            required_replace: Vec::new(),
+            importing: None,
+            generated_config: None,
+        }
+    }
+
+    /// Ephemeral resources are opened when changes are made; until then their values are unknown.
+    fn begin_ephemeral(
+        &mut self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        values: &InstanceValues,
+    ) -> bool {
+        let address = eco_format!("{addr}");
+        let resource = block.resource;
+        if self.walk.server(&block.resolved, resource, at, values, &address).is_none() {
+            return false;
+        }
+        let Some(Some(config)) = self.config_of(block, at, addr, values, true) else { return false };
+        let Some(schema) = block.schema() else { return false };
+        let (plain, marks) = config.unmark_with_paths();
+        let value = planned_unknown(schema, &plain).mark_at(&marks).mark(Mark::Ephemeral);
+        self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value);
+        true
+    }
+
+    /// Whether something that a data resource depends on, as its `depends_on` or that of a call around it says, changes.
+    fn waits_for_changes(&self, block: &Block<'a>, at: ModuleInstanceId) -> bool {
+        let _ = at;
+        let graph = self.walk.graph;
+        let lifecycle = &block.resource.lifecycle;
+        if !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty() {
+            let depends = &graph.edges[block.step as usize];
+            return self.any_pending(depends.clone());
+        }
+        let mut named: Vec<u32> = graph.explicit.get(&block.step).cloned().unwrap_or_default();
+        let tree = self.walk.context.tree;
+        let mut module = Some(block.module);
+        while let Some(id) = module.filter(|id| *id != ModuleId::ROOT) {
+            if let Some(call) = self.call_vertex(id) {
+                named.extend(graph.explicit.get(&call).into_iter().flatten());
+            }
+            module = tree.node(id).parent;
+        }
+        !named.is_empty() && self.any_pending(named)
+    }
+
+    fn call_vertex(&self, module: ModuleId) -> Option<u32> {
+        self.walk.graph.calls.get(&module).copied()
+    }
+
+    /// Whether a managed resource changes among these objects and what they depend on.
+    fn any_pending(&self, from: Vec<u32>) -> bool {
+        let graph = self.walk.graph;
+        let mut seen = foldhash::HashSet::default();
+        let mut work = from;
+        while let Some(at) = work.pop() {
+            if !seen.insert(at) {
+                continue;
+            }
+            if let yuba_eval::graph::Vertex::Resource(resource) = graph.nodes[at as usize].vertex
+                && resource.key.mode == ResourceMode::Managed
+                && self.pending[at as usize]
+            {
+                return true;
+            }
+            work.extend(&graph.edges[at as usize]);
+        }
+        false
+    }
+
+    /// An instance that is not part of the run has the value it had.
+    fn value_of_state(
+        &self,
+        at: ModuleInstanceId,
+        key: &ResourceKey,
+        addr: &AbsResourceInstance,
+        schema: Option<&BlockSchema>,
+    ) {
+        let object = self.state.instance(addr).and_then(|instance| instance.current.as_ref());
+        if let (Some(object), Some(schema)) = (object, schema)
+            && let Ok(value) = object.decode(schema.implied_type())
+        {
+            self.walk.live.set_instance(at, key, addr.key.clone(), schema.mark(&value, None));
+        }
+    }
+
+    /// To destroy everything: resources have the values and instances that the state has.
+    fn values_of_state(&mut self, module: ModuleId, resource: &'a Resource) {
+        let schemas = self.walk.evaluation.schemas_of(module, resource);
+        let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
+        for at in self.walk.live.instances(module) {
+            let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
+            let keys: Vec<Option<InstanceKey>> = match self.state.get(&abs) {
+                Some(known) => known.instances.keys().cloned().collect(),
+                None => continue,
+            };
+            self.walk.live.expand_resource(at, &resource.key, expansion_of(&keys));
+            for key in keys {
+                let addr = abs.clone().instance(key);
+                self.value_of_state(at, &resource.key, &addr, schema);
+            }
+        }
+    }
+
+    /// Dependencies of an object that is kept.
+    pub(super) fn kept_dependencies(
+        &self,
+        answer: &super::managed::ManagedAnswer<'a>,
+    ) -> ecow::EcoVec<yuba_addrs::ConfigResource> {
+        let now = &answer.job.dependencies;
+        match (&answer.is, &answer.planned) {
+            (_, Some(planned)) if planned.action == Action::NoOp => now.clone(),
+            (Some(existing), _) if answer.job.refresh => merged(now, &existing.dependencies),
+            (Some(existing), _) => existing.dependencies.clone(),
+            (None, _) => now.clone(),
+        }
+    }
+}
+
+/// The instances that keys tell of.
+fn expansion_of(keys: &[Option<InstanceKey>]) -> Expansion {
+    let mut texts = Vec::new();
+    let mut count = None;
+    for key in keys {
+        match key {
+            None => {}
+            Some(InstanceKey::Int(at)) => count = count.max(u64::try_from(*at).ok().map(|at| at + 1)),
+            Some(InstanceKey::String(key)) => texts.push((key.clone(), Value::unknown_dynamic())),
+        }
+    }
+    match (count, texts.is_empty()) {
+        (Some(count), _) => Expansion::Count(count),
+        (None, false) => Expansion::ForEach(Arc::new(texts)),
+        (None, true) => Expansion::Single,
+    }
+}
+
+/// `lifecycle.destroy = false`
+pub(crate) fn skip_destroy(resource: &Resource) -> (bool, Diagnostics) {
+    let Some(expr) = &resource.lifecycle.destroy else { return (false, Diagnostics::new()) };
+    let (value, problems) = yuba_eval::constant(expr);
+    let value = convert::convert(&value, &yuba_value::Type::bool()).ok().and_then(|value| value.as_bool());
+    (value == Some(false), problems)
+}
+
+/// An existing object is served by another instance of its provider configuration from now on.
+fn changed_provider(known: &Instance, addr: &AbsResourceInstance, server: &Server) -> Option<Diagnostic> {
+    let (Some(was), Some(is)) = (&known.provider_key, &server.key) else { return None };
+    if was == is || known.current.is_none() {
+        return None;
+    }
+    let detail = eco_format!(
+        "{addr} exists, and was made by the instance {}{was}; from now on {}{is} serves it. The object is not moved: if the \
+         two instances stand for different places, the new one may not find it and plan to create another one.",
+        server.config,
+        server.config
+    );
+    let mut warning = Diagnostic::warning("Provider instance of an existing object changes", detail);
+    warning.address = Some(eco_format!("{addr}"));
+    Some(warning)
+}

@@ -1,0 +1,97 @@
+//! Data resources: read while planning if everything about them is known, else while applying.
+
+use ecow::eco_format;
+use yuba_addrs::InstanceKey;
+use yuba_config::resource::Resource;
+use yuba_eval::ModuleInstanceId;
+use yuba_plan::Phase;
+use yuba_provider::{DataRequest, Outcome};
+use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_value::Value;
+
+use crate::object::{Subject, conforms};
+use crate::walk::providers::Server;
+
+/// An instance of a data resource to be read.
+pub(crate) struct DataJob<'a> {
+    pub(crate) subject: Subject<'a>,
+    pub(crate) resource: &'a Resource,
+    pub(crate) server: Server,
+    pub(crate) at: ModuleInstanceId,
+    pub(crate) key: Option<InstanceKey>,
+    /// The configuration, with marks, wholly known.
+    pub(crate) config: Value,
+}
+
+/// What was read.
+pub(crate) struct DataAnswer<'a> {
+    pub(crate) job: DataJob<'a>,
+    /// With marks; none if it could not be read.
+    pub(crate) value: Option<Value>,
+    pub(crate) problems: Diagnostics,
+}
+
+impl<'a> DataJob<'a> {
+    pub(crate) async fn run(self) -> DataAnswer<'a> {
+        let (value, problems) = self.read().await;
+        DataAnswer { job: self, value, problems }
+    }
+
+    async fn read(&self) -> (Option<Value>, Diagnostics) {
+        let subject = &self.subject;
+        let (config, marks) = self.config.unmark_with_paths();
+        let found = subject.provider.validate_data_config(subject.kind().clone(), config.clone()).await;
+        let mut problems = subject.placed(found);
+        if problems.has_errors() {
+            return (None, problems);
+        }
+        subject.started(Phase::Read, &Value::null(config.ty().clone()));
+        let request = DataRequest {
+            kind: subject.kind().clone(),
+            config,
+            provider_meta: subject.meta.clone(),
+            address: subject.addr.clone(),
+        };
+        let Outcome { value: answer, problems: found } = subject.provider.read_data(request).await;
+        problems.extend(subject.placed(found));
+        let value = answer.filter(|_| !problems.has_errors()).and_then(|answer| match self.checked(&answer.state) {
+            Ok(()) => Some((answer.state, answer.marks)),
+            Err(problem) => {
+                problems.push(problem);
+                None
+            }
+        });
+        let value = value.map(|(state, more)| {
+            let value = state.mark_at(&marks).mark_at(&more);
+            match subject.schemas.data.get(subject.kind()) {
+                Some(schema) => schema.block.mark(&value, None),
+                None => value,
+            }
+        });
+        let shown = value.clone().unwrap_or_else(Value::null_dynamic);
+        subject.finished(Phase::Read, &shown, value.is_some());
+        if value.is_none() && !problems.has_errors() {
+            problems.push(self.invalid("null", "answered nothing for"));
+        }
+        (value, problems)
+    }
+
+    fn checked(&self, state: &Value) -> Result<(), Diagnostic> {
+        let Some(schema) = self.subject.schemas.data.get(self.subject.kind()) else { return Ok(()) };
+        if let Err(reason) = conforms(state, schema.block.implied_type()) {
+            return Err(self.invalid("invalid", &eco_format!("answered with a value that does not fit ({reason}) for")));
+        }
+        if state.is_null() {
+            return Err(self.invalid("null", "answered null for"));
+        }
+        if !state.is_wholly_known() {
+            return Err(self.invalid("invalid", "answered with a value that is not wholly known for"));
+        }
+        Ok(())
+    }
+
+    fn invalid(&self, kind: &str, what: &str) -> Diagnostic {
+        let summary = eco_format!("Provider produced {kind} object");
+        self.subject.broken(&summary, &eco_format!("{what} {}", self.subject.addr))
+    }
+}

@@ -1,0 +1,382 @@
+//! What jobs of planning report, taken into the plan.
+
+use ecow::eco_format;
+use yuba_addrs::AbsResourceInstance;
+use yuba_config::resource::{Resource, ResourceKey};
+use yuba_eval::{ModuleInstanceId, RuleKind};
+use yuba_plan::{Action, Mode, Reason, ResourceChange};
+use yuba_state::{CheckKind, Edit, Object};
+use yuba_syntax::{Diagnostic, Diagnostics, Severity};
+use yuba_value::{Type, Value, convert};
+
+use super::Planner;
+use super::data::DataAnswer;
+use super::managed::{ManagedAnswer, Planned, is_same};
+use super::removal::RemovalAnswer;
+use crate::object::{Existing, cannot_be_stored};
+use crate::walk::checks::{in_instance, in_module};
+use crate::walk::{data_verdict, providers::Server};
+
+impl<'a> Planner<'a> {
+    pub(super) fn managed_answer(&mut self, step: u32, mut answer: ManagedAnswer<'a>) -> bool {
+        let found = std::mem::take(&mut answer.problems);
+        let mut ok = self.walk.tell(found);
+        let addr = answer.job.subject.addr.clone();
+        let server = answer.job.server.clone();
+        let importing = answer.job.import.as_ref().map(|(_, importing)| importing.clone());
+        if importing.is_none() {
+            self.note_drift(&addr, &server, answer.was.as_ref(), answer.is.as_ref());
+        }
+        ok &= self.keep(&addr, &server, &answer);
+        let (at, resource) = (answer.job.at, answer.job.resource);
+        let Some(planned) = answer.planned else {
+            // Only read again: it is what it is.
+            let value = match &answer.is {
+                Some(existing) => existing.value.clone(),
+                None => Value::null(self.type_of(&answer.job)),
+            };
+            if ok {
+                self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
+                ok &= self.postconditions(at, resource, &addr, value);
+            }
+            return ok;
+        };
+        self.pending[step as usize] |= planned.action != Action::NoOp;
+        let after = planned.after.clone();
+        self.walk.live.set_instance(at, &resource.key, addr.key.clone(), after.clone());
+        ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
+        let mut change = self.change(&addr, &server, planned);
+        change.importing = importing;
+        change.generated_config = answer.job.generated_config;
+        self.push_change(at, &resource.key, change);
+        ok & self.postconditions(at, resource, &addr, after)
+    }
+
+    fn type_of(&self, job: &super::managed::ManagedJob<'a>) -> Type {
+        job.subject.schema().map_or_else(Type::dynamic, |schema| schema.block.implied_type().clone())
+    }
+
+    /// Takes what was read again into the state.
+    fn keep(&mut self, addr: &AbsResourceInstance, server: &Server, answer: &ManagedAnswer<'a>) -> bool {
+        let job = &answer.job;
+        let object = match &answer.is {
+            None => {
+                if answer.was.is_some() && !self.walk.has_errors() {
+                    self.set_object(addr, server, None);
+                }
+                return true;
+            }
+            Some(existing) => existing,
+        };
+        let wanted = Existing {
+            dependencies: self.kept_dependencies(answer),
+            create_before_destroy: job.create_before_destroy,
+            skip_destroy: job.skip_destroy,
+            ..object.clone()
+        };
+        let same_place = self.state.get(&addr.containing()).is_some_and(|resource| resource.provider == server.config)
+            && self.state.instance(addr).is_some_and(|instance| instance.provider_key == server.key);
+        let version = job.subject.schema().map(|schema| schema.version);
+        let unchanged = same_place
+            && answer.was.as_ref().is_some_and(|was| is_kept_as(was, &wanted))
+            && job.prior.as_ref().is_some_and(|prior| Some(prior.schema_version) == version);
+        if unchanged {
+            return true;
+        }
+        match job.subject.stored(&wanted) {
+            Ok(object) => {
+                self.set_object(addr, server, Some(object));
+                true
+            }
+            Err(reason) => self.walk.tell(std::iter::once(cannot_be_stored(addr, &reason))),
+        }
+    }
+
+    fn set_object(&mut self, addr: &AbsResourceInstance, server: &Server, object: Option<std::sync::Arc<Object>>) {
+        let edit = Edit::SetObject {
+            addr: addr.clone(),
+            deposed: None,
+            provider: server.config.clone(),
+            provider_key: server.key.clone(),
+            object,
+        };
+        self.state.apply(edit);
+    }
+
+    /// Tells what changed outside since the last run.
+    fn note_drift(
+        &mut self,
+        addr: &AbsResourceInstance,
+        server: &Server,
+        was: Option<&Existing>,
+        is: Option<&Existing>,
+    ) {
+        let Some(was) = was else { return };
+        let moved = self.moves.old(addr) != addr;
+        let (action, after) = match is {
+            None => (Action::Delete, Value::null(was.value.ty().clone())),
+            Some(is) if is_same(&is.value.unmark_deep().0, &was.value.unmark_deep().0) => {
+                if !(moved && self.options.mode == Mode::RefreshOnly) {
+                    return;
+                }
+                (Action::NoOp, is.value.clone())
+            }
+            Some(is) => (Action::Update, is.value.clone()),
+        };
+        let planned = Planned {
+            action,
+            reason: Reason::None,
+            before: was.value.clone(),
+            after,
+            private: was.private.clone(),
+            identity: None,
+            required_replace: Vec::new(),
+        };
+        let change = self.change(addr, server, planned);
+        self.drift.push(change);
+    }
+
+    pub(super) fn change(&self, addr: &AbsResourceInstance, server: &Server, planned: Planned) -> ResourceChange {
+        ResourceChange {
+            addr: addr.clone(),
+            previous_addr: self.moves.old(addr).clone(),
+            deposed: None,
+            provider: server.config.clone(),
+            provider_key: server.key.clone(),
+            action: planned.action,
+            reason: planned.reason,
+            before: planned.before,
+            after: planned.after,
+            private: planned.private,
+            identity: planned.identity,
+            required_replace: planned.required_replace,
+            importing: None,
+            generated_config: None,
+        }
+    }
+
+    pub(super) fn push_change(&mut self, at: ModuleInstanceId, key: &ResourceKey, change: ResourceChange) {
+        let position = self.changes.len() as u32;
+        self.planned.entry((at, key.clone())).or_default().insert(change.addr.key.clone(), position);
+        self.changes.push(change);
+    }
+
+    fn postconditions(
+        &mut self,
+        at: ModuleInstanceId,
+        resource: &'a Resource,
+        addr: &AbsResourceInstance,
+        value: Value,
+    ) -> bool {
+        if resource.lifecycle.postconditions.is_empty() {
+            return true;
+        }
+        let live = self.walk.live;
+        let expansion = live.resource_expansion(at, &resource.key);
+        let values = expansion.and_then(|expansion| expansion.values_of(addr.key.as_ref())).unwrap_or_default();
+        let scope = self.walk.scope(at).of_instance(values).with_self_value(resource, value);
+        let (config, object) = self.check_names(live.module(at), addr);
+        let kind = (CheckKind::Resource, RuleKind::ResourcePostcondition);
+        self.walk.rules(&scope, &resource.lifecycle.postconditions, kind, &config, &object)
+    }
+
+    /// `prevent_destroy`
+    fn may_be_destroyed(
+        &mut self,
+        at: ModuleInstanceId,
+        resource: &'a Resource,
+        addr: &AbsResourceInstance,
+        action: Action,
+    ) -> bool {
+        let Some(expr) = &resource.lifecycle.prevent_destroy else { return true };
+        let (value, found) = self.walk.scope(at).eval_used(expr);
+        if !self.walk.tell(found) {
+            return false;
+        }
+        let error = |summary: &str, detail: ecow::EcoString| Diagnostic::error(summary, detail);
+        let invalid = |reason: &str| {
+            let detail = eco_format!("The value of prevent_destroy of {addr} cannot be used: {reason}.");
+            error("Invalid value for prevent_destroy", detail).at(expr.span)
+        };
+        let (plain, marks) = value.unmark();
+        let mut problems = Diagnostics::new();
+        if marks.has_sensitive() {
+            problems.push(invalid("it is sensitive, and whether the object can be destroyed would reveal it"));
+        }
+        if marks.has_ephemeral() {
+            problems.push(invalid("it is ephemeral, but has to be the same when the plan is applied"));
+        }
+        let prevents = match convert::convert(&plain, &Type::bool()) {
+            Ok(value) => value,
+            Err(reason) => {
+                problems.push(invalid(&eco_format!("{reason}")));
+                plain
+            }
+        };
+        let ends = matches!(action, Action::Delete | Action::DeleteThenCreate | Action::CreateThenDelete);
+        if ends && !problems.has_errors() {
+            if !prevents.is_known() {
+                problems.push(invalid("it is known only after apply. Leave the object out for now with -exclude"));
+            } else if prevents.as_bool() == Some(true) {
+                let detail = eco_format!(
+                    "{addr} has lifecycle.prevent_destroy set, but the plan is to destroy it. To keep it, change what leads \
+                     to that, or leave it out with -exclude; to destroy it after all, take prevent_destroy away first."
+                );
+                problems.push(error("Instance cannot be destroyed", detail).at(resource.span));
+            }
+        }
+        self.walk.tell(problems)
+    }
+
+    pub(super) fn removal_answer(&mut self, mut answer: RemovalAnswer<'a>) -> bool {
+        let found = std::mem::take(&mut answer.problems);
+        let mut ok = self.walk.tell(found);
+        let job = &answer.job;
+        let addr = job.subject.addr.clone();
+        let server = Server {
+            config: job.provider.clone(),
+            key: job.provider_key.clone(),
+            provider: job.subject.provider.clone(),
+        };
+        let deposed = job.subject.deposed.clone();
+        if deposed.is_none() {
+            self.note_drift(&addr, &server, answer.was.as_ref(), answer.is.as_ref());
+        }
+        let object = match (&answer.was, &answer.is) {
+            (Some(was), Some(is)) if !is_kept_as(was, is) => Some(job.subject.stored(is).ok()),
+            (Some(_), None) if ok => Some(None),
+            _ => None,
+        };
+        if let Some(object) = object {
+            let (provider, provider_key) = (server.config.clone(), server.key.clone());
+            let (addr, deposed) = (addr.clone(), deposed.clone());
+            self.state.apply(Edit::SetObject { addr, deposed, provider, provider_key, object });
+        }
+        let Some(planned) = answer.planned else { return ok };
+        if planned.action == Action::Forget {
+            self.walk.tell(std::iter::once(forgotten(&addr)));
+        }
+        if let Some(resource) = self.declared(&addr)
+            && deposed.is_none()
+        {
+            // Where its module instance is gone there is nothing to evaluate the argument in.
+            if let Some(at) = self.walk.live.find(&addr.module) {
+                ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
+            }
+        }
+        if let Some(module) = self.walk.live.find(&addr.module) {
+            let vertex = self.vertex_of(module, &addr);
+            if let Some(vertex) = vertex {
+                self.pending[vertex as usize] = true;
+            }
+        }
+        let mut change = self.change(&addr, &server, planned);
+        change.deposed = deposed;
+        if let (Some(at), None) = (self.walk.live.find(&addr.module), &change.deposed) {
+            self.push_change(at, &ResourceKey::from(&addr.resource), change);
+        } else {
+            self.changes.push(change);
+        }
+        ok
+    }
+
+    fn vertex_of(&self, at: ModuleInstanceId, addr: &AbsResourceInstance) -> Option<u32> {
+        let module = self.walk.live.module(at);
+        self.walk.graph.resources.get(&(module, ResourceKey::from(&addr.resource))).copied()
+    }
+
+    pub(super) fn data_answer(&mut self, step: u32, mut answer: DataAnswer<'a>) -> bool {
+        let found = std::mem::take(&mut answer.problems);
+        let job = &answer.job;
+        let (at, resource) = (job.at, job.resource);
+        let addr = job.subject.addr.clone();
+        let server = job.server.clone();
+        let schema = job.subject.schemas.data.get(&addr.resource.kind);
+        let mut value = answer.value.clone();
+        let mut ok = true;
+        if let Some(check) = &resource.inside_check {
+            // What goes wrong in a check is a result of the check, no reason to stop.
+            let name = eco_format!("check.{check}");
+            let tree = self.walk.context.tree;
+            let config = in_module(&tree.node(self.walk.live.module(at)).path, &name);
+            let object = in_instance(&addr.module, &name);
+            self.walk.checks.report(CheckKind::Check, &config, &object, &data_verdict(&found));
+            let softened = found.into_iter().map(|problem| Diagnostic { severity: Severity::Warning, ..problem });
+            self.walk.tell(softened);
+            if value.is_none()
+                && let Some(schema) = schema
+            {
+                let (plain, marks) = job.config.unmark_with_paths();
+                value = Some(yuba_provider::legality::planned_unknown(&schema.block, &plain).mark_at(&marks));
+            }
+        } else {
+            ok &= self.walk.tell(found);
+        }
+        let Some(value) = value else { return false };
+        self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
+        if resource.inside_check.is_some() && self.options.mode == Mode::Normal {
+            self.pending[step as usize] = true;
+            let change = self.read_change(&addr, &server, value.clone(), Reason::ReadBecauseCheckNested);
+            self.push_change(at, &resource.key, change);
+        }
+        if let Some(schema) = schema
+            && value.is_wholly_known()
+        {
+            match Object::encode(&value, schema.block.implied_type(), schema.version) {
+                Ok(object) => self.set_object(&addr, &server, Some(std::sync::Arc::new(object))),
+                Err(reason) => ok &= self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
+            }
+        }
+        ok & self.postconditions(at, resource, &addr, value)
+    }
+
+    /// `-replace` of what is not there, or not in the configuration.
+    pub(super) fn check_force_replace(&self) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        if self.options.mode != Mode::Normal {
+            return problems;
+        }
+        for addr in &self.options.force_replace {
+            let found = self.walk.live.find(&addr.module).and_then(|at| {
+                let instances = self.planned.get(&(at, ResourceKey::from(&addr.resource)))?;
+                instances.contains_key(&addr.key).then_some(at)
+            });
+            let is_desired = self.walk.live.find(&addr.module).is_some_and(|at| {
+                let expansion = self.walk.live.resource_expansion(at, &ResourceKey::from(&addr.resource));
+                expansion.is_some_and(|expansion| expansion.contains(addr.key.as_ref()))
+            });
+            if found.is_some() && is_desired {
+                continue;
+            }
+            let detail = eco_format!(
+                "The option -replace={addr} names no instance that the configuration has, so nothing is replaced because of \
+                 it. Check the address: where there are several instances, it needs the key of one of them."
+            );
+            problems.push(Diagnostic::warning("Incompletely-matched force-replace resource instance", detail));
+        }
+        problems
+    }
+}
+
+/// Whether an object would be kept in the same way.
+fn is_kept_as(a: &Existing, b: &Existing) -> bool {
+    a.status == b.status
+        && a.create_before_destroy == b.create_before_destroy
+        && a.skip_destroy == b.skip_destroy
+        && a.private == b.private
+        && a.dependencies == b.dependencies
+        && a.value.raw_equals(&b.value)
+        && match (&a.identity, &b.identity) {
+            (Some(a), Some(b)) => a.raw_equals(b),
+            (None, None) => true,
+            _ => false,
+        }
+}
+
+/// What is said about an object that is not managed any more.
+pub(super) fn forgotten(addr: &AbsResourceInstance) -> Diagnostic {
+    let detail = eco_format!(
+        "After this plan is applied, {addr} is not managed any more, and it is not destroyed. To manage it again, import it."
+    );
+    Diagnostic::warning("Resource will be removed from the state", detail)
+}

@@ -1,0 +1,361 @@
+//! Planning one instance of a managed resource: it is read again, compared with its configuration, and the provider says
+//! what the difference leads to.
+
+use std::sync::Arc;
+
+use ecow::{EcoString, EcoVec, eco_format};
+use yuba_addrs::ConfigResource;
+use yuba_config::resource::Resource;
+use yuba_eval::ModuleInstanceId;
+use yuba_plan::{Action, Importing, Phase, Reason};
+use yuba_provider::legality::{assert_plan_valid, proposed_new};
+use yuba_provider::{ImportBy, ImportRequest, Outcome, PlanAnswer, PlanRequest, Private, Schema};
+use yuba_state::Object;
+use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_value::{Path, Value, ops};
+
+use super::ignore;
+use crate::object::{Existing, Subject, conforms, secrets_differ};
+use crate::walk::providers::Server;
+
+/// An instance that the configuration has.
+pub(crate) struct ManagedJob<'a> {
+    pub(crate) subject: Subject<'a>,
+    pub(crate) resource: &'a Resource,
+    pub(crate) server: Server,
+    pub(crate) at: ModuleInstanceId,
+    /// The object of the state.
+    pub(crate) prior: Option<Arc<Object>>,
+    /// The configuration, with marks; none if nothing is to be planned.
+    pub(crate) config: Option<Value>,
+    pub(crate) refresh: bool,
+    /// `-replace`, or something that `replace_triggered_by` names changes.
+    pub(crate) force_replace: bool,
+    pub(crate) triggered: bool,
+    pub(crate) create_before_destroy: bool,
+    pub(crate) skip_destroy: bool,
+    pub(crate) dependencies: EcoVec<ConfigResource>,
+    pub(crate) import: Option<(ImportBy, Importing)>,
+    /// Makes configuration for an imported object that has none.
+    pub(crate) generated_config: Option<EcoString>,
+}
+
+/// A change that was planned.
+pub(crate) struct Planned {
+    pub(crate) action: Action,
+    pub(crate) reason: Reason,
+    pub(crate) before: Value,
+    pub(crate) after: Value,
+    pub(crate) private: Private,
+    pub(crate) identity: Option<Value>,
+    pub(crate) required_replace: Vec<Path>,
+}
+
+/// What became of a job.
+pub(crate) struct ManagedAnswer<'a> {
+    pub(crate) job: ManagedJob<'a>,
+    /// The object as the state had it.
+    pub(crate) was: Option<Existing>,
+    /// The object as it is; none if it is gone.
+    pub(crate) is: Option<Existing>,
+    pub(crate) planned: Option<Planned>,
+    pub(crate) problems: Diagnostics,
+}
+
+impl<'a> ManagedJob<'a> {
+    pub(crate) async fn run(self) -> ManagedAnswer<'a> {
+        let mut answer = ManagedAnswer { job: self, was: None, is: None, planned: None, problems: Diagnostics::new() };
+        if let Err(found) = answer.look().await {
+            answer.problems.extend(found);
+            return answer;
+        }
+        if answer.problems.has_errors() {
+            return answer;
+        }
+        if let Some(config) = answer.job.config.clone() {
+            match answer.job.plan(&config, answer.is.as_ref()).await {
+                Ok((planned, found)) => {
+                    answer.planned = Some(planned);
+                    answer.problems.extend(found);
+                }
+                Err(found) => answer.problems.extend(found),
+            }
+        }
+        answer
+    }
+}
+
+impl ManagedAnswer<'_> {
+    /// Finds the object as it is.
+    async fn look(&mut self) -> Result<(), Diagnostics> {
+        let job = &self.job;
+        if let Some((by, importing)) = &job.import {
+            let (existing, found) = job.imported(by, importing).await?;
+            self.problems.extend(found);
+            self.is = Some(existing);
+            return Ok(());
+        }
+        let Some(object) = &job.prior else { return Ok(()) };
+        let mut existing = job.subject.existing(object).await?;
+        self.was = Some(existing.clone());
+        if job.refresh {
+            let (refreshed, found) = job.subject.refreshed(&existing).await;
+            self.problems.extend(found);
+            match refreshed {
+                Some(refreshed) => existing = refreshed,
+                None => return Ok(()),
+            }
+        }
+        self.is = Some(existing);
+        Ok(())
+    }
+}
+
+impl ManagedJob<'_> {
+    /// An object that exists without being in the state.
+    async fn imported(&self, by: &ImportBy, importing: &Importing) -> Result<(Existing, Diagnostics), Diagnostics> {
+        let subject = &self.subject;
+        let what = match by {
+            ImportBy::Id(id) => eco_format!("the id {id:?}"),
+            ImportBy::Identity(_) => "the given identity".into(),
+        };
+        let shown = Value::object(vec![("id".into(), Value::string(importing.id.clone().unwrap_or_default()))]);
+        subject.started(Phase::PrepareImport, &shown);
+        let request = ImportRequest { kind: subject.kind().clone(), by: by.clone() };
+        let Outcome { value, problems } = subject.provider.import(request).await;
+        let mut found = subject.placed(problems);
+        if found.has_errors() {
+            return Err(found);
+        }
+        let mut imported = value.unwrap_or_default();
+        let error = |summary: &str, detail: EcoString| Diagnostic::error(summary, detail);
+        if imported.len() > 1 {
+            let detail = eco_format!("The provider found several objects with {what}, and only one can be imported.");
+            found.push(error("Multiple import states not supported", detail));
+            return Err(found);
+        }
+        let Some(imported) = imported.pop() else {
+            let detail = eco_format!("The provider found nothing with {what}.");
+            found.push(error("Import returned no resources", detail));
+            return Err(found);
+        };
+        if imported.state.is_null() {
+            let detail = eco_format!("The provider answered with an empty object for {what}.");
+            found.push(error("Import returned null resource", detail));
+            return Err(found);
+        }
+        let value = match subject.schema() {
+            Some(schema) => schema.block.mark(&imported.state, None),
+            None => imported.state,
+        };
+        let existing = Existing {
+            value,
+            private: imported.private,
+            identity: imported.identity,
+            status: yuba_state::Status::Ready,
+            dependencies: EcoVec::new(),
+            create_before_destroy: false,
+            skip_destroy: false,
+        };
+        let (refreshed, more) = subject.refreshed(&existing).await;
+        found.extend(more);
+        if found.has_errors() {
+            return Err(found);
+        }
+        let Some(mut refreshed) = refreshed else {
+            let detail = eco_format!(
+                "There is no object with {what} for {}. Only what exists can be imported: check the id, and that the \
+                 provider is configured for the place where the object is. To create it instead, take the import away.",
+                subject.addr
+            );
+            found.push(error("Cannot import non-existent remote object", detail));
+            return Err(found);
+        };
+        if let Some(config) = &self.config {
+            let (_, marks) = config.unmark_with_paths();
+            refreshed.value = refreshed.value.mark_at(&marks);
+        }
+        Ok((refreshed, found))
+    }
+
+    /// Asks the provider what the configuration leads to.
+    async fn plan(&self, config: &Value, existing: Option<&Existing>) -> Result<(Planned, Diagnostics), Diagnostics> {
+        let subject = &self.subject;
+        let Some(schema) = subject.schema() else { return Err(Diagnostics::new()) };
+        let ty = schema.block.implied_type();
+        let null = || Value::null(ty.clone());
+        let tainted = existing.is_some_and(Existing::is_tainted);
+        let usable = existing.filter(|_| !tainted);
+        let prior = usable.map_or_else(null, |existing| existing.value.clone());
+        let (plain_prior, _) = prior.unmark_deep();
+
+        let (plain_config, _) = config.unmark_deep();
+        let found = subject.provider.validate_resource_config(subject.kind().clone(), plain_config.clone()).await;
+        let mut problems = subject.placed(found);
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        let wanted = ignore::apply(&self.resource.lifecycle.ignore_changes, &schema.block, &prior, config);
+        let (plain_wanted, marks) = wanted.unmark_with_paths();
+        let proposed = proposed_new(&schema.block, &plain_prior, &plain_wanted);
+        let private = usable.map(|existing| existing.private.clone()).unwrap_or_default();
+        let identity = usable.and_then(|existing| existing.identity.clone());
+        let request = self.request(plain_prior.clone(), proposed, plain_wanted.clone(), private, identity);
+        let answer = self.ask(schema, request, &mut problems).await?;
+        let violations = assert_plan_valid(&schema.block, &plain_prior, &plain_wanted, &answer.planned);
+        if !violations.is_empty() && !answer.legacy_type_system {
+            let address = eco_format!("{}", subject.addr);
+            for violation in violations {
+                let what = eco_format!("planned an invalid value: {}", violation.text(&address));
+                problems.push(subject.broken("Provider produced invalid plan", &what));
+            }
+            return Err(problems);
+        }
+        let mut planned = answer.planned.clone();
+        if answer.legacy_type_system {
+            planned = ignore::apply(&self.resource.lifecycle.ignore_changes, &schema.block, &plain_prior, &planned);
+        }
+        let required_replace = self.required_replace(&answer, &plain_prior, &planned, &mut problems)?;
+
+        let same = is_same(&planned, &plain_prior);
+        let writes_only = |path: &Path| schema.block.attribute_at(&path.0).is_some_and(|found| found.write_only);
+        let force = self.force_replace || self.triggered;
+        let mut reason = Reason::None;
+        let mut action = if plain_prior.is_null() {
+            Action::Create
+        } else if required_replace.iter().any(writes_only) {
+            self.replacing()
+        } else if same && !force {
+            Action::NoOp
+        } else if force || !required_replace.is_empty() {
+            self.replacing()
+        } else {
+            Action::Update
+        };
+        if action.is_replace() {
+            reason = if force { Reason::ReplaceByRequest } else { Reason::ReplaceBecauseCannotUpdate };
+        }
+        let mut answer = answer;
+        if action.is_replace() {
+            // What the new object will be does not depend on the old one.
+            let proposed = proposed_new(&schema.block, &null(), &plain_config);
+            let request = self.request(null(), proposed, plain_config.clone(), answer.private.clone(), None);
+            answer = self.ask(schema, request, &mut problems).await?;
+            planned = answer.planned.clone();
+        }
+        let mut before = prior;
+        if action == Action::Create
+            && let Some(existing) = existing.filter(|_| tainted)
+        {
+            action = self.replacing();
+            before = existing.value.clone();
+            reason = Reason::ReplaceBecauseTainted;
+        }
+        if action.is_replace() && self.skip_destroy {
+            action = Action::ForgetThenCreate;
+        }
+        let after = schema.block.mark(&planned.mark_at(&marks), None);
+        if action == Action::NoOp && secrets_differ(&before, &after) {
+            action = Action::Update;
+        }
+        if self.triggered && action.is_replace() {
+            reason = Reason::ReplaceByTriggers;
+        }
+        let planned = Planned {
+            action,
+            reason,
+            before,
+            after,
+            private: answer.private,
+            identity: answer.identity,
+            required_replace,
+        };
+        Ok((planned, problems))
+    }
+
+    fn replacing(&self) -> Action {
+        if self.create_before_destroy { Action::CreateThenDelete } else { Action::DeleteThenCreate }
+    }
+
+    fn request(
+        &self,
+        prior: Value,
+        proposed: Value,
+        config: Value,
+        prior_private: Private,
+        prior_identity: Option<Value>,
+    ) -> PlanRequest {
+        let kind = self.subject.kind().clone();
+        let provider_meta = self.subject.meta.clone();
+        PlanRequest { kind, prior, proposed, config, prior_private, provider_meta, prior_identity }
+    }
+
+    async fn ask(
+        &self,
+        schema: &Schema,
+        request: PlanRequest,
+        problems: &mut Diagnostics,
+    ) -> Result<PlanAnswer, Diagnostics> {
+        let Outcome { value, problems: found } = self.subject.provider.plan(request).await;
+        problems.extend(self.subject.placed(found));
+        if problems.has_errors() {
+            return Err(std::mem::take(problems));
+        }
+        let Some(answer) = value else {
+            problems.push(self.subject.broken("Provider produced invalid plan", "gave no plan"));
+            return Err(std::mem::take(problems));
+        };
+        if let Err(reason) = conforms(&answer.planned, schema.block.implied_type()) {
+            let what = eco_format!("planned {} as an object that does not fit its schema: {reason}", self.subject.addr);
+            problems.push(self.subject.broken("Provider produced invalid plan", &what));
+            return Err(std::mem::take(problems));
+        }
+        Ok(answer)
+    }
+
+    /// Places that the provider cannot change, as far as they change.
+    fn required_replace(
+        &self,
+        answer: &PlanAnswer,
+        prior: &Value,
+        planned: &Value,
+        problems: &mut Diagnostics,
+    ) -> Result<Vec<Path>, Diagnostics> {
+        let mut required = Vec::new();
+        if prior.is_null() {
+            return Ok(required);
+        }
+        let schema = self.subject.schema();
+        for path in &answer.requires_replace {
+            let (before, after) = match (path.follow(prior), path.follow(planned)) {
+                (None, None) => {
+                    let what =
+                        eco_format!("wants to replace {} because of an attribute that it lacks", self.subject.addr);
+                    problems.push(self.subject.broken("Provider produced invalid plan", &what));
+                    continue;
+                }
+                (Some(before), None) => (before.clone(), Value::null(before.ty().clone())),
+                (None, Some(after)) => (Value::null(after.ty().clone()), after),
+                (Some(before), Some(after)) => (before, after),
+            };
+            let write_only = schema
+                .and_then(|schema| schema.block.attribute_at(&path.0))
+                .is_some_and(|attribute| attribute.write_only);
+            if !is_same(&after, &before) || write_only {
+                required.push(path.clone());
+            }
+        }
+        if problems.has_errors() { Err(std::mem::take(problems)) } else { Ok(required) }
+    }
+}
+
+/// Whether two values are known to be equal, whatever their types say.
+pub(crate) fn is_same(a: &Value, b: &Value) -> bool {
+    if a.raw_equals(b) {
+        return a.is_wholly_known();
+    }
+    if a.is_null() || b.is_null() {
+        return a.is_null() && b.is_null();
+    }
+    ops::equals(a, b).as_bool() == Some(true)
+}

@@ -1,0 +1,322 @@
+//! Planning: from the configuration, the last state and what providers say to the changes that have to be made.
+//!
+//! One walk through the reference graph. Where it comes to a resource it is expanded, each instance is compared with what
+//! exists, and its planned value is there for everything that refers to it. What is in the state and was not met on the way
+//! is removed at the end.
+
+mod begin;
+mod data;
+mod end;
+pub(crate) mod exec;
+mod glue;
+mod ignore;
+mod managed;
+mod outputs;
+mod removal;
+mod triggers;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::{EcoString, EcoVec};
+use foldhash::{HashMap, HashSet};
+use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, InstanceKey};
+use yuba_config::provider::ProviderKey;
+use yuba_config::resource::ResourceKey;
+use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
+use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
+use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
+use yuba_state::State;
+use yuba_syntax::{Diagnostics, Severity};
+
+use crate::drive::{Jobs, Steps, drive};
+use crate::request::{Context, PlanOptions};
+use crate::walk::Walk;
+use crate::walk::dependencies::dependencies;
+use crate::walk::providers::ProviderAnswer;
+use glue::{Moves, Selected};
+
+/// What jobs of planning report.
+pub(crate) enum Answer<'a> {
+    Provider(ProviderAnswer),
+    Managed(Box<managed::ManagedAnswer<'a>>),
+    Removal(Box<removal::RemovalAnswer<'a>>),
+    Data(Box<data::DataAnswer<'a>>),
+}
+
+/// Changes planned for a resource in one instance of its module, by key.
+type PlannedInstances = BTreeMap<Option<InstanceKey>, u32>;
+
+/// The plan as far as it is made.
+pub(crate) struct Planner<'a> {
+    walk: Walk<'a>,
+    options: &'a PlanOptions,
+    /// The state with everything that was read again.
+    state: State,
+    moves: Moves,
+    /// For each vertex whether it is part of the run.
+    included: Vec<bool>,
+    selection: &'a Selected,
+    force_replace: HashSet<AbsResourceInstance>,
+    dependencies: Vec<EcoVec<ConfigResource>>,
+    create_before_destroy: Vec<bool>,
+    changes: Vec<ResourceChange>,
+    drift: Vec<ResourceChange>,
+    planned: HashMap<(ModuleInstanceId, ResourceKey), PlannedInstances>,
+    /// For each vertex whether something changes there.
+    pending: Vec<bool>,
+    failed: Vec<bool>,
+    /// Resources of the state that were met in the configuration.
+    met: HashSet<AbsResource>,
+    imports: HashMap<AbsResourceInstance, glue::Import>,
+    /// What is left at the end is removed.
+    at_end: bool,
+}
+
+/// Makes a plan. Without one the diagnostics say why; with one there may be errors too, then it can only be shown.
+pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
+    let tree = context.tree;
+    let live = Live::new(false, Some(context.plan_time));
+    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(&live));
+    let (arguments, mut problems) = Arguments::read(tree);
+    problems.extend(tree.unbound_resources());
+    if problems.has_errors() {
+        return (None, problems);
+    }
+    let previous = Arc::new(state.clone());
+    let moves = Moves;
+    let graph = graph::build(&evaluation, &arguments, &providers_of_state(tree, &state));
+    let components = graph.components();
+    problems.extend(graph.cycles(&components, context.env.sources, tree));
+    if problems.has_errors() {
+        return (None, problems);
+    }
+    let order: Vec<u32> = components.into_iter().flatten().collect();
+    let selected = Selected;
+    let mut walk = Walk::new(context, &evaluation, &live, &graph, &arguments);
+    if options.mode != Mode::Normal {
+        walk.rule_severity = Severity::Warning;
+    }
+    let count = graph.nodes.len();
+    let mut planner = Planner {
+        walk,
+        options,
+        state,
+        moves,
+        included: included(&graph, &order, &selected, options.mode),
+        selection: &selected,
+        force_replace: options.force_replace.iter().cloned().collect(),
+        dependencies: dependencies(&graph, &order, tree),
+        create_before_destroy: create_before_destroy(&graph, &order),
+        changes: Vec::new(),
+        drift: Vec::new(),
+        planned: HashMap::default(),
+        pending: vec![false; count],
+        failed: vec![false; count],
+        met: HashSet::default(),
+        imports: HashMap::default(),
+        at_end: false,
+    };
+    planner.walk.tell(problems);
+    planner.start_bare_providers().await;
+    drive(&mut planner, graph.edges.as_slice(), context.parallelism).await;
+    planner.at_end = true;
+    let last: [Vec<u32>; 1] = [Vec::new()];
+    drive(&mut planner, last.as_slice(), context.parallelism).await;
+    planner.finish(&graph, &order, previous)
+}
+
+/// Provider configurations that objects of the state belong to.
+fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(ModuleId, ProviderKey)> {
+    let configs: HashSet<&AbsProviderConfig> = state.iter().map(|resource| &resource.provider).collect();
+    let mut found = Vec::new();
+    for config in configs {
+        let Some(module) = tree.find(&config.module) else { continue };
+        let blocks = tree.node(module).module.providers.keys();
+        let is_it = |key: &&ProviderKey| {
+            key.alias == config.alias && tree.provider_type(module, &key.name).as_ref() == Some(&config.provider)
+        };
+        found.extend(blocks.filter(is_it).map(|key| (module, key.clone())));
+    }
+    found
+}
+
+/// Which vertices are evaluated. To destroy everything only that is needed which configures providers.
+fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selected, mode: Mode) -> Vec<bool> {
+    let count = graph.nodes.len();
+    if mode != Mode::Destroy {
+        return (0..count as u32).map(|at| selected.includes(at)).collect();
+    }
+    let mut included = vec![false; count];
+    for at in order.iter().rev() {
+        let here = *at as usize;
+        if matches!(graph.nodes[here].vertex, Vertex::Provider(_)) && !graph.unused[here] {
+            included[here] = true;
+        }
+        if included[here] {
+            for to in &graph.edges[here] {
+                included[*to as usize] = true;
+            }
+        }
+    }
+    included
+}
+
+/// Which resources are created before the objects they replace are destroyed: those that say so, and all they depend on.
+fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32]) -> Vec<bool> {
+    let mut flags = vec![false; graph.nodes.len()];
+    for at in order.iter().rev() {
+        let here = *at as usize;
+        if let Vertex::Resource(resource) = graph.nodes[here].vertex {
+            flags[here] |= resource.lifecycle.create_before_destroy == Some(true);
+        }
+        if flags[here] {
+            for to in &graph.edges[here] {
+                flags[*to as usize] = true;
+            }
+        }
+    }
+    flags
+}
+
+impl<'a> Steps<'a> for Planner<'a> {
+    type Answer = Answer<'a>;
+
+    fn begin(&mut self, step: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
+        if self.at_end {
+            self.begin_leftovers(jobs);
+            return;
+        }
+        if !self.included[step as usize] {
+            return;
+        }
+        let graph = self.walk.graph;
+        let node = &graph.nodes[step as usize];
+        match node.vertex {
+            Vertex::Resource(resource) => self.begin_resource(step, node.module, resource, jobs),
+            Vertex::Provider(_) if graph.unused[step as usize] => {}
+            Vertex::Provider(block) => {
+                let (found, ok) = self.walk.provider_jobs(node.module, block);
+                self.failed[step as usize] |= !ok;
+                for job in found {
+                    jobs.push(async move { Answer::Provider(job.run().await) });
+                }
+            }
+            _ => self.failed[step as usize] |= !self.walk.evaluate(step),
+        }
+    }
+
+    fn answer(&mut self, step: u32, answer: Answer<'a>, _: &mut Jobs<'a, Answer<'a>>) {
+        let ok = match answer {
+            Answer::Provider(answer) => self.walk.provider_answer(answer),
+            Answer::Managed(answer) => self.managed_answer(step, *answer),
+            Answer::Removal(answer) => self.removal_answer(*answer),
+            Answer::Data(answer) => self.data_answer(step, *answer),
+        };
+        if !self.at_end {
+            self.failed[step as usize] |= !ok;
+        }
+    }
+
+    fn end(&mut self, step: u32) -> bool {
+        self.at_end || !self.failed[step as usize]
+    }
+
+    fn stopped(&self) -> bool {
+        (self.walk.context.stopped)()
+    }
+}
+
+impl<'a> Planner<'a> {
+    /// Providers that are used without any block.
+    async fn start_bare_providers(&mut self) {
+        let tree = self.walk.context.tree;
+        let mut wanted: Vec<AbsProviderConfig> = Vec::new();
+        let mut seen = HashSet::default();
+        for node in &self.walk.graph.nodes {
+            if let Vertex::Resource(resource) = node.vertex
+                && let Some(resolved) = tree.resource_provider(node.module, resource)
+                && resolved.block.is_none()
+            {
+                let config = tree.provider_address(&resolved);
+                if seen.insert(config.clone()) {
+                    wanted.push(config);
+                }
+            }
+        }
+        for resource in self.state.iter() {
+            let config = &resource.provider;
+            // Somewhere on the way to the root there may be a block without alias; that is used then.
+            if config.alias.is_none()
+                && config.module.is_root()
+                && !tree.root().module.providers.keys().any(|key| {
+                    key.alias.is_none()
+                        && tree.provider_type(ModuleId::ROOT, &key.name).as_ref() == Some(&config.provider)
+                })
+                && seen.insert(config.clone())
+            {
+                wanted.push(config.clone());
+            }
+        }
+        for config in wanted {
+            match self.walk.bare_provider_job(&config) {
+                Some(job) => {
+                    let answer = job.run().await;
+                    self.walk.provider_answer(answer);
+                }
+                None => {
+                    let found = yuba_eval::missing_provider(&config.provider);
+                    self.walk.tell(std::iter::once(found));
+                }
+            }
+        }
+    }
+
+    /// The plan as a whole.
+    fn finish(mut self, graph: &RefGraph<'a>, order: &[u32], previous: Arc<State>) -> (Option<Plan>, Diagnostics) {
+        let outputs = self.outputs();
+        let found = self.check_force_replace();
+        self.walk.tell(found);
+        let context = self.walk.context;
+        let stopped = (context.stopped)();
+        let problems = self.walk.take_problems();
+        let errored = problems.has_errors() || stopped;
+        let mut changes = std::mem::take(&mut self.changes);
+        changes.sort_by(|a, b| a.addr.cmp(&b.addr).then_with(|| a.deposed.cmp(&b.deposed)));
+        let mut drift = std::mem::take(&mut self.drift);
+        drift.sort_by(|a, b| a.addr.cmp(&b.addr));
+        let exec = match errored {
+            true => ExecGraph::default(),
+            false => exec::build(graph, order, context.tree, &changes, &self.state, self.options.mode),
+        };
+        let variables = context
+            .variables
+            .iter()
+            .filter_map(|(name, variable)| {
+                let ephemeral = variable.value.marks().has_ephemeral();
+                let value = variable.given.clone()?;
+                let value = if ephemeral { yuba_value::Value::null_dynamic() } else { value };
+                Some((name.clone(), PlannedVariable { value, ephemeral }))
+            })
+            .collect();
+        let plan = Plan {
+            mode: self.options.mode,
+            targets: self.options.targets.clone(),
+            excludes: self.options.excludes.clone(),
+            force_replace: self.options.force_replace.clone(),
+            variables,
+            changes,
+            drift,
+            relevant: Vec::new(),
+            outputs,
+            checks: self.walk.checks.results(),
+            previous_state: previous,
+            prior_state: Arc::new(self.state),
+            exec,
+            timestamp: ecow::eco_format!("{}", context.plan_time),
+            errored,
+            workspace: EcoString::from(context.env.workspace),
+        };
+        (Some(plan), problems)
+    }
+}

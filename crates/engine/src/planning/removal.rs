@@ -1,0 +1,118 @@
+//! Planning the end of an object: it is read again, and destroyed or forgotten.
+
+use std::sync::Arc;
+
+use yuba_addrs::{AbsProviderConfig, InstanceKey};
+use yuba_plan::{Action, Reason};
+use yuba_provider::{Outcome, PlanRequest};
+use yuba_state::Object;
+use yuba_syntax::Diagnostics;
+use yuba_value::Value;
+
+use super::managed::Planned;
+use crate::object::{Existing, Subject};
+
+/// What to do with an object that is not wanted any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It is destroyed.
+    Destroy(Reason),
+    /// It stays without being managed.
+    Forget(Reason),
+    /// It is only read again.
+    Keep,
+}
+
+/// An object that is not wanted any more.
+pub(crate) struct RemovalJob<'a> {
+    pub(crate) subject: Subject<'a>,
+    pub(crate) provider: AbsProviderConfig,
+    pub(crate) provider_key: Option<InstanceKey>,
+    pub(crate) prior: Arc<Object>,
+    pub(crate) refresh: bool,
+    pub(crate) ending: Ending,
+}
+
+/// What became of it.
+pub(crate) struct RemovalAnswer<'a> {
+    pub(crate) job: RemovalJob<'a>,
+    pub(crate) was: Option<Existing>,
+    pub(crate) is: Option<Existing>,
+    pub(crate) planned: Option<Planned>,
+    pub(crate) problems: Diagnostics,
+}
+
+impl<'a> RemovalJob<'a> {
+    pub(crate) async fn run(self) -> RemovalAnswer<'a> {
+        let mut answer = RemovalAnswer { job: self, was: None, is: None, planned: None, problems: Diagnostics::new() };
+        let existing = match answer.job.subject.existing(&answer.job.prior).await {
+            Ok(existing) => existing,
+            Err(found) => {
+                answer.problems = found;
+                return answer;
+            }
+        };
+        answer.was = Some(existing.clone());
+        answer.is = Some(existing.clone());
+        if answer.job.refresh {
+            let (refreshed, found) = answer.job.subject.refreshed(&existing).await;
+            answer.problems.extend(found);
+            answer.is = refreshed;
+        }
+        if answer.problems.has_errors() {
+            return answer;
+        }
+        if let Some(existing) = &answer.is {
+            match answer.job.plan(existing).await {
+                Ok(planned) => answer.planned = planned,
+                Err(found) => answer.problems.extend(found),
+            }
+        }
+        answer
+    }
+
+    async fn plan(&self, existing: &Existing) -> Result<Option<Planned>, Diagnostics> {
+        let null = Value::null(existing.value.ty().clone());
+        let planned = |action, reason, private, identity| Planned {
+            action,
+            reason,
+            before: existing.value.clone(),
+            after: null.clone(),
+            private,
+            identity,
+            required_replace: Vec::new(),
+        };
+        let reason = match self.ending {
+            Ending::Keep => return Ok(None),
+            Ending::Forget(reason) => {
+                return Ok(Some(planned(Action::Forget, reason, existing.private.clone(), None)));
+            }
+            Ending::Destroy(reason) => reason,
+        };
+        let subject = &self.subject;
+        let request = PlanRequest {
+            kind: subject.kind().clone(),
+            prior: existing.value.unmark_deep().0,
+            proposed: null.clone(),
+            config: null.clone(),
+            prior_private: existing.private.clone(),
+            provider_meta: subject.meta.clone(),
+            prior_identity: existing.identity.clone(),
+        };
+        let Outcome { value, problems } = subject.provider.plan(request).await;
+        let mut found = subject.placed(problems);
+        if found.has_errors() {
+            return Err(found);
+        }
+        match value {
+            Some(answer) if answer.planned.is_null() => {
+                Ok(Some(planned(Action::Delete, reason, answer.private, answer.identity)))
+            }
+            _ => {
+                let what = ecow::eco_format!("planned something else than the end of {}", subject.addr);
+                found.push(subject.broken("Provider produced invalid plan", &what));
+                Err(found)
+            }
+        }
+    }
+}
