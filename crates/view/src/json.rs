@@ -17,6 +17,8 @@ pub enum Json {
     Array(Vec<Json>),
     /// Members in order.
     Object(Vec<(String, Json)>),
+    /// JSON text without white space that is already escaped.
+    Raw(String),
 }
 
 impl Json {
@@ -54,6 +56,7 @@ impl Json {
                 let _ = write!(out, "{value}");
             }
             Json::String(text) => write_string(out, text, escape),
+            Json::Raw(text) => out.push_str(text),
             Json::Array(elements) => write_items(out, indent, '[', ']', elements, |out, indent, element| {
                 element.write(out, indent, escape);
             }),
@@ -98,14 +101,14 @@ fn new_line(out: &mut String, indent: Option<usize>) {
 
 /// Which characters of texts are escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Escape {
+pub(crate) enum Escape {
     /// Also what must not stand in HTML: Go does that unless told otherwise.
     Html,
     /// Only what JSON demands.
     Json,
 }
 
-fn write_string(out: &mut String, text: &str, escape: Escape) {
+pub(crate) fn write_string(out: &mut String, text: &str, escape: Escape) {
     out.push('"');
     for c in text.chars() {
         match c {
@@ -125,6 +128,48 @@ fn write_string(out: &mut String, text: &str, escape: Escape) {
         }
     }
     out.push('"');
+}
+
+/// Raw JSON written again on many lines, indented by two spaces; as it stands where it is not well-formed.
+pub(crate) fn indent(compact: &str) -> String {
+    let mut out = String::with_capacity(compact.len() * 2);
+    let mut level = 0_usize;
+    let (mut in_text, mut escaped) = (false, false);
+    let mut chars = compact.chars().peekable();
+    while let Some(c) = chars.next() {
+        if in_text {
+            out.push(c);
+            in_text = escaped || c != '"';
+            escaped = c == '\\' && !escaped;
+            continue;
+        }
+        match c {
+            '{' | '[' => {
+                out.push(c);
+                if let Some(close) = chars.next_if(|next| matches!(next, '}' | ']')) {
+                    out.push(close);
+                } else {
+                    level += 1;
+                    new_line(&mut out, Some(level));
+                }
+            }
+            '}' | ']' => {
+                level = level.saturating_sub(1);
+                new_line(&mut out, Some(level));
+                out.push(c);
+            }
+            ',' => {
+                out.push(c);
+                new_line(&mut out, Some(level));
+            }
+            ':' => out.push_str(": "),
+            c => {
+                in_text = c == '"';
+                out.push(c);
+            }
+        }
+    }
+    out
 }
 
 impl From<&str> for Json {
@@ -158,5 +203,6 @@ mod tests {
         assert_eq!(json.compact(), r#"{"a":[null,true,-1],"b":"\u003c\"é\\\n\u0001\u003e","c":{},"d":[]}"#);
         let expected = "{\n  \"a\": [\n    null,\n    true,\n    -1\n  ],\n  \"b\": \"\\u003c\\\"é\\\\\\n\\u0001\\u003e\",\n  \"c\": {},\n  \"d\": []\n}";
         assert_eq!(json.indented(), expected);
+        assert_eq!(indent(&json.compact()), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Data to look at: diagnostics, values, plans, states and function tables as text for people and as JSON for programs.
+//! Data to look at: diagnostics, values, plans, states and configurations as text for people and as JSON for programs.
 //!
 //! Called by `cli` with data that other crates made. Everything is a function from data to text; widths and colours
 //! are arguments.
@@ -10,6 +10,8 @@ pub mod diagnostic_json;
 pub mod diff;
 pub mod functions;
 pub mod json;
+mod json_writer;
+pub mod machine;
 pub mod messages_json;
 pub mod outputs;
 mod paint;
@@ -18,8 +20,11 @@ pub mod progress;
 pub mod requirements;
 pub mod snippet;
 pub mod state;
+#[cfg(test)]
+mod testing;
 pub mod validate_json;
 pub mod value;
+mod values_json;
 pub mod wrap;
 
 pub use paint::Style;

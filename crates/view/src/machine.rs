@@ -1,0 +1,390 @@
+//! What programs see while a plan is made and carried out: one line of JSON for each thing that happens.
+//!
+//! Every function answers whole lines with their line ends, none where there is nothing to say.
+
+mod words;
+
+use std::collections::BTreeMap;
+
+use ecow::EcoString;
+use yuba_addrs::{AbsResourceInstance, ResourceMode};
+use yuba_plan::{Action, Event, Importing, Mode, OutputChange, Phase, Plan, Reason, ResourceChange};
+use yuba_state::Output;
+
+use crate::json::Json;
+use crate::json_writer::{Members, key};
+use crate::messages_json::{Level, line};
+use crate::values_json::known;
+use words::{action, noun, reason, verb};
+
+/// How much was, or will be, done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Objects created.
+    pub add: usize,
+    /// Objects updated.
+    pub change: usize,
+    /// Objects imported.
+    pub import: usize,
+    /// Objects destroyed.
+    pub remove: usize,
+    /// Objects that are not managed any more.
+    pub forget: usize,
+}
+
+/// What a summary is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// What will be done.
+    Plan,
+    /// What was done.
+    Apply,
+    /// What was destroyed.
+    Destroy,
+}
+
+impl Counts {
+    /// What a plan will do.
+    pub fn of(plan: &Plan) -> Counts {
+        let mut counts = Counts::default();
+        for change in plan.changes.iter().filter(|change| is_told(change)) {
+            counts.import += usize::from(change.importing.is_some());
+            match change.action {
+                Action::Create => counts.add += 1,
+                Action::Update => counts.change += 1,
+                Action::Delete => counts.remove += 1,
+                Action::Forget => counts.forget += 1,
+                Action::DeleteThenCreate | Action::CreateThenDelete => {
+                    counts.add += 1;
+                    counts.remove += 1;
+                }
+                Action::ForgetThenCreate => {
+                    counts.add += 1;
+                    counts.forget += 1;
+                }
+                Action::NoOp | Action::Read => {}
+            }
+        }
+        counts
+    }
+
+    /// As a sentence.
+    pub fn sentence(self, operation: Operation) -> String {
+        let Counts { add, change, import, remove, forget } = self;
+        let part = |count: usize, words: &str| if count > 0 { format!("{count} {words}") } else { String::new() };
+        match operation {
+            Operation::Plan => {
+                let (import, forget) = (part(import, "to import, "), part(forget, "to forget"));
+                let comma = if forget.is_empty() { "" } else { ", " };
+                format!("Plan: {import}{add} to add, {change} to change, {remove} to destroy{comma}{forget}.")
+            }
+            Operation::Apply => {
+                let (import, forget) = (part(import, "imported, "), part(forget, "forgotten"));
+                let comma = if forget.is_empty() { "" } else { ", " };
+                format!(
+                    "Apply complete! Resources: {import}{add} added, {change} changed, {remove} destroyed{comma}{forget}."
+                )
+            }
+            Operation::Destroy => format!("Destroy complete! Resources: {remove} destroyed."),
+        }
+    }
+}
+
+/// That a data resource is not in the state any more is nobody's business.
+fn is_told(change: &ResourceChange) -> bool {
+    let mode = change.addr.resource.mode;
+    mode != ResourceMode::Ephemeral && !(mode == ResourceMode::Data && change.action == Action::Delete)
+}
+
+/// Something that is said to people.
+pub fn log(message: &str, timestamp: &str) -> String {
+    line(Level::Info, message, timestamp, vec![("type", Json::from("log"))])
+}
+
+/// A whole plan: what changed outside, what will change, how much that is, and the outputs.
+pub fn plan(plan: &Plan, timestamp: &str) -> String {
+    let mut out = String::new();
+    for change in &plan.drift {
+        // A mere move is among the changes, except where there are none.
+        if change.action != Action::NoOp || plan.mode == Mode::RefreshOnly {
+            out += &drift(change, timestamp);
+        }
+    }
+    for change in plan.changes.iter().filter(|change| is_told(change)) {
+        if change.action != Action::NoOp || change.addr != change.previous_addr || change.importing.is_some() {
+            out += &planned_change(change, timestamp);
+        }
+    }
+    out += &summary(Counts::of(plan), Operation::Plan, timestamp);
+    if !plan.outputs.is_empty() {
+        out += &planned_outputs(&plan.outputs, timestamp);
+    }
+    out
+}
+
+/// A change that will be made.
+pub fn planned_change(change: &ResourceChange, timestamp: &str) -> String {
+    let message = format!("{}: Plan to {}", change.addr, word(change));
+    let members = vec![("change", change_json(change)), ("type", Json::from("planned_change"))];
+    line(Level::Info, &message, timestamp, members)
+}
+
+/// A change that was made outside.
+pub fn drift(change: &ResourceChange, timestamp: &str) -> String {
+    let message = format!("{}: Drift detected ({})", change.addr, word(change));
+    let members = vec![("change", change_json(change)), ("type", Json::from("resource_drift"))];
+    line(Level::Info, &message, timestamp, members)
+}
+
+/// How much was, or will be, done.
+pub fn summary(counts: Counts, operation: Operation, timestamp: &str) -> String {
+    let name = match operation {
+        Operation::Plan => "plan",
+        Operation::Apply => "apply",
+        Operation::Destroy => "destroy",
+    };
+    let changes = Json::object([
+        ("add", Json::from(counts.add)),
+        ("change", Json::from(counts.change)),
+        ("import", Json::from(counts.import)),
+        ("remove", Json::from(counts.remove)),
+        ("forget", Json::from(counts.forget)),
+        ("operation", Json::from(name)),
+    ]);
+    let members = vec![("changes", changes), ("type", Json::from("change_summary"))];
+    line(Level::Info, &counts.sentence(operation), timestamp, members)
+}
+
+/// The outputs of a plan.
+pub fn planned_outputs(changes: &[OutputChange], timestamp: &str) -> String {
+    let outputs = changes.iter().map(|change| {
+        let mut members = vec![("sensitive", Json::Bool(change.sensitive))];
+        if !change.deprecated.is_empty() {
+            members.push(("deprecated", Json::from(change.deprecated.as_str())));
+        }
+        members.push(("action", Json::from(action(change.action))));
+        (change.name.to_string(), Json::object(members))
+    });
+    all_outputs(outputs.collect(), timestamp)
+}
+
+/// The outputs of a state. Values that must not be shown are left out.
+pub fn outputs(outputs: &BTreeMap<EcoString, Output>, timestamp: &str) -> String {
+    let outputs = outputs.iter().map(|(name, output)| {
+        let mut members = vec![("sensitive", Json::Bool(output.sensitive))];
+        if !output.deprecated.is_empty() {
+            members.push(("deprecated", Json::from(output.deprecated.as_str())));
+        }
+        members.push(("type", Json::Raw(yuba_value::json::encode_type(output.value.ty()))));
+        if !output.sensitive {
+            let mut value = String::new();
+            known(&mut value, &output.value);
+            members.push(("value", Json::Raw(value)));
+        }
+        (name.to_string(), Json::object(members))
+    });
+    all_outputs(outputs.collect(), timestamp)
+}
+
+fn all_outputs(outputs: Vec<(String, Json)>, timestamp: &str) -> String {
+    let message = format!("Outputs: {}", outputs.len());
+    line(Level::Info, &message, timestamp, vec![("outputs", Json::Object(outputs)), ("type", Json::from("outputs"))])
+}
+
+/// Something that happens. `elapsed` is since it began, in seconds.
+pub fn event(event: &Event, elapsed: u64, timestamp: &str) -> String {
+    match event {
+        Event::Started { addr, phase, id, .. } => started(addr, *phase, id.as_ref(), timestamp),
+        Event::Finished { addr, phase, id, ok, .. } => finished(addr, *phase, id.as_ref(), *ok, elapsed, timestamp),
+        Event::ProvisionStarted { addr, provisioner } => {
+            let message = format!("{addr}: Provisioning with '{provisioner}'...");
+            hook("provision_start", &message, provision(addr, provisioner), timestamp)
+        }
+        Event::ProvisionOutput { addr, provisioner, text } => {
+            let mut out = String::new();
+            for text in text.split(['\n', '\r']).map(str::trim_end).filter(|text| !text.is_empty()) {
+                let mut members = provision(addr, provisioner);
+                members.push(("output", Json::from(text)));
+                out += &hook("provision_progress", &format!("{addr}: ({provisioner}): {text}"), members, timestamp);
+            }
+            out
+        }
+        Event::ProvisionFinished { addr, provisioner, ok } => {
+            let (kind, word) = if *ok { ("provision_complete", "complete") } else { ("provision_errored", "errored") };
+            let message = format!("{addr}: ({provisioner}) Provisioning {word}");
+            hook(kind, &message, provision(addr, provisioner), timestamp)
+        }
+    }
+}
+
+/// Something takes its time. `elapsed` is since it began, in seconds.
+pub fn progress(addr: &AbsResourceInstance, phase: Phase, elapsed: u64, timestamp: &str) -> String {
+    let Some(done) = applied(phase) else { return String::new() };
+    let message = format!("{addr}: Still {}... [{} elapsed]", verb(done).to_lowercase(), duration(elapsed));
+    let members = vec![("resource", resource(addr)), ("action", Json::from(action(done))), seconds(elapsed)];
+    hook("apply_progress", &message, members, timestamp)
+}
+
+type Id = (EcoString, EcoString);
+
+fn started(addr: &AbsResourceInstance, phase: Phase, id: Option<&Id>, timestamp: &str) -> String {
+    let mut members = vec![("resource", resource(addr))];
+    match phase {
+        Phase::Refresh => {
+            members.extend(id_members(id));
+            hook("refresh_start", &format!("{addr}: Refreshing state...{}", id_text(id)), members, timestamp)
+        }
+        Phase::Open => ephemeral("ephemeral_action_started", addr, "Opening...", timestamp),
+        Phase::Renew => ephemeral("ephemeral_action_started", addr, "Renewing...", timestamp),
+        Phase::Close => ephemeral("ephemeral_action_started", addr, "Closing...", timestamp),
+        Phase::PrepareImport | Phase::Import => String::new(),
+        Phase::Read | Phase::Apply(_) => {
+            let Some(done) = applied(phase) else { return String::new() };
+            members.push(("action", Json::from(action(done))));
+            members.extend(id_members(id));
+            hook("apply_start", &format!("{addr}: {}...{}", verb(done), id_text(id)), members, timestamp)
+        }
+    }
+}
+
+fn finished(
+    addr: &AbsResourceInstance,
+    phase: Phase,
+    id: Option<&Id>,
+    ok: bool,
+    elapsed: u64,
+    timestamp: &str,
+) -> String {
+    let mut members = vec![("resource", resource(addr))];
+    match phase {
+        Phase::Refresh => {
+            members.extend(id_members(id));
+            hook("refresh_complete", &format!("{addr}: Refresh complete{}", id_text(id)), members, timestamp)
+        }
+        Phase::Open => ephemeral("ephemeral_action_complete", addr, "Open complete", timestamp),
+        Phase::Renew => ephemeral("ephemeral_action_complete", addr, "Renew complete", timestamp),
+        Phase::Close => ephemeral("ephemeral_action_complete", addr, "Close complete", timestamp),
+        Phase::PrepareImport | Phase::Import => String::new(),
+        Phase::Read | Phase::Apply(_) => {
+            let Some(done) = applied(phase) else { return String::new() };
+            members.push(("action", Json::from(action(done))));
+            let (kind, word, id) =
+                if ok { ("apply_complete", "complete", id) } else { ("apply_errored", "errored", None) };
+            members.extend(id_members(id));
+            members.push(seconds(elapsed));
+            let message = format!("{addr}: {} {word} after {}{}", noun(done), duration(elapsed), id_text(id));
+            hook(kind, &message, members, timestamp)
+        }
+    }
+}
+
+/// What is done in a phase that is told as a change; nothing where nothing is done.
+fn applied(phase: Phase) -> Option<Action> {
+    match phase {
+        Phase::Read => Some(Action::Read),
+        Phase::Apply(Action::NoOp) => None,
+        Phase::Apply(action) => Some(action),
+        _ => None,
+    }
+}
+
+fn hook(kind: &str, message: &str, members: Vec<(&str, Json)>, timestamp: &str) -> String {
+    line(Level::Info, message, timestamp, vec![("hook", Json::object(members)), ("type", Json::from(kind))])
+}
+
+fn ephemeral(kind: &str, addr: &AbsResourceInstance, message: &str, timestamp: &str) -> String {
+    let members = vec![("resource", resource(addr)), ("Msg", Json::from(message))];
+    hook(kind, &format!("{addr}: {message}"), members, timestamp)
+}
+
+fn provision(addr: &AbsResourceInstance, provisioner: &str) -> Vec<(&'static str, Json)> {
+    vec![("resource", resource(addr)), ("provisioner", Json::from(provisioner))]
+}
+
+fn id_text(id: Option<&Id>) -> String {
+    match id {
+        Some((key, value)) if !key.is_empty() && !value.is_empty() => format!(" [{key}={value}]"),
+        _ => String::new(),
+    }
+}
+
+fn id_members(id: Option<&Id>) -> Vec<(&'static str, Json)> {
+    let Some((key, value)) = id else { return Vec::new() };
+    let members = [("id_key", key), ("id_value", value)].into_iter().filter(|(_, text)| !text.is_empty());
+    members.map(|(name, text)| (name, Json::from(text.as_str()))).collect()
+}
+
+fn seconds(elapsed: u64) -> (&'static str, Json) {
+    ("elapsed_seconds", Json::Int(i64::try_from(elapsed).unwrap_or(i64::MAX)))
+}
+
+/// As Go writes it: `1h0m5s`.
+pub(crate) fn duration(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, minutes) => format!("{minutes}m{seconds}s"),
+        (hours, minutes) => format!("{hours}h{minutes}m{seconds}s"),
+    }
+}
+
+fn resource(addr: &AbsResourceInstance) -> Json {
+    let local = AbsResourceInstance { module: yuba_addrs::ModuleInstance::ROOT, ..addr.clone() };
+    let resource_key = addr.key.as_ref().map_or(Json::Null, |instance| {
+        let mut out = String::new();
+        key(&mut out, instance);
+        Json::Raw(out)
+    });
+    Json::object([
+        ("addr", Json::from(addr.to_string())),
+        ("module", Json::from(addr.module.to_string())),
+        ("resource", Json::from(local.to_string())),
+        ("implied_provider", Json::from(addr.resource.implied_provider())),
+        ("resource_type", Json::from(addr.resource.kind.as_str())),
+        ("resource_name", Json::from(addr.resource.name.as_str())),
+        ("resource_key", resource_key),
+    ])
+}
+
+/// What a change is called: what moves or is imported and does not change otherwise is called so.
+fn word(change: &ResourceChange) -> &'static str {
+    match action(change.action) {
+        "noop" if change.addr != change.previous_addr => "move",
+        "noop" if change.importing.is_some() => "import",
+        word => word,
+    }
+}
+
+fn change_json(change: &ResourceChange) -> Json {
+    let mut members = vec![("resource", resource(&change.addr))];
+    if change.addr != change.previous_addr {
+        members.push(("previous_resource", resource(&change.previous_addr)));
+    }
+    members.push(("action", Json::from(word(change))));
+    if change.reason != Reason::None {
+        members.push(("reason", Json::from(reason(change.reason))));
+    }
+    if let Some(importing) = &change.importing {
+        members.push(("importing", importing_json(importing)));
+    }
+    if let Some(config) = change.generated_config.as_deref().filter(|config| !config.is_empty()) {
+        members.push(("generated_config", Json::from(config)));
+    }
+    Json::object(members)
+}
+
+/// What is imported, as far as it is known.
+pub(crate) fn importing_json(importing: &Importing) -> Json {
+    let mut out = String::new();
+    let mut members = Members::open(&mut out);
+    match (&importing.id, &importing.identity) {
+        (Some(id), _) => members.text_if_any("id", id),
+        (None, Some(identity)) => members.if_written("identity", |out| known(out, identity)),
+        (None, None) => {}
+    }
+    members.close();
+    Json::Raw(out)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! What things that are done are called.
+
+use yuba_plan::{Action, Reason};
+
+pub(super) fn action(action: Action) -> &'static str {
+    match action {
+        // Quirk: forgetting and creating again has no name of its own.
+        Action::NoOp | Action::ForgetThenCreate => "noop",
+        Action::Create => "create",
+        Action::Read => "read",
+        Action::Update => "update",
+        Action::DeleteThenCreate | Action::CreateThenDelete => "replace",
+        Action::Delete => "delete",
+        Action::Forget => "remove",
+    }
+}
+
+pub(super) fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::ReplaceBecauseTainted => "tainted",
+        Reason::ReplaceByRequest => "requested",
+        Reason::ReplaceByTriggers => "replace_triggered_by",
+        Reason::ReplaceBecauseCannotUpdate => "cannot_update",
+        other => other.name(),
+    }
+}
+
+pub(super) fn verb(action: Action) -> &'static str {
+    match action {
+        Action::Create => "Creating",
+        Action::Update => "Modifying",
+        Action::Delete => "Destroying",
+        Action::Read => "Refreshing",
+        Action::CreateThenDelete | Action::DeleteThenCreate => "Replacing",
+        Action::Forget => "Removing",
+        Action::NoOp | Action::ForgetThenCreate => "Applying",
+    }
+}
+
+pub(super) fn noun(action: Action) -> &'static str {
+    match action {
+        Action::Create => "Creation",
+        Action::Update => "Modifications",
+        Action::Delete => "Destruction",
+        Action::Read => "Refresh",
+        Action::CreateThenDelete | Action::DeleteThenCreate => "Replacement",
+        Action::Forget => "Removal",
+        Action::NoOp | Action::ForgetThenCreate => "Apply",
+    }
+}
