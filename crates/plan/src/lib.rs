@@ -5,9 +5,11 @@
 pub mod change;
 pub mod event;
 pub mod exec;
+pub mod file;
 mod plan;
 
 pub use change::{Action, Importing, OutputChange, Reason, ResourceChange};
 pub use event::{Event, Phase};
 pub use exec::{ExecGraph, Op};
+pub use file::{PlanFile, SavedBackend};
 pub use plan::{Mode, Plan, PlannedVariable, RelevantAttribute};

@@ -1,0 +1,63 @@
+//! Which byte stands for which variant. The compiler tells when one is missing.
+
+use yuba_state::{CheckKind, CheckStatus};
+
+use super::{Malformed, Read};
+use crate::{Action, Mode, Reason};
+
+/// Something that is one byte in a plan file.
+pub(super) trait Code: Sized {
+    fn code(self) -> u8;
+    fn from_code(code: u8) -> Read<Self>;
+}
+
+macro_rules! codes {
+    ($type:ident { $($variant:ident = $code:literal),* $(,)? }) => {
+        impl Code for $type {
+            fn code(self) -> u8 {
+                match self { $($type::$variant => $code),* }
+            }
+            fn from_code(code: u8) -> Read<$type> {
+                match code {
+                    $($code => Ok($type::$variant),)*
+                    _ => Err(Malformed),
+                }
+            }
+        }
+    };
+}
+
+codes!(Mode { Normal = 0, Destroy = 1, RefreshOnly = 2 });
+codes!(CheckKind { Resource = 0, Output = 1, Check = 2, Variable = 3 });
+codes!(CheckStatus { Unknown = 0, Pass = 1, Fail = 2, Error = 3 });
+codes!(Action {
+    NoOp = 0,
+    Create = 1,
+    Read = 2,
+    Update = 3,
+    DeleteThenCreate = 4,
+    CreateThenDelete = 5,
+    Delete = 6,
+    Forget = 7,
+    ForgetThenCreate = 8,
+});
+codes!(Reason {
+    None = 0,
+    ReplaceBecauseTainted = 1,
+    ReplaceByRequest = 2,
+    ReplaceByTriggers = 3,
+    ReplaceBecauseCannotUpdate = 4,
+    DeleteBecauseNoResourceConfig = 5,
+    DeleteBecauseWrongRepetition = 6,
+    DeleteBecauseCountIndex = 7,
+    DeleteBecauseEachKey = 8,
+    DeleteBecauseEnabledFalse = 9,
+    DeleteBecauseNoModule = 10,
+    DeleteBecauseModuleEnabledFalse = 11,
+    DeleteBecauseNoMoveTarget = 12,
+    ReadBecauseConfigUnknown = 13,
+    ReadBecauseDependencyPending = 14,
+    ReadBecauseCheckNested = 15,
+    ForgotBecauseDestroyFalseInState = 16,
+    ForgotBecauseDestroyFalseInConfig = 17,
+});
