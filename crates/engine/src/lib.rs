@@ -11,6 +11,10 @@ pub mod moves;
 mod object;
 pub mod planning;
 pub mod request;
+pub mod targets;
 mod walk;
+
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use request::{Context, PlanOptions, RootVariable};

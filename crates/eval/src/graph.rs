@@ -111,62 +111,9 @@ impl<'a> RefGraph<'a> {
         self.edges[at as usize].iter().any(|to| failed[*to as usize])
     }
 
-    /// Groups of objects that depend on each other, each after what it depends on; most have one member. (Tarjan's
-    /// algorithm, without recursion.)
+    /// Groups of objects that depend on each other, each after what it depends on; most have one member.
     pub fn components(&self) -> Vec<Vec<u32>> {
-        const UNSEEN: u32 = u32::MAX;
-        let count = self.nodes.len();
-        let (mut index, mut low) = (vec![UNSEEN; count], vec![0_u32; count]);
-        let mut on_stack = vec![false; count];
-        let (mut stack, mut found) = (Vec::new(), Vec::new());
-        let mut next = 0;
-        let mut work: Vec<(u32, usize)> = Vec::new();
-        for start in 0..count as u32 {
-            if index[start as usize] != UNSEEN {
-                continue;
-            }
-            work.push((start, 0));
-            while let Some((at, edge)) = work.pop() {
-                let here = at as usize;
-                if edge == 0 {
-                    index[here] = next;
-                    low[here] = next;
-                    next += 1;
-                    stack.push(at);
-                    on_stack[here] = true;
-                } else {
-                    let child = self.edges[here][edge - 1] as usize;
-                    low[here] = low[here].min(low[child]);
-                }
-                let mut edge = edge;
-                let mut deeper = None;
-                while let Some(to) = self.edges[here].get(edge).copied() {
-                    edge += 1;
-                    if index[to as usize] == UNSEEN {
-                        deeper = Some(to);
-                        break;
-                    }
-                    if on_stack[to as usize] {
-                        low[here] = low[here].min(index[to as usize]);
-                    }
-                }
-                if let Some(to) = deeper {
-                    work.push((at, edge));
-                    work.push((to, 0));
-                } else if low[here] == index[here] {
-                    let mut component = Vec::new();
-                    while let Some(member) = stack.pop() {
-                        on_stack[member as usize] = false;
-                        component.push(member);
-                        if member == at {
-                            break;
-                        }
-                    }
-                    found.push(component);
-                }
-            }
-        }
-        found
+        components(&self.edges)
     }
 
     /// What is wrong with groups of more than one object.
@@ -247,4 +194,62 @@ impl<'a> RefGraph<'a> {
             },
         }
     }
+}
+
+/// Groups of things that depend on each other, each after what it depends on; most have one member. For each thing `edges`
+/// lists those it depends on. (Tarjan's algorithm, without recursion.)
+pub fn components(edges: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    const UNSEEN: u32 = u32::MAX;
+    let count = edges.len();
+    let (mut index, mut low) = (vec![UNSEEN; count], vec![0_u32; count]);
+    let mut on_stack = vec![false; count];
+    let (mut stack, mut found) = (Vec::new(), Vec::new());
+    let mut next = 0;
+    let mut work: Vec<(u32, usize)> = Vec::new();
+    for start in 0..count as u32 {
+        if index[start as usize] != UNSEEN {
+            continue;
+        }
+        work.push((start, 0));
+        while let Some((at, edge)) = work.pop() {
+            let here = at as usize;
+            if edge == 0 {
+                index[here] = next;
+                low[here] = next;
+                next += 1;
+                stack.push(at);
+                on_stack[here] = true;
+            } else {
+                let child = edges[here][edge - 1] as usize;
+                low[here] = low[here].min(low[child]);
+            }
+            let mut edge = edge;
+            let mut deeper = None;
+            while let Some(to) = edges[here].get(edge).copied() {
+                edge += 1;
+                if index[to as usize] == UNSEEN {
+                    deeper = Some(to);
+                    break;
+                }
+                if on_stack[to as usize] {
+                    low[here] = low[here].min(index[to as usize]);
+                }
+            }
+            if let Some(to) = deeper {
+                work.push((at, edge));
+                work.push((to, 0));
+            } else if low[here] == index[here] {
+                let mut component = Vec::new();
+                while let Some(member) = stack.pop() {
+                    on_stack[member as usize] = false;
+                    component.push(member);
+                    if member == at {
+                        break;
+                    }
+                }
+                found.push(component);
+            }
+        }
+    }
+    found
 }

@@ -1,0 +1,228 @@
+//! `-target` and `-exclude`: which objects are part of a run.
+//!
+//! A target brings what it depends on along; what is excluded leaves out what depends on it. Outputs cannot be named: those
+//! of the root module that depend only on what is part of the run are part of it, too.
+
+mod address_set;
+mod destroying;
+mod text;
+
+use yuba_addrs::{AbsResourceInstance, ConfigResource, Target};
+use yuba_eval::graph::{RefGraph, Vertex};
+use yuba_eval::tree::{ConfigTree, ModuleId};
+use yuba_syntax::{Diagnostic, Diagnostics};
+
+pub use address_set::AddressSet;
+pub use destroying::Destroying;
+pub use text::{parse_file, parse_option};
+
+/// What a run was limited to. At most one of the two is given.
+#[derive(Clone, Debug, Default)]
+pub struct Targets {
+    /// `-target`: these and what they depend on.
+    pub targets: Vec<Target>,
+    /// `-exclude`: everything but these and what depends on them.
+    pub excludes: Vec<Target>,
+}
+
+/// How much of an object is part of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Part {
+    #[default]
+    Nothing,
+    /// All instances: something else needs it.
+    All,
+    /// The instances that were asked for.
+    Named,
+}
+
+/// Which objects of a configuration are part of a run.
+#[derive(Debug, Default)]
+pub struct Selection {
+    /// By vertex; none if the run was not limited.
+    parts: Option<Vec<Part>>,
+    named: Named,
+}
+
+/// Whether an instance was asked for, or not excluded.
+#[derive(Clone, Debug, Default)]
+struct Named {
+    set: AddressSet,
+    excluding: bool,
+}
+
+impl Named {
+    fn new(targets: &Targets) -> Named {
+        let excluding = targets.targets.is_empty();
+        let set = AddressSet::new(if excluding { &targets.excludes } else { &targets.targets });
+        Named { set, excluding }
+    }
+    fn selects(&self, addr: &AbsResourceInstance) -> bool {
+        self.set.contains(addr) != self.excluding
+    }
+}
+
+impl Targets {
+    /// Whether the run is not limited.
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty() && self.excludes.is_empty()
+    }
+    /// What to say about a plan.
+    pub fn plan_warnings(&self) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        if !self.is_empty() {
+            problems.push(Diagnostic::warning(
+                "Resource targeting is in effect",
+                "The plan is limited by -target or -exclude, so it may not have all changes that the configuration asks \
+                 for.\n\nThese options are for exceptional situations, such as recovering from mistakes, and for when a \
+                 message suggests them; they are not for everyday use.",
+            ));
+        }
+        problems
+    }
+    /// What to say after a plan was applied.
+    pub fn apply_warnings(&self) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        if !self.is_empty() {
+            problems.push(Diagnostic::warning(
+                "Applied changes may be incomplete",
+                "The plan was limited by -target or -exclude, so some changes that the configuration asks for may not \
+                 have been made, and output values may be out of date. To see whether anything is left to do, run:\n    \
+                 yuba plan\n\nThese options are for exceptional situations, such as recovering from mistakes, and for when \
+                 a message suggests them; they are not for everyday use.",
+            ));
+        }
+        problems
+    }
+}
+
+impl Selection {
+    /// What of the objects of a configuration is part of a run.
+    pub fn new(graph: &RefGraph<'_>, tree: &ConfigTree, targets: &Targets) -> Selection {
+        if targets.is_empty() {
+            return Selection::default();
+        }
+        let named = Named::new(targets);
+        let mut parts = vec![Part::Nothing; graph.nodes.len()];
+        let direct =
+            if named.excluding { not_excluded(graph, tree, &named.set) } else { targeted(graph, tree, &named.set) };
+        keep(graph, &mut parts, direct.iter().copied());
+        for at in direct {
+            parts[at as usize] = Part::Named;
+        }
+        let outputs = outputs(graph, &parts);
+        keep(graph, &mut parts, outputs.into_iter());
+        Selection { parts: Some(parts), named }
+    }
+
+    /// Whether an object is part of the run; for resources, whether some of its instances may be.
+    pub fn includes(&self, vertex: u32) -> bool {
+        self.part(vertex) != Part::Nothing
+    }
+    /// Whether an instance of a resource is part of the run: one that is wanted, or one of the state that is not wanted any
+    /// more.
+    pub fn selects(&self, vertex: u32, addr: &AbsResourceInstance) -> bool {
+        match self.part(vertex) {
+            Part::Nothing => false,
+            Part::All => true,
+            Part::Named => self.named.selects(addr),
+        }
+    }
+    /// Whether an instance whose resource is not in the configuration any more is part of the run.
+    pub fn selects_orphan(&self, addr: &AbsResourceInstance) -> bool {
+        self.parts.is_none() || self.named.selects(addr)
+    }
+    /// Whether the run is limited.
+    pub fn is_limited(&self) -> bool {
+        self.parts.is_some()
+    }
+
+    fn part(&self, vertex: u32) -> Part {
+        match &self.parts {
+            None => Part::All,
+            Some(parts) => parts.get(vertex as usize).copied().unwrap_or_default(),
+        }
+    }
+}
+
+/// The resources of the graph.
+fn resources<'g>(graph: &'g RefGraph<'_>, tree: &'g ConfigTree) -> impl Iterator<Item = (u32, ConfigResource)> + 'g {
+    graph.nodes.iter().enumerate().filter_map(|(at, node)| match node.vertex {
+        Vertex::Resource(resource) => {
+            let module = tree.node(node.module).path.clone();
+            Some((at as u32, yuba_addrs::Resource::from(&resource.key).in_module(module)))
+        }
+        _ => None,
+    })
+}
+
+fn targeted(graph: &RefGraph<'_>, tree: &ConfigTree, set: &AddressSet) -> Vec<u32> {
+    resources(graph, tree).filter(|(_, config)| set.touches(config)).map(|(at, _)| at).collect()
+}
+
+/// Resources that neither are excluded nor depend on something of which a part is.
+fn not_excluded(graph: &RefGraph<'_>, tree: &ConfigTree, set: &AddressSet) -> Vec<u32> {
+    let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); graph.nodes.len()];
+    for (from, edges) in graph.edges.iter().enumerate() {
+        edges.iter().for_each(|to| dependents[*to as usize].push(from as u32));
+    }
+    let mut excluded = vec![false; graph.nodes.len()];
+    let mut work: Vec<u32> = Vec::new();
+    let mut candidates = Vec::new();
+    for (at, config) in resources(graph, tree) {
+        candidates.push(at);
+        if set.touches(&config) {
+            work.extend(&dependents[at as usize]);
+        }
+        excluded[at as usize] |= set.contains_all(&config);
+    }
+    let mut reached = vec![false; graph.nodes.len()];
+    while let Some(at) = work.pop() {
+        if !std::mem::replace(&mut reached[at as usize], true) {
+            excluded[at as usize] = true;
+            work.extend(&dependents[at as usize]);
+        }
+    }
+    candidates.retain(|at| !excluded[*at as usize]);
+    candidates
+}
+
+/// Keeps objects and all they depend on.
+fn keep(graph: &RefGraph<'_>, parts: &mut [Part], roots: impl Iterator<Item = u32>) {
+    let mut work: Vec<u32> = roots.collect();
+    while let Some(at) = work.pop() {
+        if parts[at as usize] == Part::Nothing {
+            parts[at as usize] = Part::All;
+            work.extend(&graph.edges[at as usize]);
+        }
+    }
+}
+
+/// Outputs of the root module that depend on resources, all of which are kept.
+fn outputs(graph: &RefGraph<'_>, parts: &[Part]) -> Vec<u32> {
+    /// What is known about the resources that an object depends on.
+    #[derive(Clone, Copy, Default)]
+    struct Below {
+        some: bool,
+        missing: bool,
+    }
+    let mut below = vec![Below::default(); graph.nodes.len()];
+    let mut found = Vec::new();
+    for at in graph.components().into_iter().flatten() {
+        let mut sum = Below::default();
+        for to in &graph.edges[at as usize] {
+            let is_resource = matches!(graph.nodes[*to as usize].vertex, Vertex::Resource(_));
+            sum.some |= is_resource || below[*to as usize].some;
+            sum.missing |= below[*to as usize].missing || (is_resource && parts[*to as usize] == Part::Nothing);
+        }
+        below[at as usize] = sum;
+        let node = &graph.nodes[at as usize];
+        if matches!(node.vertex, Vertex::Output(_)) && node.module == ModuleId::ROOT && sum.some && !sum.missing {
+            found.push(at);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;
