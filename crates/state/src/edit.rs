@@ -78,20 +78,8 @@ impl fmt::Display for EditError {
 
 impl std::error::Error for EditError {}
 
-impl Edit {
-    /// One line of JSON, without the line break.
-    pub fn to_json_line(&self) -> String {
-        String::new()
-    }
-    /// Reads a line.
-    pub fn from_json_line(_line: &str) -> Result<Edit, EditError> {
-        Err(EditError("not yet".into()))
-    }
-}
-
 impl State {
-    /// Makes a change. One that is about something that is not there changes nothing, so applying an edit twice is the
-    /// same as applying it once.
+    /// Makes a change. One that is about something that is not there changes nothing.
     pub fn apply(&mut self, edit: Edit) {
         match edit {
             Edit::SetObject { addr, deposed, provider, provider_key, object: Some(object) } => {

@@ -15,30 +15,30 @@
 //! assert_eq!(state.serial, 3);
 //! ```
 
+mod address;
 mod check;
+mod diagnostics;
 mod edit;
+mod edit_json;
+mod file;
+mod flatmap;
+mod json;
+mod legacy;
 mod model;
 mod object;
-
-use yuba_syntax::Diagnostics;
+mod paths;
+mod sensitive;
+mod v4;
+mod v4_write;
+mod writer;
 
 pub use check::{CheckKind, CheckObject, CheckResult, CheckStatus};
 pub use edit::{Edit, EditError};
 pub use model::{DeposedKey, Instance, Output, Resource, State};
 pub use object::{AttributeError, Attributes, Identity, Object, RawJson, Status};
 
+pub use file::read;
+pub use v4_write::{write, write_compact};
+
 /// The version that is written as `terraform_version`: the language level.
 pub const WRITER_VERSION: &str = "1.12.6";
-
-/// Reads a state file of any format version. The diagnostics beside a state are warnings. An empty file is an error
-/// here: whether it means that there is no state yet is the caller's to say.
-pub fn read(_bytes: &[u8]) -> Result<(State, Diagnostics), Diagnostics> {
-    Ok((State::empty(), Diagnostics::new()))
-}
-
-/// Writes a state as a file of the current format: indented, as a file on disk is. `terraform_version` is always the
-/// one of this program.
-pub fn write(_state: &State, _out: &mut Vec<u8>) {}
-
-/// Writes a state without white space, as it is sent to a remote store.
-pub fn write_compact(_state: &State, _out: &mut Vec<u8>) {}

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec};
 use yuba_addrs::ConfigResource;
-use yuba_value::{Path, Type, Value};
+use yuba_value::{Path, Type, Value, json as values};
+
+use crate::json::{Reader, compact};
+use crate::{flatmap, paths, sensitive};
 
 /// One thing that exists.
 #[derive(Clone, Debug)]
@@ -77,11 +80,21 @@ impl RawJson {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-    /// From text that may not be JSON.
+    /// A text that may have white space; none if it is not JSON.
     pub fn parse(text: &str) -> Option<RawJson> {
-        yuba_value::json::implied_type(text.as_bytes()).ok()?;
-        Some(RawJson(text.into()))
+        let mut reader = Reader::new(text);
+        reader.skip().and_then(|()| reader.end()).ok()?;
+        Some(RawJson(compact(text)))
     }
+    /// A value without its marks, for a reader who knows the type.
+    pub fn encode(value: &Value, ty: &Type) -> Result<RawJson, AttributeError> {
+        let value = value.unmark_deep().0;
+        match values::encode(&value, ty) {
+            Ok(json) => Ok(RawJson(json.into())),
+            Err(e) => Err(AttributeError { path: e.path, message: e.message.into() }),
+        }
+    }
+    /// A text that is known to be what it should.
     pub(crate) fn trusted(text: EcoString) -> RawJson {
         RawJson(text)
     }
@@ -111,18 +124,46 @@ impl Object {
     /// The value of the attributes, whose type is that of the schema of version `schema_version`; what must not be
     /// shown is marked.
     pub fn decode(&self, ty: &Type) -> Result<Value, AttributeError> {
-        match &self.attributes {
-            Attributes::Json(json) => yuba_value::json::decode(json.as_str().as_bytes(), ty)
-                .map_err(|e| AttributeError { path: e.path, message: e.message }),
-            Attributes::Flat(_) => Ok(Value::null(ty.clone())),
-        }
+        let value = match &self.attributes {
+            Attributes::Json(json) => values::decode(json.as_str().as_bytes(), ty)
+                .map_err(|e| AttributeError { path: e.path, message: e.message })?,
+            Attributes::Flat(flat) => flatmap::decode(flat, ty)?,
+        };
+        Ok(sensitive::mark(&value, &self.sensitive))
     }
     /// An object with a value as its attributes, for the type of the schema. What is marked sensitive becomes
     /// `sensitive`. A value with unknown or ephemeral parts cannot be kept.
     pub fn encode(value: &Value, ty: &Type, schema_version: u64) -> Result<Object, AttributeError> {
-        let text = yuba_value::json::encode(value, ty)
-            .map_err(|e| AttributeError { path: e.path, message: e.message.into() })?;
-        Ok(Object::new(schema_version, Attributes::Json(RawJson::trusted(text.into()))))
+        let mut object = Object::new(schema_version, Attributes::Json(RawJson::encode(value, ty)?));
+        object.sensitive = sensitive::paths(value)?;
+        Ok(object)
+    }
+    /// The identity as a value; its type is what it looks like.
+    pub fn decode_identity(&self) -> Option<Value> {
+        let identity = self.identity.as_ref()?;
+        values::decode_implied(identity.json.as_str()).ok().filter(|value| !value.is_null())
+    }
+    /// The object, fit for use or not.
+    #[must_use]
+    pub fn with_status(&self, status: Status) -> Object {
+        Object { status, ..self.clone() }
+    }
+    /// With these dependencies: each once, sorted by text.
+    #[must_use]
+    pub fn with_dependencies(mut self, dependencies: impl IntoIterator<Item = ConfigResource>) -> Object {
+        let mut shown: Vec<(String, ConfigResource)> =
+            dependencies.into_iter().map(|dependency| (dependency.to_string(), dependency)).collect();
+        shown.sort_by(|(a, _), (b, _)| a.cmp(b));
+        shown.dedup_by(|(a, _), (b, _)| a == b);
+        self.dependencies = shown.into_iter().map(|(_, dependency)| dependency).collect();
+        self
+    }
+}
+
+impl Identity {
+    /// An identity that a provider gave.
+    pub fn encode(value: &Value, schema_version: u64) -> Result<Identity, AttributeError> {
+        Ok(Identity { schema_version: Some(schema_version), json: RawJson::encode(value, value.ty())? })
     }
 }
 
@@ -131,7 +172,7 @@ impl PartialEq for Object {
         self.status == other.status
             && self.schema_version == other.schema_version
             && self.attributes == other.attributes
-            && self.sensitive.len() == other.sensitive.len()
+            && paths::equal(&self.sensitive, &other.sensitive)
             && self.private == other.private
             && self.dependencies == other.dependencies
             && self.create_before_destroy == other.create_before_destroy

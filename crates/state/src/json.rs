@@ -1,0 +1,481 @@
+//! Reads JSON text piece by piece, and without building anything from what nobody asks for.
+//!
+//! It takes what Go's `encoding/json` takes: names of fields in any case, `null` for "not given", the last of several
+//! fields of one name. Nothing here recurses over the text, so nesting is limited by a number only.
+
+use std::borrow::Cow;
+
+use ecow::EcoString;
+
+/// How deep arrays and objects may be nested, as in Go.
+const MAX_DEPTH: usize = 10_000;
+
+/// Why a text cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is no JSON from this byte on.
+    Syntax(usize),
+    /// It is JSON, but a field is of another type than it has to be.
+    Type {
+        /// The names of the fields that lead to it.
+        field: &'static str,
+        /// What is there.
+        found: &'static str,
+    },
+    /// It is JSON of the right types, but a field says something that it cannot say.
+    Content {
+        /// The names of the fields that lead to it.
+        field: &'static str,
+        /// What is wrong with it.
+        problem: EcoString,
+    },
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Fault>;
+
+#[derive(Clone)]
+pub(crate) struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    pub(crate) fn new(text: &'t str) -> Reader<'t> {
+        Reader { text, at: 0 }
+    }
+
+    fn syntax<T>(&self) -> Result<T> {
+        Err(Fault::Syntax(self.at))
+    }
+
+    /// The next byte that is not white space.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<()> {
+        if self.peek() != Some(byte) {
+            return self.syntax();
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Nothing but white space follows.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => self.syntax(),
+        }
+    }
+
+    /// What the next value is, in a message.
+    pub(crate) fn kind(&mut self) -> &'static str {
+        match self.peek() {
+            Some(b'n') => "null",
+            Some(b't' | b'f') => "a bool",
+            Some(b'"') => "a string",
+            Some(b'[') => "an array",
+            Some(b'{') => "an object",
+            _ => "a number",
+        }
+    }
+
+    fn type_fault<T>(&mut self, field: &'static str) -> Result<T> {
+        Err(Fault::Type { field, found: self.kind() })
+    }
+
+    /// Reads `null` if that comes next.
+    pub(crate) fn null(&mut self) -> Result<bool> {
+        if self.peek() != Some(b'n') {
+            return Ok(false);
+        }
+        self.word("null")?;
+        Ok(true)
+    }
+
+    fn word(&mut self, word: &str) -> Result<()> {
+        if !self.text[self.at..].starts_with(word) {
+            return self.syntax();
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    /// A truth value; `null` is false.
+    pub(crate) fn bool(&mut self, field: &'static str) -> Result<bool> {
+        match self.peek() {
+            Some(b't') => self.word("true").map(|()| true),
+            Some(b'f') => self.word("false").map(|()| false),
+            Some(b'n') => self.word("null").map(|()| false),
+            _ => self.type_fault(field),
+        }
+    }
+
+    /// A text; `null` is the empty one.
+    pub(crate) fn string(&mut self, field: &'static str) -> Result<Cow<'t, str>> {
+        match self.peek() {
+            Some(b'"') => self.text(),
+            Some(b'n') => self.word("null").map(|()| Cow::Borrowed("")),
+            _ => self.type_fault(field),
+        }
+    }
+
+    /// A whole number; `null` is none.
+    pub(crate) fn integer<N: std::str::FromStr>(&mut self, field: &'static str) -> Result<Option<N>> {
+        match self.peek() {
+            Some(b'n') => self.word("null").map(|()| None),
+            Some(b'-' | b'0'..=b'9') => {
+                let start = self.at;
+                self.number()?;
+                match self.text[start..self.at].parse() {
+                    Ok(number) => Ok(Some(number)),
+                    Err(_) => Err(Fault::Type { field, found: "a number that is not whole or out of range" }),
+                }
+            }
+            _ => self.type_fault(field),
+        }
+    }
+
+    /// Calls `entry` at the start of every value of an object; `null` is an empty one.
+    pub(crate) fn object(
+        &mut self,
+        field: &'static str,
+        mut entry: impl FnMut(&mut Self, &str) -> Result<()>,
+    ) -> Result<()> {
+        match self.peek() {
+            Some(b'{') => self.at += 1,
+            Some(b'n') => return self.word("null"),
+            _ => return self.type_fault(field),
+        }
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return self.syntax();
+            }
+            let key = self.text()?;
+            self.expect(b':')?;
+            entry(self, &key)?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => break,
+                _ => return self.syntax(),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Calls `item` at the start of every element of an array; `null` is an empty one.
+    pub(crate) fn array(&mut self, field: &'static str, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        match self.peek() {
+            Some(b'[') => self.at += 1,
+            Some(b'n') => return self.word("null"),
+            _ => return self.type_fault(field),
+        }
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => break,
+                _ => return self.syntax(),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// The text of the next value.
+    pub(crate) fn raw(&mut self) -> Result<&'t str> {
+        self.peek();
+        let start = self.at;
+        self.skip()?;
+        Ok(&self.text[start..self.at])
+    }
+
+    /// Reads a value and forgets it.
+    pub(crate) fn skip(&mut self) -> Result<()> {
+        // One entry for each array or object that is open: whether it is an object.
+        let mut open: Vec<bool> = Vec::new();
+        loop {
+            match self.peek() {
+                Some(byte @ (b'{' | b'[')) => {
+                    self.at += 1;
+                    let object = byte == b'{';
+                    let close = if object { b'}' } else { b']' };
+                    if self.peek() == Some(close) {
+                        self.at += 1;
+                    } else {
+                        if open.len() >= MAX_DEPTH {
+                            return self.syntax();
+                        }
+                        open.push(object);
+                        if object {
+                            self.skip_key()?;
+                        }
+                        continue;
+                    }
+                }
+                Some(b'"') => self.skip_text()?,
+                Some(b't') => self.word("true")?,
+                Some(b'f') => self.word("false")?,
+                Some(b'n') => self.word("null")?,
+                _ => self.number()?,
+            }
+            // After a value.
+            loop {
+                let Some(&object) = open.last() else { return Ok(()) };
+                match self.peek() {
+                    Some(b',') => {
+                        self.at += 1;
+                        if object {
+                            self.skip_key()?;
+                        }
+                        break;
+                    }
+                    Some(b'}') if object => self.at += 1,
+                    Some(b']') if !object => self.at += 1,
+                    _ => return self.syntax(),
+                }
+                open.pop();
+            }
+        }
+    }
+
+    fn skip_key(&mut self) -> Result<()> {
+        if self.peek() != Some(b'"') {
+            return self.syntax();
+        }
+        self.skip_text()?;
+        self.expect(b':')
+    }
+
+    fn number(&mut self) -> Result<()> {
+        let bytes = self.text.as_bytes();
+        if bytes.get(self.at) == Some(&b'-') {
+            self.at += 1;
+        }
+        if bytes.get(self.at) == Some(&b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = bytes.get(self.at) {
+            self.at += 1;
+            if let Some(b'+' | b'-') = bytes.get(self.at) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let count = self.text.as_bytes()[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        if count == 0 {
+            return self.syntax();
+        }
+        self.at += count;
+        Ok(())
+    }
+
+    /// Moves to the next byte of a string that is not plain.
+    fn skip_plain(&mut self) -> Result<u8> {
+        let rest = &self.text.as_bytes()[self.at..];
+        match rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20) {
+            Some(run) if rest[run] >= 0x20 => {
+                self.at += run;
+                Ok(rest[run])
+            }
+            run => {
+                self.at += run.unwrap_or(rest.len());
+                self.syntax()
+            }
+        }
+    }
+
+    fn skip_text(&mut self) -> Result<()> {
+        self.at += 1;
+        while self.skip_plain()? == b'\\' {
+            self.escape()?;
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn text(&mut self) -> Result<Cow<'t, str>> {
+        self.at += 1;
+        let start = self.at;
+        if self.skip_plain()? == b'"' {
+            self.at += 1;
+            return Ok(Cow::Borrowed(&self.text[start..self.at - 1]));
+        }
+        let mut out = self.text[start..self.at].to_owned();
+        loop {
+            out.push(self.escape()?);
+            let from = self.at;
+            let end = self.skip_plain()?;
+            out.push_str(&self.text[from..self.at]);
+            if end == b'"' {
+                self.at += 1;
+                return Ok(Cow::Owned(out));
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char> {
+        let c = match self.text.as_bytes().get(self.at + 1) {
+            Some(&c @ (b'"' | b'\\' | b'/')) => char::from(c),
+            Some(b'b') => '\x08',
+            Some(b'f') => '\x0c',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode_escape(),
+            _ => return self.syntax(),
+        };
+        self.at += 2;
+        Ok(c)
+    }
+
+    /// `\uXXXX`, or two of them that make one character. Half a pair becomes the replacement character.
+    fn unicode_escape(&mut self) -> Result<char> {
+        let Some(first) = self.code_unit() else { return self.syntax() };
+        self.at += 6;
+        if (0xd800..0xdc00).contains(&first)
+            && let Some(second) = self.code_unit()
+            && let Some(Ok(c)) = char::decode_utf16([first, second]).next()
+        {
+            self.at += 6;
+            return Ok(c);
+        }
+        Ok(char::from_u32(first.into()).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn code_unit(&self) -> Option<u16> {
+        let digits = self.text[self.at..].strip_prefix("\\u")?.get(..4)?;
+        digits.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
+    }
+}
+
+/// The name of a field in lower case.
+pub(crate) fn folded(key: &str) -> Cow<'_, str> {
+    if key.bytes().any(|b| b.is_ascii_uppercase()) { Cow::Owned(key.to_ascii_lowercase()) } else { Cow::Borrowed(key) }
+}
+
+/// Well-formed JSON without its white space; in strings escaped what Go's `encoding/json` escapes.
+pub(crate) fn compact(raw: &str) -> EcoString {
+    let bytes = raw.as_bytes();
+    let mut out = String::with_capacity(raw.len());
+    let mut from = 0;
+    let mut at = 0;
+    let mut in_text = false;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => in_text = !in_text,
+            b'\\' => at += 1,
+            b' ' | b'\t' | b'\n' | b'\r' if !in_text => {
+                out.push_str(&raw[from..at]);
+                from = at + 1;
+            }
+            b'<' | b'>' | b'&' if in_text => {
+                out.push_str(&raw[from..at]);
+                out.push_str(match byte {
+                    b'<' => "\\u003c",
+                    b'>' => "\\u003e",
+                    _ => "\\u0026",
+                });
+                from = at + 1;
+            }
+            // The two line separators that are special in JavaScript.
+            0xe2 if bytes.get(at + 1) == Some(&0x80) && matches!(bytes.get(at + 2), Some(0xa8 | 0xa9)) => {
+                out.push_str(&raw[from..at]);
+                out.push_str(if bytes[at + 2] == 0xa8 { "\\u2028" } else { "\\u2029" });
+                at += 2;
+                from = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    out.push_str(&raw[from..]);
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_json_is() {
+        for good in ["{}", " [ ] ", "-0.5e+3", r#"{"a":[1,{"b":null}],"c":"\u00e9\"\\"}"#, "[[],[[]]]", "\"\u{e9}\""] {
+            let mut reader = Reader::new(good);
+            assert_eq!(reader.skip().and_then(|()| reader.end()), Ok(()), "{good}");
+        }
+        for bad in [
+            "",
+            "{",
+            "[1,]",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "01",
+            "1.",
+            "-",
+            "nul",
+            "\"",
+            "\"\n\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "[}",
+            "{]",
+            "[1}",
+            "{\"a\":1]",
+            "1 1",
+            "'a'",
+            "{a:1}",
+        ] {
+            let mut reader = Reader::new(bad);
+            assert!(reader.skip().and_then(|()| reader.end()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn nesting_has_a_limit() {
+        let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(Reader::new(&nested(MAX_DEPTH)).skip().is_ok());
+        assert!(Reader::new(&nested(MAX_DEPTH + 1)).skip().is_err());
+        assert!(Reader::new(&"[".repeat(1_000_000)).skip().is_err());
+    }
+
+    #[test]
+    fn compact_keeps_what_is_in_strings() {
+        assert_eq!(
+            compact("{ \"a b\" : [ 1 ,\n \"\\\" < > & \u{2028}\u{2029}\u{2027}\" ] }"),
+            "{\"a b\":[1,\"\\\" \\u003c \\u003e \\u0026 \\u2028\\u2029\u{2027}\"]}"
+        );
+    }
+
+    #[test]
+    fn strings_are_read_as_go_reads_them() {
+        let text = |json: &str| Reader::new(json).string("x").map(Cow::into_owned);
+        assert_eq!(text(r#""a\/\b\f\n\r\t\u0041\ud83d\ude00""#).as_deref(), Ok("a/\x08\x0c\n\r\tA\u{1f600}"));
+        assert_eq!(text(r#""\ud83d!\ude00""#).as_deref(), Ok("\u{fffd}!\u{fffd}"));
+        assert_eq!(text("null").as_deref(), Ok(""));
+        assert_eq!(text("1"), Err(Fault::Type { field: "x", found: "a number" }));
+    }
+}

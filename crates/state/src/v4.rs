@@ -1,0 +1,578 @@
+//! Reading the current file format, version 4.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use ecow::{EcoString, EcoVec};
+use yuba_addrs::{
+    AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, InstanceKey, ModuleInstance,
+    Resource as ResourceName, ResourceMode, Version,
+};
+use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_value::{Type, json as values};
+
+use crate::address::Addresses;
+use crate::check::{CheckKind, CheckObject, CheckResult, CheckStatus};
+use crate::diagnostics;
+use crate::json::{Fault, Reader, Result, compact, folded};
+use crate::model::{DeposedKey, Instance, Output, Resource, State};
+use crate::object::{Attributes, Identity, Object, RawJson, Status};
+use crate::paths;
+
+/// Base64 as Go reads it: bits that do not count may be anything.
+pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireCanonical),
+);
+
+/// Reads a text that is known to be JSON.
+pub(crate) fn read(text: &str) -> std::result::Result<(State, Diagnostics), Diagnostic> {
+    let mut loader = Loader::default();
+    loader.file(&mut Reader::new(text)).map_err(|fault| diagnostics::not_the_format(&fault))?;
+    Ok(loader.finish())
+}
+
+/// A resource as the file has it, without its instances.
+#[derive(Default)]
+pub(crate) struct RawResource<'t> {
+    pub(crate) module: Cow<'t, str>,
+    pub(crate) mode: Cow<'t, str>,
+    pub(crate) kind: Cow<'t, str>,
+    pub(crate) name: Cow<'t, str>,
+    pub(crate) provider: Cow<'t, str>,
+}
+
+/// An object of an instance as the file has it.
+#[derive(Default)]
+pub(crate) struct RawObject<'t> {
+    pub(crate) index_key: RawKey,
+    pub(crate) status: Cow<'t, str>,
+    pub(crate) deposed: Cow<'t, str>,
+    pub(crate) provider: Cow<'t, str>,
+    pub(crate) schema_version: u64,
+    pub(crate) attributes: Option<&'t str>,
+    pub(crate) attributes_flat: Option<BTreeMap<EcoString, EcoString>>,
+    pub(crate) sensitive_attributes: Option<&'t str>,
+    pub(crate) private: EcoVec<u8>,
+    pub(crate) dependencies: Option<&'t str>,
+    pub(crate) create_before_destroy: bool,
+    pub(crate) skip_destroy: bool,
+    pub(crate) identity: Option<&'t str>,
+    pub(crate) identity_schema_version: Option<u64>,
+}
+
+/// A key as the file has it.
+#[derive(Default)]
+pub(crate) enum RawKey {
+    #[default]
+    None,
+    Key(InstanceKey),
+    /// Something that is no key.
+    Other(&'static str),
+}
+
+/// A state that is being read.
+#[derive(Default)]
+pub(crate) struct Loader {
+    pub(crate) state: State,
+    pub(crate) problems: Diagnostics,
+    addresses: Addresses,
+}
+
+/// The instances of a resource that is being read.
+pub(crate) struct Instances {
+    addr: AbsResource,
+    provider: Option<AbsProviderConfig>,
+    /// The provider of the first instance that has one of its own.
+    own_provider: Option<AbsProviderConfig>,
+    conflict_told: bool,
+    missing_told: bool,
+    differs_told: bool,
+    instances: BTreeMap<Option<InstanceKey>, Instance>,
+}
+
+impl Loader {
+    fn file(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        reader.object("", |reader, key| {
+            match &*folded(key) {
+                "terraform_version" => self.state.terraform_version = reader.string("terraform_version")?.into(),
+                "serial" => self.state.serial = reader.integer("serial")?.unwrap_or_default(),
+                "lineage" => self.state.lineage = reader.string("lineage")?.into(),
+                "outputs" => reader.object("outputs", |reader, name| self.output(reader, name))?,
+                "resources" => {
+                    self.state.resources.clear();
+                    reader.array("resources", |reader| self.resource(reader))?;
+                }
+                "check_results" => self.check_results(reader)?,
+                _ => reader.skip()?,
+            }
+            Ok(())
+        })
+    }
+
+    /// The state and what there is to say about it.
+    pub(crate) fn finish(mut self) -> (State, Diagnostics) {
+        let version = &self.state.terraform_version;
+        if !version.is_empty() && Version::parse(version).is_err() {
+            self.problems.push(diagnostics::writer_version(version));
+        }
+        (self.state, self.problems)
+    }
+
+    fn output(&mut self, reader: &mut Reader<'_>, name: &str) -> Result<()> {
+        let (mut ty, mut value, mut sensitive, mut deprecated) = ("", "", false, EcoString::new());
+        reader.object("outputs", |reader, key| {
+            match &*folded(key) {
+                "value" => value = reader.raw()?,
+                "type" => ty = reader.raw()?,
+                "sensitive" => sensitive = reader.bool("outputs.sensitive")?,
+                "deprecated" => deprecated = reader.string("outputs.deprecated")?.into(),
+                _ => reader.skip()?,
+            }
+            Ok(())
+        })?;
+        let ty = match values::decode_type(ty.as_bytes()) {
+            Ok(ty) => ty,
+            Err(problem) => {
+                self.problems.push(diagnostics::output_type(name, problem.message));
+                return Ok(());
+            }
+        };
+        self.set_output(name, value, &ty, sensitive, deprecated);
+        Ok(())
+    }
+
+    pub(crate) fn set_output(&mut self, name: &str, value: &str, ty: &Type, sensitive: bool, deprecated: EcoString) {
+        match values::decode(value.as_bytes(), ty) {
+            Ok(value) => {
+                self.state.outputs.insert(name.into(), Output { value, sensitive, deprecated });
+            }
+            Err(problem) => self.problems.push(diagnostics::output_value(name, problem.message)),
+        }
+    }
+
+    fn resource(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        let mut raw = RawResource::default();
+        // The instances can come before what they are instances of.
+        let mut instances = None;
+        reader.object("resources", |reader, key| {
+            match &*folded(key) {
+                "module" => raw.module = reader.string("resources.module")?,
+                "mode" => raw.mode = reader.string("resources.mode")?,
+                "type" => raw.kind = reader.string("resources.type")?,
+                "name" => raw.name = reader.string("resources.name")?,
+                "provider" => raw.provider = reader.string("resources.provider")?,
+                "each" => drop(reader.string("resources.each")?),
+                "instances" => {
+                    instances = Some(reader.clone());
+                    reader.skip()?;
+                }
+                _ => reader.skip()?,
+            }
+            Ok(())
+        })?;
+        let mut loaded = self.begin(&raw);
+        if let Some(mut reader) = instances {
+            reader.array("resources.instances", |reader| {
+                let object = RawObject::read(reader)?;
+                if let Some(loaded) = &mut loaded {
+                    self.object(&raw, loaded, object)?;
+                }
+                Ok(())
+            })?;
+        }
+        if let Some(loaded) = loaded {
+            self.end(loaded);
+        }
+        Ok(())
+    }
+
+    /// A resource whose instances follow, unless it is not possible to say which one it is.
+    pub(crate) fn begin(&mut self, raw: &RawResource<'_>) -> Option<Instances> {
+        let mode = match &*raw.mode {
+            "managed" => ResourceMode::Managed,
+            "data" => ResourceMode::Data,
+            mode => {
+                self.problems.push(diagnostics::resource_mode(mode, &raw.kind, &raw.name));
+                return None;
+            }
+        };
+        let module = match &*raw.module {
+            "" => ModuleInstance::ROOT,
+            text => self.told(|addresses| addresses.module(text))?,
+        };
+        let provider = match &*raw.provider {
+            "" => None,
+            text => Some(self.told(|addresses| addresses.provider(text))?),
+        };
+        let addr = ResourceName { mode, kind: (&*raw.kind).into(), name: (&*raw.name).into() }.absolute(module);
+        let before = self.state.resources.remove(&addr);
+        let (before_provider, instances) = before.map_or_else(Default::default, |r| (Some(r.provider), r.instances));
+        Some(Instances {
+            addr,
+            provider: provider.or(before_provider),
+            own_provider: None,
+            conflict_told: false,
+            missing_told: false,
+            differs_told: false,
+            instances,
+        })
+    }
+
+    pub(crate) fn end(&mut self, loaded: Instances) {
+        let Instances { addr, provider, instances, .. } = loaded;
+        // Without a provider there is no instance either, or an error was told.
+        if let Some(provider) = provider {
+            self.state.resources.insert(addr.clone(), Resource { addr, provider, instances });
+        }
+    }
+
+    fn told<T>(&mut self, read: impl FnOnce(&mut Addresses) -> std::result::Result<T, Diagnostics>) -> Option<T> {
+        match read(&mut self.addresses) {
+            Ok(addr) => Some(addr),
+            Err(problems) => {
+                self.problems.extend(problems);
+                None
+            }
+        }
+    }
+
+    /// Adds an object to the resource.
+    pub(crate) fn object(
+        &mut self,
+        resource: &RawResource<'_>,
+        loaded: &mut Instances,
+        raw: RawObject<'_>,
+    ) -> Result<()> {
+        let key = match raw.index_key {
+            RawKey::None => None,
+            RawKey::Key(ref key) => Some(key.clone()),
+            RawKey::Other(found) => {
+                self.problems.push(diagnostics::instance_key(&loaded.addr, found));
+                return Ok(());
+            }
+        };
+        let instance_addr = |loaded: &Instances| -> AbsResourceInstance { loaded.addr.clone().instance(key.clone()) };
+        let provider_key = self.object_provider(resource, loaded, &raw, &instance_addr);
+        let dependencies = self.dependencies(raw.dependencies)?;
+        let deposed = match &*raw.deposed {
+            "" => None,
+            text => match DeposedKey::parse(text) {
+                Some(key) => Some(key),
+                None => {
+                    self.problems.push(diagnostics::deposed_key(&instance_addr(loaded), text));
+                    return Ok(());
+                }
+            },
+        };
+        if let Some(instance) = loaded.instances.get(&key)
+            && instance.object(deposed.as_ref()).is_some()
+        {
+            self.problems.push(diagnostics::duplicate(&instance_addr(loaded), deposed.as_ref()));
+            return Ok(());
+        }
+        let mut problems = Diagnostics::new();
+        let object = raw.into_object(dependencies, &mut problems);
+        for problem in problems {
+            let detail = ecow::eco_format!("{}: {}", instance_addr(loaded), problem.detail);
+            self.problems.push(Diagnostic { detail, ..problem });
+        }
+        let Some(object) = object.map(Arc::new) else { return Ok(()) };
+        let instance = loaded.instances.entry(key).or_default();
+        instance.provider_key = provider_key;
+        match deposed {
+            None => instance.current = Some(object),
+            Some(key) => {
+                instance.deposed.insert(key, object);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees to it that the resource has a provider, and answers which instance of it the object belongs to.
+    fn object_provider(
+        &mut self,
+        resource: &RawResource<'_>,
+        loaded: &mut Instances,
+        raw: &RawObject<'_>,
+        addr: &dyn Fn(&Instances) -> AbsResourceInstance,
+    ) -> Option<InstanceKey> {
+        if raw.provider.is_empty() {
+            if resource.provider.is_empty() && !loaded.missing_told {
+                loaded.missing_told = true;
+                self.problems.push(diagnostics::provider_missing(&loaded.addr));
+            }
+            return None;
+        }
+        if !resource.provider.is_empty() && !loaded.conflict_told {
+            loaded.conflict_told = true;
+            self.problems.push(diagnostics::provider_conflict(&addr(loaded), &resource.provider, &raw.provider));
+        }
+        let (provider, key) = self.told(|addresses| addresses.provider_instance(&raw.provider))?;
+        match &loaded.own_provider {
+            Some(first) if *first != provider => {
+                if !loaded.differs_told {
+                    loaded.differs_told = true;
+                    self.problems.push(diagnostics::provider_differs(&loaded.addr, first, &provider));
+                }
+            }
+            Some(_) => {}
+            None => loaded.own_provider = Some(provider.clone()),
+        }
+        loaded.provider = Some(provider);
+        key
+    }
+
+    fn dependencies(&mut self, raw: Option<&str>) -> Result<EcoVec<ConfigResource>> {
+        let Some(raw) = raw else { return Ok(EcoVec::new()) };
+        if let Some(known) = self.addresses.dependency_list(raw) {
+            return Ok(known);
+        }
+        let mut list = EcoVec::new();
+        Reader::new(raw).array("resources.instances.dependencies", |reader| {
+            let text = reader.string("resources.instances.dependencies")?;
+            list.extend(self.told(|addresses| addresses.dependency(&text)));
+            Ok(())
+        })?;
+        self.addresses.keep_dependency_list(raw, list.clone());
+        Ok(list)
+    }
+
+    fn check_results(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        if reader.null()? {
+            return Ok(());
+        }
+        let (results, problems) = read_check_results(reader)?;
+        self.state.check_results = Some(results);
+        self.problems.extend(problems);
+        Ok(())
+    }
+}
+
+impl<'t> RawObject<'t> {
+    /// Reads an object with everything but its addresses.
+    pub(crate) fn read(reader: &mut Reader<'t>) -> Result<RawObject<'t>> {
+        let mut raw = RawObject::default();
+        reader.object("resources.instances", |reader, key| raw.field(reader, key).map(drop))?;
+        Ok(raw)
+    }
+
+    /// Reads a field.
+    pub(crate) fn field(&mut self, reader: &mut Reader<'t>, key: &str) -> Result<bool> {
+        match &*folded(key) {
+            "index_key" => self.index_key = RawKey::read(reader)?,
+            "status" => self.status = reader.string("resources.instances.status")?,
+            "deposed" => self.deposed = reader.string("resources.instances.deposed")?,
+            "provider" => self.provider = reader.string("resources.instances.provider")?,
+            "schema_version" => {
+                self.schema_version = reader.integer("resources.instances.schema_version")?.unwrap_or_default();
+            }
+            "attributes" => self.attributes = Some(reader.raw()?),
+            "attributes_flat" => {
+                self.attributes_flat = read_flat(reader, "resources.instances.attributes_flat")?;
+            }
+            "sensitive_attributes" => self.sensitive_attributes = Some(reader.raw()?),
+            "private" => self.private = read_base64(reader, "resources.instances.private")?,
+            "dependencies" => self.dependencies = Some(reader.raw()?),
+            "create_before_destroy" => {
+                self.create_before_destroy = reader.bool("resources.instances.create_before_destroy")?;
+            }
+            "skip_destroy" => self.skip_destroy = reader.bool("resources.instances.skip_destroy")?,
+            "identity" => self.identity = Some(reader.raw()?),
+            "identity_schema_version" => {
+                self.identity_schema_version = reader.integer("resources.instances.identity_schema_version")?;
+            }
+            _ => {
+                reader.skip()?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The object itself, where nothing is wrong with it.
+    pub(crate) fn into_object(
+        self,
+        dependencies: EcoVec<ConfigResource>,
+        problems: &mut Diagnostics,
+    ) -> Option<Object> {
+        let status = match &*self.status {
+            "" => Status::Ready,
+            "tainted" => Status::Tainted,
+            status => {
+                problems.push(diagnostics::object_status(status));
+                return None;
+            }
+        };
+        let sensitive = self.sensitive_attributes.map(|json| paths::read(json, problems)).unwrap_or_default();
+        if problems.has_errors() {
+            return None;
+        }
+        let attributes = match (self.attributes, self.attributes_flat) {
+            (Some(json), _) => Attributes::Json(RawJson::trusted(compact(json))),
+            (None, Some(flat)) => Attributes::Flat(Arc::new(flat)),
+            (None, None) => Attributes::Json(RawJson::trusted("{}".into())),
+        };
+        let identity = self.identity.map(|json| Identity {
+            schema_version: self.identity_schema_version,
+            json: RawJson::trusted(compact(json)),
+        });
+        Some(Object {
+            status,
+            schema_version: self.schema_version,
+            attributes,
+            sensitive,
+            private: self.private,
+            dependencies,
+            create_before_destroy: self.create_before_destroy,
+            skip_destroy: self.skip_destroy,
+            identity,
+        })
+    }
+}
+
+impl RawKey {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<RawKey> {
+        Ok(match reader.peek() {
+            Some(b'n') => {
+                reader.skip()?;
+                RawKey::None
+            }
+            Some(b'"') => RawKey::Key(InstanceKey::String(reader.string("index_key")?.into())),
+            Some(b'-' | b'0'..=b'9') => {
+                let raw = reader.raw()?;
+                match (raw.parse::<i64>(), raw.parse::<f64>()) {
+                    (Ok(key), _) => RawKey::Key(InstanceKey::Int(key)),
+                    // Quirk: what follows the point does not count.
+                    #[expect(clippy::cast_possible_truncation, reason = "because it is in the range")]
+                    (_, Ok(key)) if key.abs() < 9e18 => RawKey::Key(InstanceKey::Int(key as i64)),
+                    _ => RawKey::Other("a number out of range"),
+                }
+            }
+            _ => {
+                let kind = reader.kind();
+                reader.skip()?;
+                RawKey::Other(kind)
+            }
+        })
+    }
+}
+
+/// Names with texts; `null` is none.
+pub(crate) fn read_flat(
+    reader: &mut Reader<'_>,
+    field: &'static str,
+) -> Result<Option<BTreeMap<EcoString, EcoString>>> {
+    if reader.null()? {
+        return Ok(None);
+    }
+    let mut flat = BTreeMap::new();
+    reader.object(field, |reader, key| {
+        flat.insert(key.into(), reader.string(field)?.into());
+        Ok(())
+    })?;
+    Ok(Some(flat))
+}
+
+pub(crate) fn read_base64(reader: &mut Reader<'_>, field: &'static str) -> Result<EcoVec<u8>> {
+    let text = reader.string(field)?;
+    let text = if text.contains(['\r', '\n']) { Cow::Owned(text.replace(['\r', '\n'], "")) } else { text };
+    match BASE64.decode(text.as_bytes()) {
+        Ok(bytes) => Ok(bytes.into()),
+        Err(_) => Err(Fault::Content { field, problem: "must be base64".into() }),
+    }
+}
+
+/// Reads check results. Those of kinds that only a later version has are left out.
+pub(crate) fn read_check_results(reader: &mut Reader<'_>) -> Result<(Vec<CheckResult>, Diagnostics)> {
+    let mut results: Vec<CheckResult> = Vec::new();
+    let mut problems = Diagnostics::new();
+    let mut seen: BTreeMap<EcoString, usize> = BTreeMap::new();
+    reader.array("check_results", |reader| {
+        let (mut kind, mut addr, mut status, mut objects) = (None, Cow::Borrowed(""), CheckStatus::Unknown, None);
+        reader.object("check_results", |reader, key| {
+            match &*folded(key) {
+                "object_kind" => kind = CheckKind::parse(&reader.string("check_results.object_kind")?),
+                "config_addr" => addr = reader.string("check_results.config_addr")?,
+                "status" => status = CheckStatus::parse(&reader.string("check_results.status")?),
+                "objects" => {
+                    objects = Some(reader.clone());
+                    reader.skip()?;
+                }
+                _ => reader.skip()?,
+            }
+            Ok(())
+        })?;
+        let Some(kind) = kind else { return Ok(()) };
+        let config_addr = match checked_address(kind, &addr) {
+            Ok((shown, false)) => shown,
+            Ok((_, true)) => {
+                problems.push(diagnostics::check_config_address(&addr));
+                return Ok(());
+            }
+            Err(found) => {
+                problems.extend(found);
+                return Ok(());
+            }
+        };
+        let mut result = CheckResult { kind, config_addr, status, objects: Vec::new() };
+        if let Some(mut reader) = objects {
+            reader.array("check_results.objects", |reader| read_check_object(reader, &mut result, &mut problems))?;
+        }
+        match seen.get(&result.config_addr) {
+            Some(&at) => results[at] = result,
+            None => {
+                seen.insert(result.config_addr.clone(), results.len());
+                results.push(result);
+            }
+        }
+        Ok(())
+    })?;
+    Ok((results, problems))
+}
+
+fn read_check_object(reader: &mut Reader<'_>, result: &mut CheckResult, problems: &mut Diagnostics) -> Result<()> {
+    let (mut addr, mut status, mut failure_messages) = (Cow::Borrowed(""), CheckStatus::Unknown, Vec::new());
+    reader.object("check_results.objects", |reader, key| {
+        match &*folded(key) {
+            "object_addr" => addr = reader.string("check_results.objects.object_addr")?,
+            "status" => status = CheckStatus::parse(&reader.string("check_results.objects.status")?),
+            "failure_messages" => {
+                failure_messages.clear();
+                reader.array("check_results.objects.failure_messages", |reader| {
+                    failure_messages.push(reader.string("check_results.objects.failure_messages")?.into());
+                    Ok(())
+                })?;
+            }
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    match checked_address(result.kind, &addr) {
+        Ok((addr, _)) => result.objects.push(CheckObject { addr, status, failure_messages }),
+        Err(found) => problems.extend(found),
+    }
+    Ok(())
+}
+
+/// The address as it is shown, and whether there are keys in it.
+fn checked_address(kind: CheckKind, text: &str) -> std::result::Result<(EcoString, bool), Diagnostics> {
+    let addr = Addresses::instance(text)?;
+    let word = match kind {
+        CheckKind::Resource => None,
+        CheckKind::Output | CheckKind::Check | CheckKind::Variable => Some(kind.as_str()),
+    };
+    if let Some(word) = word
+        && (addr.resource.kind != word || addr.resource.mode != ResourceMode::Managed || addr.key.is_some())
+    {
+        return Err(diagnostics::check_address(text).into());
+    }
+    let keyed = addr.key.is_some() || addr.module.steps().iter().any(|step| step.key.is_some());
+    Ok((ecow::eco_format!("{addr}"), keyed))
+}

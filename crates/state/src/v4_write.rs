@@ -1,0 +1,242 @@
+//! Writing the current file format, version 4, byte for byte as OpenTofu does.
+
+use base64::Engine as _;
+use yuba_addrs::{AbsProviderConfig, InstanceKey, ResourceMode};
+use yuba_value::json as values;
+
+use crate::WRITER_VERSION;
+use crate::check::CheckResult;
+use crate::model::{DeposedKey, Instance, Output, Resource, State};
+use crate::object::{Attributes, Object, RawJson, Status};
+use crate::paths;
+use crate::v4::BASE64;
+use crate::writer::Writer;
+
+/// Writes a state as a file of the current format: indented, as a file on disk is. `terraform_version` is always the
+/// one of this program.
+pub fn write(state: &State, out: &mut Vec<u8>) {
+    write_state(state, &mut Writer::indented(out));
+    // Quirk: there is an empty line at the end.
+    out.extend_from_slice(b"\n\n");
+}
+
+/// Writes a state without white space, as it is sent to a remote store.
+pub fn write_compact(state: &State, out: &mut Vec<u8>) {
+    write_state(state, &mut Writer::compact(out));
+    out.push(b'\n');
+}
+
+fn write_state(state: &State, writer: &mut Writer<'_>) {
+    writer.object(|writer| {
+        writer.key("version");
+        writer.bare(4);
+        writer.key("terraform_version");
+        writer.text(WRITER_VERSION);
+        writer.key("serial");
+        writer.bare(state.serial);
+        writer.key("lineage");
+        writer.text(&state.lineage);
+        writer.key("outputs");
+        writer.object(|writer| {
+            for (name, output) in &state.outputs {
+                writer.key(name);
+                writer.object(|writer| write_output(writer, output));
+            }
+        });
+        writer.key("resources");
+        writer.array(|writer| {
+            for (module, resources) in by_module(state) {
+                for resource in resources {
+                    writer.item();
+                    writer.object(|writer| write_resource(writer, &module, resource));
+                }
+            }
+        });
+        writer.key("check_results");
+        match state.check_results.as_deref() {
+            None | Some([]) => writer.bare("null"),
+            Some(results) => write_check_results(writer, results),
+        }
+    });
+}
+
+/// The resources of each module instance. The file has the modules in the order of their addresses as text.
+fn by_module(state: &State) -> Vec<(String, Vec<&Resource>)> {
+    let mut modules: Vec<(String, Vec<&Resource>)> = Vec::new();
+    let mut last = None;
+    for resource in state.iter().filter(|resource| resource.addr.resource.mode != ResourceMode::Ephemeral) {
+        match modules.last_mut() {
+            Some((_, resources)) if last == Some(&resource.addr.module) => resources.push(resource),
+            _ => {
+                modules.push((resource.addr.module.to_string(), vec![resource]));
+                last = Some(&resource.addr.module);
+            }
+        }
+    }
+    modules.sort_by(|(a, _), (b, _)| a.cmp(b));
+    modules
+}
+
+pub(crate) fn write_output(writer: &mut Writer<'_>, output: &Output) {
+    // Output values have no marks and are known: whatever comes out of an evaluation is checked for that before.
+    let value = values::encode_plain(&output.value).unwrap_or_else(|_| "null".into());
+    writer.key("value");
+    writer.raw(&RawJson::trusted(value.into()));
+    writer.key("type");
+    writer.raw(&RawJson::trusted(values::encode_type(output.value.ty()).into()));
+    writer.optional_flag("sensitive", output.sensitive);
+    writer.optional_text("deprecated", &output.deprecated);
+}
+
+fn write_resource(writer: &mut Writer<'_>, module: &str, resource: &Resource) {
+    let name = &resource.addr.resource;
+    writer.optional_text("module", module);
+    writer.key("mode");
+    writer.text(name.mode.as_str());
+    writer.key("type");
+    writer.text(&name.kind);
+    writer.key("name");
+    writer.text(&name.name);
+    // As soon as one instance belongs to an instance of the provider configuration, all say which one is theirs.
+    let keyed = resource.instances.values().any(|instance| instance.provider_key.is_some());
+    if !keyed {
+        writer.key("provider");
+        writer.shown(&resource.provider);
+    }
+    writer.key("instances");
+    writer.array(|writer| {
+        for (key, instance) in &resource.instances {
+            for (deposed, object) in instance.objects() {
+                writer.item();
+                let provider = keyed.then_some(&resource.provider);
+                writer.object(|writer| write_instance(writer, key.as_ref(), deposed, provider, instance, object));
+            }
+        }
+    });
+}
+
+fn write_instance(
+    writer: &mut Writer<'_>,
+    key: Option<&InstanceKey>,
+    deposed: Option<&DeposedKey>,
+    provider: Option<&AbsProviderConfig>,
+    instance: &Instance,
+    object: &Object,
+) {
+    if let Some(key) = key {
+        writer.key("index_key");
+        write_key(writer, key);
+    }
+    if object.status == Status::Tainted {
+        writer.key("status");
+        writer.text("tainted");
+    }
+    writer.optional_text("deposed", deposed.map_or("", DeposedKey::as_str));
+    if let Some(provider) = provider {
+        writer.key("provider");
+        match &instance.provider_key {
+            Some(key) => writer.shown(format_args!("{provider}{key}")),
+            None => writer.shown(provider),
+        }
+    }
+    write_object(writer, object);
+}
+
+pub(crate) fn write_key(writer: &mut Writer<'_>, key: &InstanceKey) {
+    match key {
+        InstanceKey::Int(key) => writer.bare(key),
+        InstanceKey::String(key) => writer.text(key),
+    }
+}
+
+/// All of an object but its status.
+pub(crate) fn write_object(writer: &mut Writer<'_>, object: &Object) {
+    writer.key("schema_version");
+    writer.bare(object.schema_version);
+    match &object.attributes {
+        Attributes::Json(json) => {
+            writer.key("attributes");
+            writer.raw(json);
+        }
+        Attributes::Flat(flat) if flat.is_empty() => {}
+        Attributes::Flat(flat) => {
+            writer.key("attributes_flat");
+            writer.object(|writer| {
+                for (name, text) in flat.iter() {
+                    writer.key(name);
+                    writer.text(text);
+                }
+            });
+        }
+    }
+    writer.key("sensitive_attributes");
+    paths::write(writer, &object.sensitive);
+    if !object.private.is_empty() {
+        writer.key("private");
+        writer.text(&BASE64.encode(&object.private));
+    }
+    if !object.dependencies.is_empty() {
+        writer.key("dependencies");
+        writer.array(|writer| {
+            for dependency in &object.dependencies {
+                writer.item();
+                writer.shown(dependency);
+            }
+        });
+    }
+    writer.optional_flag("create_before_destroy", object.create_before_destroy);
+    writer.optional_flag("skip_destroy", object.skip_destroy);
+    if let Some(identity) = &object.identity {
+        writer.key("identity");
+        writer.raw(&identity.json);
+        if let Some(version) = identity.schema_version {
+            writer.key("identity_schema_version");
+            writer.bare(version);
+        }
+    }
+}
+
+pub(crate) fn write_check_results(writer: &mut Writer<'_>, results: &[CheckResult]) {
+    writer.array(|writer| {
+        for result in results {
+            writer.item();
+            writer.object(|writer| {
+                writer.key("object_kind");
+                writer.text(result.kind.as_str());
+                writer.key("config_addr");
+                writer.text(&result.config_addr);
+                writer.key("status");
+                writer.text(result.status.as_str());
+                writer.key("objects");
+                if result.objects.is_empty() {
+                    writer.bare("null");
+                } else {
+                    write_check_objects(writer, result);
+                }
+            });
+        }
+    });
+}
+
+fn write_check_objects(writer: &mut Writer<'_>, result: &CheckResult) {
+    writer.array(|writer| {
+        for object in &result.objects {
+            writer.item();
+            writer.object(|writer| {
+                writer.key("object_addr");
+                writer.text(&object.addr);
+                writer.key("status");
+                writer.text(object.status.as_str());
+                if !object.failure_messages.is_empty() {
+                    writer.key("failure_messages");
+                    writer.array(|writer| {
+                        for message in &object.failure_messages {
+                            writer.item();
+                            writer.text(message);
+                        }
+                    });
+                }
+            });
+        }
+    });
+}
