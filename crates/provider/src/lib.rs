@@ -15,6 +15,7 @@ pub mod contract;
 pub mod decode;
 mod diagnostics;
 mod dynamic;
+pub mod fake;
 mod follow;
 pub mod legality;
 mod problem;
