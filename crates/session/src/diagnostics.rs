@@ -1,6 +1,7 @@
 //! Everything that can go wrong here, said in one place.
 
 use std::io::{Error, ErrorKind};
+use std::path::Path;
 
 use ecow::EcoString;
 use yuba_addrs::ProviderSource;
@@ -71,6 +72,18 @@ pub(crate) fn backend_not_available(kind: &str, span: Span) -> Diagnostic {
 pub(crate) fn unknown_backend(kind: &str, known: &[&str], span: Span) -> Diagnostic {
     let hint = yuba_syntax::suggestion::did_you_mean(kind, known.iter().copied());
     Diagnostic::error("Unsupported backend type", format!("There is no backend of the type {kind:?}.{hint}")).at(span)
+}
+
+/// A state that was kept in a backend of another kind before.
+pub(crate) fn backend_changed(before: &str, now: Option<&str>, pointer: &Path) -> Diagnostic {
+    let now = now.map_or_else(|| "has no backend".to_owned(), |now| format!("has the backend {now:?}"));
+    let detail = format!(
+        "The state of this working directory was kept in the backend {before:?}, and the configuration {now} now. Yuba \
+         has the backend \"local\" only and cannot move the state. Move it with \"tofu init -migrate-state\". If the \
+         state is not needed any more, remove the file {}.",
+        pointer.display()
+    );
+    Diagnostic::error("Backend initialization required, please run \"yuba init\"", detail)
 }
 
 /// A provider without namespace, as before OpenTofu.

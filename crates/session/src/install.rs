@@ -11,12 +11,10 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
-use yuba_eval::static_eval::{StaticCache, Statics};
 use yuba_eval::tree::{Manifest, Requirement};
-use yuba_provider::{Attribute, BlockSchema};
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
-use yuba_value::Type;
 
+use crate::backend::settings_of;
 use crate::diagnostics;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 use crate::manifest::write_manifest;
@@ -129,7 +127,7 @@ pub fn init(request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
     }
     if request.backend {
         emit(Event::Backend);
-        problems.extend(check_backend(&configuration, &request.load));
+        problems.extend(settings_of(&configuration, &request.load).err().unwrap_or_default());
     }
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs {
@@ -175,32 +173,6 @@ fn record(
         }
     }
     write_manifest(data_dir, &manifest)
-}
-
-/// Backends that OpenTofu has.
-const BACKENDS: [&str; 12] =
-    ["azurerm", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "local", "oss", "pg", "remote", "s3"];
-
-/// Whether the state can be kept where the configuration wants it.
-fn check_backend(configuration: &Configuration, request: &LoadRequest<'_>) -> Diagnostics {
-    let root = &configuration.tree.root().module;
-    if let Some(cloud) = &root.cloud {
-        return diagnostics::cloud_not_available(cloud.span).into();
-    }
-    match &root.backend {
-        Some(backend) if backend.kind == "local" => {
-            let optional = || Attribute::optional(Type::string());
-            let schema = BlockSchema::new([("path", optional()), ("workspace_dir", optional())]);
-            let cache = StaticCache::default();
-            let statics = Statics::new(&configuration.tree, configuration.static_env(request), &cache);
-            statics.backend(backend, &schema).1
-        }
-        Some(backend) if BACKENDS.contains(&backend.kind.as_str()) => {
-            diagnostics::backend_not_available(&backend.kind, backend.kind_span).into()
-        }
-        Some(backend) => diagnostics::unknown_backend(&backend.kind, &BACKENDS, backend.kind_span).into(),
-        None => Diagnostics::new(),
-    }
 }
 
 /// Looks for the providers that are needed.

@@ -4,6 +4,7 @@
 //!
 //! Invariant: nothing here prints, reads argv, or knows what a terminal is; `cli` does.
 
+pub mod backend;
 pub mod console;
 pub mod format;
 pub mod install;
