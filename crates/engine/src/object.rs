@@ -7,7 +7,7 @@ use yuba_addrs::{AbsResourceInstance, ConfigResource};
 use yuba_plan::{Event, Phase};
 use yuba_provider::legality::normalize_legacy;
 use yuba_provider::{
-    BlockSchema, IdentitySchema, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema,
+    IdentitySchema, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema,
     UpgradeRequest,
 };
 use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
@@ -307,10 +307,4 @@ pub(crate) fn merged(a: &EcoVec<ConfigResource>, b: &EcoVec<ConfigResource>) -> 
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all.dedup_by(|a, b| a.0 == b.0);
     all.into_iter().map(|(_, resource)| resource).collect()
-}
-
-/// What a block is called in messages of schemas.
-pub(crate) fn block_of<'s>(schemas: &'s ProviderSchema, addr: &AbsResourceInstance) -> Option<&'s BlockSchema> {
-    let key = yuba_config::resource::ResourceKey::from(&addr.resource);
-    yuba_eval::schema_of(schemas, &key)
 }

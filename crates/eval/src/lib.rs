@@ -34,4 +34,5 @@ pub use tree::{ConfigTree, ModuleId, link};
 pub use validate::{
     DEPRECATED_VARIABLE_SUMMARY, ValidateEnv, check_values, deprecated_root_variable, missing_provider, validate,
 };
+pub use validate::provisioner::{connection as connection_schema, schema as provisioner_schema};
 pub use world::{FileKind, MemoryWorld, Timestamp, World};

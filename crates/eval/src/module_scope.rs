@@ -117,6 +117,20 @@ impl InstanceValues {
             },
         }
     }
+    /// As far as the key of an instance tells.
+    pub fn of_key(key: Option<&InstanceKey>) -> InstanceValues {
+        match key {
+            None => InstanceValues::default(),
+            Some(InstanceKey::Int(at)) => {
+                InstanceValues { count_index: Some(Value::int(*at)), ..InstanceValues::default() }
+            }
+            Some(InstanceKey::String(key)) => InstanceValues {
+                count_index: None,
+                each_key: Some(Value::string(key.clone())),
+                each_value: Some(Value::unknown_dynamic()),
+            },
+        }
+    }
     /// Any instance of an object about whose repetition nothing is known.
     pub fn any() -> InstanceValues {
         InstanceValues {
@@ -460,6 +474,12 @@ impl<'a> ModuleScope<'a> {
         self.own_value = Some(value);
         self
     }
+    /// Where `self` is an object of a resource that is not declared any more.
+    #[must_use]
+    pub fn with_removed_self(mut self, value: Value) -> ModuleScope<'a> {
+        self.own_value = Some(value);
+        self
+    }
     /// Inside of a `check` block.
     #[must_use]
     pub fn in_check(mut self, name: &'a str) -> ModuleScope<'a> {
@@ -573,6 +593,7 @@ impl Scope for ModuleScope<'_> {
     fn check(&self, reference: &Reference) -> Diagnostics {
         match &reference.subject {
             Subject::SelfObject => match self.own {
+                None if self.own_value.is_some() => Diagnostics::new(),
                 None => diagnostics::no_self(reference.span).into(),
                 Some(resource) => {
                     let key = match resource.repetition {

@@ -7,41 +7,22 @@ use yuba_addrs::{
     AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode,
 };
 use yuba_config::resource::{Resource, ResourceKey};
-use yuba_eval::tree::ResolvedProvider;
-use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId, RuleKind, schema_of};
+use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId, schema_of};
 use yuba_plan::{Action, Mode, Reason, ResourceChange};
 use yuba_provider::legality::planned_unknown;
 use yuba_provider::{BlockSchema, ProviderSchema};
-use yuba_state::{CheckKind, DeposedKey, Edit, Instance, Object};
-use yuba_syntax::{Diagnostic, Diagnostics};
-use yuba_value::{Mark, Value, convert};
+use yuba_state::{DeposedKey, Edit, Instance, Object};
+use yuba_syntax::Diagnostic;
+use yuba_value::{Mark, Value};
 
 use super::data::DataJob;
 use super::managed::ManagedJob;
 use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner};
 use crate::drive::Jobs;
-use crate::object::{Subject, merged};
-use crate::walk::checks::{in_instance, in_module};
+use crate::object::merged;
+use crate::walk::block::{Block, skip_destroy};
 use crate::walk::providers::{Server, orphan_without_provider};
-
-/// What is the same for all instances of a resource.
-pub(super) struct Block<'a> {
-    pub(super) step: u32,
-    pub(super) module: ModuleId,
-    pub(super) resource: &'a Resource,
-    pub(super) resolved: ResolvedProvider,
-    pub(super) schemas: Arc<ProviderSchema>,
-    pub(super) skip_destroy: bool,
-    /// The body refers to the resource itself somewhere.
-    pub(super) refers_to_itself: bool,
-}
-
-impl Block<'_> {
-    fn schema(&self) -> Option<&BlockSchema> {
-        schema_of(&self.schemas, &self.resource.key)
-    }
-}
 
 impl<'a> Planner<'a> {
     pub(super) fn begin_resource(
@@ -55,32 +36,10 @@ impl<'a> Planner<'a> {
             self.values_of_state(module, resource);
             return;
         }
-        let tree = self.walk.context.tree;
-        let Some(resolved) = tree.resource_provider(module, resource) else {
+        let Some(block) = self.walk.block(step, module, resource) else {
             self.failed[step as usize] = true;
             return;
         };
-        let Some(schemas) = self.walk.evaluation.provider_schema(&resolved.provider) else {
-            self.failed[step as usize] = true;
-            return;
-        };
-        let (skip_destroy, found) = skip_destroy(resource);
-        self.failed[step as usize] |= !self.walk.tell(found);
-        let mut block = Block { step, module, resource, resolved, schemas, skip_destroy, refers_to_itself: false };
-        let Some(schema) = block.schema() else {
-            let detail = eco_format!(
-                "The provider {} has no {} of type {:?}.",
-                block.resolved.provider.for_display(),
-                resource.key.mode.as_str(),
-                resource.key.kind
-            );
-            self.walk.tell(std::iter::once(Diagnostic::error("Invalid resource type", detail).at(resource.kind_span)));
-            self.failed[step as usize] = true;
-            return;
-        };
-        block.refers_to_itself = self.walk.evaluation.scope(module).refers_to(&resource.body, schema, &resource.key);
-        let name = eco_format!("{}", ResourceName::from(&resource.key));
-        self.walk.checks.reached(CheckKind::Resource, &in_module(&tree.node(module).path, &name));
         for at in self.walk.live.instances(module) {
             self.begin_in_module(&block, at, jobs);
         }
@@ -93,7 +52,7 @@ impl<'a> Planner<'a> {
         let (expansion, found) = scope.expand(&resource.repetition);
         let mut ok = self.walk.tell(found);
         ok &= self.walk.tell(scope.check_depends_on(&resource.depends_on));
-        self.failed[block.step as usize] |= !ok;
+        self.failed[block.vertex as usize] |= !ok;
         let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
         self.met.insert(abs.clone());
         let Some(expansion) = expansion else { return };
@@ -106,82 +65,9 @@ impl<'a> Planner<'a> {
                 ResourceMode::Data => self.begin_data(block, at, &addr, &values, pending, jobs),
                 ResourceMode::Ephemeral => self.begin_ephemeral(block, at, &addr, &values),
             };
-            self.failed[block.step as usize] |= !ok;
+            self.failed[block.vertex as usize] |= !ok;
         }
         self.begin_orphans(block, &abs, &expansion, jobs);
-    }
-
-    /// What everything that talks about an instance needs.
-    fn subject(
-        &self,
-        addr: &AbsResourceInstance,
-        server: &Server,
-        schemas: &Arc<ProviderSchema>,
-        resource: Option<&'a Resource>,
-        deposed: Option<DeposedKey>,
-    ) -> Subject<'a> {
-        let name = match &server.key {
-            None => eco_format!("{}", server.config),
-            Some(key) => eco_format!("{}{key}", server.config),
-        };
-        Subject {
-            context: self.walk.context,
-            addr: addr.clone(),
-            deposed,
-            provider: server.provider.clone(),
-            provider_name: name,
-            schemas: schemas.clone(),
-            body: resource.map(|resource| &resource.body),
-            meta: Value::null_dynamic(),
-        }
-    }
-
-    /// Preconditions and configuration of an instance.
-    fn config_of(
-        &mut self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        addr: &AbsResourceInstance,
-        values: &InstanceValues,
-        wanted: bool,
-    ) -> Option<Option<Value>> {
-        let resource = block.resource;
-        let scope = self.walk.scope(at).of_instance(values.clone());
-        let scope = match &resource.inside_check {
-            Some(check) => scope.in_check(check),
-            None => scope,
-        };
-        let schema = block.schema()?;
-        if block.refers_to_itself {
-            let found = scope.self_references(&resource.body, schema, &resource.key, addr.key.as_ref());
-            if !self.walk.tell(found) {
-                return None;
-            }
-        }
-        if !resource.lifecycle.preconditions.is_empty() {
-            let (config, object) = self.check_names(block.module, addr);
-            let kind = (CheckKind::Resource, RuleKind::ResourcePrecondition);
-            if !self.walk.rules(&scope, &resource.lifecycle.preconditions, kind, &config, &object) {
-                return None;
-            }
-        }
-        if !wanted {
-            return Some(None);
-        }
-        let (config, found) = scope.eval_body(&resource.body, schema);
-        self.walk.tell(found).then_some(Some(config))
-    }
-
-    /// Addresses under which results of conditions are kept.
-    pub(super) fn check_names(
-        &self,
-        module: ModuleId,
-        addr: &AbsResourceInstance,
-    ) -> (ecow::EcoString, ecow::EcoString) {
-        let name = eco_format!("{}", addr.resource);
-        let config = in_module(&self.walk.context.tree.node(module).path, &name);
-        let key = addr.key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
-        (config, in_instance(&addr.module, &eco_format!("{name}{key}")))
     }
 
     fn begin_managed(
@@ -193,14 +79,14 @@ impl<'a> Planner<'a> {
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
         let resource = block.resource;
-        if !self.selection.selects(block.step, addr) {
+        if !self.selection.selects(block.vertex, addr) {
             self.value_of_state(at, &resource.key, addr, block.schema());
             return true;
         }
         let address = eco_format!("{addr}");
         let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
         let plans = self.options.mode == Mode::Normal;
-        let Some(config) = self.config_of(block, at, addr, values, plans) else { return false };
+        let Some(config) = self.walk.config_of(block, at, addr, values, plans) else { return false };
         let known = self.state.instance(addr);
         let prior = known.and_then(|instance| instance.current.clone());
         if let Some(warning) = known.and_then(|known| changed_provider(known, addr, &server)) {
@@ -218,7 +104,7 @@ impl<'a> Planner<'a> {
             Some(_) => None,
         };
         let job = ManagedJob {
-            subject: self.subject(addr, &server, &block.schemas, Some(resource), None),
+            subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None),
             resource,
             server,
             at,
@@ -227,9 +113,9 @@ impl<'a> Planner<'a> {
             refresh: self.options.refresh,
             force_replace: self.force_replace.contains(addr),
             triggered,
-            create_before_destroy: self.create_before_destroy[block.step as usize],
+            create_before_destroy: self.create_before_destroy[block.vertex as usize],
             skip_destroy: block.skip_destroy,
-            dependencies: self.dependencies[block.step as usize].clone(),
+            dependencies: self.dependencies[block.vertex as usize].clone(),
             import,
             generated_config: None,
         };
@@ -253,7 +139,7 @@ impl<'a> Planner<'a> {
             let addr = abs.clone().instance(key);
             if block.resource.key.mode == ResourceMode::Managed {
                 self.begin_removal(&addr, Some(block), jobs);
-            } else if self.selection.selects(block.step, &addr) {
+            } else if self.selection.selects(block.vertex, &addr) {
                 self.forget_silently(&addr);
             }
         }
@@ -310,7 +196,7 @@ impl<'a> Planner<'a> {
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) {
         let selected = match block {
-            Some(block) => self.selection.selects(block.step, addr),
+            Some(block) => self.selection.selects(block.vertex, addr),
             None => self.selection.selects_orphan(addr),
         };
         if !selected {
@@ -407,7 +293,7 @@ impl<'a> Planner<'a> {
         let Some(schemas) = schemas else { return };
         let resource = self.declared(addr);
         let job = RemovalJob {
-            subject: self.subject(addr, &server, &schemas, resource, deposed),
+            subject: self.walk.subject(addr, &server, &schemas, resource, deposed),
             provider: server.config.clone(),
             provider_key: server.key.clone(),
             prior: object,
@@ -493,19 +379,18 @@ impl<'a> Planner<'a> {
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
         let resource = block.resource;
-        if !self.selection.selects(block.step, addr) {
+        if !self.selection.selects(block.vertex, addr) {
             self.value_of_state(at, &resource.key, addr, block.schema());
             return true;
         }
         let address = eco_format!("{addr}");
         let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
-        let Some(Some(config)) = self.config_of(block, at, addr, values, true) else { return false };
+        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let Some(schema) = block.schema() else { return false };
         let known = config.is_wholly_known();
         if known && !pending {
-            let subject = self.subject(addr, &server, &block.schemas, Some(resource), None);
-            let key = addr.key.clone();
-            let job = DataJob { subject, resource, server, at, key, config };
+            let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
+            let job = DataJob { subject, resource, server, at, config };
             jobs.push(async move { Answer::Data(Box::new(job.run().await)) });
             return true;
         }
@@ -514,7 +399,7 @@ impl<'a> Planner<'a> {
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
         if self.options.mode == Mode::Normal {
             let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
-            self.pending[block.step as usize] = true;
+            self.pending[block.vertex as usize] = true;
             let change = self.read_change(addr, &server, value, reason);
             self.push_change(at, &resource.key, change);
         }
@@ -560,7 +445,7 @@ impl<'a> Planner<'a> {
         if self.walk.server(&block.resolved, resource, at, values, &address).is_none() {
             return false;
         }
-        let Some(Some(config)) = self.config_of(block, at, addr, values, true) else { return false };
+        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let Some(schema) = block.schema() else { return false };
         let (plain, marks) = config.unmark_with_paths();
         let value = planned_unknown(schema, &plain).mark_at(&marks).mark(Mark::Ephemeral);
@@ -574,10 +459,10 @@ impl<'a> Planner<'a> {
         let graph = self.walk.graph;
         let lifecycle = &block.resource.lifecycle;
         if !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty() {
-            let depends = &graph.edges[block.step as usize];
+            let depends = &graph.edges[block.vertex as usize];
             return self.any_pending(depends.clone());
         }
-        let mut named: Vec<u32> = graph.explicit.get(&block.step).cloned().unwrap_or_default();
+        let mut named: Vec<u32> = graph.explicit.get(&block.vertex).cloned().unwrap_or_default();
         let tree = self.walk.context.tree;
         let mut module = Some(block.module);
         while let Some(id) = module.filter(|id| *id != ModuleId::ROOT) {
@@ -663,7 +548,7 @@ impl<'a> Planner<'a> {
 }
 
 /// The instances that keys tell of.
-fn expansion_of(keys: &[Option<InstanceKey>]) -> Expansion {
+pub(crate) fn expansion_of(keys: &[Option<InstanceKey>]) -> Expansion {
     let mut texts = Vec::new();
     let mut count = None;
     for key in keys {
@@ -678,14 +563,6 @@ fn expansion_of(keys: &[Option<InstanceKey>]) -> Expansion {
         (None, false) => Expansion::ForEach(Arc::new(texts)),
         (None, true) => Expansion::Single,
     }
-}
-
-/// `lifecycle.destroy = false`
-pub(crate) fn skip_destroy(resource: &Resource) -> (bool, Diagnostics) {
-    let Some(expr) = &resource.lifecycle.destroy else { return (false, Diagnostics::new()) };
-    let (value, problems) = yuba_eval::constant(expr);
-    let value = convert::convert(&value, &yuba_value::Type::bool()).ok().and_then(|value| value.as_bool());
-    (value == Some(false), problems)
 }
 
 /// An existing object is served by another instance of its provider configuration from now on.

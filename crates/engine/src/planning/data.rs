@@ -1,7 +1,6 @@
 //! Data resources: read while planning if everything about them is known, else while applying.
 
 use ecow::eco_format;
-use yuba_addrs::InstanceKey;
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::Phase;
@@ -18,7 +17,6 @@ pub(crate) struct DataJob<'a> {
     pub(crate) resource: &'a Resource,
     pub(crate) server: Server,
     pub(crate) at: ModuleInstanceId,
-    pub(crate) key: Option<InstanceKey>,
     /// The configuration, with marks, wholly known.
     pub(crate) config: Value,
 }

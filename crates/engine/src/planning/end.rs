@@ -3,7 +3,7 @@
 use ecow::eco_format;
 use yuba_addrs::AbsResourceInstance;
 use yuba_config::resource::{Resource, ResourceKey};
-use yuba_eval::{ModuleInstanceId, RuleKind};
+use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Mode, Reason, ResourceChange};
 use yuba_state::{CheckKind, Edit, Object};
 use yuba_syntax::{Diagnostic, Diagnostics, Severity};
@@ -37,7 +37,7 @@ impl<'a> Planner<'a> {
             };
             if ok {
                 self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
-                ok &= self.postconditions(at, resource, &addr, value);
+                ok &= self.walk.postconditions(at, resource, &addr, value);
             }
             return ok;
         };
@@ -49,7 +49,7 @@ impl<'a> Planner<'a> {
         change.importing = importing;
         change.generated_config = answer.job.generated_config;
         self.push_change(at, &resource.key, change);
-        ok & self.postconditions(at, resource, &addr, after)
+        ok & self.walk.postconditions(at, resource, &addr, after)
     }
 
     fn type_of(&self, job: &super::managed::ManagedJob<'a>) -> Type {
@@ -159,25 +159,6 @@ impl<'a> Planner<'a> {
         let position = self.changes.len() as u32;
         self.planned.entry((at, key.clone())).or_default().insert(change.addr.key.clone(), position);
         self.changes.push(change);
-    }
-
-    fn postconditions(
-        &mut self,
-        at: ModuleInstanceId,
-        resource: &'a Resource,
-        addr: &AbsResourceInstance,
-        value: Value,
-    ) -> bool {
-        if resource.lifecycle.postconditions.is_empty() {
-            return true;
-        }
-        let live = self.walk.live;
-        let expansion = live.resource_expansion(at, &resource.key);
-        let values = expansion.and_then(|expansion| expansion.values_of(addr.key.as_ref())).unwrap_or_default();
-        let scope = self.walk.scope(at).of_instance(values).with_self_value(resource, value);
-        let (config, object) = self.check_names(live.module(at), addr);
-        let kind = (CheckKind::Resource, RuleKind::ResourcePostcondition);
-        self.walk.rules(&scope, &resource.lifecycle.postconditions, kind, &config, &object)
     }
 
     /// `prevent_destroy`
@@ -327,7 +308,7 @@ impl<'a> Planner<'a> {
                 Err(reason) => ok &= self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
             }
         }
-        ok & self.postconditions(at, resource, &addr, value)
+        ok & self.walk.postconditions(at, resource, &addr, value)
     }
 
     /// `-replace` of what is not there, or not in the configuration.

@@ -5,14 +5,14 @@
 //! is removed at the end.
 
 mod begin;
-mod data;
+pub(crate) mod data;
 mod end;
 pub(crate) mod exec;
 mod glue;
-mod ignore;
-mod managed;
+pub(crate) mod ignore;
+pub(crate) mod managed;
 mod outputs;
-mod removal;
+pub(crate) mod removal;
 mod triggers;
 
 use std::collections::BTreeMap;
@@ -34,6 +34,7 @@ use crate::request::{Context, PlanOptions};
 use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
 use crate::walk::providers::ProviderAnswer;
+pub(crate) use begin::expansion_of;
 use glue::{Moves, Selected};
 
 /// What jobs of planning report.
@@ -127,7 +128,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
 }
 
 /// Provider configurations that objects of the state belong to.
-fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(ModuleId, ProviderKey)> {
+pub(crate) fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(ModuleId, ProviderKey)> {
     let configs: HashSet<&AbsProviderConfig> = state.iter().map(|resource| &resource.provider).collect();
     let mut found = Vec::new();
     for config in configs {
@@ -142,7 +143,7 @@ fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(ModuleId, Provid
 }
 
 /// Which vertices are evaluated. To destroy everything only that is needed which configures providers.
-fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selected, mode: Mode) -> Vec<bool> {
+pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selected, mode: Mode) -> Vec<bool> {
     let count = graph.nodes.len();
     if mode != Mode::Destroy {
         return (0..count as u32).map(|at| selected.includes(at)).collect();
@@ -163,7 +164,7 @@ fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selected, mode: Mode
 }
 
 /// Which resources are created before the objects they replace are destroyed: those that say so, and all they depend on.
-fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32]) -> Vec<bool> {
+pub(crate) fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32]) -> Vec<bool> {
     let mut flags = vec![false; graph.nodes.len()];
     for at in order.iter().rev() {
         let here = *at as usize;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use yuba_addrs::{AbsProviderConfig, InstanceKey};
 use yuba_plan::{Action, Reason};
-use yuba_provider::{Outcome, PlanRequest};
+use yuba_provider::{Outcome, PlanAnswer, PlanRequest};
 use yuba_state::Object;
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
@@ -89,30 +89,33 @@ impl<'a> RemovalJob<'a> {
             }
             Ending::Destroy(reason) => reason,
         };
-        let subject = &self.subject;
-        let request = PlanRequest {
-            kind: subject.kind().clone(),
-            prior: existing.value.unmark_deep().0,
-            proposed: null.clone(),
-            config: null.clone(),
-            prior_private: existing.private.clone(),
-            provider_meta: subject.meta.clone(),
-            prior_identity: existing.identity.clone(),
-        };
-        let Outcome { value, problems } = subject.provider.plan(request).await;
-        let mut found = subject.placed(problems);
-        if found.has_errors() {
-            return Err(found);
-        }
-        match value {
-            Some(answer) if answer.planned.is_null() => {
-                Ok(Some(planned(Action::Delete, reason, answer.private, answer.identity)))
-            }
-            _ => {
+        let answer = plan_end(&self.subject, existing).await?;
+        Ok(Some(planned(Action::Delete, reason, answer.private, answer.identity)))
+    }
+}
+
+/// Asks the provider what destroying an object leads to.
+pub(crate) async fn plan_end(subject: &Subject<'_>, existing: &Existing) -> Result<PlanAnswer, Diagnostics> {
+    let null = Value::null(existing.value.ty().clone());
+    let request = PlanRequest {
+        kind: subject.kind().clone(),
+        prior: existing.value.unmark_deep().0,
+        proposed: null.clone(),
+        config: null,
+        prior_private: existing.private.clone(),
+        provider_meta: subject.meta.clone(),
+        prior_identity: existing.identity.clone(),
+    };
+    let Outcome { value, problems } = subject.provider.plan(request).await;
+    let mut found = subject.placed(problems);
+    match value {
+        Some(answer) if answer.planned.is_null() && !found.has_errors() => Ok(answer),
+        _ => {
+            if !found.has_errors() {
                 let what = ecow::eco_format!("planned something else than the end of {}", subject.addr);
                 found.push(subject.broken("Provider produced invalid plan", &what));
-                Err(found)
             }
+            Err(found)
         }
     }
 }

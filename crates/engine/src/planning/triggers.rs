@@ -5,8 +5,8 @@ use yuba_plan::{Action, ResourceChange};
 use yuba_value::{Path, PathStep};
 
 use super::Planner;
-use super::begin::Block;
 use super::ignore::step_of;
+use crate::walk::block::Block;
 
 impl<'a> Planner<'a> {
     /// Whether an instance is replaced because of what its block names; none if that cannot be told. A resource without

@@ -1,5 +1,6 @@
 //! What planning and applying have in common: the values of variables, locals, outputs, calls and checks, and the providers.
 
+pub(crate) mod block;
 pub(crate) mod checks;
 pub(crate) mod dependencies;
 pub(crate) mod providers;

@@ -78,7 +78,7 @@ static CONNECTION: LazyLock<BlockSchema> = LazyLock::new(|| {
 });
 
 /// The schema of a provisioner; none if there is no such provisioner.
-pub(crate) fn schema(kind: &str) -> Option<&'static BlockSchema> {
+pub fn schema(kind: &str) -> Option<&'static BlockSchema> {
     match kind {
         "file" => Some(&FILE),
         "local-exec" => Some(&LOCAL_EXEC),
@@ -88,7 +88,7 @@ pub(crate) fn schema(kind: &str) -> Option<&'static BlockSchema> {
 }
 
 /// The schema of `connection` blocks.
-pub(crate) fn connection() -> &'static BlockSchema {
+pub fn connection() -> &'static BlockSchema {
     &CONNECTION
 }
 

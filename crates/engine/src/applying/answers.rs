@@ -1,0 +1,208 @@
+//! What jobs of applying report, taken into the state.
+
+use ecow::eco_format;
+use yuba_config::provisioner::ProvisionerWhen;
+use yuba_config::resource::Resource;
+use yuba_eval::ModuleInstanceId;
+use yuba_plan::{Action, Event, Phase, ResourceChange};
+use yuba_state::{CheckKind, Edit, Object, Status};
+use yuba_syntax::{Diagnostic, Diagnostics, Severity};
+
+use super::change::{ChangeAnswer, EndAnswer};
+use super::{Answer, Applier, provision};
+use crate::drive::Jobs;
+use crate::object::{Existing, Subject, cannot_be_stored, object_id};
+use crate::planning::data::DataAnswer;
+use crate::walk::checks::{in_instance, in_module};
+use crate::walk::data_verdict;
+
+/// What became of the provisioners of a new object.
+pub(crate) struct Provisioned<'a> {
+    subject: Subject<'a>,
+    resource: &'a Resource,
+    at: ModuleInstanceId,
+    change: &'a ResourceChange,
+    result: Existing,
+    problems: Diagnostics,
+}
+
+impl<'a> Applier<'a> {
+    pub(super) fn change_answer(&mut self, answer: ChangeAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
+        let ChangeAnswer { job, result, problems } = answer;
+        let mut ok = self.walk.tell(problems);
+        let addr = job.subject.addr.clone();
+        let mut edits = Vec::new();
+        match &result {
+            Some(result) => match job.subject.stored(result) {
+                Ok(object) => edits.push(self.set(job.change, None, Some(object))),
+                Err(reason) => ok &= self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
+            },
+            None => {
+                // Nothing came into being: what was put aside is back.
+                if let Some(key) = self.deposed.remove(&job.position) {
+                    edits.push(Edit::Restore { addr: addr.clone(), key });
+                }
+            }
+        }
+        self.record(Some(job.operation), edits);
+        let created = job.prior.is_none();
+        let Some(result) = result.filter(|_| ok) else {
+            self.told(&job.subject, created, None, false);
+            return false;
+        };
+        if created && provision::has(job.resource, ProvisionerWhen::Create) {
+            self.begin_provisioning(job, result, jobs);
+            return true;
+        }
+        self.done(&job.subject, job.resource, job.at, job.change, created, &result)
+    }
+
+    fn set(
+        &self,
+        change: &ResourceChange,
+        deposed: Option<yuba_state::DeposedKey>,
+        object: Option<super::Shared>,
+    ) -> Edit {
+        Edit::SetObject {
+            addr: change.addr.clone(),
+            deposed,
+            provider: change.provider.clone(),
+            provider_key: change.provider_key.clone(),
+            object,
+        }
+    }
+
+    /// An object is there as planned.
+    fn done(
+        &mut self,
+        subject: &Subject<'a>,
+        resource: &'a Resource,
+        at: ModuleInstanceId,
+        change: &ResourceChange,
+        created: bool,
+        result: &Existing,
+    ) -> bool {
+        let addr = &change.addr;
+        self.told(subject, created, Some(result), true);
+        match created {
+            true => self.counts.added += 1,
+            false => self.counts.changed += 1,
+        }
+        self.walk.live.set_instance(at, &resource.key, addr.key.clone(), result.value.clone());
+        self.walk.postconditions(at, resource, addr, result.value.clone())
+    }
+
+    fn told(&mut self, subject: &Subject<'a>, created: bool, result: Option<&Existing>, ok: bool) {
+        let action = if created { Action::Create } else { Action::Update };
+        let id = result.and_then(|result| object_id(&result.value));
+        let (addr, deposed) = (subject.addr.clone(), subject.deposed.clone());
+        self.untold.push(Event::Finished { addr, deposed, phase: Phase::Apply(action), id, ok });
+    }
+
+    fn begin_provisioning(
+        &mut self,
+        job: super::change::ChangeJob<'a>,
+        result: Existing,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) {
+        let values = self.walk.values_of(job.at, job.resource, &job.subject.addr);
+        let scope = self.walk.scope(job.at).of_instance(values).with_self_value(job.resource, result.value.clone());
+        let (steps, problems) = provision::prepare(
+            &scope,
+            &job.resource.provisioners,
+            job.resource.connection.as_ref(),
+            ProvisionerWhen::Create,
+        );
+        let (context, door) = (self.walk.context, self.doors.provisioners);
+        let mut provisioned = Provisioned {
+            subject: job.subject,
+            resource: job.resource,
+            at: job.at,
+            change: job.change,
+            result,
+            problems,
+        };
+        jobs.push(async move {
+            if !provisioned.problems.has_errors() {
+                let found = provision::run(&context, door, &provisioned.change.addr, steps).await;
+                provisioned.problems.extend(found);
+            }
+            Answer::Provisioned(Box::new(provisioned))
+        });
+    }
+
+    pub(super) fn provisioned(&mut self, answer: Provisioned<'a>) -> bool {
+        let Provisioned { subject, resource, at, change, mut result, problems } = answer;
+        if self.walk.tell(problems) {
+            return self.done(&subject, resource, at, change, true, &result);
+        }
+        // The object is there, but not as it should be.
+        result.status = Status::Tainted;
+        if let Ok(object) = subject.stored(&result) {
+            let edit = self.set(change, None, Some(object));
+            self.record(None, vec![edit]);
+        }
+        self.told(&subject, true, Some(&result), false);
+        false
+    }
+
+    pub(super) fn end_answer(&mut self, answer: EndAnswer<'a>) -> bool {
+        let EndAnswer { job, left, problems } = answer;
+        let failed = problems.has_errors();
+        let ok = self.walk.tell(problems);
+        let mut edits = Vec::new();
+        let deposed = job.subject.deposed.clone();
+        match &left {
+            None if !failed => edits.push(self.set(job.change, deposed.clone(), None)),
+            None => {}
+            Some(left) => {
+                if let Ok(object) = job.subject.stored(left) {
+                    edits.push(self.set(job.change, deposed.clone(), Some(object)));
+                }
+            }
+        }
+        self.record(Some(job.operation), edits);
+        let phase = Phase::Apply(Action::Delete);
+        let addr = job.subject.addr.clone();
+        self.untold.push(Event::Finished { addr, deposed, phase, id: None, ok });
+        if ok {
+            self.counts.destroyed += 1;
+        }
+        ok
+    }
+
+    pub(super) fn data_answer(&mut self, answer: DataAnswer<'a>) -> bool {
+        let DataAnswer { job, value, problems } = answer;
+        let addr = job.subject.addr.clone();
+        if let Some(check) = &job.resource.inside_check {
+            let name = eco_format!("check.{check}");
+            let config = in_module(&self.walk.context.tree.node(self.walk.live.module(job.at)).path, &name);
+            let object = in_instance(&addr.module, &name);
+            self.walk.checks.report(CheckKind::Check, &config, &object, &data_verdict(&problems));
+            self.walk.tell(problems.into_iter().map(|p| Diagnostic { severity: Severity::Warning, ..p }));
+            if value.is_none() {
+                return true;
+            }
+        } else if !self.walk.tell(problems) {
+            return false;
+        }
+        let Some(value) = value else { return false };
+        self.walk.live.set_instance(job.at, &job.resource.key, addr.key.clone(), value.clone());
+        if let Some(schema) = job.subject.schemas.data.get(&addr.resource.kind) {
+            match Object::encode(&value, schema.block.implied_type(), schema.version) {
+                Ok(object) => {
+                    let edit = Edit::SetObject {
+                        addr: addr.clone(),
+                        deposed: None,
+                        provider: job.server.config.clone(),
+                        provider_key: job.server.key.clone(),
+                        object: Some(std::sync::Arc::new(object)),
+                    };
+                    self.record(None, vec![edit]);
+                }
+                Err(reason) => return self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
+            }
+        }
+        self.walk.postconditions(job.at, job.resource, &addr, value)
+    }
+}

@@ -1,0 +1,336 @@
+//! Where applying comes to a resource, or to the end of an object.
+
+use ecow::eco_format;
+use yuba_addrs::{AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode};
+use yuba_config::provisioner::ProvisionerWhen;
+use yuba_config::resource::{Resource, ResourceKey};
+use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId};
+use yuba_plan::{Action, Event, Mode, Phase, ResourceChange};
+use yuba_state::{DeposedKey, Edit};
+use yuba_syntax::Diagnostic;
+use yuba_value::Value;
+
+use super::change::{ChangeJob, EndJob};
+use super::{Answer, Applier, Shared, provision};
+use crate::drive::Jobs;
+use crate::object::object_id;
+use crate::planning::data::DataJob;
+use crate::walk::block::Block;
+use crate::walk::providers::{NoServer, Server, orphan_without_provider};
+
+impl<'a> Applier<'a> {
+    pub(super) fn begin_resource(
+        &mut self,
+        step: u32,
+        vertex: u32,
+        module: ModuleId,
+        resource: &'a Resource,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) {
+        if self.plan.mode == Mode::Destroy && resource.key.mode == ResourceMode::Managed {
+            self.values_of_state(module, resource);
+            return;
+        }
+        let Some(block) = self.walk.block(vertex, module, resource) else {
+            self.failed[step as usize] = true;
+            return;
+        };
+        for at in self.walk.live.instances(module) {
+            let (expansion, found) = self.walk.scope(at).expand(&resource.repetition);
+            self.failed[step as usize] |= !self.walk.tell(found);
+            let Some(expansion) = expansion else { continue };
+            self.walk.live.expand_resource(at, &resource.key, expansion.clone());
+            let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
+            for (key, values) in expansion.instances() {
+                let addr = abs.clone().instance(key);
+                let ok = match resource.key.mode {
+                    ResourceMode::Managed => self.begin_managed(&block, at, &addr, &values, jobs),
+                    ResourceMode::Data => self.begin_data(&block, at, &addr, &values, jobs),
+                    ResourceMode::Ephemeral => self.begin_ephemeral(&block, at, &addr, &values, jobs),
+                };
+                self.failed[step as usize] |= !ok;
+            }
+        }
+    }
+
+    fn begin_managed(
+        &mut self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        values: &InstanceValues,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) -> bool {
+        let resource = block.resource;
+        let Some(position) = self.changes.get(addr).copied() else {
+            // Not part of the run: it is what it was.
+            self.value_of_state(block, at, addr);
+            return true;
+        };
+        let plan = self.plan;
+        let change = &plan.changes[position as usize];
+        if change.importing.is_some() {
+            self.tell_import(change);
+        }
+        match change.action {
+            Action::NoOp => {
+                let Some(_) = self.walk.config_of(block, at, addr, values, false) else { return false };
+                self.walk.live.set_instance(at, &resource.key, addr.key.clone(), change.after.clone());
+                return self.walk.postconditions(at, resource, addr, change.after.clone());
+            }
+            // The end of the object is a step of its own.
+            Action::Delete | Action::Forget | Action::Read => return true,
+            Action::Create | Action::Update => {}
+            Action::DeleteThenCreate | Action::CreateThenDelete | Action::ForgetThenCreate => {}
+        }
+        let address = eco_format!("{addr}");
+        let Some(server) = self.server_of(change, &address) else { return false };
+        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
+        let operation = self.doors.recorder.begin(&address, change.action);
+        let mut prior = self.state.instance(addr).and_then(|instance| instance.current.clone());
+        if change.action == Action::CreateThenDelete {
+            let key = self.unused_deposed_key(addr);
+            self.deposed.insert(position, key.clone());
+            let edit = Edit::Depose { addr: addr.clone(), key };
+            self.record(None, vec![edit]);
+        }
+        if change.action != Action::Update {
+            prior = None;
+        }
+        if let Err(found) = self.doors.recorder.hand_over() {
+            self.broken = true;
+            return self.walk.tell(found);
+        }
+        let job = ChangeJob {
+            subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None),
+            resource,
+            server,
+            at,
+            change,
+            position,
+            prior,
+            config,
+            dependencies: self.dependencies[block.vertex as usize].clone(),
+            create_before_destroy: self.create_before_destroy[block.vertex as usize],
+            skip_destroy: block.skip_destroy,
+            operation,
+        };
+        jobs.push(async move { Answer::Change(Box::new(job.run().await)) });
+        true
+    }
+
+    /// Who makes a change, as the plan says.
+    fn server_of(&mut self, change: &ResourceChange, address: &str) -> Option<Server> {
+        let key = match &change.provider_key {
+            Some(InstanceKey::String(key)) => Some(key.clone()),
+            _ => None,
+        };
+        match self.walk.providers.find(&change.provider, key.as_ref()) {
+            Ok(server) => Some(server),
+            Err(NoServer::Failed) => None,
+            Err(reason) => {
+                let deposed = change.deposed.as_ref();
+                let found =
+                    orphan_without_provider(&reason, &change.provider, change.provider_key.as_ref(), address, deposed);
+                self.walk.tell(found);
+                None
+            }
+        }
+    }
+
+    fn unused_deposed_key(&self, addr: &AbsResourceInstance) -> DeposedKey {
+        let taken = self.state.instance(addr).map(|instance| &instance.deposed);
+        loop {
+            let key = DeposedKey::new((self.doors.random)());
+            if taken.is_none_or(|taken| !taken.contains_key(&key)) {
+                return key;
+            }
+        }
+    }
+
+    fn tell_import(&mut self, change: &ResourceChange) {
+        let importing = change.importing.as_ref();
+        let id = importing.and_then(|importing| importing.id.clone()).map(|id| ("id".into(), id));
+        let (addr, deposed, phase) = (change.addr.clone(), None, Phase::Import);
+        (self.walk.context.events)(Event::Started {
+            addr: addr.clone(),
+            deposed: deposed.clone(),
+            phase,
+            id: id.clone(),
+        });
+        self.untold.push(Event::Finished { addr, deposed, phase, id, ok: true });
+        self.counts.imported += 1;
+    }
+
+    fn begin_data(
+        &mut self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        values: &InstanceValues,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) -> bool {
+        let plan = self.plan;
+        let change = self.changes.get(addr).map(|position| &plan.changes[*position as usize]);
+        let reads = change.is_some_and(|change| change.action == Action::Read)
+            || (plan.mode == Mode::Destroy && self.state.instance(addr).is_none());
+        if !reads {
+            self.value_of_state(block, at, addr);
+            let value = self.walk.live.instance_value(at, &block.resource.key, addr.key.as_ref());
+            return match value {
+                Some(value) => self.walk.postconditions(at, block.resource, addr, value),
+                None => true,
+            };
+        }
+        let address = eco_format!("{addr}");
+        let resource = block.resource;
+        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
+        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
+        if !config.is_wholly_known() {
+            let detail = eco_format!("The configuration of {addr} is still not known when it has to be read.");
+            let problem = Diagnostic::error("Configuration contains unknown value", detail).at(resource.span);
+            return self.walk.tell(std::iter::once(problem));
+        }
+        let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
+        self.push_data(DataJob { subject, resource, server, at, config }, jobs);
+        true
+    }
+
+    /// An instance that is not part of the run has the value of the state.
+    fn value_of_state(&mut self, block: &Block<'a>, at: ModuleInstanceId, addr: &AbsResourceInstance) {
+        let object = self.state.instance(addr).and_then(|instance| instance.current.clone());
+        if let (Some(object), Some(schema)) = (object, block.schema())
+            && let Ok(value) = object.decode(schema.implied_type())
+        {
+            let value = schema.mark(&value, None);
+            self.walk.live.set_instance(at, &block.resource.key, addr.key.clone(), value);
+        }
+    }
+
+    /// To destroy everything: resources have the values and instances that the state has.
+    fn values_of_state(&mut self, module: ModuleId, resource: &'a Resource) {
+        let schemas = self.walk.evaluation.schemas_of(module, resource);
+        let schema = schemas.as_deref().and_then(|schemas| yuba_eval::schema_of(schemas, &resource.key));
+        for at in self.walk.live.instances(module) {
+            let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
+            let Some(known) = self.state.get(&abs) else { continue };
+            let keys: Vec<Option<InstanceKey>> = known.instances.keys().cloned().collect();
+            self.walk.live.expand_resource(at, &resource.key, crate::planning::expansion_of(&keys));
+            for (key, instance) in &known.instances {
+                let value = instance.current.as_ref().zip(schema);
+                let value = value.and_then(|(object, schema)| object.decode(schema.implied_type()).ok());
+                if let Some(value) = value {
+                    self.walk.live.set_instance(at, &resource.key, key.clone(), value);
+                }
+            }
+        }
+    }
+
+    /// The end of an object: of one that is not wanted any more, or of one that is replaced.
+    pub(super) fn begin_end(&mut self, step: u32, position: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let plan = self.plan;
+        let change = &plan.changes[position as usize];
+        let deposed = match change.action {
+            Action::CreateThenDelete => match self.deposed.get(&position) {
+                Some(key) => Some(key.clone()),
+                // Nothing was created in its place.
+                None => return,
+            },
+            _ => change.deposed.clone(),
+        };
+        let instance = self.state.instance(&change.addr);
+        let Some(object) = instance.and_then(|instance| instance.object(deposed.as_ref())).cloned() else { return };
+        if matches!(change.action, Action::Forget | Action::ForgetThenCreate) {
+            self.forget(change, deposed);
+            return;
+        }
+        let address = eco_format!("{}", change.addr);
+        let Some(server) = self.server_of(change, &address) else {
+            self.failed[step as usize] = true;
+            return;
+        };
+        let Some(schemas) = self.walk.evaluation.provider_schema(&change.provider.provider) else { return };
+        let resource = self.declared(&change.addr);
+        let steps = match deposed.is_some() && change.action == Action::Delete {
+            true => Some(Vec::new()),
+            false => self.destroy_provisioners(change, resource, &object),
+        };
+        let Some(steps) = steps else {
+            self.failed[step as usize] = true;
+            return;
+        };
+        let operation = self.doors.recorder.begin(&address, Action::Delete);
+        if let Err(found) = self.doors.recorder.hand_over() {
+            self.broken = true;
+            self.walk.tell(found);
+            return;
+        }
+        let subject = self.walk.subject(&change.addr, &server, &schemas, resource, deposed);
+        let job = EndJob { subject, change, prior: object, operation };
+        let (context, door) = (self.walk.context, self.doors.provisioners);
+        jobs.push(async move {
+            let problems = provision::run(&context, door, &job.change.addr, steps).await;
+            Answer::End(Box::new(job.run_after(problems).await))
+        });
+    }
+
+    fn forget(&mut self, change: &ResourceChange, deposed: Option<DeposedKey>) {
+        let edit = Edit::SetObject {
+            addr: change.addr.clone(),
+            deposed: deposed.clone(),
+            provider: change.provider.clone(),
+            provider_key: change.provider_key.clone(),
+            object: None,
+        };
+        let id = object_id(&change.before);
+        let phase = Phase::Apply(Action::Forget);
+        (self.walk.context.events)(Event::Started {
+            addr: change.addr.clone(),
+            deposed: deposed.clone(),
+            phase,
+            id: id.clone(),
+        });
+        self.record(None, vec![edit]);
+        self.untold.push(Event::Finished { addr: change.addr.clone(), deposed, phase, id, ok: true });
+        self.counts.forgotten += 1;
+    }
+
+    /// The block of an object, if there is one.
+    pub(super) fn declared(&self, addr: &AbsResourceInstance) -> Option<&'a Resource> {
+        let tree = self.walk.context.tree;
+        let module = tree.find(&addr.module.module())?;
+        tree.node(module).module.resources.get(&ResourceKey::from(&addr.resource))
+    }
+
+    /// Provisioners that run before an object is destroyed: of its block, or of the block that says it was removed.
+    fn destroy_provisioners(
+        &mut self,
+        change: &ResourceChange,
+        resource: Option<&'a Resource>,
+        object: &Shared,
+    ) -> Option<Vec<provision::Provisioning>> {
+        let tree = self.walk.context.tree;
+        let (provisioners, connection, own) = match resource {
+            Some(resource) if provision::has(resource, ProvisionerWhen::Destroy) => {
+                (resource.provisioners.as_slice(), resource.connection.as_ref(), Some(resource))
+            }
+            Some(_) => return Some(Vec::new()),
+            None => match self.removals.find(&change.addr) {
+                Some(removed) if !removed.provisioners.is_empty() => (removed.provisioners.as_slice(), None, None),
+                _ => return Some(Vec::new()),
+            },
+        };
+        let schemas = self.walk.evaluation.provider_schema(&change.provider.provider)?;
+        let schema = schemas.resources.get(&change.addr.resource.kind)?;
+        let value: Value = object.decode(schema.block.implied_type()).ok()?;
+        let values = InstanceValues::of_key(change.addr.key.as_ref());
+        let module = tree.find(&change.addr.module.module()).unwrap_or(ModuleId::ROOT);
+        let scope = self.walk.evaluation.scope(module).of_instance(values);
+        let scope = match own {
+            Some(resource) => scope.with_self_value(resource, value),
+            None => scope.with_removed_self(value),
+        };
+        let (steps, found) = provision::prepare(&scope, provisioners, connection, ProvisionerWhen::Destroy);
+        self.walk.tell(found).then_some(steps)
+    }
+}

@@ -1,0 +1,331 @@
+//! Making one change: the plan is made again with real values, compared with what was promised, and carried out.
+
+use std::sync::Arc;
+
+use ecow::{EcoVec, eco_format};
+use yuba_addrs::ConfigResource;
+use yuba_config::resource::Resource;
+use yuba_eval::ModuleInstanceId;
+use yuba_plan::{Action, Phase, ResourceChange};
+use yuba_provider::legality::{assert_object_compatible, proposed_new};
+use yuba_provider::{ApplyRequest, Outcome, PlanRequest, Private, Schema};
+use yuba_state::{Object, Status};
+use yuba_syntax::Diagnostics;
+use yuba_value::Value;
+
+use crate::object::{Existing, Subject, conforms, secrets_differ};
+use crate::planning::managed::is_same;
+use crate::planning::{ignore, removal};
+use crate::walk::providers::Server;
+
+/// A creation, an update, or the second half of a replacement.
+pub(crate) struct ChangeJob<'a> {
+    pub(crate) subject: Subject<'a>,
+    pub(crate) resource: &'a Resource,
+    pub(crate) server: Server,
+    pub(crate) at: ModuleInstanceId,
+    /// What was planned.
+    pub(crate) change: &'a ResourceChange,
+    /// The position of the change in the plan.
+    pub(crate) position: u32,
+    /// The object that is changed; none if one is created.
+    pub(crate) prior: Option<Arc<Object>>,
+    pub(crate) config: Value,
+    pub(crate) dependencies: EcoVec<ConfigResource>,
+    pub(crate) create_before_destroy: bool,
+    pub(crate) skip_destroy: bool,
+    /// For the journal.
+    pub(crate) operation: u64,
+}
+
+/// What became of it.
+pub(crate) struct ChangeAnswer<'a> {
+    pub(crate) job: ChangeJob<'a>,
+    /// What is there now; none if nothing is.
+    pub(crate) result: Option<Existing>,
+    /// The provider made something, whether all went well or not.
+    pub(crate) problems: Diagnostics,
+}
+
+impl<'a> ChangeJob<'a> {
+    pub(crate) async fn run(self) -> ChangeAnswer<'a> {
+        let (result, problems) = self.apply().await;
+        ChangeAnswer { job: self, result, problems }
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Apply(if self.prior.is_some() { Action::Update } else { Action::Create })
+    }
+
+    async fn apply(&self) -> (Option<Existing>, Diagnostics) {
+        let subject = &self.subject;
+        let Some(schema) = subject.schema() else { return (None, Diagnostics::new()) };
+        let prior = match &self.prior {
+            None => None,
+            Some(object) => match subject.existing(object).await {
+                Ok(existing) => Some(existing),
+                Err(found) => return (None, found),
+            },
+        };
+        let (planned, mut problems) = match self.plan_again(schema, prior.as_ref()).await {
+            Ok(found) => found,
+            Err(found) => return (prior, found),
+        };
+        let before = prior.as_ref().map_or_else(|| null(schema), |prior| prior.value.clone());
+        let (plain_before, _) = before.unmark_deep();
+        let (plain_after, marks) = planned.value.unmark_with_paths();
+        if let Some(prior) = &prior
+            && is_same(&plain_before, &plain_after)
+            && secrets_differ(&before, &planned.value)
+        {
+            // Only what may be shown changes: nobody has to be asked.
+            let mut result = prior.clone();
+            result.value = planned.value;
+            return (Some(result), problems);
+        }
+        subject.started(self.phase(), &before);
+        let request = ApplyRequest {
+            kind: subject.kind().clone(),
+            prior: plain_before,
+            planned: plain_after.clone(),
+            config: self.config.unmark_deep().0,
+            planned_private: planned.private,
+            provider_meta: subject.meta.clone(),
+            planned_identity: planned.identity,
+        };
+        let Outcome { value: answer, problems: found } = subject.provider.apply(request).await;
+        problems.extend(subject.placed(found));
+        let (state, private, identity, legacy) = match answer {
+            Some(answer) => (answer.state, answer.private, answer.identity, answer.legacy_type_system),
+            None => {
+                if !problems.has_errors() {
+                    let what = eco_format!("gave no object after {} was applied", subject.addr);
+                    problems.push(subject.broken("Provider produced invalid object", &what));
+                }
+                return (prior, problems);
+            }
+        };
+        if let Err(reason) = conforms(&state, schema.block.implied_type()) {
+            let what = eco_format!("answered for {} with an object that cannot be kept: {reason}", subject.addr);
+            problems.push(subject.broken("Provider produced invalid object", &what));
+            return (prior, problems);
+        }
+        let state = self.checked(schema, &plain_after, state, legacy, &mut problems);
+        if state.is_null() {
+            return (prior, problems);
+        }
+        let value = schema.block.mark(&state.mark_at(&marks), None);
+        let status = match (&prior, problems.has_errors()) {
+            (None, true) => Status::Tainted,
+            (Some(prior), true) => prior.status,
+            (_, false) => Status::Ready,
+        };
+        let result = Existing {
+            value,
+            private,
+            identity,
+            status,
+            dependencies: self.dependencies.clone(),
+            create_before_destroy: self.create_before_destroy,
+            skip_destroy: self.skip_destroy,
+        };
+        (Some(result), problems)
+    }
+
+    /// What the provider answered, if it keeps to the rules; what is unknown in it is null.
+    fn checked(
+        &self,
+        schema: &Schema,
+        planned: &Value,
+        state: Value,
+        legacy: bool,
+        problems: &mut Diagnostics,
+    ) -> Value {
+        let subject = &self.subject;
+        let mut state = state;
+        if !state.is_wholly_known() {
+            let what = eco_format!("still does not know all of {} after it was applied", subject.addr);
+            problems.push(subject.broken("Provider returned invalid result object after apply", &what));
+            state = unknown_as_null(&state);
+        }
+        if problems.has_errors() {
+            return state;
+        }
+        if state.is_null() {
+            let what = eco_format!("says that {} does not exist after it was applied", subject.addr);
+            problems.push(subject.broken("Provider returned invalid result object after apply", &what));
+        } else if !legacy {
+            let address = eco_format!("{}", subject.addr);
+            for violation in assert_object_compatible(&schema.block, planned, &state) {
+                let what = eco_format!("did not do what it had planned: {}", violation.text(&address));
+                problems.push(subject.broken("Provider produced inconsistent result after apply", &what));
+            }
+        }
+        state
+    }
+
+    /// Plans with real values, and compares with what was promised.
+    async fn plan_again(
+        &self,
+        schema: &Schema,
+        prior: Option<&Existing>,
+    ) -> Result<(Promise, Diagnostics), Diagnostics> {
+        let subject = &self.subject;
+        let prior_value = prior.map_or_else(|| null(schema), |prior| prior.value.clone());
+        let (plain_prior, _) = prior_value.unmark_deep();
+        let wanted = ignore::apply(&self.resource.lifecycle.ignore_changes, &schema.block, &prior_value, &self.config);
+        let (config, marks) = wanted.unmark_with_paths();
+        let found = subject.provider.validate_resource_config(subject.kind().clone(), config.clone()).await;
+        let mut problems = subject.placed(found);
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        let request = PlanRequest {
+            kind: subject.kind().clone(),
+            prior: plain_prior.clone(),
+            proposed: proposed_new(&schema.block, &plain_prior, &config),
+            config,
+            prior_private: prior.map(|prior| prior.private.clone()).unwrap_or_default(),
+            provider_meta: subject.meta.clone(),
+            prior_identity: prior.and_then(|prior| prior.identity.clone()),
+        };
+        let Outcome { value, problems: found } = subject.provider.plan(request).await;
+        problems.extend(subject.placed(found));
+        let answer = match value {
+            Some(answer) if !problems.has_errors() => answer,
+            _ => {
+                if !problems.has_errors() {
+                    problems.push(subject.broken("Provider produced invalid plan", "gave no plan"));
+                }
+                return Err(problems);
+            }
+        };
+        let mut planned = answer.planned;
+        if answer.legacy_type_system {
+            planned = ignore::apply(&self.resource.lifecycle.ignore_changes, &schema.block, &plain_prior, &planned);
+        }
+        let (promised, _) = self.change.after.unmark_deep();
+        let address = eco_format!("{}", subject.addr);
+        for violation in assert_object_compatible(&schema.block, &promised, &planned) {
+            let what = eco_format!(
+                "planned something else now that all values are known than it had promised: {}",
+                violation.text(&address)
+            );
+            problems.push(subject.broken("Provider produced inconsistent final plan", &what));
+        }
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        let value = schema.block.mark(&planned.mark_at(&marks), None);
+        Ok((Promise { value, private: answer.private, identity: answer.identity }, problems))
+    }
+}
+
+/// What the provider says it will do.
+struct Promise {
+    value: Value,
+    private: Private,
+    identity: Option<Value>,
+}
+
+fn null(schema: &Schema) -> Value {
+    Value::null(schema.block.implied_type().clone())
+}
+
+/// A value whose unknown parts are null.
+fn unknown_as_null(value: &Value) -> Value {
+    if value.is_wholly_known() {
+        return value.clone();
+    }
+    if !value.is_known() {
+        return Value::null(value.ty().clone()).with_marks(value.marks());
+    }
+    let plain = value.ignoring_marks().map_children(&mut unknown_as_null);
+    Value::from(plain).with_marks(value.marks())
+}
+
+/// The end of an object.
+pub(crate) struct EndJob<'a> {
+    pub(crate) subject: Subject<'a>,
+    pub(crate) change: &'a ResourceChange,
+    pub(crate) prior: Arc<Object>,
+    /// For the journal.
+    pub(crate) operation: u64,
+}
+
+/// What became of it.
+pub(crate) struct EndAnswer<'a> {
+    pub(crate) job: EndJob<'a>,
+    /// What is still there.
+    pub(crate) left: Option<Existing>,
+    pub(crate) problems: Diagnostics,
+}
+
+impl<'a> EndJob<'a> {
+    /// Destroys the object, unless something went wrong before.
+    pub(crate) async fn run_after(self, mut problems: Diagnostics) -> EndAnswer<'a> {
+        if problems.has_errors() {
+            return EndAnswer { job: self, left: None, problems };
+        }
+        let (left, found) = self.destroy().await;
+        problems.extend(found);
+        EndAnswer { job: self, left, problems }
+    }
+
+    async fn destroy(&self) -> (Option<Existing>, Diagnostics) {
+        let subject = &self.subject;
+        let existing = match subject.existing(&self.prior).await {
+            Ok(existing) => existing,
+            Err(found) => return (None, found),
+        };
+        subject.started(Phase::Apply(Action::Delete), &existing.value);
+        let null = Value::null(existing.value.ty().clone());
+        let (prior, marks) = existing.value.unmark_with_paths();
+        let (private, identity) = match self.change.action {
+            Action::Delete => (self.change.private.clone(), self.change.identity.clone()),
+            // Of a replacement only the creation was planned with the provider.
+            _ => {
+                let planned = removal::plan_end(subject, &existing).await;
+                match planned {
+                    Ok(answer) => (answer.private, answer.identity),
+                    Err(found) => return (Some(existing), found),
+                }
+            }
+        };
+        let request = ApplyRequest {
+            kind: subject.kind().clone(),
+            prior,
+            planned: null.clone(),
+            config: null,
+            planned_private: private,
+            provider_meta: subject.meta.clone(),
+            planned_identity: identity,
+        };
+        let Outcome { value: answer, problems } = subject.provider.apply(request).await;
+        let mut problems = subject.placed(problems);
+        match answer {
+            None => {
+                // No answer and no complaint: it is gone.
+                let left = problems.has_errors().then_some(existing);
+                (left, problems)
+            }
+            Some(answer) if answer.state.is_null() => {
+                let left = problems.has_errors().then_some(existing);
+                (left, problems)
+            }
+            Some(answer) => {
+                if !problems.has_errors() {
+                    let what = eco_format!("says that {} still exists after it was destroyed", subject.addr);
+                    problems.push(subject.broken("Provider returned invalid result object after apply", &what));
+                }
+                let state = unknown_as_null(&answer.state);
+                let value = match subject.schema() {
+                    Some(schema) => schema.block.mark(&state.mark_at(&marks), None),
+                    None => state,
+                };
+                let left = Existing { value, private: answer.private, identity: answer.identity, ..existing };
+                (Some(left), problems)
+            }
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Applying: does what a plan says, in the order it says, with the values that are real by then.
+//!
+//! Everything that is done becomes an edit of the state, which is recorded before it is told. Where something fails, what
+//! depends on it is left out and the rest goes on.
+
+mod answers;
+mod begin;
+mod change;
+mod ephemeral;
+mod provision;
+
+use std::sync::Arc;
+
+use ecow::{EcoVec, eco_format};
+use foldhash::HashMap;
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource};
+use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
+use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
+use yuba_plan::{Action, Event, Mode, Op, Plan};
+use yuba_state::{DeposedKey, Edit, Output, State};
+use yuba_syntax::{Diagnostic, Diagnostics};
+
+use crate::drive::{Ending, Jobs, Steps, drive};
+use crate::planning;
+use crate::planning::data::{DataAnswer, DataJob};
+use crate::request::Context;
+use crate::walk::Walk;
+use crate::walk::dependencies::dependencies;
+use crate::walk::providers::ProviderAnswer;
+
+pub use provision::{ProvisionOrder, Provisioners};
+
+/// The door to whoever keeps what was done.
+pub trait Recorder {
+    /// An operation is about to begin. The answer is its number.
+    fn begin(&mut self, addr: &str, action: Action) -> u64;
+    /// An operation is over, with these edits: all of them or none are kept.
+    fn finish(&mut self, operation: u64, edits: &[Edit]);
+    /// Edits that belong to no operation.
+    fn append(&mut self, edits: &[Edit]);
+    /// Everything so far survives the death of this process.
+    fn hand_over(&mut self) -> Result<(), Diagnostics>;
+    /// Everything so far survives a power cut.
+    fn flush(&mut self) -> Result<(), Diagnostics>;
+    /// Whether enough has gathered to flush.
+    fn due(&self) -> bool;
+    /// The state as it is now may be saved as a whole.
+    fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics>;
+}
+
+/// What is needed besides to apply.
+pub struct ApplyDoors<'a> {
+    /// Keeps what was done.
+    pub recorder: &'a mut dyn Recorder,
+    /// Runs provisioners.
+    pub provisioners: &'a dyn Provisioners,
+    /// Random bits, for names of deposed objects.
+    pub random: &'a dyn Fn() -> u32,
+}
+
+/// What applying came to.
+pub struct Applied {
+    /// The state after it.
+    pub state: State,
+    /// What went wrong.
+    pub problems: Diagnostics,
+    /// How many objects were created, changed, destroyed, imported, forgotten.
+    pub counts: Counts,
+}
+
+/// How many objects something happened to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Created.
+    pub added: usize,
+    /// Changed where they are.
+    pub changed: usize,
+    /// Destroyed.
+    pub destroyed: usize,
+    /// Taken into the state.
+    pub imported: usize,
+    /// Left alone from now on.
+    pub forgotten: usize,
+}
+
+/// What jobs of applying report.
+pub(crate) enum Answer<'a> {
+    Provider(ProviderAnswer),
+    Change(Box<change::ChangeAnswer<'a>>),
+    Provisioned(Box<answers::Provisioned<'a>>),
+    End(Box<change::EndAnswer<'a>>),
+    Data(Box<DataAnswer<'a>>),
+    Opened(Box<ephemeral::OpenAnswer<'a>>),
+}
+
+/// A plan on its way to be done.
+pub(crate) struct Applier<'a> {
+    walk: Walk<'a>,
+    plan: &'a Plan,
+    doors: ApplyDoors<'a>,
+    state: State,
+    included: Vec<bool>,
+    selection: &'a crate::targets::Selection,
+    dependencies: Vec<EcoVec<ConfigResource>>,
+    create_before_destroy: Vec<bool>,
+    /// Positions of the changes of current objects.
+    changes: HashMap<&'a AbsResourceInstance, u32>,
+    /// What objects that wait for their replacement are called, by position of their change.
+    deposed: HashMap<u32, DeposedKey>,
+    failed: Vec<bool>,
+    /// Events that are told when what they tell of is on disk.
+    untold: Vec<Event>,
+    opened: Vec<ephemeral::Open<'a>>,
+    counts: Counts,
+    broken: bool,
+}
+
+/// Applies a plan.
+pub async fn apply<'d>(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'d>) -> Applied {
+    let tree = context.tree;
+    let live = Live::new(true, Some(context.plan_time));
+    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(&live));
+    let (arguments, problems) = Arguments::read(tree);
+    let state = (*plan.prior_state).clone();
+    let graph = graph::build(&evaluation, &arguments, &planning::providers_of_state(tree, &state));
+    let components = graph.components();
+    let mut problems = problems;
+    problems.extend(graph.cycles(&components, context.env.sources, tree));
+    if plan.exec.ops.len() < graph.nodes.len() {
+        let detail = "The plan was made for another configuration than the one that was read. Make a new plan.";
+        problems.push(Diagnostic::error("Saved plan does not fit the configuration", detail));
+    }
+    if problems.has_errors() {
+        return Applied { state, problems, counts: Counts::default() };
+    }
+    let order: Vec<u32> = components.into_iter().flatten().collect();
+    let targets = crate::targets::Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
+    let selection = crate::targets::Selection::new(&graph, tree, &targets);
+    let mut walk = Walk::new(context, &evaluation, &live, &graph, &arguments);
+    walk.tell_deprecated_variables = false;
+    let changes = plan.changes.iter().enumerate().filter(|(_, change)| change.deposed.is_none());
+    let mut applier = Applier {
+        walk,
+        plan,
+        doors,
+        state,
+        included: planning::included(&graph, &order, &selection, plan.mode),
+        selection: &selection,
+        dependencies: dependencies(&graph, &order, tree),
+        create_before_destroy: planning::create_before_destroy(&graph, &order),
+        changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
+        deposed: HashMap::default(),
+        failed: vec![false; plan.exec.ops.len()],
+        untold: Vec::new(),
+        opened: Vec::new(),
+        counts: Counts::default(),
+        broken: false,
+    };
+    if plan.mode == Mode::RefreshOnly {
+        applier.planned_outputs();
+    } else {
+        applier.start_bare_providers(&graph).await;
+        let endings = drive(&mut applier, &plan.exec, context.parallelism).await;
+        applier.name_cycles(&endings);
+        applier.outputs(&endings);
+        applier.close_all().await;
+    }
+    applier.finish()
+}
+
+impl<'a> Steps<'a> for Applier<'a> {
+    type Answer = Answer<'a>;
+
+    fn begin(&mut self, step: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let plan = self.plan;
+        match plan.exec.ops[step as usize] {
+            Op::Join => {}
+            Op::Destroy(position) => self.begin_end(step, position, jobs),
+            Op::Evaluate(vertex) => self.begin_vertex(step, vertex, jobs),
+        }
+    }
+
+    fn answer(&mut self, step: u32, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let ok = match answer {
+            Answer::Provider(answer) => self.walk.provider_answer(answer),
+            Answer::Change(answer) => self.change_answer(*answer, jobs),
+            Answer::Provisioned(answer) => self.provisioned(*answer),
+            Answer::End(answer) => self.end_answer(*answer),
+            Answer::Data(answer) => self.data_answer(*answer),
+            Answer::Opened(answer) => self.opened_answer(*answer),
+        };
+        self.failed[step as usize] |= !ok;
+        if self.doors.recorder.due() {
+            self.flush();
+        }
+    }
+
+    fn end(&mut self, step: u32) -> bool {
+        !self.failed[step as usize]
+    }
+
+    fn idle(&mut self) {
+        self.flush();
+    }
+
+    fn stopped(&self) -> bool {
+        self.broken || (self.walk.context.stopped)()
+    }
+}
+
+impl<'a> Applier<'a> {
+    fn begin_vertex(&mut self, step: u32, vertex: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
+        if !self.included[vertex as usize] {
+            return;
+        }
+        let graph = self.walk.graph;
+        let node = &graph.nodes[vertex as usize];
+        match node.vertex {
+            Vertex::Resource(resource) => self.begin_resource(step, vertex, node.module, resource, jobs),
+            Vertex::Provider(_) if graph.unused[vertex as usize] => {}
+            Vertex::Provider(block) => {
+                let (found, ok) = self.walk.provider_jobs(node.module, block);
+                self.failed[step as usize] |= !ok;
+                for job in found {
+                    jobs.push(async move { Answer::Provider(job.run().await) });
+                }
+            }
+            _ => self.failed[step as usize] |= !self.walk.evaluate(vertex),
+        }
+    }
+
+    /// Applies edits and records them, as what an operation came to if there is one.
+    fn record(&mut self, operation: Option<u64>, edits: Vec<Edit>) {
+        match operation {
+            Some(operation) => self.doors.recorder.finish(operation, &edits),
+            None => self.doors.recorder.append(&edits),
+        }
+        for edit in edits {
+            self.state.apply(edit);
+        }
+    }
+
+    /// Brings everything that was done to the disk, and tells of it.
+    fn flush(&mut self) {
+        if let Err(found) = self.doors.recorder.flush() {
+            self.broken = true;
+            self.walk.tell(found);
+        }
+        for event in self.untold.drain(..) {
+            (self.walk.context.events)(event);
+        }
+        if let Err(found) = self.doors.recorder.checkpoint(&mut self.state) {
+            self.walk.tell(found);
+        }
+    }
+
+    async fn start_bare_providers(&mut self, graph: &RefGraph<'a>) {
+        let tree = self.walk.context.tree;
+        let mut wanted: Vec<AbsProviderConfig> = Vec::new();
+        let mut seen = foldhash::HashSet::default();
+        for change in &self.plan.changes {
+            let config = &change.provider;
+            if change.action != Action::NoOp && seen.insert(config.clone()) && !has_block(graph, tree, config) {
+                wanted.push(config.clone());
+            }
+        }
+        for config in wanted {
+            if let Some(job) = self.walk.bare_provider_job(&config) {
+                let answer = job.run().await;
+                self.walk.provider_answer(answer);
+            }
+        }
+    }
+
+    /// Steps that wait for themselves, which only appear when instances are known.
+    fn name_cycles(&mut self, endings: &[Ending]) {
+        if self.stopped() || !endings.contains(&Ending::NotReached) {
+            return;
+        }
+        let plan = self.plan;
+        let stuck: Vec<String> = endings
+            .iter()
+            .zip(&plan.exec.ops)
+            .filter(|(ending, _)| **ending == Ending::NotReached)
+            .filter_map(|(_, op)| match op {
+                Op::Destroy(position) => Some(format!("{} (destroy)", plan.changes[*position as usize].addr)),
+                Op::Evaluate(vertex) => Some(self.walk.graph.name(*vertex, self.walk.context.tree).to_string()),
+                Op::Join => None,
+            })
+            .take(20)
+            .collect();
+        let detail = eco_format!(
+            "These steps wait for each other, so none of them could be done: {}. Apply in two runs, with -target.",
+            stuck.join(", ")
+        );
+        self.walk.tell(std::iter::once(Diagnostic::error("Cycle in the order of changes", detail)));
+    }
+
+    /// Outputs of the root module after everything else.
+    fn outputs(&mut self, endings: &[Ending]) {
+        let module = &self.walk.context.tree.root().module;
+        let mut edits = Vec::new();
+        for change in &self.plan.outputs {
+            let name = change.name.clone();
+            let declared = module.outputs.get(&name).filter(|_| self.plan.mode != Mode::Destroy);
+            let Some(declared) = declared else {
+                edits.push(Edit::SetOutput { name, output: None });
+                continue;
+            };
+            let vertex = self.walk.graph.outputs.get(&name).copied();
+            if vertex.is_none_or(|vertex| endings[vertex as usize] != Ending::Done || !self.included[vertex as usize]) {
+                continue;
+            }
+            let Some(value) = self.walk.live.output(ModuleInstanceId::ROOT, &name) else { continue };
+            let (value, _) = value.unmark_deep();
+            if !value.is_wholly_known() {
+                continue;
+            }
+            let output = Output {
+                value,
+                sensitive: declared.sensitive == Some(true),
+                deprecated: declared.deprecated.clone().unwrap_or_default(),
+            };
+            let output = (!output.value.is_null()).then_some(output);
+            edits.push(Edit::SetOutput { name, output });
+        }
+        let checks = self.walk.checks.results();
+        edits.push(Edit::SetCheckResults((!checks.is_empty()).then_some(checks)));
+        self.record(None, edits);
+    }
+
+    /// Where only the state is brought up to date, outputs are as planned.
+    fn planned_outputs(&mut self) {
+        let mut edits = Vec::new();
+        for change in &self.plan.outputs {
+            let (value, _) = change.after.unmark_deep();
+            let output = Output {
+                sensitive: change.sensitive,
+                deprecated: change.deprecated.clone(),
+                value,
+            };
+            let known = output.value.is_wholly_known();
+            if known {
+                let output = (!output.value.is_null()).then_some(output);
+                edits.push(Edit::SetOutput { name: change.name.clone(), output });
+            }
+        }
+        let checks = self.plan.checks.clone();
+        edits.push(Edit::SetCheckResults((!checks.is_empty()).then_some(checks)));
+        self.record(None, edits);
+    }
+
+    fn finish(mut self) -> Applied {
+        self.flush();
+        let mut problems = self.walk.take_problems();
+        if (self.walk.context.stopped)() && !problems.has_errors() {
+            let detail = "Applying was stopped before everything was done. What was done is in the state; apply again to do \
+                          the rest.";
+            problems.push(Diagnostic::error("Execution halted", detail));
+        }
+        Applied { state: self.state, problems, counts: self.counts }
+    }
+}
+
+/// Whether a configuration has a block, so that it is configured on the way.
+fn has_block(graph: &RefGraph<'_>, tree: &yuba_eval::ConfigTree, config: &AbsProviderConfig) -> bool {
+    let Some(module) = tree.find(&config.module) else { return false };
+    graph.nodes.iter().any(|node| match node.vertex {
+        Vertex::Provider(block) => {
+            node.module == module
+                && block.key.alias == config.alias
+                && tree.provider_type(module, &block.key.name).as_ref() == Some(&config.provider)
+        }
+        _ => false,
+    })
+}
+
+/// The object of a state, shared.
+pub(crate) type Shared = Arc<yuba_state::Object>;
+
+impl<'a> Applier<'a> {
+    /// Reads a data resource.
+    fn push_data(&mut self, job: DataJob<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
+        jobs.push(async move { Answer::Data(Box::new(job.run().await)) });
+    }
+}

@@ -1,0 +1,125 @@
+//! Provisioners: commands that run after an object was created or before it is destroyed.
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::AbsResourceInstance;
+use yuba_config::provisioner::{Connection, OnFailure, Provisioner, ProvisionerWhen};
+use yuba_config::resource::Resource;
+use yuba_eval::ModuleScope;
+use yuba_plan::Event;
+use yuba_provider::Answer;
+use yuba_syntax::{Diagnostic, Diagnostics, Severity};
+use yuba_value::Value;
+
+use crate::request::Context;
+
+/// The door to provisioners.
+pub trait Provisioners: Sync {
+    /// Runs one. What it says while it runs goes to `output`. Values have no marks.
+    fn run<'p>(&'p self, order: ProvisionOrder, output: &'p dyn Fn(EcoString)) -> Answer<'p, Result<(), EcoString>>;
+}
+
+/// What a provisioner is to do.
+#[derive(Clone, Debug)]
+pub struct ProvisionOrder {
+    /// Its type: `local-exec`, `remote-exec` or `file`.
+    pub kind: EcoString,
+    /// Its arguments, by the schema of the type.
+    pub config: Value,
+    /// How to reach the machine; null if nothing says it.
+    pub connection: Value,
+    /// What it says must not be shown.
+    pub secret: bool,
+}
+
+/// A provisioner whose arguments are known.
+pub(crate) struct Provisioning {
+    order: ProvisionOrder,
+    on_failure: OnFailure,
+    place: Provisioner,
+}
+
+/// The provisioners of a resource for an occasion, with their arguments; or what is wrong with these.
+pub(crate) fn prepare(
+    scope: &ModuleScope<'_>,
+    provisioners: &[Provisioner],
+    connection: Option<&Connection>,
+    when: ProvisionerWhen,
+) -> (Vec<Provisioning>, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let mut prepared = Vec::new();
+    for provisioner in provisioners.iter().filter(|provisioner| provisioner.when == when) {
+        let Some(schema) = yuba_eval::provisioner_schema(&provisioner.kind) else { continue };
+        let (config, found) = scope.eval_body(&provisioner.body, schema);
+        problems.extend(found);
+        let outer = connection.map(|connection| &connection.body);
+        let body = match (outer, provisioner.connection.as_ref().map(|connection| &connection.body)) {
+            (Some(outer), Some(own)) => Some(outer.overridden_by(own)),
+            (Some(body), None) | (None, Some(body)) => Some(body.clone()),
+            (None, None) => None,
+        };
+        let mut reach = Value::null_dynamic();
+        if let Some(body) = body {
+            let (value, found) = scope.eval_body(&body, yuba_eval::connection_schema());
+            problems.extend(found);
+            reach = value;
+        }
+        let secret = config.marks_deep().has_sensitive() || config.marks_deep().has_ephemeral();
+        let order = ProvisionOrder {
+            kind: provisioner.kind.clone(),
+            config: config.unmark_deep().0,
+            connection: reach.unmark_deep().0,
+            secret,
+        };
+        prepared.push(Provisioning { order, on_failure: provisioner.on_failure, place: provisioner.clone() });
+    }
+    (prepared, problems)
+}
+
+/// Runs provisioners one after the other, up to one that fails and is not allowed to.
+pub(crate) async fn run(
+    context: &Context<'_>,
+    door: &dyn Provisioners,
+    addr: &AbsResourceInstance,
+    steps: Vec<Provisioning>,
+) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for step in steps {
+        let provisioner = step.order.kind.clone();
+        (context.events)(Event::ProvisionStarted { addr: addr.clone(), provisioner: provisioner.clone() });
+        let secret = step.order.secret;
+        let said = std::cell::Cell::new(false);
+        let output = |text: EcoString| {
+            let text = match (secret, said.replace(true)) {
+                (false, _) => text,
+                (true, false) => "(output suppressed due to sensitive value in config)".into(),
+                (true, true) => return,
+            };
+            (context.events)(Event::ProvisionOutput { addr: addr.clone(), provisioner: provisioner.clone(), text });
+        };
+        let result = door.run(step.order, &output).await;
+        let ok = result.is_ok();
+        (context.events)(Event::ProvisionFinished { addr: addr.clone(), provisioner: provisioner.clone(), ok });
+        let Err(reason) = result else { continue };
+        let severity = match step.on_failure {
+            OnFailure::Continue => Severity::Warning,
+            OnFailure::Fail => Severity::Error,
+        };
+        let summary = eco_format!("{provisioner} provisioner error");
+        let detail = match secret {
+            true => "It failed; why is not shown, because its arguments hold sensitive values.".into(),
+            false => reason,
+        };
+        let mut problem = Diagnostic { severity, ..Diagnostic::error(summary, detail).at(step.place.kind_span) };
+        problem.address = Some(eco_format!("{addr}"));
+        problems.push(problem);
+        if severity == Severity::Error {
+            break;
+        }
+    }
+    problems
+}
+
+/// Whether a resource has provisioners for an occasion.
+pub(crate) fn has(resource: &Resource, when: ProvisionerWhen) -> bool {
+    resource.provisioners.iter().any(|provisioner| provisioner.when == when)
+}

@@ -1,0 +1,181 @@
+//! A resource block on its way through the walk: what is the same for all its instances, and what each of them needs.
+
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::{AbsResourceInstance, Resource as ResourceName};
+use yuba_config::resource::Resource;
+use yuba_eval::tree::ResolvedProvider;
+use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, schema_of};
+use yuba_provider::{BlockSchema, ProviderSchema};
+use yuba_state::{CheckKind, DeposedKey};
+use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_value::{Type, Value, convert};
+
+use super::Walk;
+use super::checks::{in_instance, in_module};
+use super::providers::Server;
+use crate::object::Subject;
+
+/// What is the same for all instances of a resource.
+pub(crate) struct Block<'a> {
+    /// Its vertex in the reference graph.
+    pub(crate) vertex: u32,
+    pub(crate) module: ModuleId,
+    pub(crate) resource: &'a Resource,
+    pub(crate) resolved: ResolvedProvider,
+    pub(crate) schemas: Arc<ProviderSchema>,
+    pub(crate) skip_destroy: bool,
+    /// The body refers to the resource itself somewhere.
+    refers_to_itself: bool,
+}
+
+impl Block<'_> {
+    pub(crate) fn schema(&self) -> Option<&BlockSchema> {
+        schema_of(&self.schemas, &self.resource.key)
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Looks at a resource block; none if it cannot be worked with, which was said.
+    pub(crate) fn block(&mut self, vertex: u32, module: ModuleId, resource: &'a Resource) -> Option<Block<'a>> {
+        let tree = self.context.tree;
+        let resolved = tree.resource_provider(module, resource)?;
+        let schemas = self.evaluation.provider_schema(&resolved.provider)?;
+        let (skip_destroy, found) = skip_destroy(resource);
+        if !self.tell(found) {
+            return None;
+        }
+        let Some(schema) = schema_of(&schemas, &resource.key) else {
+            let detail = eco_format!(
+                "The provider {} has no {} resource type {:?}.",
+                resolved.provider.for_display(),
+                resource.key.mode.as_str(),
+                resource.key.kind
+            );
+            self.tell(std::iter::once(Diagnostic::error("Invalid resource type", detail).at(resource.kind_span)));
+            return None;
+        };
+        let refers_to_itself = self.evaluation.scope(module).refers_to(&resource.body, schema, &resource.key);
+        let name = eco_format!("{}", ResourceName::from(&resource.key));
+        self.checks.reached(CheckKind::Resource, &in_module(&tree.node(module).path, &name));
+        Some(Block { vertex, module, resource, resolved, schemas, skip_destroy, refers_to_itself })
+    }
+
+    /// What everything that talks about an object needs.
+    pub(crate) fn subject(
+        &self,
+        addr: &AbsResourceInstance,
+        server: &Server,
+        schemas: &Arc<ProviderSchema>,
+        resource: Option<&'a Resource>,
+        deposed: Option<DeposedKey>,
+    ) -> Subject<'a> {
+        let provider_name = match &server.key {
+            None => eco_format!("{}", server.config),
+            Some(key) => eco_format!("{}{key}", server.config),
+        };
+        Subject {
+            context: self.context,
+            addr: addr.clone(),
+            deposed,
+            provider: server.provider.clone(),
+            provider_name,
+            schemas: schemas.clone(),
+            body: resource.map(|resource| &resource.body),
+            meta: Value::null_dynamic(),
+        }
+    }
+
+    /// The place of an instance's body.
+    pub(crate) fn instance_scope(
+        &self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        values: &InstanceValues,
+    ) -> ModuleScope<'a> {
+        let scope = self.scope(at).of_instance(values.clone());
+        match &block.resource.inside_check {
+            Some(check) => scope.in_check(check),
+            None => scope,
+        }
+    }
+
+    /// Checks the preconditions of an instance and evaluates its configuration; none if something is wrong with these,
+    /// which was said.
+    pub(crate) fn config_of(
+        &mut self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        values: &InstanceValues,
+        wanted: bool,
+    ) -> Option<Option<Value>> {
+        let resource = block.resource;
+        let scope = self.instance_scope(block, at, values);
+        let schema = block.schema()?;
+        if block.refers_to_itself {
+            let found = scope.self_references(&resource.body, schema, &resource.key, addr.key.as_ref());
+            if !self.tell(found) {
+                return None;
+            }
+        }
+        if !resource.lifecycle.preconditions.is_empty() {
+            let (config, object) = self.check_names(block.module, addr);
+            let kind = (CheckKind::Resource, RuleKind::ResourcePrecondition);
+            if !self.rules(&scope, &resource.lifecycle.preconditions, kind, &config, &object) {
+                return None;
+            }
+        }
+        if !wanted {
+            return Some(None);
+        }
+        let (config, found) = scope.eval_body(&resource.body, schema);
+        self.tell(found).then_some(Some(config))
+    }
+
+    /// Checks the postconditions of an instance.
+    pub(crate) fn postconditions(
+        &mut self,
+        at: ModuleInstanceId,
+        resource: &'a Resource,
+        addr: &AbsResourceInstance,
+        value: Value,
+    ) -> bool {
+        if resource.lifecycle.postconditions.is_empty() {
+            return true;
+        }
+        let values = self.values_of(at, resource, addr);
+        let scope = self.scope(at).of_instance(values).with_self_value(resource, value);
+        let (config, object) = self.check_names(self.live.module(at), addr);
+        let kind = (CheckKind::Resource, RuleKind::ResourcePostcondition);
+        self.rules(&scope, &resource.lifecycle.postconditions, kind, &config, &object)
+    }
+
+    /// `each` and `count` of an instance.
+    pub(crate) fn values_of(
+        &self,
+        at: ModuleInstanceId,
+        resource: &Resource,
+        addr: &AbsResourceInstance,
+    ) -> InstanceValues {
+        let expansion = self.live.resource_expansion(at, &resource.key);
+        expansion.and_then(|expansion| expansion.values_of(addr.key.as_ref())).unwrap_or_default()
+    }
+
+    /// Addresses under which results of conditions are kept: of the block and of the instance.
+    pub(crate) fn check_names(&self, module: ModuleId, addr: &AbsResourceInstance) -> (EcoString, EcoString) {
+        let name = eco_format!("{}", addr.resource);
+        let config = in_module(&self.context.tree.node(module).path, &name);
+        let key = addr.key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
+        (config, in_instance(&addr.module, &eco_format!("{name}{key}")))
+    }
+}
+
+/// `lifecycle.destroy = false`
+pub(crate) fn skip_destroy(resource: &Resource) -> (bool, Diagnostics) {
+    let Some(expr) = &resource.lifecycle.destroy else { return (false, Diagnostics::new()) };
+    let (value, problems) = yuba_eval::constant(expr);
+    let value = convert::convert(&value, &Type::bool()).ok().and_then(|value| value.as_bool());
+    (value == Some(false), problems)
+}
