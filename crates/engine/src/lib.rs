@@ -6,6 +6,7 @@
 //! Invariant: no files, no clock, no processes, no randomness: all that comes through doors given by the caller. Every pass
 //! is linear in objects and references.
 
+pub mod applying;
 mod drive;
 pub mod moves;
 mod object;
@@ -17,4 +18,6 @@ mod walk;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use applying::{Applied, ApplyDoors, Counts, ProvisionOrder, Provisioners, Recorder, apply};
+pub use planning::plan;
 pub use request::{Context, PlanOptions, RootVariable};

@@ -7,8 +7,7 @@ use yuba_addrs::{AbsResourceInstance, ConfigResource};
 use yuba_plan::{Event, Phase};
 use yuba_provider::legality::normalize_legacy;
 use yuba_provider::{
-    IdentitySchema, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema,
-    UpgradeRequest,
+    IdentitySchema, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema, UpgradeRequest,
 };
 use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
 use yuba_syntax::{Body, Diagnostic, Diagnostics};

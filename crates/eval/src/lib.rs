@@ -31,8 +31,8 @@ pub use live::{Expansion, Live, ModuleInstanceId};
 pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope, schema_of};
 pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
+pub use validate::provisioner::{connection as connection_schema, schema as provisioner_schema};
 pub use validate::{
     DEPRECATED_VARIABLE_SUMMARY, ValidateEnv, check_values, deprecated_root_variable, missing_provider, validate,
 };
-pub use validate::provisioner::{connection as connection_schema, schema as provisioner_schema};
 pub use world::{FileKind, MemoryWorld, Timestamp, World};

@@ -104,7 +104,6 @@ impl<'a> Applier<'a> {
         let job = ChangeJob {
             subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None),
             resource,
-            server,
             at,
             change,
             position,

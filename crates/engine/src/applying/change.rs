@@ -16,13 +16,11 @@ use yuba_value::Value;
 use crate::object::{Existing, Subject, conforms, secrets_differ};
 use crate::planning::managed::is_same;
 use crate::planning::{ignore, removal};
-use crate::walk::providers::Server;
 
 /// A creation, an update, or the second half of a replacement.
 pub(crate) struct ChangeJob<'a> {
     pub(crate) subject: Subject<'a>,
     pub(crate) resource: &'a Resource,
-    pub(crate) server: Server,
     pub(crate) at: ModuleInstanceId,
     /// What was planned.
     pub(crate) change: &'a ResourceChange,

@@ -100,7 +100,6 @@ pub(crate) struct Applier<'a> {
     doors: ApplyDoors<'a>,
     state: State,
     included: Vec<bool>,
-    selection: &'a crate::targets::Selection,
     dependencies: Vec<EcoVec<ConfigResource>>,
     create_before_destroy: Vec<bool>,
     /// Positions of the changes of current objects.
@@ -111,12 +110,13 @@ pub(crate) struct Applier<'a> {
     /// Events that are told when what they tell of is on disk.
     untold: Vec<Event>,
     opened: Vec<ephemeral::Open<'a>>,
+    removals: planning::glue::Removals,
     counts: Counts,
     broken: bool,
 }
 
 /// Applies a plan.
-pub async fn apply<'d>(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'d>) -> Applied {
+pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> Applied {
     let tree = context.tree;
     let live = Live::new(true, Some(context.plan_time));
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(&live));
@@ -142,10 +142,9 @@ pub async fn apply<'d>(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'d>)
     let mut applier = Applier {
         walk,
         plan,
-        doors,
+        doors: ApplyDoors { recorder: &mut *doors.recorder, provisioners: doors.provisioners, random: doors.random },
         state,
         included: planning::included(&graph, &order, &selection, plan.mode),
-        selection: &selection,
         dependencies: dependencies(&graph, &order, tree),
         create_before_destroy: planning::create_before_destroy(&graph, &order),
         changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
@@ -153,6 +152,7 @@ pub async fn apply<'d>(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'d>)
         failed: vec![false; plan.exec.ops.len()],
         untold: Vec::new(),
         opened: Vec::new(),
+        removals: planning::glue::Removals,
         counts: Counts::default(),
         broken: false,
     };
@@ -334,11 +334,7 @@ impl<'a> Applier<'a> {
         let mut edits = Vec::new();
         for change in &self.plan.outputs {
             let (value, _) = change.after.unmark_deep();
-            let output = Output {
-                sensitive: change.sensitive,
-                deprecated: change.deprecated.clone(),
-                value,
-            };
+            let output = Output { sensitive: change.sensitive, deprecated: change.deprecated.clone(), value };
             let known = output.value.is_wholly_known();
             if known {
                 let output = (!output.value.is_null()).then_some(output);

@@ -53,7 +53,7 @@ pub(crate) fn prepare(
         problems.extend(found);
         let outer = connection.map(|connection| &connection.body);
         let body = match (outer, provisioner.connection.as_ref().map(|connection| &connection.body)) {
-            (Some(outer), Some(own)) => Some(outer.overridden_by(own)),
+            (Some(outer), Some(own)) => Some(outer.clone().overridden_by(own.clone())),
             (Some(body), None) | (None, Some(body)) => Some(body.clone()),
             (None, None) => None,
         };

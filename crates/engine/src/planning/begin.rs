@@ -197,6 +197,7 @@ impl<'a> Planner<'a> {
     ) {
         let selected = match block {
             Some(block) => self.selection.selects(block.vertex, addr),
+            None if self.options.mode == Mode::Destroy => self.destroying.selects(addr),
             None => self.selection.selects_orphan(addr),
         };
         if !selected {
@@ -244,7 +245,10 @@ impl<'a> Planner<'a> {
             Mode::Normal => {}
         }
         let in_config = block.is_some_and(|block| block.skip_destroy);
-        let destroys = !in_config && !object.skip_destroy;
+        let destroys = match self.removals.find(addr) {
+            Some(removed) => removed.destroy,
+            None => !in_config && !object.skip_destroy,
+        };
         let why = super::glue::reason(addr);
         match destroys {
             true => Ending::Destroy(why),

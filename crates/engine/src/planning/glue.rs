@@ -1,31 +1,20 @@
 //! glue
 use yuba_addrs::AbsResourceInstance;
+use yuba_config::removed::Removed;
 use yuba_plan::{Importing, Reason};
 use yuba_provider::ImportBy;
-pub(super) struct Selected;
-impl Selected {
-    pub(super) fn includes(&self, _: u32) -> bool {
-        true
-    }
-    pub(super) fn selects(&self, _: u32, _: &AbsResourceInstance) -> bool {
-        true
-    }
-    pub(super) fn selects_orphan(&self, _: &AbsResourceInstance) -> bool {
-        true
-    }
-}
-pub(super) struct Import;
+pub(crate) struct Import;
 impl Import {
-    pub(super) fn request(&self) -> Option<(ImportBy, Importing)> {
+    pub(crate) fn request(&self) -> Option<(ImportBy, Importing)> {
         None
     }
 }
-pub(super) struct Moves;
-impl Moves {
-    pub(super) fn old<'a>(&'a self, addr: &'a AbsResourceInstance) -> &'a AbsResourceInstance {
-        addr
+pub(crate) struct Removals;
+impl Removals {
+    pub(crate) fn find(&self, _: &AbsResourceInstance) -> Option<&'static Removed> {
+        None
     }
 }
-pub(super) fn reason(_: &AbsResourceInstance) -> Reason {
+pub(crate) fn reason(_: &AbsResourceInstance) -> Reason {
     Reason::None
 }

@@ -8,7 +8,7 @@ mod begin;
 pub(crate) mod data;
 mod end;
 pub(crate) mod exec;
-mod glue;
+pub(crate) mod glue;
 pub(crate) mod ignore;
 pub(crate) mod managed;
 mod outputs;
@@ -35,7 +35,9 @@ use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
 use crate::walk::providers::ProviderAnswer;
 pub(crate) use begin::expansion_of;
-use glue::{Moves, Selected};
+
+use crate::moves::{self, Moves};
+use crate::targets::{Destroying, Selection, Targets};
 
 /// What jobs of planning report.
 pub(crate) enum Answer<'a> {
@@ -57,7 +59,9 @@ pub(crate) struct Planner<'a> {
     moves: Moves,
     /// For each vertex whether it is part of the run.
     included: Vec<bool>,
-    selection: &'a Selected,
+    selection: &'a Selection,
+    destroying: Destroying,
+    removals: glue::Removals,
     force_replace: HashSet<AbsResourceInstance>,
     dependencies: Vec<EcoVec<ConfigResource>>,
     create_before_destroy: Vec<bool>,
@@ -85,7 +89,15 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
         return (None, problems);
     }
     let previous = Arc::new(state.clone());
-    let moves = Moves;
+    let mut state = state;
+    let statements = moves::statements(tree, &state);
+    let moves = moves::execute(&statements, &mut state);
+    let targets = Targets { targets: options.targets.clone(), excludes: options.excludes.clone() };
+    problems.extend(moves.warnings());
+    problems.extend(moves.check_targets(&options.targets, &options.excludes));
+    if problems.has_errors() {
+        return (None, problems);
+    }
     let graph = graph::build(&evaluation, &arguments, &providers_of_state(tree, &state));
     let components = graph.components();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
@@ -93,12 +105,16 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
         return (None, problems);
     }
     let order: Vec<u32> = components.into_iter().flatten().collect();
-    let selected = Selected;
+    let selected = Selection::new(&graph, tree, &targets);
     let mut walk = Walk::new(context, &evaluation, &live, &graph, &arguments);
     if options.mode != Mode::Normal {
         walk.rule_severity = Severity::Warning;
     }
     let count = graph.nodes.len();
+    let destroying = match options.mode {
+        Mode::Destroy => Destroying::new(&state, &targets),
+        Mode::Normal | Mode::RefreshOnly => Destroying::default(),
+    };
     let mut planner = Planner {
         walk,
         options,
@@ -106,6 +122,8 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
         moves,
         included: included(&graph, &order, &selected, options.mode),
         selection: &selected,
+        destroying,
+        removals: glue::Removals,
         force_replace: options.force_replace.iter().cloned().collect(),
         dependencies: dependencies(&graph, &order, tree),
         create_before_destroy: create_before_destroy(&graph, &order),
@@ -124,6 +142,11 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     planner.at_end = true;
     let last: [Vec<u32>; 1] = [Vec::new()];
     drive(&mut planner, last.as_slice(), context.parallelism).await;
+    if !planner.walk.has_errors() && options.mode == Mode::Normal {
+        let found = moves::validate(&statements, tree, &live, context.env.sources);
+        planner.walk.tell(found);
+    }
+    planner.walk.tell(targets.plan_warnings());
     planner.finish(&graph, &order, previous)
 }
 
@@ -143,7 +166,7 @@ pub(crate) fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(Modul
 }
 
 /// Which vertices are evaluated. To destroy everything only that is needed which configures providers.
-pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selected, mode: Mode) -> Vec<bool> {
+pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selection, mode: Mode) -> Vec<bool> {
     let count = graph.nodes.len();
     if mode != Mode::Destroy {
         return (0..count as u32).map(|at| selected.includes(at)).collect();
