@@ -122,7 +122,7 @@ pub trait Providers: Send + Sync {
     /// What a provider has, if it can be had.
     fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>>;
     /// Starts a provider. Asked once for each instance of a provider configuration.
-    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Problem>;
+    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>>;
 }
 
 /// A stored object as it is stored.

@@ -184,7 +184,7 @@ impl Providers for FakeWorld {
         }
     }
 
-    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Problem> {
+    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
         match &*provider.kind {
             "terraform" if provider.is_builtin() => {
                 let world = self.clone();
@@ -196,7 +196,10 @@ impl Providers for FakeWorld {
                 Ok(Arc::new(Terraform::new(ids, Arc::new(NoStates))))
             }
             "fake" => Ok(Arc::new(self.provider())),
-            _ => Err(problem("Missing provider", eco_format!("There is no provider {provider} in this world."))),
+            _ => {
+                let detail = eco_format!("There is no provider {provider} in this world.");
+                Err(Box::new(problem("Missing provider", detail)))
+            }
         }
     }
 }
