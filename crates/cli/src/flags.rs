@@ -5,6 +5,8 @@
 use yuba_syntax::suggestion::closest;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
+use crate::deprecation::DeprecationChoice;
+
 /// One row of a command's table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flag {
@@ -60,21 +62,11 @@ pub(crate) const COMMON: &[Flag] = &[
         "deprecation",
         "module:all",
         "Which warnings about deprecated variables and outputs to show: \"module:all\", \"module:local\" (only where a \
-         local module uses them) or \"module:none\".",
+         local module uses them) or \"module:none\". \"provider:none\" hides those about attributes of resources, \
+         \"module.a.b:none\" those about one module or one output. The option can be given several times.",
     ),
     Flag::text("module-deprecation-warnings", "all", ""),
 ];
-
-/// Which warnings about deprecated variables and outputs are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DeprecationLevel {
-    /// All of them.
-    All,
-    /// Those that can be mended in the configuration itself and its local modules.
-    Local,
-    /// None.
-    None,
-}
 
 /// What the arguments of a command say.
 #[derive(Clone, Debug)]
@@ -98,42 +90,23 @@ impl Args {
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.iter().filter(|(given, _)| *given == name).last().map(|(_, value)| value)
     }
-    /// Which warnings about deprecated variables and outputs are wanted.
-    pub(crate) fn deprecation(&self) -> Result<DeprecationLevel, String> {
-        let mut level = DeprecationLevel::All;
+    /// Which warnings about deprecated things are wanted.
+    pub(crate) fn deprecation(&self) -> Result<DeprecationChoice, String> {
+        let mut choice = DeprecationChoice::default();
         for (name, value) in self.iter() {
-            let scoped = match name {
-                "deprecation" => value.strip_prefix("module:").unwrap_or(value),
-                "module-deprecation-warnings" => value,
-                _ => continue,
-            };
-            level = match scoped {
-                "all" => DeprecationLevel::All,
-                "local" => DeprecationLevel::Local,
-                "none" => DeprecationLevel::None,
-                _ => {
-                    let wanted = if name == "deprecation" { "module:" } else { "" };
-                    return Err(format!(
-                        "invalid value {value:?} for -{name}: it must be \"{wanted}all\", \"{wanted}local\" or \
-                         \"{wanted}none\""
-                    ));
-                }
-            };
+            match name {
+                "deprecation" => choice.take(value)?,
+                "module-deprecation-warnings" => choice.take_module(name, value)?,
+                _ => {}
+            }
         }
-        Ok(level)
+        Ok(choice)
     }
     /// Without warnings about deprecated things that nobody wants to see.
     pub(crate) fn wanted(&self, problems: Diagnostics) -> Diagnostics {
-        let level = self.deprecation().unwrap_or(DeprecationLevel::All);
-        let is_wanted = |problem: &Diagnostic| {
-            let deprecated = problem.extra.as_ref().and_then(|extra| extra.deprecation.as_ref());
-            deprecated.is_none_or(|deprecated| match level {
-                DeprecationLevel::All => true,
-                DeprecationLevel::Local => deprecated.fixable_here,
-                DeprecationLevel::None => false,
-            })
-        };
+        let choice = self.deprecation().unwrap_or_default();
         let mut wanted = Diagnostics::new();
+        let is_wanted = |problem: &Diagnostic| problem.deprecation().is_none_or(|use_| choice.wants(use_));
         wanted.extend(problems.into_iter().filter(is_wanted));
         wanted
     }
@@ -188,7 +161,7 @@ fn common_anywhere(arg: &str) -> Option<(&'static str, String)> {
         Some(_) => return None,
         None => (&arg[1..], "true"),
     };
-    let flag = COMMON.iter().find(|flag| flag.name == name)?;
+    let flag = COMMON.iter().find(|flag| flag.name == name && matches!(flag.kind, Kind::Switch(_)))?;
     Some((flag.name, value.to_owned()))
 }
 
@@ -245,6 +218,7 @@ mod tests {
         check(&["-", "-json"], " | - -json");
         check(&["x", "-no-color", "-consolidate-warnings=false"], "no-color=true consolidate-warnings=false | x");
         check(&["--no-color=0"], "no-color=false | ");
+        check(&["-deprecation", "none"], "deprecation=none | ");
     }
 
     #[test]

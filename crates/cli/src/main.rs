@@ -8,6 +8,7 @@
 
 mod commands;
 mod crash;
+mod deprecation;
 mod dispatch;
 mod exit;
 mod flags;

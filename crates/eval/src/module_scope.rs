@@ -276,7 +276,7 @@ impl<'a> Evaluation<'a> {
             let argument = arguments.into_iter().find(|argument| argument.name == variable.name);
             let value = argument.map(|argument| {
                 let scope = self.scope(parent).of_instance(InstanceValues::any());
-                remove_deprecations(&scope.eval(&argument.expr).0)
+                keep_unread(&scope.eval(&argument.expr).0)
             });
             let (prepared, problems) = inputs::prepare(variable, value, None);
             if problems.has_errors() { Value::unknown(ty()) } else { prepared }
@@ -294,7 +294,7 @@ impl<'a> Evaluation<'a> {
     /// The value of an expression of a module; unknown where it is wrong, which is said elsewhere.
     fn own_value(&'a self, module: ModuleId, expr: &Expr) -> Value {
         let (value, problems) = self.scope(module).eval(expr);
-        if problems.has_errors() { Value::unknown_dynamic() } else { remove_deprecations(&value) }
+        if problems.has_errors() { Value::unknown_dynamic() } else { keep_unread(&value) }
     }
 
     /// The value of an output in its module, without what the block says about it.
@@ -306,21 +306,26 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The value of an output as the calling module sees it: with everything the block says about it.
-    fn exported(&'a self, child: ModuleId, output: &Output, key: Option<&InstanceKey>) -> Value {
+    /// `unread`: as part of the whole call, of which nothing was chosen yet.
+    fn exported(&'a self, child: ModuleId, output: &Output, key: Option<&InstanceKey>, unread: bool) -> Value {
         let value = self.output(child, output);
         let value = match self.mode {
-            Mode::Types => Value::unknown(value.ty().clone()).with_marks(&value.marks_deep()),
+            Mode::Types => {
+                let marks = value.marks_deep().filter(|mark| !mark.is_unread_deprecation());
+                Value::unknown(value.ty().clone()).with_marks(&marks)
+            }
             Mode::Values(_) | Mode::Live(_) => value,
         };
-        self.with_output_marks(child, output, key, value)
+        self.with_output_marks(child, output, key, unread, value)
     }
 
-    /// A value with the marks that the block of an output says it has for the calling module.
+    /// A value with the marks that the block of an output says it has for the calling module. `unread`: see [`Self::exported`].
     fn with_output_marks(
         &self,
         child: ModuleId,
         output: &Output,
         key: Option<&InstanceKey>,
+        unread: bool,
         mut value: Value,
     ) -> Value {
         if output.sensitive == Some(true) {
@@ -336,6 +341,7 @@ impl<'a> Evaluation<'a> {
                 source: eco_format!("module.{}{key}.{}", node.call, output.name),
                 message: message.clone(),
                 remote: node.source.as_ref().is_some_and(|source| !matches!(source, ModuleSource::Local(_))),
+                unread,
             };
             value = value.mark(Mark::Deprecated(Arc::new(deprecation)));
         }
@@ -350,9 +356,10 @@ impl<'a> Evaluation<'a> {
         at: ModuleInstanceId,
         output: &Output,
         key: Option<&InstanceKey>,
+        unread: bool,
     ) -> Value {
         let value = live.output(at, &output.name).unwrap_or_else(Value::unknown_dynamic);
-        self.with_output_marks(child, output, key, value)
+        self.with_output_marks(child, output, key, unread, value)
     }
 
     /// The value of a whole call: of all its instances.
@@ -360,7 +367,7 @@ impl<'a> Evaluation<'a> {
         if let Some(live) = self.live() {
             let outputs = &self.tree.node(child).module.outputs;
             let whole = live.whole_call(at, &call.name, |id, key| {
-                let value = |output| self.live_output(live, child, id, output, key);
+                let value = |output| self.live_output(live, child, id, output, key, true);
                 Value::object(outputs.iter().map(|(name, output)| (name.clone(), value(output))).collect())
             });
             return whole.unwrap_or_else(Value::unknown_dynamic);
@@ -370,7 +377,10 @@ impl<'a> Evaluation<'a> {
             let unknown = || Type::object(outputs.keys().map(|name| (name.clone(), Type::dynamic())));
             match (&call.repetition, self.mode) {
                 (Repetition::Single, _) => Value::object(
-                    outputs.iter().map(|(name, output)| (name.clone(), self.exported(child, output, None))).collect(),
+                    outputs
+                        .iter()
+                        .map(|(name, output)| (name.clone(), self.exported(child, output, None, true)))
+                        .collect(),
                 ),
                 (Repetition::Count(_), _) => Value::unknown(Type::list(unknown())),
                 (Repetition::ForEach(_), _) => Value::unknown(Type::map(unknown())),
@@ -433,6 +443,18 @@ pub fn remove_deprecations(value: &Value) -> Value {
         return value.clone();
     }
     value.map_marks_deep(&mut |marks| marks.filter(|mark| !matches!(mark, Mark::Deprecated(_))))
+}
+
+/// The value of something with a name: marks of deprecation stay on parts that nobody has read yet.
+pub(crate) fn keep_unread(value: &Value) -> Value {
+    if value.is_deeply_unmarked() {
+        return value.clone();
+    }
+    let (plain, marks) = value.unmark();
+    let is_said = |mark: &Mark| matches!(mark, Mark::Deprecated(_)) && !mark.is_unread_deprecation();
+    plain
+        .map_marks_deep(&mut |marks| marks.filter(|mark| !is_said(mark)))
+        .with_marks(&marks.filter(|mark| !matches!(mark, Mark::Deprecated(_))))
 }
 
 /// A place in a module where an expression stands.
@@ -714,11 +736,11 @@ impl Scope for ModuleScope<'_> {
             );
             if let Some(live) = self.evaluation.live() {
                 if let Some(id) = live.call_instance(self.at, name, key.as_ref()) {
-                    let value = self.evaluation.live_output(live, child, id, output, key.as_ref());
+                    let value = self.evaluation.live_output(live, child, id, output, key.as_ref(), false);
                     return (value, reference.subject_steps, Diagnostics::new());
                 }
             } else if fits {
-                let value = self.evaluation.exported(child, output, key.as_ref());
+                let value = self.evaluation.exported(child, output, key.as_ref(), false);
                 return (value, reference.subject_steps, Diagnostics::new());
             }
         }

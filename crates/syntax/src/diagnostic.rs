@@ -52,6 +52,10 @@ pub struct Extra {
 pub struct DeprecatedUse {
     /// What is used: the address of an output, a variable, an attribute of a resource.
     pub source: EcoString,
+    /// What its author says about it.
+    pub message: EcoString,
+    /// It belongs to a module with a source elsewhere.
+    pub remote: bool,
     /// The module that uses it is reached through local sources only, so those who work on it can change that.
     pub fixable_here: bool,
 }
@@ -66,6 +70,14 @@ pub struct FunctionCall {
 }
 
 impl Diagnostic {
+    /// What is deprecated, if it is about that.
+    pub fn deprecation(&self) -> Option<&DeprecatedUse> {
+        self.extra.as_ref()?.deprecation.as_ref()
+    }
+    /// Whether it is about the use of something deprecated.
+    pub fn is_about_deprecation(&self) -> bool {
+        self.deprecation().is_some()
+    }
     /// An error without a place.
     pub fn error(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {
         Diagnostic {

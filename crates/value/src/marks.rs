@@ -13,6 +13,24 @@ pub struct Deprecation {
     pub message: EcoString,
     /// Whether the deprecated thing belongs to a module of somebody else (not of this working directory).
     pub remote: bool,
+    /// It came along in a whole object, and nobody has chosen it yet.
+    pub unread: bool,
+}
+
+impl Mark {
+    /// Whether this is about a deprecated thing that came along in a whole object.
+    pub fn is_unread_deprecation(&self) -> bool {
+        matches!(self, Mark::Deprecated(deprecation) if deprecation.unread)
+    }
+    /// The mark of a part that was chosen, by name or by key, out of what it came in.
+    fn read(&self) -> Mark {
+        match self {
+            Mark::Deprecated(deprecation) if deprecation.unread => {
+                Mark::Deprecated(Arc::new(Deprecation { unread: false, ..(**deprecation).clone() }))
+            }
+            mark => mark.clone(),
+        }
+    }
 }
 
 /// One mark.
@@ -94,6 +112,11 @@ impl Marks {
     #[must_use]
     pub fn filter(&self, keep: impl Fn(&Mark) -> bool) -> Marks {
         self.iter().filter(|m| keep(m)).cloned().collect()
+    }
+    /// The marks of a part that was chosen, by name or by key, out of what it came in.
+    #[must_use]
+    pub fn read(&self) -> Marks {
+        if self.iter().any(Mark::is_unread_deprecation) { self.iter().map(Mark::read).collect() } else { self.clone() }
     }
     /// The set without one mark.
     #[must_use]

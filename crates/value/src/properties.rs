@@ -10,6 +10,7 @@ fn deprecated() -> Mark {
         source: "output.x".into(),
         message: "old".into(),
         remote: false,
+        unread: false,
     }))
 }
 

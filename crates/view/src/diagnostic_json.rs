@@ -28,6 +28,14 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
     if let Some(snippet) = excerpts.snippet(diagnostic, usize::MAX) {
         members.push(("snippet", code(&snippet, diagnostic, signature)));
     }
+    if let Some(deprecation) = diagnostic.deprecation() {
+        let cause = Json::object([
+            ("by", Json::from(deprecation.source.as_str())),
+            ("message", Json::from(deprecation.message.as_str())),
+            ("remote", Json::Bool(deprecation.remote)),
+        ]);
+        members.push(("deprecation", cause));
+    }
     Json::object(members)
 }
 

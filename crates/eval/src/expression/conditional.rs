@@ -3,7 +3,7 @@
 use ecow::{EcoString, eco_format};
 use yuba_syntax::Expr;
 use yuba_syntax::expr::ConditionalExpr;
-use yuba_value::{Bound, Type, TypeKind, Value, convert};
+use yuba_value::{Bound, Mark, Type, TypeKind, Value, convert};
 
 use super::Evaluator;
 use crate::diagnostics;
@@ -36,10 +36,11 @@ impl Evaluator<'_> {
             self.report(diagnostics::null_condition(e.condition.span, expr.span), &e.condition);
             return Value::unknown(ty);
         }
-        let marks = condition.marks().union(if_true.marks()).union(if_false.marks());
-        let (if_true, if_false) = (if_true.unmark().0, if_false.unmark().0);
+        let (if_true, true_marks) = if_true.unmark();
+        let (if_false, false_marks) = if_false.unmark();
+        let marks = condition.marks().clone();
         if !condition.is_known() {
-            return undecided(&if_true, &if_false, &ty).with_marks(&marks);
+            return undecided(&if_true, &if_false, &ty).with_marks(&marks.union(&true_marks).union(&false_marks));
         }
         let Some(condition) = convert::convert(&condition, &Type::bool()).ok().and_then(|c| c.as_bool()) else {
             self.report(diagnostics::condition_type(e.condition.span, expr.span), &e.condition);
@@ -49,6 +50,9 @@ impl Evaluator<'_> {
             true => (if_true, true_diags, &e.if_true, "true"),
             false => (if_false, false_diags, &e.if_false, "false"),
         };
+        // Quirk: the other result is as secret as ever. But who does not use a deprecated value need not hear of it.
+        let (own, other) = if condition { (true_marks, false_marks) } else { (false_marks, true_marks) };
+        let marks = marks.union(&own).union(&other.filter(|mark| !matches!(mark, Mark::Deprecated(_))));
         self.diagnostics.extend(diags);
         let result = if ty.is_dynamic() || *result.ty() == ty {
             result

@@ -24,6 +24,19 @@ impl Evaluator<'_> {
 
 /// `collection[key]`; `at` is where the step stands.
 pub(crate) fn index(collection: &Value, key: &Value, at: Span) -> Answer {
+    select(collection, key, at).map(read)
+}
+
+/// A part that was chosen: if it is deprecated, this is where it is used.
+fn read(part: Value) -> Value {
+    if part.marks().is_empty() {
+        return part;
+    }
+    let (plain, marks) = part.unmark();
+    plain.with_marks(&marks.read())
+}
+
+fn select(collection: &Value, key: &Value, at: Span) -> Answer {
     if collection.is_null() {
         return Err(index_of_null(at).into());
     }
@@ -126,6 +139,10 @@ fn attribute_by_key(object: &Value, key: &Value, at: Span) -> Answer {
 
 /// `object.name`; `at` is where the step stands.
 pub(crate) fn get_attr(object: &Value, name: &str, at: Span) -> Answer {
+    attribute(object, name, at).map(read)
+}
+
+fn attribute(object: &Value, name: &str, at: Span) -> Answer {
     if object.is_null() {
         return Err(attribute_of_null(name, at).into());
     }

@@ -3,7 +3,7 @@
 use yuba_syntax::expr::{BinaryExpr, BinaryOp, UnaryExpr, UnaryOp};
 use yuba_syntax::{Diagnostic, Expr};
 use yuba_value::ops::{self, OpError};
-use yuba_value::{Type, Value, convert};
+use yuba_value::{Marks, Type, Value, convert};
 
 use super::{Evaluator, has_errors};
 use crate::diagnostics;
@@ -156,12 +156,14 @@ fn operate(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, OpError> 
         BinaryOp::Or => ops::or(left, right),
         BinaryOp::And => ops::and(left, right),
         BinaryOp::Equal | BinaryOp::NotEqual => {
-            // Marks inside go to the result as a whole.
+            // Marks inside go to the result as a whole, unless it depends on nothing inside.
+            let one_is_nothing = left.is_known() && right.is_known() && left.is_null() != right.is_null();
             let (left, left_marks) = left.unmark_deep();
             let (right, right_marks) = right.unmark_deep();
             let result =
                 if op == BinaryOp::Equal { ops::equals(&left, &right) } else { ops::not_equals(&left, &right) };
-            Ok(result.refine_not_null().with_marks(&left_marks.union(&right_marks)))
+            let marks = if one_is_nothing { Marks::NONE } else { left_marks.union(&right_marks) };
+            Ok(result.refine_not_null().with_marks(&marks))
         }
         BinaryOp::Greater => ops::greater_than(left, right),
         BinaryOp::GreaterEqual => ops::greater_than_or_equal(left, right),

@@ -1,12 +1,13 @@
 //! Module calls: their arguments and how many instances they have.
 
 use ecow::eco_format;
+use yuba_config::Module;
 use yuba_config::resource::Repetition;
 use yuba_config::variable::Variable;
-use yuba_syntax::Diagnostics;
+use yuba_syntax::{Diagnostics, Expr, ExprKind, TraversalStep};
 use yuba_value::{Value, convert};
 
-use super::{deprecation, diagnostics, repetition};
+use super::{deprecation, diagnostics, named, repetition};
 use crate::graph::Arguments;
 use crate::module_scope::{Evaluation, InstanceValues, ModuleScope};
 use crate::tree::ModuleId;
@@ -59,7 +60,7 @@ pub(crate) fn argument(
         let value = variable.default.clone().unwrap_or_else(Value::unknown_dynamic);
         return (Some(value), Diagnostics::new());
     };
-    let (value, mut problems) = deprecation::eval(scope, &argument.expr);
+    let (value, mut problems) = deprecation::eval_named(scope, &argument.expr);
     if problems.has_errors() {
         return (None, problems);
     }
@@ -90,11 +91,21 @@ pub(crate) fn argument(
     }
     if let Some(message) = &variable.deprecated
         && !is_null
+        && (value.is_known() || !passes_default_null_on(&tree.node(scope.module()).module, &argument.expr))
+        && !named::is_disabled(scope.evaluation(), child)
     {
         let problem = diagnostics::deprecated_variable(variable, message, argument.expr.span);
-        let source = eco_format!("var.{}", variable.name);
-        problems.push(deprecation::used_in(tree, scope.module(), &source, problem));
+        let deprecated = deprecation::of_variable(tree, child, variable, message);
+        problems.push(deprecation::used_in(tree, scope.module(), &deprecated, problem));
     }
     problems.extend(yuba_config::variable::ignored_attributes(&argument.expr, &variable.constraint));
     (Some(value), problems)
+}
+
+/// Whether an expression is a variable that is null unless somebody sets it: that alone is no use of what it is passed to.
+fn passes_default_null_on(module: &Module, expr: &Expr) -> bool {
+    let ExprKind::Traversal(traversal) = &expr.kind else { return false };
+    let [TraversalStep::Attr { name, .. }] = &traversal.steps[..] else { return false };
+    let variable = module.variables.get(name).filter(|_| traversal.root == "var");
+    variable.and_then(|variable| variable.default.as_ref()).is_some_and(Value::is_null)
 }

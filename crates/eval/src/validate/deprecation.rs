@@ -2,12 +2,13 @@
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::ModuleSource;
+use yuba_config::variable::Variable;
 use yuba_syntax::diagnostic::{DeprecatedUse, Extra};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span};
-use yuba_value::{Mark, Value, View};
+use yuba_value::{Deprecation, Mark, Value, View};
 
 use super::diagnostics;
-use crate::module_scope::{ModuleScope, remove_deprecations};
+use crate::module_scope::{ModuleScope, keep_unread, remove_deprecations};
 use crate::tree::{ConfigTree, ModuleId};
 
 /// Evaluates an expression; what it uses that is deprecated is reported here and forgotten.
@@ -18,25 +19,71 @@ pub(crate) fn eval(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagnostics)
     (value, problems)
 }
 
-/// Takes marks of deprecation off a value and makes warnings of them.
-pub(super) fn extract(scope: &ModuleScope<'_>, value: &Value, span: Span) -> (Value, Diagnostics) {
-    let mut problems = Diagnostics::new();
-    if value.is_deeply_unmarked() || !value.marks_deep().iter().any(|mark| matches!(mark, Mark::Deprecated(_))) {
-        return (value.clone(), problems);
+/// Evaluates an expression that only gives a value another name. Deprecated parts of a whole object are used where they are
+/// read from it.
+pub(crate) fn eval_named(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagnostics) {
+    let (value, mut problems) = scope.eval(expr);
+    if is_marked(&value) {
+        problems.extend(uses(scope, &value, expr.span, true));
+        return (keep_unread(&value), problems);
     }
-    let tree = scope.evaluation().tree();
-    collect(value, &EcoString::new(), &mut |path, deprecation| {
-        let path = path.strip_prefix('.').unwrap_or(path);
-        let problem = diagnostics::deprecated_value(path, &deprecation.source, &deprecation.message, span);
-        problems.push(used_in(tree, scope.module(), &deprecation.source, problem));
-    });
-    (remove_deprecations(value), problems)
+    (value, problems)
 }
 
-/// Says with a message in which module the deprecated thing is used.
-pub(crate) fn used_in(tree: &ConfigTree, module: ModuleId, source: &str, problem: Diagnostic) -> Diagnostic {
-    let deprecation = DeprecatedUse { source: source.into(), fixable_here: is_local(tree, module) };
+/// Takes marks of deprecation off a value and makes warnings of them.
+pub(crate) fn extract(scope: &ModuleScope<'_>, value: &Value, span: Span) -> (Value, Diagnostics) {
+    if !is_marked(value) {
+        return (value.clone(), Diagnostics::new());
+    }
+    (remove_deprecations(value), uses(scope, value, span, false))
+}
+
+fn is_marked(value: &Value) -> bool {
+    !value.is_deeply_unmarked() && value.marks_deep().iter().any(|mark| matches!(mark, Mark::Deprecated(_)))
+}
+
+/// The deprecated things that a value comes from. `only_read`: without parts that nobody has read yet.
+fn uses(scope: &ModuleScope<'_>, value: &Value, span: Span, only_read: bool) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    let tree = scope.evaluation().tree();
+    let mut seen = Vec::new();
+    collect(value, &EcoString::new(), &mut |path, deprecation| {
+        let place = (EcoString::from(path), deprecation.source.clone());
+        if (only_read && deprecation.unread && !path.is_empty()) || seen.contains(&place) {
+            return;
+        }
+        seen.push(place);
+        let path = path.strip_prefix('.').unwrap_or(path);
+        let problem = diagnostics::deprecated_value(path, &deprecation.source, &deprecation.message, span);
+        problems.push(used_in(tree, scope.module(), deprecation, problem));
+    });
+    problems
+}
+
+/// Says with a message what is deprecated, and whether the module that uses it can be changed here.
+pub(crate) fn used_in(
+    tree: &ConfigTree,
+    module: ModuleId,
+    deprecated: &Deprecation,
+    problem: Diagnostic,
+) -> Diagnostic {
+    let deprecation = DeprecatedUse {
+        source: deprecated.source.clone(),
+        message: deprecated.message.clone(),
+        remote: deprecated.remote,
+        fixable_here: is_local(tree, module),
+    };
     Diagnostic { extra: Some(Box::new(Extra { deprecation: Some(deprecation), ..Extra::default() })), ..problem }
+}
+
+/// A deprecated variable; `module` declares it.
+pub(crate) fn of_variable(tree: &ConfigTree, module: ModuleId, variable: &Variable, message: &EcoString) -> Deprecation {
+    let node = tree.node(module);
+    let source = match node.parent {
+        None => eco_format!("var.{}", variable.name),
+        Some(_) => eco_format!("module.{}.var.{}", node.call, variable.name),
+    };
+    Deprecation { source, message: message.clone(), remote: !is_local(tree, module), unread: false }
 }
 
 /// Whether all calls on the way to a module have local sources.
@@ -52,7 +99,7 @@ fn is_local(tree: &ConfigTree, module: ModuleId) -> bool {
     true
 }
 
-fn collect(value: &Value, path: &EcoString, visit: &mut dyn FnMut(&str, &yuba_value::Deprecation)) {
+fn collect(value: &Value, path: &EcoString, visit: &mut dyn FnMut(&str, &Deprecation)) {
     for mark in value.marks().iter() {
         if let Mark::Deprecated(deprecation) = mark {
             visit(path, deprecation);

@@ -42,8 +42,10 @@ pub(super) fn variable(
 
 /// The warning about a variable of the root module that was given a value, if it is deprecated.
 pub fn deprecated_root_variable(tree: &ConfigTree, variable: &Variable) -> Option<Diagnostic> {
-    let problem = diagnostics::deprecated_root_variable(variable, variable.deprecated.as_ref()?);
-    Some(deprecation::used_in(tree, ModuleId::ROOT, &ecow::eco_format!("var.{}", variable.name), problem))
+    let message = variable.deprecated.as_ref()?;
+    let problem = diagnostics::deprecated_root_variable(variable, message);
+    let deprecated = deprecation::of_variable(tree, ModuleId::ROOT, variable, message);
+    Some(deprecation::used_in(tree, ModuleId::ROOT, &deprecated, problem))
 }
 
 /// Whether a module, or one around it, is known to have no instance.
@@ -73,7 +75,7 @@ pub(super) fn local(evaluation: &Evaluation<'_>, module: ModuleId, local: &Local
     if problems.has_errors() {
         return problems;
     }
-    let (value, problems) = deprecation::eval(&scope, &local.expr);
+    let (value, problems) = deprecation::eval_named(&scope, &local.expr);
     if !problems.has_errors() {
         evaluation.set_local(module, &local.name, value);
     }
@@ -98,7 +100,7 @@ pub(super) fn output(evaluation: &Evaluation<'_>, module: ModuleId, output: &Out
 /// The value of an output in its module, without what the block says about it.
 pub(crate) fn output_value(scope: &ModuleScope<'_>, output: &Output, is_root: bool) -> (Option<Value>, Diagnostics) {
     let Some(expr) = &output.value else { return (None, Diagnostics::new()) };
-    let (value, mut problems) = deprecation::eval(scope, expr);
+    let (value, mut problems) = deprecation::eval_named(scope, expr);
     problems.extend(repetition::depends_on(scope, &output.depends_on));
     if output.ephemeral == Some(true) && is_root {
         problems.push(diagnostics::ephemeral_root_output(output));

@@ -44,7 +44,7 @@ fn whole_number(number: &Number) -> &'static str {
 }
 
 pub(super) fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
-    let (value, mut problems) = deprecation::eval(scope, expr);
+    let (value, mut problems) = deprecation::eval_named(scope, expr);
     if !problems.has_errors() {
         problems.extend(for_each_value::check_known_part(&value, expr.span));
     }

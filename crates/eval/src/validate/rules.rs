@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecow::{EcoString, eco_format};
 use yuba_config::check::CheckRule;
 use yuba_config::variable::Variable;
-use yuba_syntax::{Diagnostics, Expr, Span};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span};
 use yuba_value::{Type, Value, convert};
 
 use super::{deprecation, diagnostics};
@@ -85,6 +85,9 @@ pub(super) fn of_check(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnost
         let prepared = prepare(scope, condition, message);
         problems.extend(prepared.problems);
         problems.extend(message_text(scope, message, &prepared.message).1);
+        // Nothing is known about the condition yet, except whether it uses something deprecated.
+        let (_, found) = eval(scope, condition, &prepared.condition);
+        problems.extend(found.into_iter().filter(Diagnostic::is_about_deprecation));
     }
     problems
 }

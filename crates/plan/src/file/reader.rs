@@ -116,6 +116,7 @@ impl<'b> Reader<'b> {
                             source: reader.name()?,
                             message: reader.name()?,
                             remote: reader.flag()?,
+                            unread: reader.flag()?,
                         })),
                         _ => return Err(Malformed),
                     })

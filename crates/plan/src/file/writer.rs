@@ -108,6 +108,7 @@ impl Writer {
                     self.name(&deprecation.source);
                     self.name(&deprecation.message);
                     self.flag(deprecation.remote);
+                    self.flag(deprecation.unread);
                 }
             }
         }
