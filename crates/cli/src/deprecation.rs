@@ -65,7 +65,8 @@ impl DeprecationChoice {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         let by_address = self.addresses.iter().rev().find(|(address, _)| is_in(address));
-        let is_of_module = ["module.", "var.", "data.terraform_remote_state."].iter().any(|p| used.source.starts_with(p));
+        let is_of_module =
+            ["module.", "var.", "data.terraform_remote_state."].iter().any(|p| used.source.starts_with(p));
         let level = match (by_address, is_of_module) {
             (Some((_, level)), _) => *level,
             (None, true) => self.modules,

@@ -94,6 +94,12 @@ impl ModuleScope<'_> {
         deprecation::eval(self, expr)
     }
 
+    /// The value of an expression that only gets another name: of a local, an output. Deprecated parts of a whole object are
+    /// used where they are read from it.
+    pub fn eval_named(&self, expr: &Expr) -> (Value, Diagnostics) {
+        deprecation::eval_named(self, expr)
+    }
+
     /// The value of a body by its schema.
     pub fn eval_body(&self, content: &Body, schema: &BlockSchema) -> (Value, Diagnostics) {
         body::eval(self, content, schema)
@@ -110,7 +116,7 @@ impl ModuleScope<'_> {
             Repetition::Single => (Some(Expansion::Single), Diagnostics::new()),
             Repetition::Count(expr) => self.expand_count(expr),
             Repetition::ForEach(expr) => {
-                let (value, mut problems) = self.eval_used(expr);
+                let (value, mut problems) = self.eval_named(expr);
                 if problems.has_errors() {
                     return (None, problems);
                 }

@@ -9,6 +9,7 @@ pub mod console;
 pub mod format;
 pub mod install;
 pub mod load;
+pub mod lock_file;
 pub mod manifest;
 pub mod validate;
 pub mod world;

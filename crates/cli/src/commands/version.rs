@@ -1,5 +1,9 @@
 //! `yuba version`: which Yuba this is, and which language it speaks.
 
+use std::path::Path;
+
+use yuba_session::lock_file::{self, LockFile};
+use yuba_syntax::Sources;
 use yuba_view::json::Json;
 
 use super::{Command, Run};
@@ -14,7 +18,8 @@ pub(crate) const COMMAND: Command = Command {
     name: "version",
     synopsis: "Show the version of Yuba and the language it speaks",
     usage: "[options]",
-    about: "Shows the version of Yuba and the release of OpenTofu whose language it speaks.",
+    about: "Shows the version of Yuba, the release of OpenTofu whose language it speaks, and the versions of providers that \
+            the lock file of the current directory selects.",
     flags: &[
         Flag::switch("json", "Show the same as a JSON object."),
         // `yuba -version` arrives here with the flag still in place.
@@ -25,21 +30,36 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let text = if args.is_on("json") { json() } else { human() };
+    // A lock file that cannot be read is somebody else's business.
+    let (locks, problems) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut Sources::new());
+    let locks = if problems.has_errors() { LockFile::default() } else { locks };
+    let selected = locks.providers.iter().map(|(source, lock)| (source.to_string(), lock.version.to_string()));
+    let mut selected: Vec<(String, String)> = selected.collect();
+    selected.sort();
+    let text = if args.is_on("json") { json(&selected) } else { human(&selected) };
     terminal.out(&text);
     Ok(0)
 }
 
-fn human() -> String {
-    format!("Yuba v{}\non {}\nlanguage level: OpenTofu v{LANGUAGE_LEVEL}\n", env!("CARGO_PKG_VERSION"), platform())
+fn human(selected: &[(String, String)]) -> String {
+    let own = env!("CARGO_PKG_VERSION");
+    let mut text = format!("Yuba v{own}\non {}\nlanguage level: OpenTofu v{LANGUAGE_LEVEL}\n", platform());
+    for (provider, version) in selected {
+        text += &match version.as_str() {
+            "0.0.0" => format!("+ provider {provider} (unversioned)\n"),
+            version => format!("+ provider {provider} v{version}\n"),
+        };
+    }
+    text
 }
 
-fn json() -> String {
+fn json(selected: &[(String, String)]) -> String {
+    let selected = selected.iter().map(|(provider, version)| (provider.as_str(), Json::from(version.as_str())));
     let object = Json::object([
         ("terraform_version", Json::from(LANGUAGE_LEVEL)),
         ("yuba_version", Json::from(env!("CARGO_PKG_VERSION"))),
         ("platform", Json::from(platform())),
-        ("provider_selections", Json::object([])),
+        ("provider_selections", Json::object(selected)),
     ]);
     format!("{}\n", object.indented())
 }

@@ -25,8 +25,9 @@ fn help_of_a_command() {
             --- stdout
             Usage: yuba [global options] version [options]
 
-              Shows the version of Yuba and the release of OpenTofu whose language it
-              speaks.
+              Shows the version of Yuba, the release of OpenTofu whose language it speaks,
+              and the versions of providers that the lock file of the current directory
+              selects.
 
             Options:
 
@@ -48,7 +49,10 @@ fn help_of_a_command() {
               -deprecation=module:all      Which warnings about deprecated variables and
                                            outputs to show: "module:all", "module:local"
                                            (only where a local module uses them) or
-                                           "module:none".
+                                           "module:none". "provider:none" hides those about
+                                           attributes of resources, "module.a.b:none" those
+                                           about one module or one output. The option can
+                                           be given several times.
         "#]],
     );
 }

@@ -43,6 +43,40 @@ fn version_as_json() {
 }
 
 #[test]
+fn version_knows_the_lock_file() {
+    let lock_file = r#"
+//- .terraform.lock.hcl
+provider "registry.opentofu.org/hashicorp/null" {
+  version     = "3.2.3"
+  constraints = ">= 1.0.0, ~> 3.2"
+  hashes      = ["h1:a"]
+}
+provider "example.com/own/unversioned" {
+  version = "0.0.0"
+}
+"#;
+    let run = sandbox(lock_file).run(&["version"]).stdout;
+    let selections: Vec<&str> = run.lines().filter(|line| line.starts_with('+')).collect();
+    expect![[r#"
+        + provider example.com/own/unversioned (unversioned)
+        + provider registry.opentofu.org/hashicorp/null v3.2.3"#]]
+    .assert_eq(&selections.join("\n"));
+    let json = sandbox(lock_file).run(&["version", "-json"]).stdout;
+    let selections = json.split_once("\"provider_selections\": ").expect("it is there").1;
+    expect![[r#"
+        {
+            "example.com/own/unversioned": "0.0.0",
+            "registry.opentofu.org/hashicorp/null": "3.2.3"
+          }
+        }
+    "#]]
+    .assert_eq(selections);
+    // A file with mistakes selects nothing; other commands say what is wrong with it.
+    let broken = sandbox("//- .terraform.lock.hcl\nprovider \"null\" {}\n").run(&["version", "-json"]);
+    assert!(broken.stdout.contains("\"provider_selections\": {}") && broken.code == 0, "{broken}");
+}
+
+#[test]
 fn version_refuses_what_it_does_not_know() {
     check(
         &["version", "-jsno"],

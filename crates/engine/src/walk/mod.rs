@@ -184,7 +184,7 @@ impl<'a> Walk<'a> {
     fn local(&mut self, module: ModuleId, local: &Local) -> bool {
         let mut ok = true;
         for at in self.live.instances(module) {
-            let (value, found) = self.scope(at).eval_used(&local.expr);
+            let (value, found) = self.scope(at).eval_named(&local.expr);
             let good = self.tell(found);
             ok &= good;
             if good {

@@ -38,7 +38,7 @@ const HOW_TO_INSTALL: &str = "This version of Yuba cannot download modules yet. 
 pub(super) fn not_installed(path: &ModulePath, source: &ModuleSource, purpose: Purpose, span: Span) -> Diagnostic {
     let summary = match purpose {
         Purpose::Install => "Failed to download module",
-        Purpose::Use => "Module not installed",
+        Purpose::Use | Purpose::Look => "Module not installed",
     };
     let source = source.for_display();
     Diagnostic::error(summary, eco_format!("The module {path} comes from {source}. {HOW_TO_INSTALL}")).at(span)

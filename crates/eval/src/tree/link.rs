@@ -8,6 +8,7 @@ use foldhash::HashMap;
 use yuba_addrs::{Feature, ModulePath, ModuleSource, Version, VersionConstraints};
 use yuba_config::Module;
 use yuba_config::module_call::ModuleCall;
+use yuba_config::variable::Variable;
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources};
 use yuba_value::{Type, convert};
 
@@ -65,6 +66,8 @@ pub enum Purpose {
     Install,
     /// To use what is installed: what cannot be found has to be installed first.
     Use,
+    /// To see what is there: static places that cannot be evaluated do not matter, as far as what is installed tells the rest.
+    Look,
 }
 
 /// Links the tree that starts at a directory. Local modules need not be installed. Where there are errors the tree may lack
@@ -256,14 +259,27 @@ impl<'l> Linker<'l> {
         let env = self.options.static_env(self.files.sources());
         let statics = Statics::new(&self.tree, env, &self.cache);
         let mut pending = Vec::new();
+        let only_looks = self.options.purpose == Purpose::Look;
         for call in module.calls.values() {
             let (found, problems) = evaluate_call(&statics, id, call);
+            let path = self.tree.node(id).path.child(call.name.clone());
+            let installed = match only_looks && found.is_none() {
+                true => self.options.manifest.get(&installed_path(self.prefix.as_ref(), &path)),
+                false => None,
+            };
+            if let Some(source) = installed.and_then(|installed| ModuleSource::parse(&installed.source).ok()) {
+                pending.push(Pending { parent: id, name: call.name.clone(), source, constraints: None });
+                continue;
+            }
             self.diagnostics.extend(problems);
             pending.extend(found);
         }
         let (instances, problems) = provider_instances(&statics, id, &module);
-        self.diagnostics.extend(problems);
-        for variable in module.variables.values().filter(|variable| variable.constant == Some(true)) {
+        let must_be_known = |variable: &&Variable| variable.constant == Some(true) && !only_looks;
+        if !only_looks {
+            self.diagnostics.extend(problems);
+        }
+        for variable in module.variables.values().filter(must_be_known) {
             let (_, problems) = statics.variable(id, variable);
             let failed = problems.has_errors();
             self.diagnostics.extend(problems);
@@ -338,11 +354,7 @@ impl<'l> Linker<'l> {
         if let ModuleSource::Local(relative) = source {
             return Some(Location { dir: join(&self.tree.node(parent).dir, relative), version: None });
         }
-        let full = match &self.prefix {
-            Some(prefix) => &path.steps().iter().fold(prefix.clone(), |full, step| full.child(step.clone())),
-            None => path,
-        };
-        let Some(installed) = self.options.manifest.get(full) else {
+        let Some(installed) = self.options.manifest.get(&installed_path(self.prefix.as_ref(), path)) else {
             self.diagnostics.push(diagnostics::not_installed(path, source, self.options.purpose, call.span));
             return None;
         };
@@ -406,6 +418,14 @@ impl ModuleNode {
             provider_instances: BTreeMap::new(),
             symbols,
         }
+    }
+}
+
+/// The address by which a module is recorded as installed; modules that a test runs have others than they have in the tree.
+fn installed_path(prefix: Option<&ModulePath>, path: &ModulePath) -> ModulePath {
+    match prefix {
+        Some(prefix) => path.steps().iter().fold(prefix.clone(), |full, step| full.child(step.clone())),
+        None => path.clone(),
     }
 }
 

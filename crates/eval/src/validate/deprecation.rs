@@ -77,7 +77,12 @@ pub(crate) fn used_in(
 }
 
 /// A deprecated variable; `module` declares it.
-pub(crate) fn of_variable(tree: &ConfigTree, module: ModuleId, variable: &Variable, message: &EcoString) -> Deprecation {
+pub(crate) fn of_variable(
+    tree: &ConfigTree,
+    module: ModuleId,
+    variable: &Variable,
+    message: &EcoString,
+) -> Deprecation {
     let node = tree.node(module);
     let source = match node.parent {
         None => eco_format!("var.{}", variable.name),
