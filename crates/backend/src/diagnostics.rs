@@ -73,7 +73,10 @@ pub(crate) fn not_read(path: &Path, error: &io::Error) -> Diagnostic {
 }
 
 pub(crate) fn not_saved(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error("Failed to save state", eco_format!("The state file {} cannot be written: {error}.", path.display()))
+    Diagnostic::error(
+        "Failed to save state",
+        eco_format!("The state file {} cannot be written: {error}.", path.display()),
+    )
 }
 
 pub(crate) fn no_backup(path: &Path, error: &io::Error) -> Diagnostic {

@@ -68,8 +68,8 @@ pub trait OpenFile: Debug + Send {
     fn locked_by_other(&mut self) -> io::Result<bool>;
     /// Whether it is the file that has this name now.
     fn is_at(&self, path: &Path) -> io::Result<bool>;
-    /// How long it is.
-    fn len(&self) -> io::Result<u64>;
+    /// Whether nothing is in it.
+    fn is_empty(&self) -> io::Result<bool>;
 }
 
 /// What came of the attempt to lock a file.

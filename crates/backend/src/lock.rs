@@ -229,7 +229,9 @@ mod tests {
         let host = process::host();
         assert_eq!(
             holder.in_words(),
-            format!("Process {pid} on this host ({host}) took the lock for OperationTypePlan. That process is not running any more.")
+            format!(
+                "Process {pid} on this host ({host}) took the lock for OperationTypePlan. That process is not running any more."
+            )
         );
         holder.who = "ann@elsewhere".to_owned();
         assert_eq!(holder.in_words(), format!("Process {pid} on host elsewhere took the lock for OperationTypePlan."));

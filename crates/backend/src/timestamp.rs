@@ -45,8 +45,8 @@ impl Timestamp {
 
     /// How long ago it was, seen from `now`; nothing when it lies in the future.
     pub fn age(self, now: Timestamp) -> Duration {
-        let nanos = i128::from(now.seconds - self.seconds) * 1_000_000_000 + i128::from(now.nanos)
-            - i128::from(self.nanos);
+        let nanos =
+            i128::from(now.seconds - self.seconds) * 1_000_000_000 + i128::from(now.nanos) - i128::from(self.nanos);
         Duration::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
     }
 
@@ -156,7 +156,8 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(Timestamp::parse(text).map(|t| t.to_string()).as_deref(), Some(expected), "{text}");
         }
-        for wrong in ["", "yesterday", "2024-13-01T00:00:00Z", "2024-01-01T25:00:00Z", "2024-01-01T00:00:00", "é-é-éTé"] {
+        for wrong in ["", "yesterday", "2024-13-01T00:00:00Z", "2024-01-01T25:00:00Z", "2024-01-01T00:00:00", "é-é-éTé"]
+        {
             assert_eq!(Timestamp::parse(wrong), None, "{wrong}");
         }
     }

@@ -141,8 +141,8 @@ impl OpenFile for DiskFile {
         }
     }
 
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.0.metadata()?.len() == 0)
     }
 }
 

@@ -44,7 +44,9 @@ impl Faulty {
         match fault {
             Fault::Once if now == *at => Err(io::Error::other("a fault was injected")),
             Fault::FromThen if now >= *at => Err(io::Error::new(io::ErrorKind::NotFound, "everything is gone")),
-            Fault::Full if needs_space && now >= *at => Err(io::Error::new(io::ErrorKind::StorageFull, "no space left")),
+            Fault::Full if needs_space && now >= *at => {
+                Err(io::Error::new(io::ErrorKind::StorageFull, "no space left"))
+            }
             _ => Ok(()),
         }
     }
@@ -141,8 +143,8 @@ impl OpenFile for FaultyFile {
         self.1.step(false)?;
         self.0.is_at(path)
     }
-    fn len(&self) -> io::Result<u64> {
+    fn is_empty(&self) -> io::Result<bool> {
         self.1.step(false)?;
-        self.0.len()
+        self.0.is_empty()
     }
 }

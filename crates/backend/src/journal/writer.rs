@@ -8,7 +8,7 @@ use super::line::{self, Base, Operation, OperationId};
 use crate::files::{Access, Files, Open, OpenFile, beside, directory_of, write_new};
 
 /// Lines gather at most this long before a flush is due.
-const FLUSH_AFTER: Duration = Duration::from_millis(10);
+const FLUSH_AFTER: Duration = Duration::from_millis(20);
 /// Lines gather at most to this size before a flush is due.
 const FLUSH_SIZE: usize = 1 << 20;
 /// A journal shorter than this is not worth a snapshot because of its size.

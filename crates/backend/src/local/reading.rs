@@ -10,7 +10,7 @@ use yuba_syntax::Diagnostics;
 use super::snapshot::{Settled, pending_path, put_aside, settle};
 use super::state_file::{Leftover, StateFile, read_or_nothing};
 use crate::diagnostics;
-use crate::files::{Files, Open, directory_of};
+use crate::files::{Files, Open, beside, directory_of};
 use crate::journal::line::{self, fingerprint};
 use crate::journal::recovery::{Continuation, continuation, replay};
 use crate::journal::writer::journal_path;
@@ -127,7 +127,7 @@ fn journal(
     if !files.exists(&path)? {
         return Ok(None);
     }
-    let bytes = read_or_nothing(files, &path)?;
+    let bytes = files.read(&path)?;
     let (label, explain): (_, Box<dyn FnOnce(io::Result<PathBuf>) -> _>) =
         match continuation(line::parse(&bytes), &fingerprint(content)) {
             Continuation::Blank => {
@@ -146,7 +146,9 @@ fn journal(
                     move |kept| diagnostics::other_journal(path, kept, &base, current, &addresses, &under_way);
                 ("orphan", Box::new(explain))
             }
-            Continuation::Unreadable => ("damaged", Box::new(|kept| diagnostics::unreadable_journal(&place.path, kept))),
+            Continuation::Unreadable => {
+                ("damaged", Box::new(|kept| diagnostics::unreadable_journal(&place.path, kept)))
+            }
         };
     store.leftover = Leftover::Foreign;
     let kept = if place.in_order { put_aside(files, &path, label) } else { Ok(path) };
@@ -193,6 +195,7 @@ fn put_in_order(
             let kept = put_aside(place.files.as_ref(), &path, "damaged");
             said.push(diagnostics::damaged_journal(&place.path, kept));
         } else if place.files.remove(&path).is_ok() {
+            let _ = place.files.remove(&beside(&path, "tmp"));
             let _ = place.files.sync_directory(directory_of(&path));
         }
         store.leftover = Leftover::None;
@@ -200,12 +203,7 @@ fn put_in_order(
 }
 
 /// Saves a state that was completed from a journal, so that being interrupted here does no harm either.
-fn save_recovered(
-    store: &mut StateFile,
-    place: &Place,
-    state: &mut State,
-    journal: &[u8],
-) -> Result<(), Diagnostics> {
+fn save_recovered(store: &mut StateFile, place: &Place, state: &mut State, journal: &[u8]) -> Result<(), Diagnostics> {
     store.number(state);
     let mut content = Vec::new();
     yuba_state::write(state, &mut content);

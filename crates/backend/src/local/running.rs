@@ -8,9 +8,9 @@ use yuba_syntax::Diagnostics;
 
 use super::state_file::StateFile;
 use crate::diagnostics;
+use crate::journal::Journal;
 use crate::journal::line::{Base, Operation, OperationId, fingerprint};
 use crate::journal::writer::{Writer, journal_path};
-use crate::journal::Journal;
 use crate::store::Saved;
 
 /// A journal that is being written, with the store whose state it continues.
@@ -70,9 +70,7 @@ impl Journal for Running<'_> {
         }
         let mut content = Vec::new();
         yuba_state::write(state, &mut content);
-        self.writer
-            .announce_snapshot(files.as_ref(), state.serial, &content)
-            .map_err(|error| self.failed(&error))?;
+        self.writer.announce_snapshot(files.as_ref(), state.serial, &content).map_err(|error| self.failed(&error))?;
         self.store.save(&self.target, &content)?;
         self.store.known = Some(Some(state.clone()));
         let base = Base { lineage: state.lineage.clone(), serial: state.serial, sha256: fingerprint(&content) };

@@ -10,9 +10,9 @@ use yuba_syntax::Diagnostics;
 use super::{Paths, snapshot};
 use crate::diagnostics;
 use crate::files::{Access, Files, LockAttempt, Open, OpenFile, directory_of, replace};
+use crate::journal::Journal;
 use crate::journal::line::{Base, fingerprint};
 use crate::journal::writer::{Writer, journal_path};
-use crate::journal::Journal;
 use crate::local::running::Running;
 use crate::lock::{self, LockHolder, LockRefusal};
 use crate::store::{Locked, Reading, Saved, StateStore};
@@ -152,6 +152,13 @@ impl StateFile {
     }
 }
 
+/// A store that goes out of use lets others in, however that came about.
+impl Drop for StateFile {
+    fn drop(&mut self) {
+        let _ = self.unlock();
+    }
+}
+
 impl StateStore for StateFile {
     fn try_lock(&mut self, mut holder: LockHolder) -> Result<Locked, LockRefusal> {
         if self.held.is_some() {
@@ -183,7 +190,7 @@ impl StateStore for StateFile {
     fn unlock(&mut self) -> Result<(), Diagnostics> {
         let Some(held) = self.held.take() else { return Ok(()) };
         let path = &self.paths.write;
-        if held.created && held.file.len().is_ok_and(|len| len == 0) {
+        if held.created && held.file.is_empty().unwrap_or(false) {
             // Whoever waits for this lock looks whether the file still has its name.
             let _ = self.files.remove(path);
         }
