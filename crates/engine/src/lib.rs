@@ -8,9 +8,12 @@
 
 pub mod applying;
 mod drive;
+pub mod imports;
 pub mod moves;
 mod object;
 pub mod planning;
+pub mod reasons;
+pub mod removal;
 pub mod request;
 pub mod targets;
 mod walk;

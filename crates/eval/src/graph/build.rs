@@ -200,7 +200,8 @@ impl<'a> Builder<'a, '_> {
             let index = tree.find(&target.module).and_then(|module| self.modules.get(module.0 as usize));
             let at = index.and_then(|index| index.resources.get(&ResourceKey::from(&target.resource)).copied());
             let Some(at) = at else { continue };
-            for expr in [&import.id, &import.identity, &import.for_each].into_iter().flatten() {
+            let arguments = [&import.id, &import.identity, &import.for_each].into_iter().flatten();
+            for expr in arguments.chain(import.to.dynamic_keys()) {
                 self.expr(at, ModuleId::ROOT, expr);
             }
             self.graph.imports.entry(at).or_default().push(import);
