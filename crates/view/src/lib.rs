@@ -5,6 +5,8 @@
 //!
 //! Invariant: nothing here knows how data came to be, and nothing here reads the environment or asks a terminal.
 
+mod checks_json;
+pub mod config_json;
 pub mod diagnostic;
 pub mod diagnostic_json;
 pub mod diff;
@@ -13,13 +15,17 @@ pub mod json;
 mod json_writer;
 pub mod machine;
 pub mod messages_json;
+mod module_tree;
 pub mod outputs;
 mod paint;
 pub mod plan;
+pub mod plan_json;
 pub mod progress;
+pub mod provider_json;
 pub mod requirements;
 pub mod snippet;
 pub mod state;
+pub mod state_json;
 #[cfg(test)]
 mod testing;
 pub mod validate_json;

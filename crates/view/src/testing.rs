@@ -4,9 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ModulePath, ProviderSource};
+use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module};
+use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
+use yuba_eval::{ConfigTree, Inputs, MemoryWorld, link};
 use yuba_plan::{Action, ExecGraph, Mode, OutputChange, Plan, Reason, ResourceChange};
-use yuba_state::State;
-use yuba_syntax::FileId;
+use yuba_provider::ProviderSchema;
+use yuba_provider::builtin::TERRAFORM;
+use yuba_state::{Edit, Object, Output, State};
+use yuba_syntax::{Diagnostics, FileId, SourceFile, Sources, parser};
 use yuba_value::Value;
 
 pub(crate) fn addr(text: &str) -> AbsResourceInstance {
@@ -74,4 +79,85 @@ pub(crate) fn plan(changes: Vec<ResourceChange>, outputs: Vec<OutputChange>) -> 
 /// An object of attributes.
 pub(crate) fn object<const N: usize>(attributes: [(&str, Value); N]) -> Value {
     Value::object(attributes.into_iter().map(|(name, value)| (name.into(), value)).collect())
+}
+
+/// The schema of the built-in provider.
+pub(crate) fn builtin(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
+    provider.is_builtin().then(|| Arc::new(TERRAFORM.clone()))
+}
+
+/// A state of `terraform_data` resources with these inputs, and one output.
+pub(crate) fn state_of(inputs: &[(&str, Value)]) -> State {
+    let mut state = State::empty();
+    let value = object([("a", Value::string("<"))]);
+    let output = Output { value, sensitive: true, deprecated: "no".into() };
+    state.apply(Edit::SetOutput { name: "o".into(), output: Some(output) });
+    let schema = TERRAFORM.resources.get("terraform_data").expect("because it is built in");
+    for (at, input) in inputs {
+        let value = object([
+            ("id", Value::string("i")),
+            ("input", input.clone()),
+            ("output", Value::null_dynamic()),
+            ("triggers_replace", Value::null_dynamic()),
+        ]);
+        let object = Object::encode(&value, schema.block.implied_type(), 0).expect("because it is known");
+        let object = Some(Arc::new(object));
+        state.apply(Edit::SetObject {
+            addr: addr(at),
+            deposed: None,
+            provider: provider(),
+            provider_key: None,
+            object,
+        });
+    }
+    state
+}
+
+/// Files in memory: directory and text of its only file.
+pub(crate) struct Memory {
+    files: BTreeMap<&'static str, &'static str>,
+    sources: Sources,
+}
+
+impl ModuleFiles for Memory {
+    fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
+        let text = self.files.get(dir)?;
+        let file = self.sources.add(SourceFile::new("main.tf", text.as_bytes()));
+        let parsed = parser::parse_config(file, text.as_bytes()).1;
+        let (body, diagnostics) = (parsed.body, parsed.diagnostics);
+        let parsed = ParsedConfigFile { name: "main.tf".into(), file, body, diagnostics, is_override: false };
+        let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+        let (module, problems) = decode_module(dir, &[parsed], &decoding);
+        Some((Arc::new(module), problems))
+    }
+    fn sources(&self) -> Option<&Sources> {
+        Some(&self.sources)
+    }
+}
+
+/// A module of one file.
+pub(crate) fn one_module(text: &'static str) -> Arc<Module> {
+    let mut memory = Memory { files: BTreeMap::from([(".", text)]), sources: Sources::new() };
+    let (module, problems) = memory.module(".").expect("because it is there");
+    assert!(!problems.has_errors(), "{problems:?}");
+    module
+}
+
+/// The tree of modules in directories.
+pub(crate) fn tree<const N: usize>(files: [(&'static str, &'static str); N]) -> ConfigTree {
+    let mut memory = Memory { files: files.into_iter().collect(), sources: Sources::new() };
+    let (world, manifest) = (MemoryWorld::new(), Manifest::default());
+    let (inputs, _) = Inputs::collect(&mut memory.sources, [], &[], &[]);
+    let options = Link {
+        root_dir: ".",
+        world: &world,
+        workspace: "default",
+        original_dir: None,
+        inputs: &inputs,
+        manifest: &manifest,
+        purpose: Purpose::Use,
+    };
+    let (tree, problems) = link(&mut memory, &options);
+    assert!(!problems.has_errors(), "{problems:?}");
+    tree
 }

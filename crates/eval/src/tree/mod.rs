@@ -27,7 +27,7 @@ use yuba_syntax::{Diagnostics, Sources};
 pub(crate) use link::join;
 pub use link::{Link, Purpose, link};
 pub use manifest::{Installed, Manifest};
-pub use providers::Requirement;
+pub use providers::{Requirement, requirements_of};
 pub use resolve::{KeySource, ResolvedProvider};
 
 use crate::static_eval::for_each::Instances;

@@ -48,9 +48,7 @@ impl ConfigTree {
 
     /// The providers a module needs, not counting what it calls.
     pub fn module_requirements(&self, module: ModuleId) -> BTreeMap<ProviderSource, Requirement> {
-        let mut found = BTreeMap::new();
-        collect(&self.node(module).module, &mut found);
-        found
+        requirements_of(&self.node(module).module)
     }
 
     /// The providers the whole configuration needs, tests included.
@@ -102,6 +100,13 @@ impl ConfigTree {
         let address = eco_format!("{prefix}{mode}{}.{}", resource.key.kind, resource.key.name);
         Some(diagnostics::configuration_not_present(&address, &config))
     }
+}
+
+/// The providers a module needs, not counting what it calls.
+pub fn requirements_of(module: &Module) -> BTreeMap<ProviderSource, Requirement> {
+    let mut found = BTreeMap::new();
+    collect(module, &mut found);
+    found
 }
 
 fn collect_test(module: &Module, file: &TestFile, found: &mut BTreeMap<ProviderSource, Requirement>) {

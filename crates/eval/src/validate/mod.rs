@@ -44,6 +44,11 @@ pub struct ValidateEnv<'a> {
     pub inputs: &'a Inputs,
 }
 
+/// What a provisioner accepts; none if there is no such provisioner.
+pub fn provisioner_schema(kind: &str) -> Option<&'static yuba_provider::BlockSchema> {
+    provisioner::schema(kind)
+}
+
 /// Everything that is wrong with a configuration.
 pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     let evaluation = Evaluation::new(tree, env.eval, Mode::Types);
