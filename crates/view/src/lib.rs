@@ -5,6 +5,7 @@
 //!
 //! Invariant: nothing here knows how data came to be, and nothing here reads the environment or asks a terminal.
 
+mod change;
 mod checks_json;
 pub mod config_json;
 pub mod diagnostic;

@@ -1,15 +1,47 @@
 //! A state as people read it.
 
-use yuba_addrs::AbsResourceInstance;
-use yuba_state::State;
-use yuba_syntax::Diagnostics;
+use std::fmt::Write as _;
 
-use crate::plan::{Look, Schemas};
+use yuba_addrs::AbsResourceInstance;
+use yuba_state::{DeposedKey, Object, Resource, State, Status};
+use yuba_syntax::{Diagnostic, Diagnostics};
+
+use crate::change::{Change, Node, Options};
+use crate::plan::{Look, Schemas, block_schema};
 
 /// All objects and outputs.
 pub fn render(state: &State, schemas: Schemas<'_>, look: Look) -> Result<String, Diagnostics> {
-    let _ = (state, schemas, look);
-    Ok(String::new())
+    if state.is_empty() {
+        return Ok("The state file is empty. No resources are represented.\n".to_owned());
+    }
+    let options = options(look);
+    let mut out = String::new();
+    let mut resources: Vec<(Vec<String>, &Resource)> = state.iter().map(|r| (module_order(r), r)).collect();
+    resources.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut module = None;
+    for (_, resource) in resources {
+        for (key, instance) in &resource.instances {
+            let addr = resource.addr.clone().instance(key.clone());
+            for (deposed, object) in instance.objects() {
+                // Objects are an empty line apart, modules two.
+                if !out.is_empty() {
+                    out.push_str(if module == Some(&resource.addr.module) { "\n" } else { "\n\n" });
+                }
+                module = Some(&resource.addr.module);
+                write_object(&mut out, &addr, resource, deposed, object, schemas, options)?;
+            }
+        }
+    }
+    if !state.outputs.is_empty() {
+        out.push_str("\n\nOutputs:\n\n");
+        for (name, output) in &state.outputs {
+            let node = Node { sensitive: output.sensitive, ..Node::of(&output.value) };
+            let _ = write!(out, "{name} = ");
+            Change::still(&node).by_type(output.value.ty()).write(&mut out, 0, options);
+            out.push('\n');
+        }
+    }
+    Ok(out)
 }
 
 /// The current object of one instance; nothing if there is none.
@@ -19,6 +51,51 @@ pub fn render_instance(
     schemas: Schemas<'_>,
     look: Look,
 ) -> Result<Option<String>, Diagnostics> {
-    let _ = (state, addr, schemas, look);
-    Ok(None)
+    let Some(resource) = state.get(&addr.containing()) else { return Ok(None) };
+    let object = resource.instances.get(&addr.key).and_then(|instance| instance.current.as_ref());
+    let Some(object) = object else { return Ok(None) };
+    let mut out = String::new();
+    write_object(&mut out, addr, resource, None, object, schemas, options(look))?;
+    Ok(Some(out))
+}
+
+/// Modules come after the ones that call them, and those of one caller in order of their names as texts.
+fn module_order(resource: &Resource) -> Vec<String> {
+    resource.addr.module.steps().iter().map(ToString::to_string).collect()
+}
+
+fn options(look: Look) -> Options {
+    Options { show_kept: true, no_symbols: true, ..look.options() }
+}
+
+fn write_object(
+    out: &mut String,
+    addr: &AbsResourceInstance,
+    resource: &Resource,
+    deposed: Option<&DeposedKey>,
+    object: &Object,
+    schemas: Schemas<'_>,
+    options: Options,
+) -> Result<(), Diagnostics> {
+    let failed = |detail: String| Diagnostics::from(Diagnostic::error("Failed to show the state", detail));
+    let name = &addr.resource;
+    let provider = schemas(&resource.provider.provider);
+    let schema = provider.as_ref().and_then(|provider| block_schema(provider, name.mode, &name.kind));
+    let Some(schema) = schema else {
+        return Err(failed(format!("The provider {} does not know what {addr} is.", resource.provider.provider)));
+    };
+    let value = object
+        .decode(schema.implied_type())
+        .map_err(|e| failed(format!("The stored object {addr} is not as its schema wants it: {}.", e.message)))?;
+    let note = match deposed {
+        Some(key) => format!(" (deposed object {key})"),
+        None if object.status == Status::Tainted => " (tainted)".to_owned(),
+        None => String::new(),
+    };
+    let _ = writeln!(out, "# {addr}:{note}");
+    let _ = write!(out, "{} \"{}\" \"{}\" ", name.mode.block_type(), name.kind, name.name);
+    let node = Node::of_block(&value, schema);
+    Change::still(&node).by_block(schema).write(out, 0, options);
+    out.push('\n');
+    Ok(())
 }

@@ -1,0 +1,318 @@
+//! A plan as people read it.
+
+mod comment;
+mod counts;
+mod prose;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use yuba_addrs::{ProviderSource, ResourceMode};
+use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
+use yuba_provider::{BlockSchema, ProviderSchema};
+
+use crate::change::render::attribute_name;
+use crate::change::{Change, Node, Options, Paths, Step};
+use crate::paint::{GREEN, Paint, RED, Style, YELLOW};
+use counts::Counts;
+
+/// Where schemas of providers are found.
+pub type Schemas<'a> = &'a dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>;
+
+/// How a plan or state is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Colours or none.
+    pub style: Style,
+    /// Columns; 78 where there is no terminal.
+    pub width: usize,
+    /// `-show-sensitive`
+    pub show_sensitive: bool,
+    /// Commands that people could run next are not mentioned.
+    pub in_automation: bool,
+}
+
+impl Default for Look {
+    fn default() -> Look {
+        Look { style: Style::Plain, width: 78, show_sensitive: false, in_automation: false }
+    }
+}
+
+impl Look {
+    pub(crate) fn paint(self) -> Paint {
+        Paint::new(self.style)
+    }
+    pub(crate) fn options(self) -> Options {
+        Options::new(self.paint(), self.show_sensitive)
+    }
+}
+
+/// All there is to say about a plan: what changed outside, what will be done, and in which outputs it results. Begins
+/// with an empty line.
+pub fn render(plan: &Plan, schemas: Schemas<'_>, look: Look) -> String {
+    let mut out = String::new();
+    let has_drift = write_drift(&mut out, plan, schemas, look);
+    let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
+    let counts = Counts::of(&changes);
+    let outputs = render_outputs(&plan.outputs, look);
+    if changes.is_empty() && outputs.is_empty() {
+        // What was said about changes outside is enough.
+        if plan.mode == Mode::RefreshOnly && has_drift && !plan.errored {
+            return out;
+        }
+        if has_drift {
+            out.push_str(&prose::rule(look));
+            out.push('\n');
+        }
+        out.push_str(&prose::no_changes(plan, has_drift, look));
+        return out;
+    }
+    if has_drift {
+        out.push_str(&prose::rule(look));
+        out.push('\n');
+    }
+    if counts.any() {
+        out.push_str(&prose::legend_head(look));
+        for (action, _) in counts.legend() {
+            let _ = writeln!(out, "{}", describe(action, look.paint()));
+        }
+    }
+    if !changes.is_empty() {
+        out.push_str(if plan.errored { prose::ACTIONS_THEN_PROBLEM } else { prose::ACTIONS });
+        for change in &changes {
+            write_resource(&mut out, change, schemas, Cause::Planned, &Paths::All, look);
+        }
+        let _ = writeln!(out, "\n{}{}", look.paint().bold("Plan:"), counts.sentence());
+    }
+    if !outputs.is_empty() {
+        let _ = writeln!(out, "\nChanges to Outputs:\n{outputs}");
+        if !counts.any() {
+            out.push_str(&prose::outputs_only(look));
+        }
+    }
+    out
+}
+
+/// The sentence with the numbers: `Plan: 1 to add, 0 to change, 0 to destroy.`
+pub fn summary_line(plan: &Plan) -> String {
+    let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
+    format!("Plan:{}", Counts::of(&changes).sentence())
+}
+
+/// What follows a plan that is not applied at once: where it was saved, and what can be done with it. `saved` is the path
+/// of the plan file, `generated` the path of a file with configuration for imported objects. Nothing in automation.
+pub fn next_steps(saved: Option<&str>, generated: Option<&str>, look: Look) -> String {
+    if look.in_automation {
+        return String::new();
+    }
+    prose::next_steps(saved, generated, look)
+}
+
+/// Why a change is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Planned,
+    Drift,
+}
+
+fn is_moved(change: &ResourceChange) -> bool {
+    change.addr != change.previous_addr
+}
+
+/// There is something to say about it.
+fn is_shown(change: &ResourceChange) -> bool {
+    match change.addr.resource.mode {
+        ResourceMode::Ephemeral => false,
+        ResourceMode::Data if change.action == Action::Delete => false,
+        _ => change.action != Action::NoOp || is_moved(change) || change.importing.is_some(),
+    }
+}
+
+/// Whether there was anything to show.
+fn write_drift(out: &mut String, plan: &Plan, schemas: Schemas<'_>, look: Look) -> bool {
+    let refresh_only = plan.mode == Mode::RefreshOnly;
+    let plan_is_empty = || {
+        let outputs = plan.outputs.iter().all(|output| !changes(output));
+        outputs && plan.changes.iter().all(|change| change.action == Action::NoOp && !is_moved(change))
+    };
+    if plan.drift.is_empty() || (!refresh_only && plan_is_empty()) {
+        return false;
+    }
+    let relevant = if refresh_only { None } else { Some(Relevant::of(plan)) };
+    let mut text = String::new();
+    let mut any = false;
+    for change in plan.drift.iter().filter(|change| refresh_only || change.action != Action::NoOp) {
+        let paths = match &relevant {
+            None => Paths::All,
+            Some(relevant) => match relevant.paths(change) {
+                Some(paths) => paths,
+                None => continue,
+            },
+        };
+        let shown = write_resource(&mut text, change, schemas, Cause::Drift, &paths, look);
+        // In refresh-only mode a section without content is shown too.
+        any |= refresh_only || shown;
+    }
+    if !any {
+        return false;
+    }
+    out.push_str(&prose::drift_head(look));
+    out.push_str(&text);
+    out.push_str(&prose::drift_tail(refresh_only, look));
+    true
+}
+
+/// Which attributes the configuration depends on, by resource.
+struct Relevant<'a> {
+    by_resource: std::collections::HashMap<
+        (&'a yuba_addrs::ModuleInstance, &'a yuba_addrs::Resource),
+        Vec<&'a yuba_value::Path>,
+    >,
+}
+
+impl<'a> Relevant<'a> {
+    fn of(plan: &'a Plan) -> Relevant<'a> {
+        let mut by_resource: std::collections::HashMap<_, Vec<_>> = std::collections::HashMap::new();
+        for attribute in &plan.relevant {
+            let key = (&attribute.resource.module, &attribute.resource.resource);
+            by_resource.entry(key).or_default().push(&attribute.path);
+        }
+        Relevant { by_resource }
+    }
+    fn paths(&self, change: &'a ResourceChange) -> Option<Paths<'a>> {
+        let paths = self.by_resource.get(&(&change.addr.module, &change.addr.resource))?;
+        Some(Paths::new(paths.iter().copied(), true))
+    }
+}
+
+/// One object: why it is there, and what becomes of it. Whether there was anything to show.
+fn write_resource(
+    out: &mut String,
+    change: &ResourceChange,
+    schemas: Schemas<'_>,
+    cause: Cause,
+    relevant: &Paths<'_>,
+    look: Look,
+) -> bool {
+    let fallback;
+    let schema = schema_of(change, schemas);
+    let schema = match &schema {
+        Some((provider, mode)) => block_schema(provider, *mode, &change.addr.resource.kind),
+        None => None,
+    };
+    let schema = match schema {
+        Some(schema) => schema,
+        None => {
+            let object = if change.after.ty().is_object() { &change.after } else { &change.before };
+            fallback = BlockSchema::of_object(object.ty());
+            &fallback
+        }
+    };
+    let (before, after) = (Node::of_block(&change.before, schema), Node::of_block(&change.after, schema));
+    let replace = Paths::new(&change.required_replace, false);
+    let diff =
+        Change { replace, relevant: relevant.clone(), ..Change::new(Some(&before), Some(&after)) }.by_block(schema);
+    // Only what nobody depends on may have changed.
+    if cause == Cause::Drift && diff.step == Step::Keep && !matches!(relevant, Paths::All) {
+        return false;
+    }
+    if change.action == Action::NoOp && !is_moved(change) && change.importing.is_none() {
+        return false;
+    }
+    out.push('\n');
+    comment::write(out, change, cause, look.paint());
+    let mut options = look.options();
+    let forget = change.action == Action::Forget;
+    (options.no_symbols, options.no_null) = (forget, forget);
+    options.show_kept = change.importing.is_some();
+    let resource = &change.addr.resource;
+    let word = if resource.mode == ResourceMode::Managed { "resource" } else { "data" };
+    let symbol = symbol(change.action, look.paint());
+    let _ = write!(out, "{symbol} {word} \"{}\" \"{}\" ", resource.kind, resource.name);
+    diff.write(out, 0, options);
+    out.push('\n');
+    true
+}
+
+fn schema_of(change: &ResourceChange, schemas: Schemas<'_>) -> Option<(Arc<ProviderSchema>, ResourceMode)> {
+    Some((schemas(&change.provider.provider)?, change.addr.resource.mode))
+}
+
+pub(crate) fn block_schema<'a>(
+    provider: &'a ProviderSchema,
+    mode: ResourceMode,
+    kind: &str,
+) -> Option<&'a BlockSchema> {
+    let kinds = match mode {
+        ResourceMode::Managed => &provider.resources,
+        ResourceMode::Data => &provider.data,
+        ResourceMode::Ephemeral => &provider.ephemeral,
+    };
+    kinds.get(kind).map(|schema| &schema.block)
+}
+
+/// The values of an output before and after. Marks inside do not count: it is shown as a whole, or not.
+fn output_nodes(output: &OutputChange) -> (Node, Node) {
+    let node = |value: &yuba_value::Value| Node { sensitive: output.sensitive, ..Node::of(&value.unmark_deep().0) };
+    (node(&output.before), node(&output.after))
+}
+
+fn changes(output: &OutputChange) -> bool {
+    let (before, after) = output_nodes(output);
+    Change::new(Some(&before), Some(&after)).by_look().step != Step::Keep
+}
+
+/// A line or more for each output that changes; without the last line end.
+fn render_outputs(outputs: &[OutputChange], look: Look) -> String {
+    let width = outputs.iter().map(|output| attribute_name(&output.name).len()).max().unwrap_or_default();
+    let mut out = String::new();
+    for output in outputs {
+        let (before, after) = output_nodes(output);
+        let diff = Change::new(Some(&before), Some(&after)).by_look();
+        let action = match diff.step {
+            Step::Keep => continue,
+            Step::Create => Action::Create,
+            Step::Update => Action::Update,
+            Step::Delete => Action::Delete,
+        };
+        let gap = if out.is_empty() { "" } else { "\n" };
+        let _ = write!(out, "{gap}{} {:<width$} = ", symbol(action, look.paint()), attribute_name(&output.name));
+        diff.write(&mut out, 0, look.options());
+    }
+    out
+}
+
+/// What is done with an object, in three columns.
+fn symbol(action: Action, paint: Paint) -> String {
+    let (plus, minus, dot) = (paint.with(GREEN, "+"), paint.with(RED, "-"), paint.with(RED, "."));
+    match action {
+        Action::NoOp => "   ".to_owned(),
+        Action::Create => format!("  {plus}"),
+        Action::Read => format!(" {}", paint.with(crate::paint::CYAN, "<=")),
+        Action::Update => format!("  {}", paint.with(YELLOW, "~")),
+        Action::DeleteThenCreate => format!("{minus}/{plus}"),
+        Action::CreateThenDelete => format!("{plus}/{minus}"),
+        Action::Delete => format!("  {minus}"),
+        Action::Forget => format!("  {dot}"),
+        // Quirk: this one is wider.
+        Action::ForgetThenCreate => format!("  {dot}/{plus}"),
+    }
+}
+
+/// A line of the legend.
+fn describe(action: Action, paint: Paint) -> String {
+    let meaning = match action {
+        Action::NoOp => "",
+        Action::Create => "create",
+        Action::Read => "read (data resources)",
+        Action::Update => "update in-place (current -> planned)",
+        Action::DeleteThenCreate => "destroy and then create replacement",
+        Action::CreateThenDelete => "create replacement and then destroy",
+        Action::Delete => "destroy",
+        Action::Forget => "forget",
+        Action::ForgetThenCreate => "forget and then create replacement",
+    };
+    let symbol = symbol(action, paint);
+    let symbol = if action == Action::ForgetThenCreate { symbol.trim_start() } else { &symbol };
+    format!("{symbol} {meaning}")
+}
