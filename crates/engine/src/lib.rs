@@ -8,6 +8,7 @@
 
 pub mod applying;
 mod drive;
+pub mod generate;
 pub mod imports;
 pub mod moves;
 mod object;
