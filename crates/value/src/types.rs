@@ -190,12 +190,17 @@ impl Type {
         if let Some(node) = found {
             return Type(node);
         }
+        let (depth, has_dynamic, has_optional) = contents(&kind);
+        let node = Arc::new(Node { kind, hash, depth, has_dynamic, has_optional });
+        // A type that comes and goes takes its old place, or finding it would take longer each time.
+        if let Some((_, dead)) = table.find_mut(hash, |(h, weak)| *h == hash && weak.strong_count() == 0) {
+            *dead = Arc::downgrade(&node);
+            return Type(node);
+        }
         if table.len() >= *sweep_at {
             table.retain(|(_, weak)| weak.strong_count() > 0);
             *sweep_at = (table.len() * 2).max(1024);
         }
-        let (depth, has_dynamic, has_optional) = contents(&kind);
-        let node = Arc::new(Node { kind, hash, depth, has_dynamic, has_optional });
         table.insert_unique(hash, (hash, Arc::downgrade(&node)), |(h, _)| *h);
         Type(node)
     }
