@@ -116,7 +116,7 @@ pub(crate) fn state(lines: &str) -> State {
         let (addr, dependencies) = line.split_once('<').unwrap_or((line, ""));
         let addr = addr_of(addr.trim());
         let empty = Value::object(Vec::new());
-        let mut object = Object::encode(&empty, &empty.ty(), 0).expect("because it is empty");
+        let mut object = Object::encode(&empty, empty.ty(), 0).expect("because it is empty");
         let config = |text| ConfigResource::parse_text(FileId(0), text).expect("because it is well-formed");
         object.dependencies = dependencies.split_whitespace().map(config).collect();
         let provider =
