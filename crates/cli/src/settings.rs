@@ -81,6 +81,7 @@ impl Settings {
             environment: &self.environment,
             test_dir: self.test_dir.as_deref(),
             purpose,
+            snapshot: None,
         }
     }
 }

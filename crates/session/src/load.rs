@@ -1,6 +1,6 @@
 //! Reads a configuration from disk: the directories of its modules, the files with values, what is installed; and links it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -15,6 +15,7 @@ use yuba_eval::symbols::LibraryFiles;
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, World, link};
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, json, parser};
+use yuba_value::Value;
 
 use crate::manifest::read_manifest;
 
@@ -41,6 +42,29 @@ pub struct LoadRequest<'a> {
     pub test_dir: Option<&'a str>,
     /// What for.
     pub purpose: Purpose,
+    /// The configuration as it was when a plan was made, to be read instead of the directories.
+    pub snapshot: Option<&'a Snapshot>,
+}
+
+/// A configuration as it was at some time.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The files of all modules and symbol libraries, by path as shown to people.
+    pub files: BTreeMap<EcoString, Arc<[u8]>>,
+    /// What was installed.
+    pub manifest: Manifest,
+    /// Values of the variables of the root module that were given.
+    pub variables: BTreeMap<EcoString, Value>,
+}
+
+impl Snapshot {
+    /// The names of the files of a directory, sorted.
+    fn names(&self, dir: &str) -> Vec<String> {
+        let prefix = if dir == "." { EcoString::new() } else { eco_format!("{dir}/") };
+        let inside = self.files.range(prefix.clone()..).take_while(|(path, _)| path.starts_with(prefix.as_str()));
+        let names = inside.map(|(path, _)| &path[prefix.len()..]).filter(|name| !name.contains('/'));
+        names.map(str::to_owned).collect()
+    }
 }
 
 /// A flag that sets variables.
@@ -80,9 +104,20 @@ impl Configuration {
 /// Reads and links a configuration. Where values for variables cannot be read there is no configuration. The files read are
 /// given back in any case, for messages.
 pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuration, Sources>, Diagnostics) {
-    let mut dirs =
-        ModuleDirs { tests: request.test_dir.map(|tests| (request.dir.into(), tests.into())), ..ModuleDirs::new() };
-    let (inputs, mut problems) = read_inputs(request, &mut dirs.sources);
+    let mut dirs = ModuleDirs {
+        tests: request.test_dir.map(|tests| (request.dir.into(), tests.into())),
+        snapshot: request.snapshot.cloned(),
+        ..ModuleDirs::new()
+    };
+    let (inputs, mut problems) = match request.snapshot {
+        None => read_inputs(request, &mut dirs.sources),
+        Some(snapshot) => {
+            // Where they were given does not matter any more.
+            let place = yuba_syntax::Span::default();
+            let values = snapshot.variables.iter().map(|(name, value)| (name.clone(), (value.clone(), place)));
+            (Inputs::evaluated(values.collect()), Diagnostics::new())
+        }
+    };
     if problems.has_errors() {
         return (Err(dirs.sources), problems);
     }
@@ -90,7 +125,7 @@ pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuratio
         Some(ask) => inputs.asking(ask),
         None => inputs,
     };
-    let manifest = match read_manifest(request.data_dir) {
+    let manifest = match request.snapshot.map_or_else(|| read_manifest(request.data_dir), |s| Ok(s.manifest.clone())) {
         Ok(manifest) => manifest,
         Err(problem) => {
             problems.push(problem);
@@ -167,12 +202,31 @@ pub struct ModuleDirs {
     identities: HashMap<EcoString, EcoString>,
     /// The directory whose test files are read, and where more of them are below it.
     tests: Option<(EcoString, EcoString)>,
+    /// Read instead of the directories.
+    snapshot: Option<Snapshot>,
 }
 
 impl ModuleDirs {
     /// Nothing read yet.
     pub fn new() -> ModuleDirs {
         ModuleDirs::default()
+    }
+
+    fn names(&self, dir: &str) -> io::Result<Vec<String>> {
+        match &self.snapshot {
+            None => file_names(Path::new(dir)),
+            Some(snapshot) => Ok(snapshot.names(dir)),
+        }
+    }
+
+    fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
+        match &self.snapshot {
+            None => read_file(path),
+            Some(snapshot) => match snapshot.files.get(path) {
+                Some(bytes) => Ok(bytes.to_vec()),
+                None => Err(io::ErrorKind::NotFound.into()),
+            },
+        }
     }
 
     /// Reads test files beside a module and in a directory below it.
@@ -201,7 +255,7 @@ impl ModuleDirs {
     /// Reads and parses a file that is shown by its path. A file that cannot be read is empty, with an error.
     fn read(&mut self, dir: &str, name: &EcoString, is_override: bool) -> ParsedConfigFile {
         let path = shown_path(dir, name);
-        let (bytes, problem) = match read_file(&path) {
+        let (bytes, problem) = match self.bytes(&path) {
             Ok(bytes) => (bytes, None),
             Err(error) => (Vec::new(), Some(unreadable_file(&path, &error))),
         };
@@ -221,7 +275,7 @@ impl ModuleDirs {
 
 impl ModuleFiles for ModuleDirs {
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
-        let names = file_names(Path::new(dir)).ok()?;
+        let names = self.names(dir).ok()?;
         let selection = select_files(names.iter().map(String::as_str));
         let mut files = Vec::with_capacity(selection.primary.len() + selection.overrides.len());
         for (names, is_override) in [(&selection.primary, false), (&selection.overrides, true)] {
@@ -244,13 +298,14 @@ impl ModuleFiles for ModuleDirs {
     }
 
     fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
-        let is_dir = match fs::metadata(path) {
-            Ok(found) => found.is_dir(),
-            Err(error) => return Err(unreadable_library(path, &error)),
+        let is_dir = match (&self.snapshot, fs::metadata(path)) {
+            (Some(snapshot), _) => !snapshot.files.contains_key(path),
+            (None, Ok(found)) => found.is_dir(),
+            (None, Err(error)) => return Err(unreadable_library(path, &error)),
         };
         let names: Vec<EcoString> = match is_dir {
             true => {
-                let names = file_names(Path::new(path)).map_err(|error| unreadable_library(path, &error))?;
+                let names = self.names(path).map_err(|error| unreadable_library(path, &error))?;
                 names.iter().filter(|name| name.ends_with(LIBRARY_SUFFIX)).map(EcoString::from).collect()
             }
             false => vec![path.into()],
@@ -273,6 +328,9 @@ impl ModuleFiles for ModuleDirs {
     fn identity(&mut self, dir: &str) -> EcoString {
         if let Some(known) = self.identities.get(dir) {
             return known.clone();
+        }
+        if self.snapshot.is_some() {
+            return dir.into();
         }
         let real = fs::canonicalize(dir).ok().and_then(|path| path.into_os_string().into_string().ok());
         let identity = real.map_or_else(|| dir.into(), EcoString::from);
@@ -391,6 +449,7 @@ run "two" {}
             environment: &[("TF_VAR_where".into(), "./c".into())],
             test_dir: Some(DEFAULT_TEST_DIR),
             purpose: Purpose::Use,
+            snapshot: None,
         };
         let (loaded, problems) = load(&request, None);
         assert!(problems.is_empty(), "{problems:?}");
