@@ -350,7 +350,8 @@ fn null_for_required(variable: &Variable, span: Option<Span>) -> Diagnostic {
     Diagnostic::error("Required variable not set", detail).at(span.unwrap_or(variable.span))
 }
 
-fn required(variable: &Variable) -> Diagnostic {
+/// The message that a required variable has no value.
+pub fn required(variable: &Variable) -> Diagnostic {
     let detail = eco_format!(
         "The variable {:?} of the root module has no default, and no value was given for it. Give one with -var or \
          -var-file.",

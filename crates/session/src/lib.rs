@@ -11,6 +11,8 @@ pub mod install;
 pub mod load;
 pub mod lock_file;
 pub mod manifest;
+pub mod operation;
+pub mod providers;
 pub mod validate;
 pub mod world;
 

@@ -53,7 +53,7 @@ fn manifest_problem(path: &Path, reason: &str) -> Diagnostic {
     Diagnostic::error("Failed to read modules manifest file", detail)
 }
 
-fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {
+pub(crate) fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {
     if text.is_empty() {
         return Ok(Manifest::default());
     }
@@ -85,7 +85,7 @@ fn attribute(object: &Value, name: &str) -> Option<Value> {
     object.entries()?.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
-fn manifest_text(manifest: &Manifest) -> String {
+pub(crate) fn manifest_text(manifest: &Manifest) -> String {
     let quote = |text: &str| value_json::quote(text);
     let records: Vec<String> = manifest
         .modules

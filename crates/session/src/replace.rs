@@ -26,6 +26,22 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::remove_file(&beside)
 }
 
+/// Writes a file that only its owner may read, in place of what was there.
+pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let beside = beside(path);
+    let write = || {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&beside)?;
+        file.write_all(content)?;
+        file.sync_data()?;
+        fs::rename(&beside, path)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
 /// A name in the same directory that nothing else has, hidden so that no directory listing picks it up.
 fn beside(target: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);

@@ -37,7 +37,7 @@ impl Timestamp {
         Timestamp { seconds, nanos: nanos.min(999_999_999), offset: 0 }
     }
     /// Reads RFC 3339 syntax, and nothing else.
-    pub(crate) fn parse_strict(text: &str) -> Result<Timestamp, EcoString> {
+    pub fn parse_strict(text: &str) -> Result<Timestamp, EcoString> {
         Layout::RFC3339_STRICT.parse(text)
     }
     /// Reads RFC 3339 syntax; an hour of one digit, a comma before the fraction and offsets up to 24:60 pass too.
@@ -53,7 +53,8 @@ impl Timestamp {
     }
 
     /// Something to compare by, which leaves out the offset.
-    pub(crate) fn instant(&self) -> (i64, u32) {
+    /// Seconds since the epoch, and nanoseconds within the second.
+    pub fn instant(&self) -> (i64, u32) {
         (self.seconds, self.nanos)
     }
     pub(crate) fn offset(&self) -> i32 {

@@ -1,0 +1,335 @@
+//! Plan and apply: everything in order, from reading the configuration to saving the state.
+//!
+//! [`Operation::begin`] reads the configuration, opens and locks the state and settles the variables; then a plan can be
+//! made, shown by the caller, and applied; [`Operation::end`] lets others at the state again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use ecow::{EcoString, eco_format};
+use yuba_backend::{Journal, LastResort, OperationId};
+use yuba_engine::{ApplyDoors, Context, Counts, PlanOptions, Provisioners, Recorder, RootVariable};
+use yuba_eval::inputs::{Ask, prepare};
+use yuba_eval::world::Timestamp;
+use yuba_plan::file::{PlanFile, SavedBackend};
+use yuba_plan::{Action, Event, Plan, file};
+use yuba_state::{Edit, Output, State};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+
+use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
+use crate::load::{Configuration, LoadRequest, Snapshot, load};
+use crate::manifest::{manifest_text, parse_manifest};
+use crate::providers::OurProviders;
+use crate::validate::eval_env;
+
+/// What to work on.
+pub struct OperationRequest<'a> {
+    /// The configuration.
+    pub load: LoadRequest<'a>,
+    /// Whoever can be asked for values of variables.
+    pub ask: Option<Ask>,
+    /// What the command line says about the state.
+    pub state: StateFlags,
+    /// What others see in the lock.
+    pub name: &'a str,
+    /// How many things are done at the same time.
+    pub parallelism: usize,
+}
+
+/// Whoever watches, and may ask to stop.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Told what happens.
+    pub events: &'a dyn Fn(Event),
+    /// Whether somebody asked to stop.
+    pub stopped: &'a dyn Fn() -> bool,
+}
+
+/// A configuration and its state, ready to work with.
+pub struct Operation<'a> {
+    load: LoadRequest<'a>,
+    /// What was read.
+    pub configuration: Configuration,
+    opened: Opened,
+    variables: BTreeMap<EcoString, RootVariable>,
+    parallelism: usize,
+    /// What there is to say so far: no errors.
+    pub notes: Diagnostics,
+}
+
+/// What applying came to.
+pub struct Report {
+    /// The outputs after it.
+    pub outputs: BTreeMap<EcoString, Output>,
+    /// What went wrong.
+    pub problems: Diagnostics,
+    /// How many objects something happened to.
+    pub counts: Counts,
+    /// A state that could be saved nowhere.
+    pub unsaved: Option<Vec<u8>>,
+}
+
+impl<'a> Operation<'a> {
+    /// Reads everything and locks the state.
+    pub fn begin(request: OperationRequest<'a>, waiting: &mut dyn FnMut()) -> Result<Operation<'a>, Refusal> {
+        let OperationRequest { load: load_request, ask, state, name, parallelism } = request;
+        let (configuration, mut notes) = load(&load_request, ask);
+        let configuration = match configuration {
+            Ok(configuration) if !notes.has_errors() => configuration,
+            Ok(configuration) => return Err(Refusal { problems: notes, sources: configuration.sources }),
+            Err(sources) => return Err(Refusal { problems: notes, sources }),
+        };
+        let (variables, found) = root_variables(&configuration);
+        notes.extend(found);
+        if notes.has_errors() {
+            return Err(Refusal { problems: notes, sources: configuration.sources });
+        }
+        let opened = place_of(&configuration, &load_request, &state).and_then(|place| {
+            place.open(name, &state, waiting).map_err(|failure| match failure {
+                OpenFailure::Locked(problems) => problems,
+                OpenFailure::Unreadable(mut problems, others) => {
+                    problems.extend(others);
+                    problems
+                }
+            })
+        });
+        let mut opened = match opened {
+            Ok(opened) => opened,
+            Err(found) => {
+                notes.extend(found);
+                return Err(Refusal { problems: notes, sources: configuration.sources });
+            }
+        };
+        notes.extend(std::mem::take(&mut opened.notes));
+        Ok(Operation { load: load_request, configuration, opened, variables, parallelism, notes })
+    }
+
+    /// The state that was read.
+    pub fn state(&self) -> State {
+        self.opened.state.clone().unwrap_or_else(State::empty)
+    }
+
+    /// The files that were read.
+    pub fn sources(&self) -> &Sources {
+        &self.configuration.sources
+    }
+
+    fn context<'c>(&'c self, watch: Watch<'c>, plan_time: Timestamp) -> Context<'c> {
+        Context {
+            tree: &self.configuration.tree,
+            env: eval_env(&self.load, &self.configuration.sources),
+            variables: &self.variables,
+            providers: &OurProviders,
+            events: watch.events,
+            stopped: watch.stopped,
+            plan_time,
+            parallelism: self.parallelism,
+        }
+    }
+
+    /// Makes a plan.
+    pub fn plan(&self, options: &PlanOptions, watch: Watch<'_>) -> (Option<Plan>, Diagnostics) {
+        let context = self.context(watch, self.load.world.now());
+        futures_executor::block_on(yuba_engine::plan(context, self.state(), options))
+    }
+
+    /// Applies a plan, and saves what came of it.
+    pub fn apply(&mut self, plan: &Plan, provisioners: &dyn Provisioners, watch: Watch<'_>) -> Report {
+        let plan_time = timestamp(&plan.timestamp).unwrap_or_else(|| self.load.world.now());
+        let mut start = (*plan.prior_state).clone();
+        let random = || {
+            let mut bytes = [0_u8; 4];
+            let _ = getrandom::fill(&mut bytes);
+            u32::from_le_bytes(bytes)
+        };
+        // The journal needs the store, evaluation the rest.
+        let Operation { load, configuration, opened, variables, parallelism, .. } = self;
+        let context = Context {
+            tree: &configuration.tree,
+            env: eval_env(load, &configuration.sources),
+            variables,
+            providers: &OurProviders,
+            events: watch.events,
+            stopped: watch.stopped,
+            plan_time,
+            parallelism: *parallelism,
+        };
+        let journal = match opened.store().journal(&mut start) {
+            Ok(journal) => journal,
+            Err(problems) => {
+                return Report { outputs: start.outputs, problems, counts: Counts::default(), unsaved: None };
+            }
+        };
+        let mut recorder = Journaled { journal, operations: Vec::new() };
+        let doors = ApplyDoors { recorder: &mut recorder, provisioners, random: &random };
+        let applied = futures_executor::block_on(yuba_engine::apply(context, plan, doors));
+        let mut state = applied.state;
+        state.lineage = start.lineage;
+        state.serial = start.serial.max(state.serial);
+        let mut problems = applied.problems;
+        let mut unsaved = None;
+        if let Err(found) = recorder.journal.close(&mut state) {
+            problems.extend(found);
+            let LastResort { diagnostics, print } = crate::backend::rescue(&state);
+            problems.extend(diagnostics);
+            unsaved = print;
+        }
+        Report { outputs: state.outputs.clone(), problems, counts: applied.counts, unsaved }
+    }
+
+    /// Saves a plan to a file.
+    pub fn save_plan(&self, plan: Plan, path: &Path) -> Result<(), Diagnostic> {
+        let (lineage, serial) = match &self.opened.state {
+            Some(state) => (state.lineage.clone(), state.serial),
+            None => (EcoString::new(), 0),
+        };
+        let sources = self.configuration.sources.iter();
+        let sources = sources.filter(|(_, file)| !file.name.starts_with('<'));
+        let contents = PlanFile {
+            tool_version: env!("CARGO_PKG_VERSION").into(),
+            plan,
+            sources: sources.map(|(_, file)| (EcoString::from(&*file.name), file.bytes.clone())).collect(),
+            manifest: manifest_text(&self.configuration.tree.manifest()).into(),
+            backend: SavedBackend { kind: "local".into(), config: "{}".into(), workspace: self.load.workspace.into() },
+            lock_file: fs::read_to_string(".terraform.lock.hcl").ok().map(EcoString::from),
+            lineage,
+            serial,
+        };
+        crate::replace::write_private(path, &file::encode(&contents)).map_err(|error| {
+            let detail = eco_format!("The plan could not be written to {}: {error}.", path.display());
+            Diagnostic::error("Failed to write plan file", detail)
+        })
+    }
+
+    /// Whether the state is still the one that a saved plan was made from.
+    pub fn check_fresh(&self, saved: &SavedPlan) -> Result<(), Diagnostic> {
+        let (lineage, serial) = match &self.opened.state {
+            Some(state) => (state.lineage.clone(), state.serial),
+            None => (EcoString::new(), 0),
+        };
+        if !saved.lineage.is_empty() && lineage != saved.lineage {
+            let detail = "The plan was made from a state of another lineage: it belongs to another working directory or \
+                          workspace, or the state was replaced. Make a new plan.";
+            return Err(Diagnostic::error("Saved plan does not match the given state", detail));
+        }
+        if serial != saved.serial || lineage != saved.lineage {
+            let detail = "The state has changed since the plan was made, so the plan may not fit any more. Make a new plan.";
+            return Err(Diagnostic::error("Saved plan is stale", detail));
+        }
+        Ok(())
+    }
+
+    /// Lets others at the state again; gives back what went wrong with that, and the files for messages.
+    pub fn end(self) -> (Diagnostics, Sources) {
+        (self.opened.close(), self.configuration.sources)
+    }
+}
+
+/// A plan from a file.
+pub struct SavedPlan {
+    /// The plan.
+    pub plan: Plan,
+    /// The configuration it was made for.
+    pub snapshot: Snapshot,
+    /// The workspace it was made in.
+    pub workspace: EcoString,
+    lineage: EcoString,
+    serial: u64,
+}
+
+/// Reads a plan from a file.
+pub fn read_plan(path: &Path) -> Result<SavedPlan, Diagnostic> {
+    let failed = |reason: String| {
+        let detail = eco_format!("The plan file {} cannot be used: {reason}.", path.display());
+        Diagnostic::error("Failed to load plan file", detail)
+    };
+    let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let contents = file::decode(&bytes).map_err(|problem| failed(problem.to_string()))?;
+    let manifest = parse_manifest(contents.manifest.as_bytes()).map_err(failed)?;
+    let given = contents.plan.variables.iter().filter(|(_, variable)| !variable.ephemeral);
+    let snapshot = Snapshot {
+        files: contents.sources,
+        manifest,
+        variables: given.map(|(name, variable)| (name.clone(), variable.value.clone())).collect(),
+    };
+    Ok(SavedPlan {
+        plan: contents.plan,
+        snapshot,
+        workspace: contents.backend.workspace,
+        lineage: contents.lineage,
+        serial: contents.serial,
+    })
+}
+
+/// Whether a file looks like a plan rather than a state.
+pub fn is_plan(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|bytes| !matches!(file::decode(&bytes), Err(file::Problem::NotAPlan)))
+}
+
+/// The values of all variables of the root module.
+fn root_variables(configuration: &Configuration) -> (BTreeMap<EcoString, RootVariable>, Diagnostics) {
+    let module = &configuration.tree.root().module;
+    let mut problems = configuration.inputs.undeclared(&module.variables, &configuration.sources);
+    let mut variables = BTreeMap::new();
+    for (name, variable) in &module.variables {
+        let (given, span) = match configuration.inputs.value(variable) {
+            Some((value, span, found)) => {
+                problems.extend(found);
+                (Some(value), span)
+            }
+            None if variable.default.is_none() => {
+                problems.push(yuba_eval::inputs::required(variable));
+                continue;
+            }
+            None => (None, None),
+        };
+        let (value, found) = prepare(variable, given.clone(), span);
+        problems.extend(found);
+        variables.insert(name.clone(), RootVariable { value, given, span });
+    }
+    (variables, problems)
+}
+
+fn timestamp(text: &str) -> Option<Timestamp> {
+    let time = yuba_value::functions::timestamp::Timestamp::parse_strict(text).ok()?;
+    let (seconds, nanos) = time.instant();
+    Some(Timestamp { seconds, nanos })
+}
+
+/// The journal of the backend as the engine knows it.
+struct Journaled<'j> {
+    journal: Box<dyn Journal + 'j>,
+    operations: Vec<Option<OperationId>>,
+}
+
+impl Recorder for Journaled<'_> {
+    fn begin(&mut self, addr: &str, action: Action) -> u64 {
+        let operation = yuba_backend::Operation { address: addr.into(), action: action.names().join(" ").into() };
+        let id = self.journal.begin(operation);
+        self.operations.push(Some(id));
+        self.operations.len() as u64 - 1
+    }
+    fn finish(&mut self, operation: u64, edits: &[Edit]) {
+        let id = usize::try_from(operation).ok().and_then(|at| self.operations.get_mut(at)).and_then(Option::take);
+        match id {
+            Some(id) => self.journal.finish(id, edits),
+            None => self.journal.append(edits),
+        }
+    }
+    fn append(&mut self, edits: &[Edit]) {
+        self.journal.append(edits);
+    }
+    fn hand_over(&mut self) -> Result<(), Diagnostics> {
+        self.journal.hand_over()
+    }
+    fn flush(&mut self) -> Result<(), Diagnostics> {
+        self.journal.flush()
+    }
+    fn due(&self) -> bool {
+        self.journal.due()
+    }
+    fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics> {
+        if self.journal.wants_checkpoint() { self.journal.checkpoint(state) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,107 @@
+//! The providers of this program: so far the one that is built in.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::ProviderSource;
+use yuba_backend::{Backend as _, Disk, Local, LocalSettings};
+use yuba_provider::builtin::{RemoteOutput, RemoteState, StateReader, Terraform};
+use yuba_provider::contract::ready;
+use yuba_provider::{Answer, EvalExpr, LocalNames, Outcome, Problem, Provider, ProviderSchema, Providers};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr};
+use yuba_value::Value;
+
+use crate::validate::schemas;
+
+/// Starts providers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OurProviders;
+
+impl Providers for OurProviders {
+    fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
+        schemas(provider)
+    }
+
+    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        if schemas(provider).is_none() {
+            let detail = eco_format!("This version of Yuba cannot start the provider {}.", provider.for_display());
+            return Err(Box::new(Problem::nowhere(Diagnostic::error("Provider not available", detail))));
+        }
+        let terraform = Terraform::new(Arc::new(new_id), Arc::new(LocalStates)).with_constants(constants);
+        Ok(Arc::new(terraform))
+    }
+}
+
+/// A new random UUID.
+pub fn new_id() -> EcoString {
+    let mut bytes = [0_u8; 16];
+    // Without randomness there is nothing to do but to go on with what there is: ids are not secret.
+    let _ = getrandom::fill(&mut bytes);
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex = |part: &[u8]| part.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    eco_format!(
+        "{}-{}-{}-{}-{}",
+        hex(&bytes[..4]),
+        hex(&bytes[4..6]),
+        hex(&bytes[6..8]),
+        hex(&bytes[8..10]),
+        hex(&bytes[10..])
+    )
+}
+
+fn constants() -> Box<dyn EvalExpr> {
+    Box::new(Constants)
+}
+
+/// Evaluates expressions that refer to nothing.
+struct Constants;
+
+impl EvalExpr for Constants {
+    fn eval(&mut self, expr: &Expr, _: &LocalNames) -> (Value, Diagnostics) {
+        yuba_eval::constant(expr)
+    }
+}
+
+/// States that others have stored on this machine.
+struct LocalStates;
+
+impl StateReader for LocalStates {
+    fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>> {
+        ready(read(&request))
+    }
+}
+
+fn read(request: &RemoteState) -> Outcome<Option<BTreeMap<EcoString, RemoteOutput>>> {
+    if request.backend != "local" {
+        let detail = eco_format!(
+            "This version of Yuba reads states of the backend \"local\" only, and {} asks for one of {:?}.",
+            request.address,
+            request.backend
+        );
+        return Outcome::failed(Problem::nowhere(Diagnostic::error("Backend not available", detail)));
+    }
+    let path = |name: &str| {
+        let value = request.config.entries()?.into_iter().find(|(key, _)| key == name)?.1;
+        value.as_str().map(|path| PathBuf::from(path.as_str()))
+    };
+    let settings =
+        LocalSettings { path: path("path"), workspace_directory: path("workspace_dir"), ..LocalSettings::default() };
+    let found = Local::new(Arc::new(Disk), settings).open(&request.workspace).and_then(|mut store| store.read());
+    match found {
+        Err(problems) => Outcome::failed_with(problems.into_iter().map(Problem::nowhere).collect()),
+        Ok(reading) => Outcome::ok(reading.state.map(|state| {
+            let output = |(name, output): (&EcoString, &yuba_state::Output)| {
+                let value = RemoteOutput {
+                    value: output.value.clone(),
+                    sensitive: output.sensitive,
+                    deprecated: output.deprecated.clone(),
+                };
+                (name.clone(), value)
+            };
+            state.outputs.iter().map(output).collect()
+        })),
+    }
+}
