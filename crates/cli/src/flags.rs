@@ -86,6 +86,10 @@ impl Args {
         debug_assert!(flag.is_some_and(|flag| matches!(flag.kind, Kind::Switch(_))), "{name} is no switch");
         self.text(name).map_or(flag.is_some_and(|flag| flag.kind == Kind::Switch(true)), |value| value == "true")
     }
+    /// Whether the command has a flag.
+    pub(crate) fn table_has(&self, name: &str) -> bool {
+        self.table.iter().any(|flag| flag.name == name)
+    }
     /// The last value of a flag, if it was given.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.iter().filter(|(given, _)| *given == name).last().map(|(_, value)| value)

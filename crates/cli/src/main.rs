@@ -15,7 +15,10 @@ mod flags;
 mod help;
 mod json_into;
 mod messages;
+mod operate;
 mod settings;
+mod signals;
+mod speaker;
 mod terminal;
 mod words;
 

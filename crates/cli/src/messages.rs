@@ -106,7 +106,7 @@ impl<'t> Messages<'t> {
 }
 
 /// The time, in the form of messages.
-fn now() -> String {
+pub(crate) fn now() -> String {
     let now = SystemWorld.now();
     let time = Timestamp::from_unix(now.seconds, 0).to_string();
     format!("{}.{:06}Z", time.trim_end_matches('Z'), now.nanos / 1000)

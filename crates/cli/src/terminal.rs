@@ -106,6 +106,16 @@ impl Terminal {
         }
     }
 
+    /// How texts on standard output are drawn.
+    pub(crate) fn style(&self) -> Style {
+        if self.stdout.colour { Style::Coloured } else { Style::Plain }
+    }
+
+    /// How wide standard output is.
+    pub(crate) fn width(&self) -> usize {
+        self.stdout.width
+    }
+
     /// In bold letters, where standard output can show them.
     pub(crate) fn bold(&self, text: &str) -> String {
         if self.stdout.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }

@@ -9,6 +9,7 @@ mod fmt;
 mod get;
 mod init;
 mod metadata;
+mod plan;
 mod providers;
 pub(crate) mod validate;
 pub(crate) mod version;
@@ -40,13 +41,17 @@ pub(crate) enum Run {
 
 /// All commands, in the order of the help.
 pub(crate) const COMMANDS: &[&Command] = &[
+    &plan::APPLY,
     &console::COMMAND,
+    &plan::DESTROY_COMMAND,
     &fmt::COMMAND,
     &get::COMMAND,
     &init::COMMAND,
     &metadata::GROUP,
     &metadata::FUNCTIONS,
+    &plan::PLAN,
     &providers::COMMAND,
+    &plan::REFRESH_COMMAND,
     &validate::COMMAND,
     &version::COMMAND,
 ];
@@ -56,16 +61,12 @@ pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "dest
 
 /// Commands of OpenTofu that this version does not have yet.
 pub(crate) const NOT_YET: &[&str] = &[
-    "plan",
-    "apply",
-    "destroy",
     "force-unlock",
     "graph",
     "import",
     "login",
     "logout",
     "output",
-    "refresh",
     "show",
     "state",
     "taint",

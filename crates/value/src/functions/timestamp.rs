@@ -52,7 +52,6 @@ impl Timestamp {
         Layout::YAML.iter().find_map(|layout| layout.parse(text).ok())
     }
 
-    /// Something to compare by, which leaves out the offset.
     /// Seconds since the epoch, and nanoseconds within the second.
     pub fn instant(&self) -> (i64, u32) {
         (self.seconds, self.nanos)
@@ -269,7 +268,7 @@ impl Scan<'_> {
 }
 
 /// Reads a duration, like `1h30m` or `-1.5s`, in nanoseconds.
-pub(crate) fn parse_duration(text: &str) -> Result<i64, EcoString> {
+pub fn parse_duration(text: &str) -> Result<i64, EcoString> {
     let fail = |problem: &str| {
         Err(eco_format!("{text:?} is not a valid duration: {problem}; it looks like \"1h30m\" or \"-2.5s\""))
     };

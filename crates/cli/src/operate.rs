@@ -1,0 +1,423 @@
+//! What `plan`, `apply`, `destroy` and `refresh` have in common: from flags to a plan, what is shown and asked on the way,
+//! and what is said at the end.
+
+use std::io::{BufRead as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use yuba_addrs::{AbsResourceInstance, Target};
+use yuba_engine::PlanOptions;
+use yuba_engine::targets::{Targets, parse_file};
+use yuba_eval::tree::Purpose;
+use yuba_plan::{Mode, Plan};
+use yuba_session::backend::StateFlags;
+use yuba_session::operation::{Operation, OperationRequest, SavedPlan, Watch, read_plan};
+use yuba_session::provisioners::LocalProvisioners;
+use yuba_session::validate::schemas;
+use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
+
+use crate::exit::{Failure, Outcome};
+use crate::flags::Args;
+use crate::settings::{Settings, ask, environment};
+use crate::signals;
+use crate::speaker::Speaker;
+use crate::terminal::Terminal;
+
+/// Which command it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Changes are shown.
+    Plan,
+    /// Changes are made.
+    Apply,
+    /// Everything is destroyed.
+    Destroy,
+    /// The state is brought up to date.
+    Refresh,
+}
+
+/// What the flags say.
+struct Options {
+    plan: PlanOptions,
+    state: StateFlags,
+    parallelism: usize,
+    auto_approve: bool,
+}
+
+pub(crate) fn run(terminal: &mut Terminal, args: &Args, kind: Kind) -> Outcome {
+    let options = options(args, kind)?;
+    let settings = Settings::new(args);
+    let mut speaker = Speaker::new(terminal, args)?;
+    match (kind, args.positional.first()) {
+        (Kind::Apply, Some(path)) => apply_saved(&mut speaker, args, &settings, &options, Path::new(path)),
+        _ => work(&mut speaker, args, &settings, &options, kind),
+    }
+}
+
+/// Makes a plan, and does what the command is for.
+fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &Options, kind: Kind) -> Outcome {
+    let name = match kind {
+        Kind::Plan => "OperationTypePlan",
+        Kind::Apply | Kind::Destroy => "OperationTypeApply",
+        Kind::Refresh => "OperationTypeRefresh",
+    };
+    let mut load = settings.request(Purpose::Use);
+    load.test_dir = None;
+    let request = OperationRequest {
+        load,
+        ask: if speaker.is_json() { None } else { ask(args) },
+        state: options.state.clone(),
+        name,
+        parallelism: options.parallelism,
+    };
+    let began = Operation::begin(request, &mut || speaker.waiting());
+    let mut operation = match began {
+        Ok(operation) => operation,
+        Err(refusal) => return failed(speaker, refusal.problems, &refusal.sources),
+    };
+    let stop = signals::Stop::watch();
+    let (plan, problems) = {
+        let events = |event| speaker.event(event);
+        let stopped = || stop.asked();
+        operation.plan(&options.plan, Watch { events: &events, stopped: &stopped })
+    };
+    let mut notes = std::mem::take(&mut operation.notes);
+    notes.extend(problems);
+    let Some(plan) = plan else {
+        return close(speaker, operation, notes, 1);
+    };
+    if kind != Kind::Refresh || plan.errored {
+        speaker.plan(&plan, &schemas);
+    }
+    if notes.has_errors() || plan.errored {
+        return close(speaker, operation, notes, 1);
+    }
+    match kind {
+        Kind::Plan => planned(speaker, args, operation, plan, notes),
+        Kind::Refresh => change(speaker, operation, &plan, notes, kind, &stop),
+        Kind::Apply | Kind::Destroy => {
+            if !options.auto_approve && plan.can_apply() {
+                speaker.report(&std::mem::take(&mut notes), operation.sources());
+                if !approved(speaker, args, &plan, settings)? {
+                    return close(speaker, operation, notes, 1);
+                }
+            }
+            change(speaker, operation, &plan, notes, kind, &stop)
+        }
+    }
+}
+
+/// What follows a plan that is not applied.
+fn planned(
+    speaker: &mut Speaker<'_>,
+    args: &Args,
+    operation: Operation<'_>,
+    plan: Plan,
+    mut notes: Diagnostics,
+) -> Outcome {
+    let changes = plan.can_apply();
+    let generated = args.text("generate-config-out").filter(|path| !path.is_empty());
+    if let Some(path) = generated {
+        notes.extend(write_generated(&plan, Path::new(path)));
+    }
+    let out = args.text("out").filter(|path| !path.is_empty());
+    if let Some(path) = out
+        && !notes.has_errors()
+        && let Err(problem) = operation.save_plan(plan, Path::new(path))
+    {
+        notes.push(problem);
+    }
+    let code = match notes.has_errors() {
+        true => 1,
+        false if changes && args.is_on("detailed-exitcode") => 2,
+        false => 0,
+    };
+    let code = close(speaker, operation, notes, code)?;
+    if code != 1 && changes {
+        speaker.next_steps(out, generated);
+    }
+    Ok(code)
+}
+
+/// Makes the changes of a plan.
+fn change(
+    speaker: &mut Speaker<'_>,
+    mut operation: Operation<'_>,
+    plan: &Plan,
+    mut notes: Diagnostics,
+    kind: Kind,
+    stop: &signals::Stop,
+) -> Outcome {
+    let report = {
+        let events = |event| speaker.event(event);
+        let stopped = || stop.asked();
+        let provisioners = LocalProvisioners::new(stop.now_flag());
+        operation.apply(plan, &provisioners, Watch { events: &events, stopped: &stopped })
+    };
+    notes.extend(report.problems);
+    let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
+    if !notes.has_errors() && kind != Kind::Refresh {
+        notes.extend(targets.apply_warnings());
+    }
+    if let Some(bytes) = report.unsaved {
+        speaker.raw(&String::from_utf8_lossy(&bytes));
+    }
+    let code = u8::from(notes.has_errors());
+    let code = close(speaker, operation, notes, code)?;
+    if code == 0 {
+        speaker.applied(&report.counts, plan.mode == Mode::Destroy, kind == Kind::Refresh, &report.outputs);
+    }
+    Ok(code)
+}
+
+/// Applies a plan from a file.
+fn apply_saved(
+    speaker: &mut Speaker<'_>,
+    args: &Args,
+    settings: &Settings,
+    options: &Options,
+    path: &Path,
+) -> Outcome {
+    let saved: SavedPlan = match read_plan(path) {
+        Ok(saved) => saved,
+        Err(problem) => return failed(speaker, problem.into(), &Sources::new()),
+    };
+    let workspace = saved.workspace.to_string();
+    let mut load = settings.request(Purpose::Use);
+    load.test_dir = None;
+    load.snapshot = Some(&saved.snapshot);
+    if load.workspace != workspace {
+        load.workspace = &workspace;
+    }
+    let request = OperationRequest {
+        load,
+        ask: if speaker.is_json() { None } else { ask(args) },
+        state: options.state.clone(),
+        name: "OperationTypeApply",
+        parallelism: options.parallelism,
+    };
+    let operation = match Operation::begin(request, &mut || speaker.waiting()) {
+        Ok(operation) => operation,
+        Err(refusal) => return failed(speaker, refusal.problems, &refusal.sources),
+    };
+    if let Err(problem) = operation.check_fresh(&saved) {
+        return close(speaker, operation, problem.into(), 1);
+    }
+    if saved.plan.errored {
+        let detail = "The plan was saved although making it failed, so that it can be looked at. Mend what was wrong and make \
+                      a new plan.";
+        let problem = Diagnostic::error("Cannot apply incomplete plan", detail);
+        return close(speaker, operation, problem.into(), 1);
+    }
+    let stop = signals::Stop::watch();
+    change(speaker, operation, &saved.plan, Diagnostics::new(), Kind::Apply, &stop)
+}
+
+/// Lets others at the state, and tells what there is to tell.
+fn close(speaker: &mut Speaker<'_>, operation: Operation<'_>, mut notes: Diagnostics, code: u8) -> Outcome {
+    let (found, sources) = operation.end();
+    notes.extend(found);
+    let code = if notes.has_errors() { 1 } else { code };
+    speaker.report(&notes, &sources);
+    Ok(code)
+}
+
+fn failed(speaker: &mut Speaker<'_>, problems: Diagnostics, sources: &Sources) -> Outcome {
+    speaker.report(&problems, sources);
+    Ok(1)
+}
+
+/// Asks whether the changes shall be made.
+fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan, settings: &Settings) -> Result<bool, Failure> {
+    let no_input = !args.is_on("input") || environment("TF_INPUT").is_some_and(|v| matches!(v.as_str(), "0" | "false"));
+    if speaker.is_json() || no_input {
+        let detail = "Nobody can be asked whether the changes shall be made. Use -auto-approve, or apply a saved plan.";
+        return Err(Failure::failed("Cannot apply without approval", detail));
+    }
+    let _ = settings;
+    let (question, more) = match plan.mode {
+        Mode::Destroy => (
+            "Do you really want to destroy all resources?",
+            "Yuba will destroy everything it manages here, as shown above. This cannot be undone.\n  Only \"yes\" will be \
+             accepted to confirm.",
+        ),
+        Mode::RefreshOnly => (
+            "Would you like to update the state to reflect these detected changes?",
+            "Yuba will write the changes shown above to the state without changing anything else.\n  Only \"yes\" will be \
+             accepted to confirm.",
+        ),
+        Mode::Normal => (
+            "Do you want to perform these actions?",
+            "Yuba will perform the actions described above.\n  Only \"yes\" will be accepted to approve.",
+        ),
+    };
+    speaker.raw(&format!("\n{}\n  {more}\n\n  {} ", speaker.bold(question), speaker.bold("Enter a value:")));
+    let _ = std::io::stdout().flush();
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line).unwrap_or(0);
+    speaker.raw("\n");
+    if read > 0 && line.trim() == "yes" {
+        return Ok(true);
+    }
+    speaker.raw(match plan.mode {
+        Mode::Destroy => "\nDestroy cancelled.\n",
+        Mode::Normal | Mode::RefreshOnly => "\nApply cancelled.\n",
+    });
+    Ok(false)
+}
+
+/// Writes configuration for imported objects that have none.
+fn write_generated(plan: &Plan, path: &Path) -> Option<Diagnostic> {
+    let texts: Vec<&str> = plan.changes.iter().filter_map(|change| change.generated_config.as_deref()).collect();
+    if texts.is_empty() {
+        return None;
+    }
+    let failed = |error: std::io::Error| {
+        let detail = format!("The configuration for imported objects could not be written to {}: {error}.", path.display());
+        Diagnostic::error("Failed to write generated configuration", detail)
+    };
+    let mut file = match std::fs::File::options().write(true).create_new(true).open(path) {
+        Ok(file) => file,
+        Err(error) => return Some(failed(error)),
+    };
+    let head = "# This configuration was written for imported objects. Look it through and change what you need.\n\n";
+    file.write_all(format!("{head}{}", texts.join("\n")).as_bytes()).err().map(failed)
+}
+
+/// From flags to options; what makes no sense is refused.
+fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
+    let usage = |summary: &str, detail: &str| Failure::usage(summary, detail);
+    let most = usize::from(kind == Kind::Apply);
+    if args.positional.len() > most {
+        let detail = match kind {
+            Kind::Apply => "At most one plan file can be given.",
+            _ => "This command takes no arguments. Did you mean to use -chdir?",
+        };
+        return Err(usage("Too many command line arguments", detail));
+    }
+    let switch = |name: &str| kind != Kind::Refresh && args.is_on(name);
+    let destroys = switch("destroy") || kind == Kind::Destroy;
+    let refresh_only = switch("refresh-only") || kind == Kind::Refresh;
+    let refresh = kind == Kind::Refresh || args.is_on("refresh");
+    if destroys && refresh_only {
+        let detail = "-destroy and -refresh-only exclude each other: choose one of them.";
+        return Err(usage("Incompatible plan mode options", detail));
+    }
+    if refresh_only && !refresh {
+        let detail = "With -refresh-only nothing is done but reading what exists, so -refresh=false makes no sense with it.";
+        return Err(usage("Incompatible refresh options", detail));
+    }
+    if kind == Kind::Destroy && args.is_on("destroy") && args.text("destroy").is_some() {
+        let detail = "The command destroys anyway: leave -destroy out.";
+        return Err(usage("Invalid mode option", detail));
+    }
+    let mut plan = PlanOptions {
+        mode: match (destroys, refresh_only) {
+            (true, _) => Mode::Destroy,
+            (_, true) => Mode::RefreshOnly,
+            (false, false) => Mode::Normal,
+        },
+        refresh,
+        generate_config: args.table_has("generate-config-out")
+            && args.text("generate-config-out").is_some_and(|path| !path.is_empty()),
+        ..PlanOptions::default()
+    };
+    let mut sources = Sources::new();
+    let mut problems = Diagnostics::new();
+    for (name, text) in args.iter() {
+        match name {
+            "target" | "exclude" => {
+                let file = sources.add(SourceFile::new(format!("<{name}>"), text.as_bytes()));
+                match Target::parse_text(file, text) {
+                    Ok(target) if name == "target" => plan.targets.push(target),
+                    Ok(target) => plan.excludes.push(target),
+                    Err(found) => problems.extend(invalid(name, text, &found)),
+                }
+            }
+            "replace" => {
+                let file = sources.add(SourceFile::new("<replace>", text.as_bytes()));
+                match AbsResourceInstance::parse_text(file, text) {
+                    Ok(addr) => plan.force_replace.push(addr),
+                    Err(found) => problems.extend(invalid(name, text, &found)),
+                }
+            }
+            "target-file" | "exclude-file" => {
+                let (found, wrong) = read_targets(&mut sources, Path::new(text), name);
+                problems.extend(wrong);
+                match name {
+                    "target-file" => plan.targets.extend(found),
+                    _ => plan.excludes.extend(found),
+                }
+            }
+            _ => {}
+        }
+    }
+    if problems.has_errors() {
+        return Err(Failure::Failed(problems, sources));
+    }
+    if !plan.targets.is_empty() && !plan.excludes.is_empty() {
+        let detail = "-target and -exclude exclude each other: choose one of them.";
+        return Err(usage("Invalid combination of arguments", detail));
+    }
+    if plan.mode != Mode::Normal && !plan.force_replace.is_empty() {
+        let detail = "-replace only makes sense for a plan that creates something, not with -destroy or -refresh-only.";
+        return Err(usage("Incompatible -replace option", detail));
+    }
+    let parallelism = match args.text("parallelism") {
+        None => 10,
+        Some(text) => match text.parse::<usize>() {
+            Ok(count) if count > 0 => count,
+            _ => return Err(usage("Invalid parallelism", "-parallelism must be a whole number above zero.")),
+        },
+    };
+    let path = |name: &str| {
+        let value = if args.table_has(name) { args.text(name) } else { None };
+        value.filter(|path| !path.is_empty()).map(PathBuf::from)
+    };
+    let lock_timeout = match args.text("lock-timeout").map(duration) {
+        None => std::time::Duration::ZERO,
+        Some(Ok(time)) => time,
+        Some(Err(reason)) => return Err(usage("Invalid -lock-timeout", &reason)),
+    };
+    let state = StateFlags {
+        state: path("state"),
+        state_out: path("state-out"),
+        backup: path("backup"),
+        lock: args.is_on("lock"),
+        lock_timeout,
+    };
+    let auto_approve = matches!(kind, Kind::Apply | Kind::Destroy) && args.is_on("auto-approve");
+    Ok(Options { plan, state, parallelism, auto_approve })
+}
+
+/// What is wrong with an address of a flag.
+fn invalid(flag: &str, text: &str, found: &Diagnostics) -> Diagnostics {
+    let kind = match flag {
+        "target" => "target",
+        "exclude" => "exclude",
+        _ => "force-replace address",
+    };
+    let reason = found.iter().map(|problem| problem.detail.to_string()).collect::<Vec<_>>().join(" ");
+    Diagnostic::error(format!("Invalid {kind} {text:?}"), reason).into()
+}
+
+/// Addresses from a file.
+fn read_targets(sources: &mut Sources, path: &Path, flag: &str) -> (Vec<Target>, Diagnostics) {
+    match std::fs::read(path) {
+        Ok(bytes) => {
+            let file = sources.add(SourceFile::new(path.display().to_string(), bytes.as_slice()));
+            parse_file(file, &bytes)
+        }
+        Err(error) => {
+            let detail = format!("The file {} of -{flag} cannot be read: {error}.", path.display());
+            (Vec::new(), Diagnostic::error("Failed to read file", detail).into())
+        }
+    }
+}
+
+/// A time as Go writes it: `10s`, `1m30s`.
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    match yuba_value::functions::timestamp::parse_duration(text) {
+        Ok(nanos) => Ok(std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))),
+        Err(reason) => Err(format!("{text:?} is no time: {reason}.")),
+    }
+}
