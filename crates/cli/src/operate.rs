@@ -11,7 +11,6 @@ use yuba_eval::tree::Purpose;
 use yuba_plan::{Mode, Plan};
 use yuba_session::backend::StateFlags;
 use yuba_session::operation::{Operation, OperationRequest, SavedPlan, Watch, read_plan};
-use yuba_session::provisioners::LocalProvisioners;
 use yuba_session::validate::schemas;
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 
@@ -150,7 +149,7 @@ fn change(
     let report = {
         let events = |event| speaker.event(event);
         let stopped = || stop.asked();
-        let provisioners = LocalProvisioners::new(stop.now_flag());
+        let provisioners = Unavailable;
         operation.apply(plan, &provisioners, Watch { events: &events, stopped: &stopped })
     };
     notes.extend(report.problems);
@@ -170,13 +169,7 @@ fn change(
 }
 
 /// Applies a plan from a file.
-fn apply_saved(
-    speaker: &mut Speaker<'_>,
-    args: &Args,
-    settings: &Settings,
-    options: &Options,
-    path: &Path,
-) -> Outcome {
+fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &Options, path: &Path) -> Outcome {
     let saved: SavedPlan = match read_plan(path) {
         Ok(saved) => saved,
         Err(problem) => return failed(speaker, problem.into(), &Sources::new()),
@@ -267,20 +260,26 @@ fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan, settings: &Sett
 
 /// Writes configuration for imported objects that have none.
 fn write_generated(plan: &Plan, path: &Path) -> Option<Diagnostic> {
-    let texts: Vec<&str> = plan.changes.iter().filter_map(|change| change.generated_config.as_deref()).collect();
-    if texts.is_empty() {
+    if plan.changes.iter().all(|change| change.generated_config.is_none()) {
         return None;
     }
     let failed = |error: std::io::Error| {
-        let detail = format!("The configuration for imported objects could not be written to {}: {error}.", path.display());
+        let detail =
+            format!("The configuration for imported objects could not be written to {}: {error}.", path.display());
         Diagnostic::error("Failed to write generated configuration", detail)
     };
     let mut file = match std::fs::File::options().write(true).create_new(true).open(path) {
         Ok(file) => file,
         Err(error) => return Some(failed(error)),
     };
-    let head = "# This configuration was written for imported objects. Look it through and change what you need.\n\n";
-    file.write_all(format!("{head}{}", texts.join("\n")).as_bytes()).err().map(failed)
+    let mut text = yuba_engine::generate::FILE_HEADER.to_owned();
+    for change in &plan.changes {
+        if let Some(block) = &change.generated_config {
+            let id = change.importing.as_ref().and_then(|importing| importing.id.as_deref());
+            text += &yuba_engine::generate::in_file(block, id);
+        }
+    }
+    file.write_all(text.as_bytes()).err().map(failed)
 }
 
 /// From flags to options; what makes no sense is refused.
@@ -303,7 +302,8 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
         return Err(usage("Incompatible plan mode options", detail));
     }
     if refresh_only && !refresh {
-        let detail = "With -refresh-only nothing is done but reading what exists, so -refresh=false makes no sense with it.";
+        let detail =
+            "With -refresh-only nothing is done but reading what exists, so -refresh=false makes no sense with it.";
         return Err(usage("Incompatible refresh options", detail));
     }
     if kind == Kind::Destroy && args.is_on("destroy") && args.text("destroy").is_some() {
@@ -419,5 +419,17 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
     match yuba_value::functions::timestamp::parse_duration(text) {
         Ok(nanos) => Ok(std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))),
         Err(reason) => Err(format!("{text:?} is no time: {reason}.")),
+    }
+}
+
+struct Unavailable;
+
+impl yuba_engine::Provisioners for Unavailable {
+    fn run<'p>(
+        &'p self,
+        _: yuba_engine::ProvisionOrder,
+        _: &'p dyn Fn(yuba_value::EcoString),
+    ) -> yuba_provider::Answer<'p, Result<(), yuba_value::EcoString>> {
+        yuba_provider::contract::ready(Err("not available".into()))
     }
 }

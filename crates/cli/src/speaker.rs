@@ -152,11 +152,7 @@ impl<'t> Speaker<'t> {
     }
 
     /// Shows a plan.
-    pub(crate) fn plan(
-        &mut self,
-        planned: &Plan,
-        schemas: &dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>,
-    ) {
+    pub(crate) fn plan(&mut self, planned: &Plan, schemas: &dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>) {
         if !self.json {
             let text = plan::render(planned, schemas, self.look);
             self.human(&text);

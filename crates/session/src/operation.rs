@@ -214,7 +214,8 @@ impl<'a> Operation<'a> {
             return Err(Diagnostic::error("Saved plan does not match the given state", detail));
         }
         if serial != saved.serial || lineage != saved.lineage {
-            let detail = "The state has changed since the plan was made, so the plan may not fit any more. Make a new plan.";
+            let detail =
+                "The state has changed since the plan was made, so the plan may not fit any more. Make a new plan.";
             return Err(Diagnostic::error("Saved plan is stale", detail));
         }
         Ok(())

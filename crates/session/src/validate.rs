@@ -49,7 +49,7 @@ pub(crate) fn eval_env<'a>(request: &LoadRequest<'a>, sources: &'a Sources) -> E
 }
 
 /// The schemas of a provider: so far of the one that is built in.
-pub(crate) fn schemas(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
+pub fn schemas(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
     let is_terraform = provider.is_builtin() && provider.kind == "terraform";
     is_terraform.then(|| TERRAFORM.clone())
 }

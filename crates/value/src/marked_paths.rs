@@ -111,8 +111,7 @@ fn apply(value: &Value, marks: &[(&[PathStep], &Marks)]) -> Value {
             }
         };
         let mut items = items.into_iter();
-        let rebuilt =
-            plain.ignoring_marks().map_children(&mut |child| items.next().unwrap_or_else(|| child.clone()));
+        let rebuilt = plain.ignoring_marks().map_children(&mut |child| items.next().unwrap_or_else(|| child.clone()));
         Value::from(rebuilt)
     };
     rebuilt.with_marks(&here)

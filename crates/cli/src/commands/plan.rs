@@ -82,7 +82,10 @@ const CHANGING: &[Flag] = &[
     JSON,
     JSON_INTO,
     SHOW_SENSITIVE,
-    Flag::switch("suppress-forget-errors", "Do not fail when objects are only forgotten where they were to be destroyed."),
+    Flag::switch(
+        "suppress-forget-errors",
+        "Do not fail when objects are only forgotten where they were to be destroyed.",
+    ),
     VAR,
     VAR_FILE,
 ];

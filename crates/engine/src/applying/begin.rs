@@ -314,8 +314,8 @@ impl<'a> Applier<'a> {
                 (resource.provisioners.as_slice(), resource.connection.as_ref(), Some(resource))
             }
             Some(_) => return Some(Vec::new()),
-            None => match self.removals.find(&change.addr) {
-                Some(removed) if !removed.provisioners.is_empty() => (removed.provisioners.as_slice(), None, None),
+            None => match self.removals.of(&change.addr.containing().config()) {
+                Some(removed) if !removed.provisioners.is_empty() => (removed.provisioners, None, None),
                 _ => return Some(Vec::new()),
             },
         };

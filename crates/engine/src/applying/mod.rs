@@ -110,7 +110,7 @@ pub(crate) struct Applier<'a> {
     /// Events that are told when what they tell of is on disk.
     untold: Vec<Event>,
     opened: Vec<ephemeral::Open<'a>>,
-    removals: planning::glue::Removals,
+    removals: crate::removal::Removals<'a>,
     counts: Counts,
     broken: bool,
 }
@@ -152,7 +152,7 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
         failed: vec![false; plan.exec.ops.len()],
         untold: Vec::new(),
         opened: Vec::new(),
-        removals: planning::glue::Removals,
+        removals: crate::removal::Removals::find(tree).0,
         counts: Counts::default(),
         broken: false,
     };

@@ -6,6 +6,7 @@ use ecow::eco_format;
 use yuba_addrs::{
     AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode,
 };
+use yuba_config::provider::ProviderKey;
 use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId, schema_of};
 use yuba_plan::{Action, Mode, Reason, ResourceChange};
@@ -16,10 +17,12 @@ use yuba_syntax::Diagnostic;
 use yuba_value::{Mark, Value};
 
 use super::data::DataJob;
+use super::generated::GenerateJob;
 use super::managed::ManagedJob;
 use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner};
 use crate::drive::Jobs;
+use crate::imports::{ImportProvider, Imported};
 use crate::object::merged;
 use crate::walk::block::{Block, skip_destroy};
 use crate::walk::providers::{Server, orphan_without_provider};
@@ -40,6 +43,15 @@ impl<'a> Planner<'a> {
             self.failed[step as usize] = true;
             return;
         };
+        if let Some(imports) = self.walk.graph.imports.get(&step) {
+            let scope = self.walk.scope(ModuleInstanceId::ROOT);
+            let provider = ImportProvider { source: &block.resolved.provider, schema: &block.schemas };
+            for import in imports {
+                let sources = self.walk.context.env.sources;
+                let found = self.imports.expand(import, &scope, Some(provider), sources);
+                self.failed[step as usize] |= !self.walk.tell(found);
+            }
+        }
         for at in self.walk.live.instances(module) {
             self.begin_in_module(&block, at, jobs);
         }
@@ -100,7 +112,7 @@ impl<'a> Planner<'a> {
             false => false,
         };
         let import = match prior {
-            None => self.imports.get(addr).and_then(super::glue::Import::request),
+            None => self.imports.get(addr, &self.state).and_then(Imported::request),
             Some(_) => None,
         };
         let job = ManagedJob {
@@ -117,7 +129,6 @@ impl<'a> Planner<'a> {
             skip_destroy: block.skip_destroy,
             dependencies: self.dependencies[block.vertex as usize].clone(),
             import,
-            generated_config: None,
         };
         jobs.push(async move { Answer::Managed(Box::new(job.run().await)) });
         self.begin_deposed(addr, jobs);
@@ -175,6 +186,40 @@ impl<'a> Planner<'a> {
                 _ if self.selection.selects_orphan(&addr) => self.forget_silently(&addr),
                 _ => {}
             }
+        }
+    }
+
+    /// Imports for which configuration is written.
+    pub(super) fn begin_generated(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
+        for (addr, import) in std::mem::take(&mut self.undeclared) {
+            let scope = self.walk.scope(ModuleInstanceId::ROOT);
+            let key = match &import.provider {
+                Some(reference) => reference.key.clone(),
+                None => ProviderKey { name: addr.resource.implied_provider().into(), alias: None },
+            };
+            let instance = import.provider.as_ref().and_then(|reference| reference.instance.as_ref());
+            let Some(resolved) = self.walk.context.tree.resolve_provider(ModuleId::ROOT, &key, instance) else {
+                continue;
+            };
+            let Some(schemas) = self.walk.evaluation.provider_schema(&resolved.provider) else { continue };
+            let provider = ImportProvider { source: &resolved.provider, schema: &schemas };
+            let sources = self.walk.context.env.sources;
+            let found = self.imports.expand(import, &scope, Some(provider), sources);
+            if !self.walk.tell(found) {
+                continue;
+            }
+            let Some((by, importing)) = self.imports.get(&addr, &self.state).and_then(Imported::request) else {
+                continue;
+            };
+            let config = self.walk.context.tree.provider_address(&resolved);
+            let chosen = match &resolved.key {
+                Some(source) => scope.provider_instance_key(&source.expr).0,
+                None => None,
+            };
+            let Ok(server) = self.walk.providers.find(&config, chosen.as_ref()) else { continue };
+            let subject = self.walk.subject(&addr, &server, &schemas, None, None);
+            let job = GenerateJob { subject, server, by, importing };
+            jobs.push(async move { Answer::Generated(Box::new(job.run().await)) });
         }
     }
 
@@ -245,11 +290,12 @@ impl<'a> Planner<'a> {
             Mode::Normal => {}
         }
         let in_config = block.is_some_and(|block| block.skip_destroy);
-        let destroys = match self.removals.find(addr) {
+        let destroys = match self.removals.of(&addr.containing().config()) {
             Some(removed) => removed.destroy,
             None => !in_config && !object.skip_destroy,
         };
-        let why = super::glue::reason(addr);
+        let moved = self.moves.moved_explicitly(addr);
+        let why = crate::reasons::reason(addr, moved, self.walk.context.tree, self.walk.live);
         match destroys {
             true => Ending::Destroy(why),
             false if in_config => Ending::Forget(Reason::ForgotBecauseDestroyFalseInConfig),
@@ -320,7 +366,7 @@ impl<'a> Planner<'a> {
         let ty = schemas.resources.get(&addr.resource.kind).map(|schema| schema.block.implied_type().clone());
         let before = ty.and_then(|ty| object.decode(&ty).ok()).unwrap_or_else(Value::empty_object);
         let after = Value::null(before.ty().clone());
-        self.walk.tell(std::iter::once(super::end::forgotten(addr)));
+        self.walk.tell(std::iter::once(crate::removal::forgotten(addr)));
         self.changes.push(ResourceChange {
             addr: addr.clone(),
             previous_addr: self.moves.old(addr).clone(),

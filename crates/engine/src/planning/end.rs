@@ -14,6 +14,7 @@ use super::data::DataAnswer;
 use super::managed::{ManagedAnswer, Planned, is_same};
 use super::removal::RemovalAnswer;
 use crate::object::{Existing, cannot_be_stored};
+use crate::removal::forgotten;
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::{data_verdict, providers::Server};
 
@@ -47,7 +48,6 @@ impl<'a> Planner<'a> {
         ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
         let mut change = self.change(&addr, &server, planned);
         change.importing = importing;
-        change.generated_config = answer.job.generated_config;
         self.push_change(at, &resource.key, change);
         ok & self.walk.postconditions(at, resource, &addr, after)
     }
@@ -261,6 +261,32 @@ impl<'a> Planner<'a> {
         ok
     }
 
+    /// An imported object that configuration was written for.
+    pub(super) fn generated_answer(&mut self, answer: super::generated::GeneratedAnswer<'a>) -> bool {
+        let found = answer.problems;
+        let ok = self.walk.tell(found);
+        let Some((existing, text)) = answer.found else { return false };
+        let subject = &answer.job.subject;
+        match subject.stored(&existing) {
+            Ok(object) => self.set_object(&subject.addr, &answer.job.server, Some(object)),
+            Err(reason) => return self.walk.tell(std::iter::once(cannot_be_stored(&subject.addr, &reason))),
+        }
+        let planned = Planned {
+            action: Action::NoOp,
+            reason: Reason::None,
+            before: existing.value.clone(),
+            after: existing.value,
+            private: existing.private,
+            identity: None,
+            required_replace: Vec::new(),
+        };
+        let mut change = self.change(&subject.addr, &answer.job.server, planned);
+        change.importing = Some(answer.job.importing);
+        change.generated_config = Some(text);
+        self.changes.push(change);
+        ok
+    }
+
     fn vertex_of(&self, at: ModuleInstanceId, addr: &AbsResourceInstance) -> Option<u32> {
         let module = self.walk.live.module(at);
         self.walk.graph.resources.get(&(module, ResourceKey::from(&addr.resource))).copied()
@@ -352,12 +378,4 @@ fn is_kept_as(a: &Existing, b: &Existing) -> bool {
             (None, None) => true,
             _ => false,
         }
-}
-
-/// What is said about an object that is not managed any more.
-pub(super) fn forgotten(addr: &AbsResourceInstance) -> Diagnostic {
-    let detail = eco_format!(
-        "After this plan is applied, {addr} is not managed any more, and it is not destroyed. To manage it again, import it."
-    );
-    Diagnostic::warning("Resource will be removed from the state", detail)
 }

@@ -36,8 +36,6 @@ pub(crate) struct ManagedJob<'a> {
     pub(crate) skip_destroy: bool,
     pub(crate) dependencies: EcoVec<ConfigResource>,
     pub(crate) import: Option<(ImportBy, Importing)>,
-    /// Makes configuration for an imported object that has none.
-    pub(crate) generated_config: Option<EcoString>,
 }
 
 /// A change that was planned.
@@ -90,7 +88,7 @@ impl ManagedAnswer<'_> {
     async fn look(&mut self) -> Result<(), Diagnostics> {
         let job = &self.job;
         if let Some((by, importing)) = &job.import {
-            let (existing, found) = job.imported(by, importing).await?;
+            let (existing, found) = imported(&job.subject, by, importing, job.config.as_ref()).await?;
             self.problems.extend(found);
             self.is = Some(existing);
             return Ok(());
@@ -112,72 +110,6 @@ impl ManagedAnswer<'_> {
 }
 
 impl ManagedJob<'_> {
-    /// An object that exists without being in the state.
-    async fn imported(&self, by: &ImportBy, importing: &Importing) -> Result<(Existing, Diagnostics), Diagnostics> {
-        let subject = &self.subject;
-        let what = match by {
-            ImportBy::Id(id) => eco_format!("the id {id:?}"),
-            ImportBy::Identity(_) => "the given identity".into(),
-        };
-        let shown = Value::object(vec![("id".into(), Value::string(importing.id.clone().unwrap_or_default()))]);
-        subject.started(Phase::PrepareImport, &shown);
-        let request = ImportRequest { kind: subject.kind().clone(), by: by.clone() };
-        let Outcome { value, problems } = subject.provider.import(request).await;
-        let mut found = subject.placed(problems);
-        if found.has_errors() {
-            return Err(found);
-        }
-        let mut imported = value.unwrap_or_default();
-        let error = |summary: &str, detail: EcoString| Diagnostic::error(summary, detail);
-        if imported.len() > 1 {
-            let detail = eco_format!("The provider found several objects with {what}, and only one can be imported.");
-            found.push(error("Multiple import states not supported", detail));
-            return Err(found);
-        }
-        let Some(imported) = imported.pop() else {
-            let detail = eco_format!("The provider found nothing with {what}.");
-            found.push(error("Import returned no resources", detail));
-            return Err(found);
-        };
-        if imported.state.is_null() {
-            let detail = eco_format!("The provider answered with an empty object for {what}.");
-            found.push(error("Import returned null resource", detail));
-            return Err(found);
-        }
-        let value = match subject.schema() {
-            Some(schema) => schema.block.mark(&imported.state, None),
-            None => imported.state,
-        };
-        let existing = Existing {
-            value,
-            private: imported.private,
-            identity: imported.identity,
-            status: yuba_state::Status::Ready,
-            dependencies: EcoVec::new(),
-            create_before_destroy: false,
-            skip_destroy: false,
-        };
-        let (refreshed, more) = subject.refreshed(&existing).await;
-        found.extend(more);
-        if found.has_errors() {
-            return Err(found);
-        }
-        let Some(mut refreshed) = refreshed else {
-            let detail = eco_format!(
-                "There is no object with {what} for {}. Only what exists can be imported: check the id, and that the \
-                 provider is configured for the place where the object is. To create it instead, take the import away.",
-                subject.addr
-            );
-            found.push(error("Cannot import non-existent remote object", detail));
-            return Err(found);
-        };
-        if let Some(config) = &self.config {
-            let (_, marks) = config.unmark_with_paths();
-            refreshed.value = refreshed.value.mark_at(&marks);
-        }
-        Ok((refreshed, found))
-    }
-
     /// Asks the provider what the configuration leads to.
     async fn plan(&self, config: &Value, existing: Option<&Existing>) -> Result<(Planned, Diagnostics), Diagnostics> {
         let subject = &self.subject;
@@ -358,4 +290,74 @@ pub(crate) fn is_same(a: &Value, b: &Value) -> bool {
         return a.is_null() && b.is_null();
     }
     ops::equals(a, b).as_bool() == Some(true)
+}
+
+/// An object that exists without being in the state.
+pub(crate) async fn imported(
+    subject: &Subject<'_>,
+    by: &ImportBy,
+    importing: &Importing,
+    config: Option<&Value>,
+) -> Result<(Existing, Diagnostics), Diagnostics> {
+    let what = match by {
+        ImportBy::Id(id) => eco_format!("the id {id:?}"),
+        ImportBy::Identity(_) => "the given identity".into(),
+    };
+    let shown = Value::object(vec![("id".into(), Value::string(importing.id.clone().unwrap_or_default()))]);
+    subject.started(Phase::PrepareImport, &shown);
+    let request = ImportRequest { kind: subject.kind().clone(), by: by.clone() };
+    let Outcome { value, problems } = subject.provider.import(request).await;
+    let mut found = subject.placed(problems);
+    if found.has_errors() {
+        return Err(found);
+    }
+    let mut imported = value.unwrap_or_default();
+    let error = |summary: &str, detail: EcoString| Diagnostic::error(summary, detail);
+    if imported.len() > 1 {
+        let detail = eco_format!("The provider found several objects with {what}, and only one can be imported.");
+        found.push(error("Multiple import states not supported", detail));
+        return Err(found);
+    }
+    let Some(imported) = imported.pop() else {
+        let detail = eco_format!("The provider found nothing with {what}.");
+        found.push(error("Import returned no resources", detail));
+        return Err(found);
+    };
+    if imported.state.is_null() {
+        let detail = eco_format!("The provider answered with an empty object for {what}.");
+        found.push(error("Import returned null resource", detail));
+        return Err(found);
+    }
+    let value = match subject.schema() {
+        Some(schema) => schema.block.mark(&imported.state, None),
+        None => imported.state,
+    };
+    let existing = Existing {
+        value,
+        private: imported.private,
+        identity: imported.identity,
+        status: yuba_state::Status::Ready,
+        dependencies: EcoVec::new(),
+        create_before_destroy: false,
+        skip_destroy: false,
+    };
+    let (refreshed, more) = subject.refreshed(&existing).await;
+    found.extend(more);
+    if found.has_errors() {
+        return Err(found);
+    }
+    let Some(mut refreshed) = refreshed else {
+        let detail = eco_format!(
+            "There is no object with {what} for {}. Only what exists can be imported: check the id, and that the \
+             provider is configured for the place where the object is. To create it instead, take the import away.",
+            subject.addr
+        );
+        found.push(error("Cannot import non-existent remote object", detail));
+        return Err(found);
+    };
+    if let Some(config) = config {
+        let (_, marks) = config.unmark_with_paths();
+        refreshed.value = refreshed.value.mark_at(&marks);
+    }
+    Ok((refreshed, found))
 }

@@ -8,7 +8,7 @@ mod begin;
 pub(crate) mod data;
 mod end;
 pub(crate) mod exec;
-pub(crate) mod glue;
+mod generated;
 pub(crate) mod ignore;
 pub(crate) mod managed;
 mod outputs;
@@ -21,6 +21,7 @@ use std::sync::Arc;
 use ecow::{EcoString, EcoVec};
 use foldhash::{HashMap, HashSet};
 use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, InstanceKey};
+use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
@@ -36,7 +37,9 @@ use crate::walk::dependencies::dependencies;
 use crate::walk::providers::ProviderAnswer;
 pub(crate) use begin::expansion_of;
 
+use crate::imports::{Imports, Undeclared, check_targets};
 use crate::moves::{self, Moves};
+use crate::removal::Removals;
 use crate::targets::{Destroying, Selection, Targets};
 
 /// What jobs of planning report.
@@ -45,6 +48,7 @@ pub(crate) enum Answer<'a> {
     Managed(Box<managed::ManagedAnswer<'a>>),
     Removal(Box<removal::RemovalAnswer<'a>>),
     Data(Box<data::DataAnswer<'a>>),
+    Generated(Box<generated::GeneratedAnswer<'a>>),
 }
 
 /// Changes planned for a resource in one instance of its module, by key.
@@ -61,7 +65,7 @@ pub(crate) struct Planner<'a> {
     included: Vec<bool>,
     selection: &'a Selection,
     destroying: Destroying,
-    removals: glue::Removals,
+    removals: Removals<'a>,
     force_replace: HashSet<AbsResourceInstance>,
     dependencies: Vec<EcoVec<ConfigResource>>,
     create_before_destroy: Vec<bool>,
@@ -73,7 +77,9 @@ pub(crate) struct Planner<'a> {
     failed: Vec<bool>,
     /// Resources of the state that were met in the configuration.
     met: HashSet<AbsResource>,
-    imports: HashMap<AbsResourceInstance, glue::Import>,
+    imports: Imports,
+    /// Imports for which configuration is written.
+    undeclared: Vec<(AbsResourceInstance, &'a Import)>,
     /// What is left at the end is removed.
     at_end: bool,
 }
@@ -95,6 +101,14 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     let targets = Targets { targets: options.targets.clone(), excludes: options.excludes.clone() };
     problems.extend(moves.warnings());
     problems.extend(moves.check_targets(&options.targets, &options.excludes));
+    let (removals, found) = Removals::find(tree);
+    problems.extend(found);
+    let mut undeclared = Undeclared::default();
+    if options.mode == Mode::Normal {
+        let (found, wrong) = check_targets(tree, options.generate_config);
+        undeclared = found;
+        problems.extend(wrong);
+    }
     if problems.has_errors() {
         return (None, problems);
     }
@@ -123,7 +137,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
         included: included(&graph, &order, &selected, options.mode),
         selection: &selected,
         destroying,
-        removals: glue::Removals,
+        removals,
         force_replace: options.force_replace.iter().cloned().collect(),
         dependencies: dependencies(&graph, &order, tree),
         create_before_destroy: create_before_destroy(&graph, &order),
@@ -133,7 +147,8 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
         pending: vec![false; count],
         failed: vec![false; count],
         met: HashSet::default(),
-        imports: HashMap::default(),
+        imports: Imports::default(),
+        undeclared: undeclared.generate,
         at_end: false,
     };
     planner.walk.tell(problems);
@@ -143,6 +158,8 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     let last: [Vec<u32>; 1] = [Vec::new()];
     drive(&mut planner, last.as_slice(), context.parallelism).await;
     if !planner.walk.has_errors() && options.mode == Mode::Normal {
+        let found = planner.imports.check(&live);
+        planner.walk.tell(found);
         let found = moves::validate(&statements, tree, &live, context.env.sources);
         planner.walk.tell(found);
     }
@@ -209,6 +226,7 @@ impl<'a> Steps<'a> for Planner<'a> {
     fn begin(&mut self, step: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         if self.at_end {
             self.begin_leftovers(jobs);
+            self.begin_generated(jobs);
             return;
         }
         if !self.included[step as usize] {
@@ -236,6 +254,7 @@ impl<'a> Steps<'a> for Planner<'a> {
             Answer::Managed(answer) => self.managed_answer(step, *answer),
             Answer::Removal(answer) => self.removal_answer(*answer),
             Answer::Data(answer) => self.data_answer(step, *answer),
+            Answer::Generated(answer) => self.generated_answer(*answer),
         };
         if !self.at_end {
             self.failed[step as usize] |= !ok;
