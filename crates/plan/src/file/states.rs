@@ -64,7 +64,7 @@ fn read_state(reader: &mut Reader<'_>) -> Read<State> {
 }
 
 /// What has to be done to one state so that it is the other; none where edits cannot tell it.
-fn differences(from: &State, to: &State) -> Option<Vec<Edit>> {
+pub(super) fn differences(from: &State, to: &State) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     let mut olds = from.iter().peekable();
     let mut news = to.iter().peekable();
