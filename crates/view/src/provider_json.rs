@@ -18,12 +18,12 @@ pub const FORMAT_VERSION: &str = "1.0";
 
 /// Schemas of providers, in order of their sources.
 pub fn schemas<'p>(providers: impl IntoIterator<Item = (&'p ProviderSource, &'p ProviderSchema)>) -> String {
-    let providers = providers.into_iter().map(|(source, schema)| (source.to_string(), schema));
-    let providers: BTreeMap<String, &ProviderSchema> = providers.collect();
+    let providers = providers.into_iter().map(|(source, schema)| (source.to_string(), (source, schema)));
+    let providers: BTreeMap<String, (&ProviderSource, &ProviderSchema)> = providers.collect();
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     members.text("format_version", FORMAT_VERSION);
-    by_name(&mut members, "provider_schemas", &providers, |out, schema| provider(out, schema));
+    by_name(&mut members, "provider_schemas", &providers, |out, (source, schema)| provider(out, source, schema));
     members.close();
     out
 }
@@ -45,9 +45,14 @@ fn by_name<K: AsRef<str>, V>(
     inner.close();
 }
 
-fn provider(out: &mut String, provider: &ProviderSchema) {
+fn provider(out: &mut String, source: &ProviderSource, provider: &ProviderSchema) {
     let mut members = Members::open(out);
-    schema(members.key("provider"), &provider.provider);
+    if source.is_builtin() {
+        // It has nothing to configure, not even in an empty block.
+        members.raw("provider", "{\"version\":0}");
+    } else {
+        schema(members.key("provider"), &provider.provider);
+    }
     by_name(&mut members, "resource_schemas", &provider.resources, schema);
     by_name(&mut members, "data_source_schemas", &provider.data, schema);
     by_name(&mut members, "ephemeral_resource_schemas", &provider.ephemeral, schema);
@@ -189,8 +194,8 @@ mod tests {
             ..ProviderSchema::default()
         };
         let expect = [
-            r#"{"format_version":"1.0","provider_schemas":{"terraform.io/builtin/x":{"provider":{"version":0,"#,
-            r#""block":{"description_kind":"plain"}},"resource_schemas":{"r":{"version":3,"block":{"attributes":"#,
+            r#"{"format_version":"1.0","provider_schemas":{"registry.opentofu.org/hashicorp/x":{"provider":"#,
+            r#"{"version":0,"block":{"description_kind":"plain"}},"resource_schemas":{"r":{"version":3,"block":{"attributes":"#,
             r#"{"n":{"nested_type":{"attributes":{"s":{"type":"number","description_kind":"plain","optional":true,"#,
             r#""sensitive":true,"write_only":true}},"nesting_mode":"list"},"description_kind":"plain","#,
             r#""computed":true}},"block_types":{"b":{"nesting_mode":"set","block":{"attributes":{"x":{"type":"#,
@@ -200,6 +205,11 @@ mod tests {
             r#""return_type":["map","bool"],"parameters":[{"name":"a","description":"First.","type":"dynamic","#,
             r#""is_nullable":true}]}}}}}"#,
         ];
-        assert_eq!(schemas([(&ProviderSource::builtin("x"), &provider)]), expect.concat());
+        let source = ProviderSource::implied_for("x").expect("because it is a name");
+        assert_eq!(schemas([(&source, &provider)]), expect.concat());
+        let builtin = schemas([(&ProviderSource::builtin("x"), &ProviderSchema::default())]);
+        let expect =
+            r#"{"format_version":"1.0","provider_schemas":{"terraform.io/builtin/x":{"provider":{"version":0}}}}"#;
+        assert_eq!(builtin, expect);
     }
 }
