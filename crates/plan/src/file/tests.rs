@@ -1,3 +1,5 @@
+//! Plan files, whole, cut and changed.
+
 use proptest::prelude::*;
 use yuba_addrs::{
     AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, ModulePath, ProviderSource, Target,

@@ -1,3 +1,5 @@
+//! Configurations and what OpenTofu writes about them.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

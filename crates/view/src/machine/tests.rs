@@ -1,3 +1,5 @@
+//! Lines about plans and events.
+
 use expect_test::{Expect, expect};
 use yuba_value::Value;
 

@@ -1,3 +1,5 @@
+//! A plan made by hand and what OpenTofu writes about the same.
+
 use std::sync::Arc;
 
 use yuba_plan::{Action, Reason, RelevantAttribute};
