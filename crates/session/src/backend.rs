@@ -177,6 +177,11 @@ impl Place {
         Place { settings, workspace: workspace::DEFAULT_WORKSPACE.to_owned() }
     }
 
+    /// The same backend, with another workspace selected.
+    pub fn in_workspace(&self, workspace: &str) -> Place {
+        Place { settings: self.settings.clone(), workspace: workspace.to_owned() }
+    }
+
     /// The backend, with all workspaces.
     pub fn backend(&self) -> Box<dyn Backend> {
         Box::new(self.local())

@@ -1,11 +1,14 @@
 //! Everything that can go wrong here, said in one place.
 
+use std::fmt::Display;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use ecow::EcoString;
-use yuba_addrs::ProviderSource;
+use yuba_addrs::{AbsResource, AbsResourceInstance, ProviderSource, ResourceMode, TargetSubject};
+use yuba_state::State;
 use yuba_syntax::{Diagnostic, Span};
+use yuba_value::quote::quote;
 
 /// A target that does not exist.
 pub(crate) fn no_such_target(name: &str, error: &Error) -> Diagnostic {
@@ -84,6 +87,220 @@ pub(crate) fn backend_changed(before: &str, now: Option<&str>, pointer: &Path) -
         pointer.display()
     );
     Diagnostic::error("Backend initialization required, please run \"yuba init\"", detail)
+}
+
+/// There is no state where one is needed.
+pub(crate) fn no_state() -> Diagnostic {
+    let detail = "There is no state here yet. Run this command where a configuration has been applied, or name a state file \
+                  with -state.";
+    Diagnostic::error("No state file was found", detail)
+}
+
+/// Providers whose schemas are needed to show their objects.
+pub(crate) fn no_schemas(providers: &[&ProviderSource]) -> Diagnostic {
+    let names: String = providers.iter().map(|provider| format!("\n  - {provider}")).collect();
+    let detail = format!(
+        "To show objects of a provider, its schema has to be known. This version of Yuba has the built-in provider \
+         \"terraform\" only, and the state also has objects of:{names}"
+    );
+    Diagnostic::error("Failed to load plugin schemas", detail)
+}
+
+/// An address that means nothing in the state.
+pub(crate) fn not_in_state(subject: &TargetSubject) -> Diagnostic {
+    let what = match subject {
+        TargetSubject::Module(_) => "module",
+        TargetSubject::Resource(_) => "resource",
+        TargetSubject::Instance(_) => "resource instance",
+    };
+    let detail = format!(
+        "The state has no {what} {subject}. What has been added to the configuration is in the state only after \
+         \"yuba apply\"."
+    );
+    Diagnostic::error(format!("Unknown {what}"), detail)
+}
+
+const INVALID_SOURCE: &str = "Invalid source address";
+const INVALID_TARGET: &str = "Invalid target address";
+const INVALID_MOVE: &str = "Invalid state move request";
+
+/// Nothing to move.
+pub(crate) fn nothing_to_move(source: &dyn Display) -> Diagnostic {
+    Diagnostic::error(INVALID_SOURCE, format!("{source} cannot be moved: nothing in the state has this address."))
+}
+
+/// An instance to move that is not there.
+pub(crate) fn not_there_to_move(source: &dyn Display) -> Diagnostic {
+    Diagnostic::error(INVALID_SOURCE, format!("The state does not have {source}."))
+}
+
+/// A module that would become something else.
+pub(crate) fn module_to_other(source: &dyn Display, target: &dyn Display) -> Diagnostic {
+    let detail = format!("{source} cannot be moved to {target}: a module can become a module only.");
+    Diagnostic::error(INVALID_TARGET, detail)
+}
+
+/// A resource with keys that would become something else.
+pub(crate) fn resource_to_other(source: &dyn Display, target: &dyn Display) -> Diagnostic {
+    let detail = format!(
+        "{source} cannot be moved to {target}: the source is a resource with all its instances, so the target must be a \
+         resource without a key."
+    );
+    Diagnostic::error(INVALID_TARGET, detail)
+}
+
+/// An instance that would become something else.
+pub(crate) fn instance_to_other(source: &dyn Display, target: &dyn Display) -> Diagnostic {
+    let detail =
+        format!("{source} cannot be moved to {target}: a resource instance can become a resource instance only.");
+    Diagnostic::error(INVALID_TARGET, detail)
+}
+
+/// Something that is in the way of a move.
+pub(crate) fn target_exists(what: &str, target: &dyn Display) -> Diagnostic {
+    let detail = format!("Nothing can be moved to {target}: the state has a {what} with this address already.");
+    Diagnostic::error(INVALID_TARGET, detail)
+}
+
+/// A module that is in the way of a move.
+pub(crate) fn module_exists() -> Diagnostic {
+    let detail =
+        "The state has objects in the target module already. Nothing has been changed; choose another address.";
+    Diagnostic::error("Destination module already exists", detail)
+}
+
+/// A move of something that no state has.
+pub(crate) fn ephemeral_move() -> Diagnostic {
+    let detail = "Ephemeral resources are never in a state, so they cannot be moved. Change their names in the \
+                  configuration alone.";
+    Diagnostic::error(INVALID_MOVE, detail)
+}
+
+/// A move from data to managed or back.
+pub(crate) fn other_mode(from: &AbsResource, to: &AbsResource) -> Diagnostic {
+    let mode = match from.resource.mode {
+        ResourceMode::Data => "data",
+        _ => "managed",
+    };
+    let detail = format!("{from} cannot be moved to {to}: a {mode} resource can become a {mode} resource only.");
+    Diagnostic::error(INVALID_MOVE, detail)
+}
+
+/// A move to another resource type.
+pub(crate) fn other_type(from: &AbsResource, to: &AbsResource) -> Diagnostic {
+    let detail = format!("{from} cannot be moved to {to}: the resource types differ.");
+    Diagnostic::error(INVALID_MOVE, detail)
+}
+
+const NO_INSTANCE: &str = "No such resource instance";
+
+/// A state without anything that could be marked.
+pub(crate) fn empty_state() -> Diagnostic {
+    let detail = "The state has no resource instances at all: nothing has been applied yet, or all has been destroyed.";
+    Diagnostic::error(NO_INSTANCE, detail)
+}
+
+/// An instance to mark that is not there.
+pub(crate) fn no_instance_to_mark(addr: &AbsResourceInstance) -> Diagnostic {
+    let detail = format!(
+        "The state has no resource instance {addr}. If it was added to the configuration just now, run \"yuba apply\" \
+         first to create it."
+    );
+    Diagnostic::error(NO_INSTANCE, detail)
+}
+
+/// An instance to mark that has no current object.
+pub(crate) fn no_object_to_mark(addr: &AbsResourceInstance, is_being_replaced: bool) -> Diagnostic {
+    let detail = match is_being_replaced {
+        true => format!(
+            "{addr} is being replaced: its old object is still to be destroyed, and there is no new one yet. Run \
+             \"yuba apply\" to finish that first."
+        ),
+        false => format!("{addr} has no object that could be marked."),
+    };
+    Diagnostic::error(NO_INSTANCE, detail)
+}
+
+/// A mark to take off that is not there.
+pub(crate) fn not_tainted(addr: &AbsResourceInstance) -> Diagnostic {
+    Diagnostic::error(
+        "Resource instance is not tainted",
+        format!("{addr} is not tainted, so there is no mark to take off."),
+    )
+}
+
+/// A state file to read that cannot be opened.
+pub(crate) fn unopenable_state(name: &str, error: &Error) -> Diagnostic {
+    let detail = format!("The file {name} cannot be read: {}.", reason(error));
+    Diagnostic::error("Failed to open the given state file", detail)
+}
+
+/// A name that no workspace can have.
+pub(crate) fn invalid_workspace_name(name: &str) -> Diagnostic {
+    let detail = format!(
+        "{} cannot be the name of a workspace: only characters that need no escaping in a URL are possible, and no slashes.",
+        quote(name)
+    );
+    Diagnostic::error("Invalid workspace name", detail)
+}
+
+/// A workspace that is there already.
+pub(crate) fn workspace_exists(name: &str) -> Diagnostic {
+    let detail = format!("Select it with \"yuba workspace select {name}\", or choose another name.");
+    Diagnostic::error(format!("Workspace {} already exists", quote(name)), detail)
+}
+
+/// A workspace that is not there.
+pub(crate) fn no_workspace(name: &str) -> Diagnostic {
+    let detail = "Make it with \"yuba workspace new\", or let \"yuba workspace select\" make it with -or-create.";
+    Diagnostic::error(format!("Workspace {} doesn't exist", quote(name)), detail)
+}
+
+/// The selected workspace cannot go.
+pub(crate) fn current_workspace(name: &str) -> Diagnostic {
+    let detail = "The workspace that is selected cannot be deleted. Select another one first.";
+    Diagnostic::error(format!("Workspace {} is your active workspace", quote(name)), detail)
+}
+
+/// A selection that would have no effect.
+pub(crate) fn overridden_select() -> Diagnostic {
+    let detail =
+        "What this command selects would not count as long as that variable is set. Unset or change it instead.";
+    let title = "The selected workspace is overridden using the TF_WORKSPACE environment variable";
+    Diagnostic::error(title, detail)
+}
+
+/// A new workspace that would not be selected.
+pub(crate) fn overridden_new() -> Diagnostic {
+    let detail = "A new workspace is selected at once, which would not count as long as that variable has another name in \
+                  it. Unset it, or set it to the name of the new workspace.";
+    Diagnostic::error("The workspace is overridden using the TF_WORKSPACE environment variable", detail)
+}
+
+/// How many objects a message lists.
+const SHOWN_OBJECTS: usize = 50;
+
+/// A workspace whose objects would be forgotten.
+pub(crate) fn workspace_not_empty(name: &str, state: &State) -> Diagnostic {
+    let mut objects = state.instances().flat_map(|(addr, _, instance)| {
+        let keys: Vec<_> = instance.objects().map(|(deposed, _)| deposed.cloned()).collect();
+        keys.into_iter().map(move |deposed| match deposed {
+            None => format!("\n  - {addr}"),
+            Some(key) => format!("\n  - {addr} (deposed object {key})"),
+        })
+    });
+    let mut list: String = objects.by_ref().take(SHOWN_OBJECTS).collect();
+    let more = objects.count();
+    if more > 0 {
+        list.push_str(&format!("\n  - and {more} more"));
+    }
+    let detail = format!(
+        "Workspace {} is currently tracking the following resource instances:{list}\n\nThey would still exist after its \
+         deletion, and nothing would know of them any more. Destroy them first, or delete the workspace with -force to \
+         forget them.",
+        quote(name)
+    );
+    Diagnostic::error("Workspace is not empty", detail)
 }
 
 /// A provider without namespace, as before OpenTofu.

@@ -13,7 +13,9 @@ pub mod lock_file;
 pub mod manifest;
 pub mod operation;
 pub mod providers;
+pub mod state;
 pub mod validate;
+pub mod workspaces;
 pub mod world;
 
 mod diagnostics;

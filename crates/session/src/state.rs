@@ -1,0 +1,50 @@
+//! What can be done with a state without planning anything: looking things up, moving, removing and marking them.
+//!
+//! Everything here works on a state in memory. Opening and saving it is the business of [`crate::backend`].
+
+mod changing;
+mod moving;
+mod selecting;
+mod transferring;
+
+use yuba_addrs::{AbsResourceInstance, ProviderSource};
+use yuba_state::State;
+use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
+
+pub use changing::{Marked, Removal, replace_provider, resources_of, set_tainted, with_provider};
+pub use moving::{Moved, Moves, move_objects};
+pub use selecting::{Addresses, has_id};
+pub use transferring::{read_file, read_given};
+
+use crate::backend::Refusal;
+use crate::diagnostics;
+
+/// A state that has to be there.
+pub fn required(state: Option<State>) -> Result<State, Refusal> {
+    state.ok_or_else(|| diagnostics::no_state().into())
+}
+
+/// Reads the address of an instance that was given as an argument.
+pub fn instance_address(text: &str) -> Result<AbsResourceInstance, Refusal> {
+    let mut sources = Sources::new();
+    let file = sources.add(SourceFile::new("", text.as_bytes()));
+    AbsResourceInstance::parse_text(file, text).map_err(|problems| Refusal { problems, sources })
+}
+
+/// Providers of a state whose schemas nobody has.
+pub fn missing_schemas(state: &State) -> Result<(), Diagnostic> {
+    let mut missing: Vec<&ProviderSource> = Vec::new();
+    for resource in state.iter() {
+        let provider = &resource.provider.provider;
+        if crate::validate::schemas(provider).is_none() && !missing.contains(&provider) {
+            missing.push(provider);
+        }
+    }
+    missing.sort();
+    if missing.is_empty() { Ok(()) } else { Err(diagnostics::no_schemas(&missing)) }
+}
+
+/// The same problems, as one under the title of a command.
+pub fn under(title: &str, problems: &Diagnostics) -> Diagnostic {
+    Diagnostic::error(title, crate::backend::joined(problems))
+}

@@ -1,0 +1,34 @@
+//! States from files that were named on the command line, whatever backend there is.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use yuba_state::State;
+use yuba_syntax::{Diagnostic, Diagnostics};
+
+use crate::diagnostics;
+
+/// Reads a state file; `-` is standard input.
+pub fn read_given(name: &str) -> Result<State, Diagnostic> {
+    let content = match name {
+        "-" => {
+            let mut content = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut content);
+            read.map(|_| content)
+        }
+        name => fs::read(name),
+    };
+    let content = content.map_err(|error| diagnostics::unopenable_state(name, &error))?;
+    let title = format!("Failed to read source state {}", yuba_value::quote::quote(name));
+    match yuba_state::read(&content) {
+        Ok((state, _)) => Ok(state),
+        Err(problems) => Err(super::under(&title, &problems)),
+    }
+}
+
+/// Reads a state file; the error says why not, as several problems where the content is to blame.
+pub fn read_file(path: &Path) -> Result<State, Diagnostics> {
+    let content = fs::read(path).map_err(|error| diagnostics::unopenable_state(&path.display().to_string(), &error))?;
+    yuba_state::read(&content).map(|(state, _)| state)
+}

@@ -1,0 +1,131 @@
+//! Workspaces: which there are, which one is selected, new ones and ones that go.
+
+use std::path::{Path, PathBuf};
+
+use yuba_backend::{Disk, workspace};
+use yuba_state::State;
+use yuba_syntax::Diagnostics;
+
+use crate::backend::{OpenFailure, Place, StateFlags};
+use crate::diagnostics;
+
+pub use yuba_backend::workspace::is_valid_name;
+
+/// The workspace that is selected, and by what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selected {
+    /// Its name.
+    pub name: String,
+    /// Whether the environment variable `TF_WORKSPACE` says so.
+    pub is_overridden: bool,
+}
+
+/// All workspaces.
+pub fn list(place: &Place) -> Result<Vec<String>, Diagnostics> {
+    place.backend().workspaces()
+}
+
+/// Makes a workspace and selects it.
+pub fn create(place: &Place, data_dir: &Path, name: &str, selected: &Selected) -> Result<(), Diagnostics> {
+    if !is_valid_name(name) {
+        return Err(diagnostics::invalid_workspace_name(name).into());
+    }
+    if selected.is_overridden && selected.name != name {
+        return Err(diagnostics::overridden_new().into());
+    }
+    if list(place)?.iter().any(|there| there == name) {
+        return Err(diagnostics::workspace_exists(name).into());
+    }
+    place.backend().open(name)?;
+    workspace::select(&Disk, data_dir, name)
+}
+
+/// Gives the state of a new workspace the content of a file.
+pub fn fill(place: &Place, name: &str, file: PathBuf, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
+    let mut state = crate::state::read_file(&file)
+        .map_err(|problems| crate::state::under("Error reading the given state", &problems))?;
+    let place = place.in_workspace(name);
+    let mut opened = place
+        .open("workspace-new", flags, &mut || ())
+        .map_err(|failure| failure.under("Error getting the state manager for the new workspace"))?;
+    // A copy is a state of its own.
+    state.lineage = Default::default();
+    state.serial = 0;
+    let saved = opened.save(&mut state);
+    let mut problems = std::mem::take(&mut opened.notes);
+    problems.extend(opened.close());
+    match saved {
+        Ok(_) => Ok(problems),
+        Err(failed) => {
+            problems.extend(failed);
+            Err(problems)
+        }
+    }
+}
+
+/// What came of selecting a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// It was selected already.
+    Same,
+    /// It is selected now.
+    Changed,
+    /// It was made, and is selected now.
+    Created,
+}
+
+/// Selects a workspace.
+pub fn select(
+    place: &Place,
+    data_dir: &Path,
+    name: &str,
+    selected: &Selected,
+    create: bool,
+) -> Result<Selection, Diagnostics> {
+    if selected.is_overridden {
+        return Err(diagnostics::overridden_select().into());
+    }
+    if !is_valid_name(name) {
+        return Err(diagnostics::invalid_workspace_name(name).into());
+    }
+    let exists = list(place)?.iter().any(|there| there == name);
+    if selected.name == name {
+        return Ok(Selection::Same);
+    }
+    if !exists && !create {
+        return Err(diagnostics::no_workspace(name).into());
+    }
+    if !exists {
+        place.backend().open(name)?;
+    }
+    workspace::select(&Disk, data_dir, name)?;
+    Ok(if exists { Selection::Changed } else { Selection::Created })
+}
+
+/// Deletes a workspace with its state. Whether that had objects comes back.
+pub fn delete(place: &Place, name: &str, force: bool, flags: &StateFlags) -> Result<bool, Diagnostics> {
+    if !list(place)?.iter().any(|there| there == name) {
+        return Err(diagnostics::no_workspace(name).into());
+    }
+    if name == place.workspace {
+        return Err(diagnostics::current_workspace(name).into());
+    }
+    // Where the name is not one that could be made today, there is no state to look at that way.
+    let there = place.in_workspace(name);
+    let mut opened = match there.open("workspace-delete", flags, &mut || ()) {
+        Ok(opened) => opened,
+        Err(failure @ OpenFailure::Locked(_)) => return Err(failure.under("")),
+        Err(failure) => return Err(failure.under("Failed to refresh state")),
+    };
+    let state = opened.state.take().unwrap_or_else(State::empty);
+    let problems = opened.close();
+    if problems.has_errors() {
+        return Err(problems);
+    }
+    let has_objects = state.has_managed_objects();
+    if has_objects && !force {
+        return Err(diagnostics::workspace_not_empty(name, &state).into());
+    }
+    place.backend().delete_workspace(name)?;
+    Ok(has_objects)
+}
