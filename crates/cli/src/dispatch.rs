@@ -39,6 +39,7 @@ fn request(args: impl Iterator<Item = OsString>) -> Result<Request, String> {
         std::env::set_current_dir(&directory)
             .map_err(|error| format!("Error handling -chdir option: chdir {directory}: {error}"))?;
     }
+    replace_alias(&mut args);
     let name = named_command(&args);
     let (path, last) = name
         .map_or((String::new(), ""), |name| (name.replace(['-', ' '], "_"), name.rsplit(' ').next().unwrap_or(name)));
@@ -78,6 +79,16 @@ fn take_chdir(args: &mut Vec<String>) -> Result<Option<String>, String> {
         args.remove(position);
         directory
     }))
+}
+
+/// Puts the usual name of a command in the place of another one.
+fn replace_alias(args: &mut [String]) {
+    let Some(start) = args.iter().position(|arg| !arg.starts_with('-')) else { return };
+    let Some([group, word]) = args.get_mut(start..start + 2) else { return };
+    let given = format!("{group} {word}");
+    if let Some((_, name)) = commands::ALIASES.iter().find(|(alias, _)| *alias == given) {
+        *word = name.rsplit(' ').next().unwrap_or(name).to_owned();
+    }
 }
 
 /// The words of the arguments that name a command, as far as we know it: `metadata functions`.

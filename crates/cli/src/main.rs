@@ -19,6 +19,7 @@ mod operate;
 mod settings;
 mod signals;
 mod speaker;
+mod state_access;
 mod terminal;
 mod words;
 

@@ -1,15 +1,20 @@
-//! What `init` and `get` say on the way: to people, or to programs as lines of JSON, or to both.
+//! What commands say on the way: to people, or to programs as lines of JSON, or to both.
+
+use std::io::BufRead as _;
 
 use yuba_eval::World as _;
 use yuba_session::SystemWorld;
+use yuba_session::backend::Refusal;
 use yuba_session::install::{Event, Report};
+use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::functions::timestamp::Timestamp;
+use yuba_view::json::Json;
 use yuba_view::messages_json::{self, Level};
 use yuba_view::snippet::Excerpts;
 
 use crate::commands::validate::signature;
 use crate::commands::version::LANGUAGE_LEVEL;
-use crate::exit::Failure;
+use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::json_into::JsonInto;
 use crate::terminal::Terminal;
@@ -30,12 +35,92 @@ impl<'t> Messages<'t> {
         Ok(messages)
     }
 
+    /// The same for a command whose JSON is a document: programs are told nothing on the way.
+    pub(crate) fn silent(terminal: &'t mut Terminal, args: &Args) -> Result<Messages<'t>, Failure> {
+        Ok(Messages { json: args.is_on("json"), into: JsonInto::open(args)?, terminal })
+    }
+
+    /// Whether a file is to get JSON.
+    pub(crate) fn wants_json_file(&self) -> bool {
+        self.into.is_some()
+    }
+
+    /// Writes to the file that gets JSON.
+    pub(crate) fn json_file(&mut self, text: &str) {
+        if let Some(into) = &mut self.into {
+            into.write(text);
+        }
+    }
+
     /// Says something: a text for people, and one for programs.
     pub(crate) fn say(&mut self, human: &str, program: &str) {
         if !self.json {
             self.terminal.out(human);
         }
         self.line(&messages_json::line(Level::Info, program, &now(), Vec::new()));
+    }
+
+    /// Says a line, to people and programs alike.
+    pub(crate) fn tell(&mut self, text: &str) {
+        // Programs get it without the full stop.
+        self.say(&format!("{text}\n"), text.strip_suffix('.').unwrap_or(text));
+    }
+
+    /// Says something: a text for people, and one with more members for programs.
+    pub(crate) fn say_with(&mut self, human: &str, program: &str, members: Vec<(&str, Json)>) {
+        if !self.json {
+            self.terminal.out(human);
+        }
+        self.line(&messages_json::line(Level::Info, program, &now(), members));
+    }
+
+    /// Asks a question that only `yes` answers; people only can be asked.
+    pub(crate) fn confirm(&mut self, question: &str, description: &str) -> bool {
+        let question = format!("{}\n  {description}\n\n  {} ", self.bold(question), self.bold("Enter a value:"));
+        self.terminal.out(&question);
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer);
+        self.terminal.out("\n");
+        read.is_ok() && answer.trim_end_matches(['\r', '\n']) == "yes"
+    }
+
+    /// Tells what there is to say about a state besides what the command was asked for.
+    pub(crate) fn note(&mut self, notes: &Diagnostics) {
+        if !self.json {
+            self.terminal.report_aside(notes, &Sources::new());
+        }
+        self.diagnostic_lines(notes, &Sources::new());
+    }
+
+    /// Tells what was found, each with an empty line after it.
+    pub(crate) fn diagnostics(&mut self, problems: &Diagnostics, sources: &Sources) {
+        if !self.json {
+            self.terminal.report_spaced(problems, sources);
+        }
+        self.diagnostic_lines(problems, sources);
+    }
+
+    fn diagnostic_lines(&mut self, problems: &Diagnostics, sources: &Sources) {
+        let excerpts = Excerpts::new(sources);
+        for diagnostic in problems.iter() {
+            self.line(&messages_json::diagnostic(diagnostic, &excerpts, &signature, &now()));
+        }
+    }
+
+    /// The end of a command: what kept it from its work is told.
+    pub(crate) fn conclude(mut self, done: Result<(), Refusal>) -> Outcome {
+        match done {
+            Ok(()) => Ok(0),
+            Err(refusal) => {
+                self.diagnostics(&refusal.problems, &refusal.sources);
+                Ok(1)
+            }
+        }
+    }
+
+    /// The terminal, for data.
+    pub(crate) fn terminal(&mut self) -> &mut Terminal {
+        self.terminal
     }
 
     /// Complains: a text for people, and one for programs.

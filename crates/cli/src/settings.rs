@@ -8,6 +8,7 @@ use yuba_eval::inputs::{Ask, ENVIRONMENT_PREFIX};
 use yuba_eval::tree::Purpose;
 use yuba_session::SystemWorld;
 use yuba_session::load::{DEFAULT_TEST_DIR, LoadRequest, VariableFlag, selected_workspace};
+use yuba_session::workspaces::Selected;
 
 use crate::flags::{Args, Flag};
 
@@ -39,7 +40,7 @@ pub(crate) struct Settings {
     /// The directory of test files; none if they do not count.
     pub(crate) test_dir: Option<String>,
     original_dir: Option<String>,
-    workspace: String,
+    selected: Selected,
     environment: Vec<(String, String)>,
     variables: Vec<VariableFlag>,
 }
@@ -60,13 +61,21 @@ impl Settings {
         let test_dir = args.text("test-directory").unwrap_or(DEFAULT_TEST_DIR);
         Settings {
             dir: ".".to_owned(),
-            workspace: environment("TF_WORKSPACE").unwrap_or_else(|| selected_workspace(&data_dir)),
+            selected: match environment("TF_WORKSPACE") {
+                Some(name) => Selected { name, is_overridden: true },
+                None => Selected { name: selected_workspace(&data_dir), is_overridden: false },
+            },
             data_dir,
             test_dir: Some(test_dir.to_owned()).filter(|dir| !dir.is_empty()),
             original_dir: args.original_dir.clone(),
             environment: std::env::vars_os().filter_map(is_variable).collect(),
             variables: variables.collect(),
         }
+    }
+
+    /// The workspace that is selected.
+    pub(crate) fn selected(&self) -> &Selected {
+        &self.selected
     }
 
     /// The request to read it.
@@ -76,7 +85,7 @@ impl Settings {
             data_dir: &self.data_dir,
             world: &SystemWorld,
             original_dir: self.original_dir.as_deref(),
-            workspace: &self.workspace,
+            workspace: &self.selected.name,
             variables: &self.variables,
             environment: &self.environment,
             test_dir: self.test_dir.as_deref(),

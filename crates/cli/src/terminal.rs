@@ -4,6 +4,7 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 use yuba_syntax::{Diagnostics, Severity, Sources};
 use yuba_view::diagnostic::{self, Style};
+use yuba_view::plan::Look;
 
 use crate::flags::Args;
 
@@ -94,6 +95,20 @@ impl Terminal {
         self.report_with(diagnostics, sources, "\n");
     }
 
+    /// The same where standard output is for data: warnings go to standard error too.
+    pub(crate) fn report_aside(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
+        let style = if self.stderr.colour { Style::Coloured } else { Style::Plain };
+        for (_, text) in diagnostic::render_all(diagnostics, sources, style, self.stderr.width, &self.diagnostics) {
+            self.err(&text);
+        }
+    }
+
+    /// How plans and states are shown on standard output.
+    pub(crate) fn look(&self, show_sensitive: bool) -> Look {
+        let style = if self.stdout.colour { yuba_view::Style::Coloured } else { yuba_view::Style::Plain };
+        Look { style, width: self.stdout.width, show_sensitive, ..Look::default() }
+    }
+
     fn report_with(&mut self, diagnostics: &Diagnostics, sources: &Sources, end: &str) {
         let style = if self.stderr.colour { Style::Coloured } else { Style::Plain };
         for (severity, text) in
@@ -119,6 +134,11 @@ impl Terminal {
     /// In bold letters, where standard output can show them.
     pub(crate) fn bold(&self, text: &str) -> String {
         if self.stdout.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// In a colour, by its number, where standard output can show it.
+    pub(crate) fn coloured(&self, code: &str, text: &str) -> String {
+        if self.stdout.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
     /// Says that all went well.

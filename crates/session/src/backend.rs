@@ -226,6 +226,11 @@ impl Place {
         Ok(opened)
     }
 
+    /// Takes away the lock that somebody has left on the state of the selected workspace.
+    pub fn unlock(&self, id: &str) -> Result<(), Diagnostics> {
+        self.store()?.force_unlock(id)
+    }
+
     fn store(&self) -> Result<Box<dyn StateStore>, Diagnostics> {
         self.backend().open(&self.workspace)
     }

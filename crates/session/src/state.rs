@@ -7,7 +7,11 @@ mod moving;
 mod selecting;
 mod transferring;
 
+use std::path::Path;
+use std::sync::Arc;
+
 use yuba_addrs::{AbsResourceInstance, ProviderSource};
+use yuba_provider::ProviderSchema;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 
@@ -18,6 +22,7 @@ pub use transferring::{read_file, read_given};
 
 use crate::backend::Refusal;
 use crate::diagnostics;
+use crate::load::{LoadRequest, has_configuration, load};
 
 /// A state that has to be there.
 pub fn required(state: Option<State>) -> Result<State, Refusal> {
@@ -42,6 +47,24 @@ pub fn missing_schemas(state: &State) -> Result<(), Diagnostic> {
     }
     missing.sort();
     if missing.is_empty() { Ok(()) } else { Err(diagnostics::no_schemas(&missing)) }
+}
+
+/// The schemas of a provider.
+pub fn schemas(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
+    crate::validate::schemas(provider)
+}
+
+/// Whether the configuration beside a state can be read. The schemas of its providers may be needed to show the state.
+pub fn usable_configuration(request: &LoadRequest<'_>) -> Result<(), Refusal> {
+    if !has_configuration(Path::new(request.dir)) {
+        return Ok(());
+    }
+    let (configuration, problems) = load(request, None);
+    let sources = match configuration {
+        Ok(configuration) => configuration.sources,
+        Err(sources) => sources,
+    };
+    if problems.has_errors() { Err(Refusal { problems, sources }) } else { Ok(()) }
 }
 
 /// The same problems, as one under the title of a command.

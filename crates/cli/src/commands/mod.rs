@@ -6,13 +6,19 @@ use crate::terminal::Terminal;
 
 mod console;
 mod fmt;
+mod force_unlock;
 mod get;
 mod init;
 mod metadata;
+mod output;
 mod plan;
 mod providers;
+mod show;
+mod state;
+mod taint;
 pub(crate) mod validate;
 pub(crate) mod version;
+mod workspace;
 
 /// One row of the table.
 pub(crate) struct Command {
@@ -45,37 +51,45 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &console::COMMAND,
     &plan::DESTROY_COMMAND,
     &fmt::COMMAND,
+    &force_unlock::COMMAND,
     &get::COMMAND,
     &init::COMMAND,
     &metadata::GROUP,
     &metadata::FUNCTIONS,
+    &output::COMMAND,
     &plan::PLAN,
     &providers::COMMAND,
     &plan::REFRESH_COMMAND,
+    &show::COMMAND,
+    &state::GROUP,
+    &state::list::COMMAND,
+    &state::mv::COMMAND,
+    &state::pull::COMMAND,
+    &state::push::COMMAND,
+    &state::replace_provider::COMMAND,
+    &state::rm::COMMAND,
+    &state::show::COMMAND,
+    &taint::TAINT,
+    &taint::UNTAINT,
     &validate::COMMAND,
     &version::COMMAND,
+    &workspace::GROUP,
+    &workspace::delete::COMMAND,
+    &workspace::list::COMMAND,
+    &workspace::new::COMMAND,
+    &workspace::select::COMMAND,
+    &workspace::show::COMMAND,
 ];
+
+/// Other names of commands.
+pub(crate) const ALIASES: &[(&str, &str)] =
+    &[("state ls", "state list"), ("state move", "state mv"), ("state remove", "state rm")];
 
 /// The commands of the main workflow, listed first.
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
 
 /// Commands of OpenTofu that this version does not have yet.
-pub(crate) const NOT_YET: &[&str] = &[
-    "force-unlock",
-    "graph",
-    "import",
-    "login",
-    "logout",
-    "output",
-    "show",
-    "state",
-    "taint",
-    "test",
-    "untaint",
-    "workspace",
-    "env",
-    "push",
-];
+pub(crate) const NOT_YET: &[&str] = &["graph", "import", "login", "logout", "test", "env", "push"];
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,48 @@
+//! `yuba force-unlock`: takes away a lock that was left behind.
+
+use yuba_session::backend::Refusal;
+use yuba_syntax::Diagnostic;
+
+use super::{Command, Run};
+use crate::exit::{Failure, Outcome};
+use crate::flags::{Args, Flag};
+use crate::messages::Messages;
+use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::state_access::{self, JSON, JSON_INTO};
+use crate::terminal::Terminal;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "force-unlock",
+    synopsis: "Release a stuck lock on the current workspace",
+    usage: "[options] LOCK_ID",
+    about: "Takes the lock of the state away from somebody who did not release it. Make sure that they are not at work any \
+            more: two runs at the same time can damage the state.\n\n\
+            The lock of a local state ends with the process that holds it, so there is nothing to take away while that \
+            process runs; what a dead process has left is taken over by the next command.",
+    flags: &[Flag::switch("force", "Do not ask first."), JSON, JSON_INTO, VAR, VAR_FILE],
+    run: Run::Function(run),
+};
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    let [id] = args.positional.as_slice() else {
+        return Err(Failure::usage("Wrong number of arguments", "Give the ID of one lock."));
+    };
+    let flags = state_access::flags(args)?;
+    let mut messages = Messages::new(terminal, args)?;
+    let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
+        let place = state_access::place(&Settings::new(args), &flags)?;
+        if !args.is_on("force") {
+            let detail = "The lock of a local state belongs to a process and ends with it. To remove what a dead process has \
+                          left, use -force.";
+            return Err(Diagnostic::error("State locked by another local process", detail).into());
+        }
+        place.unlock(id)?;
+        let title = "The state has been successfully unlocked!";
+        let more = "Other commands can lock it again now.";
+        let human = format!("{}\n\n{more}\n", messages.bold(title));
+        messages.say(&human, &format!("{title} {more}"));
+        Ok(())
+    };
+    let done = work(&mut messages);
+    messages.conclude(done)
+}

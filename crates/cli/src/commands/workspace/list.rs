@@ -1,0 +1,59 @@
+//! `yuba workspace list`
+
+use yuba_session::backend::{Refusal, StateFlags, find};
+use yuba_session::workspaces;
+use yuba_view::json::Json;
+
+use crate::commands::{Command, Run};
+use crate::exit::{Failure, Outcome};
+use crate::flags::Args;
+use crate::messages::Messages;
+use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::state_access::{JSON, JSON_INTO};
+use crate::terminal::Terminal;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "workspace list",
+    synopsis: "List Workspaces",
+    usage: "[options]",
+    about: "Lists all workspaces. The one that is selected has a star.",
+    flags: &[JSON, JSON_INTO, VAR, VAR_FILE],
+    run: Run::Function(run),
+};
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    if !args.positional.is_empty() {
+        let detail = "This command takes no arguments. Did you mean to use -chdir?";
+        return Err(Failure::usage("Unexpected argument", detail));
+    }
+    let mut messages = Messages::new(terminal, args)?;
+    let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
+        let settings = Settings::new(args);
+        let place = find(&settings.request(yuba_eval::tree::Purpose::Use), &StateFlags::default())?;
+        let names = workspaces::list(&place)?;
+        let selected = settings.selected();
+        let mut human = String::new();
+        for name in &names {
+            human.push_str(if *name == selected.name { "* " } else { "  " });
+            human.push_str(name);
+            human.push('\n');
+        }
+        human.push('\n');
+        let names = names.iter().map(|name| Json::from(name.as_str())).collect();
+        let members = vec![
+            ("current_workspace", Json::from(selected.name.as_str())),
+            ("type", Json::from("workspace_list")),
+            ("workspaces", Json::Array(names)),
+        ];
+        messages.say_with(&human, "list of workspaces", members);
+        if selected.is_overridden {
+            let human =
+                "\n\nThe active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n\n";
+            let program = "The active workspace is being overridden using the TF_WORKSPACE environment variable";
+            messages.say(human, program);
+        }
+        Ok(())
+    };
+    let done = work(&mut messages);
+    messages.conclude(done)
+}

@@ -1,0 +1,30 @@
+//! `yuba workspace show`
+
+use crate::commands::{Command, Run};
+use crate::exit::{Failure, Outcome};
+use crate::flags::Args;
+use crate::messages::Messages;
+use crate::settings::Settings;
+use crate::state_access::{JSON, JSON_INTO};
+use crate::terminal::Terminal;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "workspace show",
+    synopsis: "Show the name of the current workspace",
+    usage: "[options]",
+    about: "Shows the name of the workspace that is selected.",
+    flags: &[JSON, JSON_INTO],
+    run: Run::Function(run),
+};
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    if !args.positional.is_empty() {
+        let detail = "This command takes no arguments. Did you mean to use -chdir?";
+        return Err(Failure::usage("Unexpected argument", detail));
+    }
+    let mut messages = Messages::new(terminal, args)?;
+    let settings = Settings::new(args);
+    let name = &settings.selected().name;
+    messages.say(&format!("{name}\n"), name);
+    Ok(0)
+}

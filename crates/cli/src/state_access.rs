@@ -1,0 +1,136 @@
+//! What commands that work on a state have in common: their flags, and how they get at it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use yuba_eval::tree::Purpose;
+use yuba_session::backend::{self, Opened, Place, Refusal, StateFlags};
+use yuba_session::workspaces::is_valid_name;
+use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_value::functions::timestamp::parse_duration;
+use yuba_value::quote::quote;
+
+use crate::exit::Failure;
+use crate::flags::{Args, Flag};
+use crate::messages::Messages;
+use crate::settings::Settings;
+
+/// `-state` of commands that look at a state.
+pub(crate) const STATE: Flag =
+    Flag::text("state", "path", "The state file to read, instead of the state of the selected workspace.");
+/// `-state` of commands that change a state.
+pub(crate) const STATE_TO_CHANGE: Flag =
+    Flag::text("state", "path", "The state file to change, instead of the state of the selected workspace.");
+/// `-state-out`
+pub(crate) const STATE_OUT: Flag =
+    Flag::text("state-out", "path", "The file to write the new state to, instead of the one it was read from.");
+/// `-backup`
+pub(crate) const BACKUP: Flag = Flag::text(
+    "backup",
+    "path",
+    "Where to keep the state as it was before; beside the state file if not given, nowhere if it is \"-\".",
+);
+/// `-backup` of commands that always keep a backup.
+pub(crate) const BACKUP_ALWAYS: Flag = Flag::text(
+    "backup",
+    "path",
+    "Where to keep the state as it was before. If not given, a file beside the state with the time in its name.",
+);
+/// `-lock`
+pub(crate) const LOCK: Flag = Flag::switch_off(
+    "lock",
+    "Do not lock the state. Somebody else could change it at the same time, and changes could get lost.",
+);
+/// `-lock-timeout`
+pub(crate) const LOCK_TIMEOUT: Flag =
+    Flag::text("lock-timeout", "0s", "How long to wait for somebody else's lock of the state, like \"30s\" or \"5m\".");
+/// `-ignore-remote-version`
+pub(crate) const IGNORE_REMOTE_VERSION: Flag = Flag::switch("ignore-remote-version", "");
+/// `-json`
+pub(crate) const JSON: Flag = Flag::switch("json", "Write messages as lines of JSON.");
+/// `-json-into`
+pub(crate) const JSON_INTO: Flag =
+    Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people.");
+/// `-show-sensitive`
+pub(crate) const SHOW_SENSITIVE: Flag = Flag::switch("show-sensitive", "Show sensitive values too.");
+
+/// What the flags say about the state.
+pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
+    let path = |name: &str| args.text(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let lock_timeout = match args.text("lock-timeout") {
+        None => Duration::ZERO,
+        Some(text) => parse_duration(text)
+            .ok()
+            .map(|nanos| Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)))
+            .ok_or_else(|| {
+                let message = format!("invalid value {} for flag -lock-timeout: parse error", quote(text));
+                Failure::usage("Failed to parse command-line flags", message)
+            })?,
+    };
+    Ok(StateFlags {
+        state: path("state"),
+        state_out: path("state-out"),
+        backup: path("backup"),
+        lock: args.text("lock") != Some("false"),
+        lock_timeout,
+    })
+}
+
+/// Where the state is.
+pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
+    let selected = settings.selected();
+    if selected.is_overridden && !is_valid_name(&selected.name) {
+        let detail = format!(
+            "The environment variable TF_WORKSPACE has {} in it, which cannot be the name of a workspace.",
+            quote(&selected.name)
+        );
+        return Err(Diagnostic::error("Error selecting workspace", detail).into());
+    }
+    backend::find(&settings.request(Purpose::Use), flags)
+}
+
+/// Where a state is that a command changes and always keeps a backup of.
+pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
+    let place = place(settings, flags)?;
+    // A file that was named is the state, whatever workspace is selected.
+    let place = match &flags.state {
+        Some(path) => Place::file(path.clone(), flags.backup.clone()),
+        None => place,
+    };
+    Ok(place.with_backup_of_its_own())
+}
+
+/// Opens a state to change it.
+pub(crate) fn open(
+    messages: &mut Messages<'_>,
+    place: &Place,
+    operation: &str,
+    flags: &StateFlags,
+    unreadable: &str,
+) -> Result<Opened, Refusal> {
+    let mut said = false;
+    let mut waiting = || {
+        if !std::mem::replace(&mut said, true) {
+            messages.tell("Acquiring state lock. This may take a few moments...");
+        }
+    };
+    let opened = place.open(operation, flags, &mut waiting);
+    let mut opened = opened.map_err(|failure| Refusal::from(failure.under(unreadable)))?;
+    messages.note(&std::mem::take(&mut opened.notes));
+    Ok(opened)
+}
+
+/// Lets others at a state again, whatever came of the work with it.
+pub(crate) fn close<T>(messages: &mut Messages<'_>, opened: Opened, done: Result<T, Refusal>) -> Result<T, Refusal> {
+    let problems = opened.close();
+    if !problems.is_empty() {
+        messages.diagnostics(&problems, &yuba_syntax::Sources::new());
+    }
+    done
+}
+
+/// A new state that could not be saved.
+pub(crate) fn not_saved(problems: &Diagnostics) -> Refusal {
+    let detail = format!("The state is as it was before. {}", backend::joined(problems));
+    Diagnostic::error("Error saving the state", detail).into()
+}
