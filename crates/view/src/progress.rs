@@ -158,3 +158,66 @@ pub fn applied(counts: &Counts, destroy: bool, style: Style) -> String {
     };
     format!("\n{}\n", Paint::new(style).bold_in(crate::paint::GREEN, &text))
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use yuba_addrs::AbsResourceInstance;
+    use yuba_syntax::FileId;
+
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let addr = AbsResourceInstance::parse_text(FileId(0), "terraform_data.a").expect("because it is well-formed");
+        let started = |phase, id: &str| Event::Started {
+            addr: addr.clone(),
+            deposed: None,
+            phase,
+            id: (!id.is_empty()).then(|| ("id".into(), id.into())),
+        };
+        let finished = |phase, ok| Event::Finished {
+            addr: addr.clone(),
+            deposed: DeposedKey::parse("deadbeef"),
+            phase,
+            id: Some(("id".into(), "x".into())),
+            ok,
+        };
+        let text = Event::ProvisionOutput {
+            addr: addr.clone(),
+            provisioner: "local-exec".into(),
+            text: "one\r\n\ntwo  ".into(),
+        };
+        let events = [
+            started(Phase::Refresh, "x"),
+            started(Phase::Apply(Action::Create), ""),
+            finished(Phase::Apply(Action::Create), true),
+            finished(Phase::Apply(Action::Delete), false),
+            started(Phase::PrepareImport, "x"),
+            finished(Phase::Import, true),
+            started(Phase::Apply(Action::Forget), "x"),
+            Event::ProvisionStarted { addr: addr.clone(), provisioner: "local-exec".into() },
+            text,
+        ];
+        let mut counts = Counts::default();
+        events.iter().for_each(|event| counts.add(event));
+        let lines: Vec<String> = events.iter().filter_map(|event| line(event, 61, Style::Plain)).collect();
+        expect![[r#"
+            terraform_data.a: Refreshing state... [id=x]
+            terraform_data.a: Creating...
+            terraform_data.a (deposed object deadbeef): Creation complete after 1m1s [id=x]
+            terraform_data.a: Preparing import... [id=x]
+            terraform_data.a (deposed object deadbeef): Import complete [id=x]
+            terraform_data.a: Provisioning with 'local-exec'...
+            terraform_data.a (local-exec): one
+            terraform_data.a (local-exec): two"#]]
+        .assert_eq(&lines.join("\n"));
+        expect![[r#"
+
+            Apply complete! Resources: 1 imported, 1 added, 0 changed, 0 destroyed.
+        "#]]
+        .assert_eq(&applied(&counts, false, Style::Plain));
+        let long = started(Phase::Apply(Action::Delete), &"0123456789".repeat(9));
+        expect!["terraform_data.a: Still destroying... [id=012345678901234567890123456789012345678...23456789012345678901234567890123456789, 1h0m0s elapsed]"].assert_eq(&still(&long, 3600, Style::Plain).unwrap_or_default());
+    }
+}

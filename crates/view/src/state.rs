@@ -18,16 +18,27 @@ pub fn render(state: &State, schemas: Schemas<'_>, look: Look) -> Result<String,
     let mut out = String::new();
     let mut resources: Vec<(Vec<String>, &Resource)> = state.iter().map(|r| (module_order(r), r)).collect();
     resources.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let mut module = None;
-    for (_, resource) in resources {
+    // The module at hand and those that call it, directly or not, as far as they have objects.
+    let mut above: Vec<&[String]> = Vec::new();
+    for (module, resource) in &resources {
+        let mut is_in_same = above.last() == Some(&module.as_slice());
+        if !is_in_same {
+            above.retain(|caller| module.starts_with(caller));
+        }
         for (key, instance) in &resource.instances {
             let addr = resource.addr.clone().instance(key.clone());
             for (deposed, object) in instance.objects() {
-                // Objects are an empty line apart, modules two.
-                if !out.is_empty() {
-                    out.push_str(if module == Some(&resource.addr.module) { "\n" } else { "\n\n" });
+                // Objects are an empty line apart, modules two. Quirk: there is none before a module unless one that
+                // calls it has objects.
+                if is_in_same {
+                    out.push('\n');
+                } else if !above.is_empty() {
+                    out.push_str("\n\n");
                 }
-                module = Some(&resource.addr.module);
+                if !is_in_same {
+                    above.push(module);
+                    is_in_same = true;
+                }
                 write_object(&mut out, &addr, resource, deposed, object, schemas, options)?;
             }
         }
@@ -98,4 +109,59 @@ fn write_object(
     Change::still(&node).by_block(schema).write(out, 0, options);
     out.push('\n');
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use yuba_value::Value;
+
+    use super::*;
+    use crate::testing::{addr, builtin, state_of};
+
+    #[test]
+    fn objects_and_outputs() {
+        let state = state_of(&[
+            ("module.c.terraform_data.b[\"x\"]", Value::int(2)),
+            ("terraform_data.a", Value::tuple(vec![Value::string("a\nb"), Value::null_dynamic()])),
+        ]);
+        let look = Look { show_sensitive: true, ..Look::default() };
+        expect![[r##"
+            # terraform_data.a:
+            resource "terraform_data" "a" {
+                id    = "i"
+                input = [
+                    <<-EOT
+                        a
+                        b
+                    EOT,
+                    null,
+                ]
+            }
+
+
+            # module.c.terraform_data.b["x"]:
+            resource "terraform_data" "b" {
+                id    = "i"
+                input = 2
+            }
+
+
+            Outputs:
+
+            o = {
+                a = "<"
+            }
+        "##]]
+        .assert_eq(&render(&state, &builtin, look).unwrap_or_default());
+        let one = render_instance(&state, &addr("module.c.terraform_data.b[\"x\"]"), &builtin, look);
+        expect![[r##"
+            # module.c.terraform_data.b["x"]:
+            resource "terraform_data" "b" {
+                id    = "i"
+                input = 2
+            }
+        "##]]
+        .assert_eq(&one.ok().flatten().unwrap_or_default());
+    }
 }

@@ -3,6 +3,8 @@
 mod comment;
 mod counts;
 mod prose;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 use std::sync::Arc;

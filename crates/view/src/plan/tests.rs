@@ -1,0 +1,343 @@
+//! Plans of a few objects.
+
+use expect_test::{Expect, expect};
+use yuba_plan::{Action, Importing, Mode, Plan, Reason, RelevantAttribute, ResourceChange};
+use yuba_state::DeposedKey;
+use yuba_value::{Path, Type, Value};
+
+use super::{Look, next_steps, render, summary_line};
+use crate::testing::{addr, builtin, change, object, output, plan};
+
+fn data(id: Value, input: Value) -> Value {
+    let output = if id.is_known() { input.clone() } else { Value::unknown_dynamic() };
+    object([("id", id), ("input", input), ("output", output), ("triggers_replace", Value::null_dynamic())])
+}
+
+fn old(input: i64) -> Value {
+    data(Value::string("i"), Value::int(input))
+}
+
+fn new(input: i64) -> Value {
+    data(Value::unknown(Type::string()), Value::int(input))
+}
+
+fn null() -> Value {
+    Value::null_dynamic()
+}
+
+fn check(plan: &Plan, expect: &Expect) {
+    expect.assert_eq(&render(plan, &builtin, Look::default()));
+}
+
+fn check_resource(change: ResourceChange, expect: &Expect) {
+    let text = render(&plan(vec![change], Vec::new()), &builtin, Look::default());
+    let start = text.find("\n  # ").unwrap_or_default();
+    // The summary shows where the left margin is.
+    let end = text.find(" to add").unwrap_or(text.len());
+    expect.assert_eq(&text[start..end]);
+}
+
+#[test]
+fn a_whole_plan() {
+    let changes = vec![
+        change("terraform_data.a", Action::Create, null(), new(1)),
+        change("terraform_data.b", Action::Update, old(1), old(2)),
+        change("terraform_data.c", Action::NoOp, old(1), old(1)),
+        change("terraform_data.d[0]", Action::Delete, old(1), null()),
+    ];
+    let mut secret = output("secret", Action::Create, null(), Value::string("x"));
+    secret.sensitive = true;
+    let outputs = vec![
+        output("o", Action::Update, Value::int(1), Value::unknown_dynamic()),
+        output("same", Action::NoOp, Value::int(1), Value::int(1)),
+        secret,
+    ];
+    let plan = plan(changes, outputs);
+    check(
+        &plan,
+        &expect![[r#"
+
+        Yuba asked the providers and found out what has to be done. The symbols below
+        stand for these actions:
+          + create
+          ~ update in-place (current -> planned)
+          - destroy
+
+        Yuba will perform the following actions:
+
+          # terraform_data.a will be created
+          + resource "terraform_data" "a" {
+              + id     = (known after apply)
+              + input  = 1
+              + output = (known after apply)
+            }
+
+          # terraform_data.b will be updated in-place
+          ~ resource "terraform_data" "b" {
+                id     = "i"
+              ~ input  = 1 -> 2
+              ~ output = 1 -> 2
+            }
+
+          # terraform_data.d[0] will be destroyed
+          - resource "terraform_data" "d" {
+              - id     = "i" -> null
+              - input  = 1 -> null
+              - output = 1 -> null
+            }
+
+        Plan: 1 to add, 1 to change, 1 to destroy.
+
+        Changes to Outputs:
+          ~ o      = 1 -> (known after apply)
+          + secret = (sensitive value)
+    "#]],
+    );
+    expect!["Plan: 1 to add, 1 to change, 1 to destroy."].assert_eq(&summary_line(&plan));
+}
+
+#[test]
+fn nothing_to_do() {
+    let mut empty = plan(Vec::new(), Vec::new());
+    check(
+        &empty,
+        &expect![[r#"
+
+        No changes. Your infrastructure matches the configuration.
+
+        Yuba compared your real infrastructure with your configuration and found no
+        differences, so nothing has to be done.
+    "#]],
+    );
+    empty.mode = Mode::Destroy;
+    check(
+        &empty,
+        &expect![[r#"
+
+        No changes. No objects need to be destroyed.
+
+        Either there are no objects yet, or those there were have already been
+        deleted by something else than Yuba.
+    "#]],
+    );
+    empty.errored = true;
+    check(
+        &empty,
+        &expect![[r#"
+
+        Planning failed. Yuba encountered an error while generating this plan.
+
+    "#]],
+    );
+}
+
+#[test]
+fn only_outputs() {
+    check(
+        &plan(Vec::new(), vec![output("o", Action::Create, null(), Value::int(1))]),
+        &expect![[r#"
+
+        Changes to Outputs:
+          + o = 1
+
+        If you apply this plan, only these output values are saved to the state; no
+        real infrastructure changes.
+    "#]],
+    );
+}
+
+#[test]
+fn changes_outside() {
+    let mut drifted = plan(vec![change("terraform_data.b", Action::Create, null(), new(1))], Vec::new());
+    drifted.drift.push(change("terraform_data.a", Action::Update, old(1), old(2)));
+    // Nothing depends on it.
+    expect!["false"].assert_eq(&render(&drifted, &builtin, Look::default()).contains("Note:").to_string());
+    let resource = addr("terraform_data.a").containing();
+    drifted.relevant.push(RelevantAttribute { resource, path: Path::new().attr("output") });
+    check(
+        &drifted,
+        &expect![[r#"
+
+        Note: Objects have changed outside of Yuba
+
+        Since the last "yuba apply" the following was changed by something else than
+        Yuba, which may have had an effect on this plan:
+
+          # terraform_data.a has changed
+          ~ resource "terraform_data" "a" {
+                id     = "i"
+              ~ output = 1 -> 2
+                # (1 unchanged attribute hidden)
+            }
+
+
+        Unless you changed your configuration in the same way, or told Yuba with
+        ignore_changes to ignore these attributes, the following plan may undo these
+        changes or respond to them.
+
+        ─────────────────────────────────────────────────────────────────────────────
+
+        Yuba asked the providers and found out what has to be done. The symbols below
+        stand for these actions:
+          + create
+
+        Yuba will perform the following actions:
+
+          # terraform_data.b will be created
+          + resource "terraform_data" "b" {
+              + id     = (known after apply)
+              + input  = 1
+              + output = (known after apply)
+            }
+
+        Plan: 1 to add, 0 to change, 0 to destroy.
+    "#]],
+    );
+    drifted.changes.clear();
+    drifted.mode = Mode::RefreshOnly;
+    check(
+        &drifted,
+        &expect![[r#"
+
+        Note: Objects have changed outside of Yuba
+
+        Since the last "yuba apply" the following was changed by something else than
+        Yuba, which may have had an effect on this plan:
+
+          # terraform_data.a has changed
+          ~ resource "terraform_data" "a" {
+                id     = "i"
+              ~ input  = 1 -> 2
+              ~ output = 1 -> 2
+            }
+
+
+        This is a refresh-only plan: Yuba will not undo any of this. If you expected
+        these changes, apply this plan to record the new values in the state; nothing
+        but the state changes.
+    "#]],
+    );
+}
+
+#[test]
+fn reasons_and_notes() {
+    let base = || change("terraform_data.a[0]", Action::Delete, object([("id", Value::string("i"))]), null());
+    check_resource(
+        ResourceChange { reason: Reason::DeleteBecauseCountIndex, deposed: DeposedKey::parse("deadbeef"), ..base() },
+        &expect![[r#"
+
+              # terraform_data.a[0] (deposed object deadbeef) will be destroyed
+              # (because index [0] is out of range for count)
+              # (left over from a partially-failed replacement of this instance)
+              - resource "terraform_data" "a" {
+                  - id = "i" -> null
+                }
+
+            Plan: 0"#]],
+    );
+    check_resource(
+        ResourceChange { action: Action::Forget, ..base() },
+        &expect![[r#"
+
+              # terraform_data.a[0] will be removed from the Yuba state but will not be destroyed
+              . resource "terraform_data" "a" {
+                id = "i"
+            }
+
+            Plan: 0"#]],
+    );
+    let moved = || ResourceChange { previous_addr: addr("terraform_data.b"), after: base().before, ..base() };
+    check_resource(
+        ResourceChange { action: Action::NoOp, ..moved() },
+        &expect![[r#"
+
+              # terraform_data.b has moved to terraform_data.a[0]
+                resource "terraform_data" "a" {
+                    id = "i"
+                }
+
+            Plan: 0"#]],
+    );
+    let importing = Some(Importing { id: Some("x".into()), ..Importing::default() });
+    check_resource(
+        ResourceChange {
+            action: Action::DeleteThenCreate,
+            reason: Reason::ReplaceBecauseTainted,
+            importing,
+            ..moved()
+        },
+        &expect![[r#"
+
+              # terraform_data.a[0] is tainted, so it must be replaced
+              # (moved from terraform_data.b)
+              # (imported from "x")
+              # Warning: this will destroy the imported resource
+            -/+ resource "terraform_data" "a" {
+                    id = "i"
+                }
+
+            Plan: 1 to import, 1"#]],
+    );
+    let identity = Some(object([("account", Value::int(1)), ("name", Value::string("a,{b"))]));
+    let importing = Some(Importing { identity, ..Importing::default() });
+    check_resource(
+        ResourceChange {
+            action: Action::NoOp,
+            importing,
+            generated_config: Some("x".into()),
+            previous_addr: base().addr,
+            ..moved()
+        },
+        &expect![[r#"
+
+              # terraform_data.a[0] will be imported
+              # (config will be generated)
+              # imported using resource identity: {
+              #   "account": 1,
+              #   "name": "a,{b"
+              # }
+                resource "terraform_data" "a" {
+                    id = "i"
+                }
+
+            Plan: 1 to import, 0"#]],
+    );
+}
+
+#[test]
+fn what_to_do_next() {
+    let look = Look { width: 40, ..Look::default() };
+    expect![[r#"
+
+        ───────────────────────────────────────
+
+        Yuba has generated configuration and
+        written it to gen.tf. Please look
+        through it and edit it as needed before
+        you add it to version control.
+
+        Note: You didn't use the -out option to
+        save this plan, so "yuba apply" may do
+        something else if something changes
+        until then.
+    "#]]
+    .assert_eq(&next_steps(None, Some("gen.tf"), look));
+    expect![[r#"
+
+        ───────────────────────────────────────
+
+        Saved the plan to: p
+
+        To perform exactly these actions, run
+        the following command to apply:
+            yuba apply "p"
+    "#]]
+    .assert_eq(&next_steps(Some("p"), None, look));
+}
+
+#[test]
+fn many_changes() {
+    let changes = (0..20_000).map(|at| change(&format!("terraform_data.a[{at}]"), Action::Create, null(), new(at)));
+    let text = render(&plan(changes.collect(), Vec::new()), &builtin, Look::default());
+    assert_eq!(text.matches("will be created").count(), 20_000);
+}
