@@ -7,7 +7,7 @@ use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey};
 
 use crate::check::CheckResult;
-use crate::model::{DeposedKey, Output, State};
+use crate::model::{DeposedKey, Instance, Output, State};
 use crate::object::Object;
 
 /// One change of a state.
@@ -41,7 +41,8 @@ pub enum Edit {
         /// Which one.
         key: DeposedKey,
     },
-    /// An instance with all its objects is at another address. What was there before goes away.
+    /// An instance with all its objects is at another address. What was there before goes away; a resource that is
+    /// there keeps its provider configuration.
     Move {
         /// From where.
         from: AbsResourceInstance,
@@ -108,7 +109,11 @@ impl State {
                     instance.current = instance.deposed.remove(&key);
                 }
             }
-            Edit::Move { from, to } => self.move_instance(&from, to),
+            Edit::Move { from, to } => {
+                if let Some((instance, provider)) = self.take_instance(&from) {
+                    self.put_instance(to, instance, provider);
+                }
+            }
             Edit::SetProvider { resource, provider } => {
                 if let Some(resource) = self.resources.get_mut(&resource) {
                     resource.provider = provider;
@@ -124,7 +129,7 @@ impl State {
         }
     }
 
-    fn instance_mut(&mut self, addr: &AbsResourceInstance) -> Option<&mut crate::model::Instance> {
+    pub(crate) fn instance_mut(&mut self, addr: &AbsResourceInstance) -> Option<&mut Instance> {
         self.resources.get_mut(&addr.containing())?.instances.get_mut(&addr.key)
     }
 
@@ -145,19 +150,5 @@ impl State {
         if resource.instances.is_empty() {
             self.resources.remove(&resource_addr);
         }
-    }
-
-    fn move_instance(&mut self, from: &AbsResourceInstance, to: AbsResourceInstance) {
-        if *from == to {
-            return;
-        }
-        let from_resource = from.containing();
-        let Some(resource) = self.resources.get_mut(&from_resource) else { return };
-        let Some(instance) = resource.instances.remove(&from.key) else { return };
-        let provider = resource.provider.clone();
-        if resource.instances.is_empty() {
-            self.resources.remove(&from_resource);
-        }
-        self.resource_mut(to.containing(), provider).instances.insert(to.key, instance);
     }
 }

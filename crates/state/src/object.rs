@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec};
 use yuba_addrs::ConfigResource;
-use yuba_value::{Path, Type, Value, json as values};
+use yuba_value::{Path, PathStep, Type, Value, View, json as values};
 
 use crate::json::{Reader, compact};
 use crate::{flatmap, paths, sensitive};
@@ -166,6 +166,27 @@ impl Identity {
         Ok(Identity { schema_version: Some(schema_version), json: RawJson::encode(value, value.ty())? })
     }
 }
+
+impl fmt::Display for AttributeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in &self.path.0 {
+            match step {
+                PathStep::Attr(name) => write!(f, ".{name}")?,
+                PathStep::Index(key) => match key.view_ignoring_marks() {
+                    View::String(key) => write!(f, "[{key:?}]")?,
+                    View::Number(key) => write!(f, "[{key}]")?,
+                    _ => f.write_str("[...]")?,
+                },
+            }
+        }
+        if !self.path.is_empty() {
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for AttributeError {}
 
 impl PartialEq for Object {
     fn eq(&self, other: &Object) -> bool {
