@@ -124,7 +124,6 @@ fn shown(writer: &mut Writer<'_>, key: &str, value: impl std::fmt::Display) {
     writer.shown(value);
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "because it is for map_err")]
 fn broken(fault: Fault) -> EditError {
     EditError(match fault {
         Fault::Syntax(at) => eco_format!("it is not JSON from byte {at} on"),

@@ -19,7 +19,13 @@ pub fn read(bytes: &[u8]) -> std::result::Result<(State, Diagnostics), Diagnosti
     if bytes.starts_with(b"tfstate") {
         return Err(diagnostics::binary_format().into());
     }
-    let text = String::from_utf8_lossy(bytes);
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    };
+    if let Some((state, problems)) = v4::read_at_once(&text) {
+        return if problems.has_errors() { Err(problems) } else { Ok((state, problems)) };
+    }
     let head = match Head::read(&text) {
         Ok(head) => head,
         Err(fault) => {

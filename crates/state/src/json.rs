@@ -4,6 +4,7 @@
 //! fields of one name. Nothing here recurses over the text, so nesting is limited by a number only.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use ecow::EcoString;
 
@@ -37,11 +38,16 @@ pub(crate) type Result<T> = std::result::Result<T, Fault>;
 pub(crate) struct Reader<'t> {
     text: &'t str,
     at: usize,
+    /// For a value that is kept without its white space: what there is of it, and from where on it is to be added.
+    kept: String,
+    kept_to: usize,
+    /// The arrays and objects that are open in a value that is passed over: whether each is an object.
+    open: Vec<bool>,
 }
 
 impl<'t> Reader<'t> {
     pub(crate) fn new(text: &'t str) -> Reader<'t> {
-        Reader { text, at: 0 }
+        Reader { text, at: 0, kept: String::new(), kept_to: 0, open: Vec::new() }
     }
 
     fn syntax<T>(&self) -> Result<T> {
@@ -51,9 +57,7 @@ impl<'t> Reader<'t> {
     /// The next byte that is not white space.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
-            self.at += 1;
-        }
+        self.at += white_run(&bytes[self.at..]);
         bytes.get(self.at).copied()
     }
 
@@ -206,28 +210,42 @@ impl<'t> Reader<'t> {
 
     /// Reads a value and forgets it.
     pub(crate) fn skip(&mut self) -> Result<()> {
-        // One entry for each array or object that is open: whether it is an object.
-        let mut open: Vec<bool> = Vec::new();
+        self.pass::<false>()
+    }
+
+    /// The next value without its white space; in strings escaped what Go's `encoding/json` escapes.
+    pub(crate) fn compact(&mut self) -> Result<Arc<str>> {
+        self.peek();
+        self.kept.clear();
+        self.kept_to = self.at;
+        self.pass::<true>()?;
+        self.kept.push_str(&self.text[self.kept_to..self.at]);
+        Ok(Arc::from(self.kept.as_str()))
+    }
+
+    /// Passes over a value, and keeps it if `KEEP`.
+    fn pass<const KEEP: bool>(&mut self) -> Result<()> {
+        self.open.clear();
         loop {
-            match self.peek() {
+            match self.next::<KEEP>() {
                 Some(byte @ (b'{' | b'[')) => {
                     self.at += 1;
                     let object = byte == b'{';
                     let close = if object { b'}' } else { b']' };
-                    if self.peek() == Some(close) {
+                    if self.next::<KEEP>() == Some(close) {
                         self.at += 1;
                     } else {
-                        if open.len() >= MAX_DEPTH {
+                        if self.open.len() >= MAX_DEPTH {
                             return self.syntax();
                         }
-                        open.push(object);
+                        self.open.push(object);
                         if object {
-                            self.skip_key()?;
+                            self.pass_key::<KEEP>()?;
                         }
                         continue;
                     }
                 }
-                Some(b'"') => self.skip_text()?,
+                Some(b'"') => self.pass_text::<KEEP>()?,
                 Some(b't') => self.word("true")?,
                 Some(b'f') => self.word("false")?,
                 Some(b'n') => self.word("null")?,
@@ -235,12 +253,12 @@ impl<'t> Reader<'t> {
             }
             // After a value.
             loop {
-                let Some(&object) = open.last() else { return Ok(()) };
-                match self.peek() {
+                let Some(&object) = self.open.last() else { return Ok(()) };
+                match self.next::<KEEP>() {
                     Some(b',') => {
                         self.at += 1;
                         if object {
-                            self.skip_key()?;
+                            self.pass_key::<KEEP>()?;
                         }
                         break;
                     }
@@ -248,17 +266,48 @@ impl<'t> Reader<'t> {
                     Some(b']') if !object => self.at += 1,
                     _ => return self.syntax(),
                 }
-                open.pop();
+                self.open.pop();
             }
         }
     }
 
-    fn skip_key(&mut self) -> Result<()> {
-        if self.peek() != Some(b'"') {
+    /// The next byte that is not white space, which is not kept.
+    fn next<const KEEP: bool>(&mut self) -> Option<u8> {
+        let white = self.at;
+        let byte = self.peek();
+        if KEEP && self.at > white {
+            self.kept.push_str(&self.text[self.kept_to..white]);
+            self.kept_to = self.at;
+        }
+        byte
+    }
+
+    fn pass_key<const KEEP: bool>(&mut self) -> Result<()> {
+        if self.next::<KEEP>() != Some(b'"') {
             return self.syntax();
         }
-        self.skip_text()?;
-        self.expect(b':')
+        self.pass_text::<KEEP>()?;
+        if self.next::<KEEP>() != Some(b':') {
+            return self.syntax();
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn pass_text<const KEEP: bool>(&mut self) -> Result<()> {
+        let start = self.at;
+        self.at += 1;
+        while self.skip_plain()? == b'\\' {
+            self.escape()?;
+        }
+        self.at += 1;
+        let text = &self.text[start..self.at];
+        if KEEP && has_special(text.as_bytes()) {
+            self.kept.push_str(&self.text[self.kept_to..start]);
+            escape_special(text, &mut self.kept);
+            self.kept_to = self.at;
+        }
+        Ok(())
     }
 
     fn number(&mut self) -> Result<()> {
@@ -297,25 +346,12 @@ impl<'t> Reader<'t> {
     /// Moves to the next byte of a string that is not plain.
     fn skip_plain(&mut self) -> Result<u8> {
         let rest = &self.text.as_bytes()[self.at..];
-        match rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20) {
-            Some(run) if rest[run] >= 0x20 => {
-                self.at += run;
-                Ok(rest[run])
-            }
-            run => {
-                self.at += run.unwrap_or(rest.len());
-                self.syntax()
-            }
+        let run = plain_run(rest);
+        self.at += run;
+        match rest.get(run) {
+            Some(&byte) if byte >= 0x20 => Ok(byte),
+            _ => self.syntax(),
         }
-    }
-
-    fn skip_text(&mut self) -> Result<()> {
-        self.at += 1;
-        while self.skip_plain()? == b'\\' {
-            self.escape()?;
-        }
-        self.at += 1;
-        Ok(())
     }
 
     fn text(&mut self) -> Result<Cow<'t, str>> {
@@ -378,43 +414,74 @@ pub(crate) fn folded(key: &str) -> Cow<'_, str> {
     if key.bytes().any(|b| b.is_ascii_uppercase()) { Cow::Owned(key.to_ascii_lowercase()) } else { Cow::Borrowed(key) }
 }
 
-/// Well-formed JSON without its white space; in strings escaped what Go's `encoding/json` escapes.
-pub(crate) fn compact(raw: &str) -> EcoString {
-    let bytes = raw.as_bytes();
-    let mut out = String::with_capacity(raw.len());
-    let mut from = 0;
-    let mut at = 0;
-    let mut in_text = false;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => in_text = !in_text,
-            b'\\' => at += 1,
-            b' ' | b'\t' | b'\n' | b'\r' if !in_text => {
-                out.push_str(&raw[from..at]);
-                from = at + 1;
-            }
-            b'<' | b'>' | b'&' if in_text => {
-                out.push_str(&raw[from..at]);
-                out.push_str(match byte {
-                    b'<' => "\\u003c",
-                    b'>' => "\\u003e",
-                    _ => "\\u0026",
-                });
-                from = at + 1;
-            }
-            // The two line separators that are special in JavaScript.
-            0xe2 if bytes.get(at + 1) == Some(&0x80) && matches!(bytes.get(at + 2), Some(0xa8 | 0xa9)) => {
-                out.push_str(&raw[from..at]);
-                out.push_str(if bytes[at + 2] == 0xa8 { "\\u2028" } else { "\\u2029" });
-                at += 2;
-                from = at + 1;
-            }
-            _ => {}
+/// Eight bytes that are all the same.
+const fn eight(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// The next eight bytes, the first one lowest.
+fn next_eight(bytes: &[u8]) -> Option<u64> {
+    bytes.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
+}
+
+/// Which of eight bytes are zero, as their highest bits; beyond the first one it may be wrong.
+fn zeros(eight_bytes: u64) -> u64 {
+    eight_bytes.wrapping_sub(eight(1)) & !eight_bytes & eight(0x80)
+}
+
+/// How many bytes of a string are neither a quote nor a backslash nor a control character.
+fn plain_run(bytes: &[u8]) -> usize {
+    let mut run = 0;
+    while let Some(word) = next_eight(&bytes[run..]) {
+        let control = word.wrapping_sub(eight(0x20)) & !word & eight(0x80);
+        let special = control | zeros(word ^ eight(b'"')) | zeros(word ^ eight(b'\\'));
+        if special != 0 {
+            return run + special.trailing_zeros() as usize / 8;
         }
-        at += 1;
+        run += 8;
     }
-    out.push_str(&raw[from..]);
-    out.into()
+    run + bytes[run..].iter().take_while(|&&b| b != b'"' && b != b'\\' && b >= 0x20).count()
+}
+
+/// How many bytes are white space.
+fn white_run(bytes: &[u8]) -> usize {
+    let mut run = 0;
+    loop {
+        match bytes.get(run) {
+            Some(b' ') => {
+                run += 1;
+                while next_eight(&bytes[run..]) == Some(eight(b' ')) {
+                    run += 8;
+                }
+            }
+            Some(b'\n' | b'\r' | b'\t') => run += 1,
+            _ => return run,
+        }
+    }
+}
+
+/// Whether something may be in a string that is to be escaped.
+fn has_special(bytes: &[u8]) -> bool {
+    let special = |&b: &u8| matches!(b, b'<' | b'>' | b'&' | 0xe2);
+    let (chunks, rest) = bytes.as_chunks();
+    let any = |word: u64| {
+        zeros(word ^ eight(b'<')) | zeros(word ^ eight(b'>')) | zeros(word ^ eight(b'&')) | zeros(word ^ eight(0xe2))
+    };
+    chunks.iter().any(|chunk| any(u64::from_le_bytes(*chunk)) != 0) || rest.iter().any(special)
+}
+
+/// Escapes what is special in HTML, and the two line separators that are special in JavaScript.
+fn escape_special(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            c => out.push(c),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -464,8 +531,12 @@ mod tests {
 
     #[test]
     fn compact_keeps_what_is_in_strings() {
+        let compact = |text| Reader::new(text).compact().expect("because it is JSON");
+        assert_eq!(&*compact(" [1] "), "[1]");
+        assert_eq!(&*compact(" [ ] , 2"), "[]");
+        assert_eq!(&*compact(" 12 "), "12");
         assert_eq!(
-            compact("{ \"a b\" : [ 1 ,\n \"\\\" < > & \u{2028}\u{2029}\u{2027}\" ] }"),
+            &*compact("{ \"a b\" : [ 1 ,\n \"\\\" < > & \u{2028}\u{2029}\u{2027}\" ] }"),
             "{\"a b\":[1,\"\\\" \\u003c \\u003e \\u0026 \\u2028\\u2029\u{2027}\"]}"
         );
     }

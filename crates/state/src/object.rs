@@ -8,7 +8,7 @@ use ecow::{EcoString, EcoVec};
 use yuba_addrs::ConfigResource;
 use yuba_value::{Path, PathStep, Type, Value, View, json as values};
 
-use crate::json::{Reader, compact};
+use crate::json::Reader;
 use crate::{flatmap, paths, sensitive};
 
 /// One thing that exists.
@@ -55,7 +55,7 @@ pub enum Attributes {
 
 /// Well-formed JSON without white space, escaped as Go's `encoding/json` does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RawJson(EcoString);
+pub struct RawJson(Arc<str>);
 
 /// What tells an object apart from others of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,8 +83,8 @@ impl RawJson {
     /// A text that may have white space; none if it is not JSON.
     pub fn parse(text: &str) -> Option<RawJson> {
         let mut reader = Reader::new(text);
-        reader.skip().and_then(|()| reader.end()).ok()?;
-        Some(RawJson(compact(text)))
+        let json = reader.compact().ok()?;
+        reader.end().ok().map(|()| RawJson(json))
     }
     /// A value without its marks, for a reader who knows the type.
     pub fn encode(value: &Value, ty: &Type) -> Result<RawJson, AttributeError> {
@@ -95,8 +95,8 @@ impl RawJson {
         }
     }
     /// A text that is known to be what it should.
-    pub(crate) fn trusted(text: EcoString) -> RawJson {
-        RawJson(text)
+    pub(crate) fn trusted(text: impl Into<Arc<str>>) -> RawJson {
+        RawJson(text.into())
     }
 }
 

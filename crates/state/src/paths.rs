@@ -36,7 +36,7 @@ fn write_step(writer: &mut Writer<'_>, step: &PathStep) {
                 // Keys are texts and numbers, or elements of a set, none of which has anything that JSON has not.
                 let key = key.unmark_deep().0;
                 let json = values::encode(&key, &Type::dynamic()).unwrap_or_else(|_| "null".into());
-                writer.raw(&RawJson::trusted(json.into()));
+                writer.raw(&RawJson::trusted(json));
             }
         }
     });

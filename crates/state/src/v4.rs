@@ -18,7 +18,7 @@ use yuba_value::{Type, json as values};
 use crate::address::Addresses;
 use crate::check::{CheckKind, CheckObject, CheckResult, CheckStatus};
 use crate::diagnostics;
-use crate::json::{Fault, Reader, Result, compact, folded};
+use crate::json::{Fault, Reader, Result, folded};
 use crate::model::{DeposedKey, Instance, Output, Resource, State};
 use crate::object::{Attributes, Identity, Object, RawJson, Status};
 use crate::paths;
@@ -31,12 +31,24 @@ pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireCanonical),
 );
 
+/// Reads a text in one go, if all in it is where writers put it. None says nothing about the text.
+pub(crate) fn read_at_once(text: &str) -> Option<(State, Diagnostics)> {
+    let mut loader = Loader { at_once: true, ..Loader::default() };
+    let mut reader = Reader::new(text);
+    loader.file(&mut reader).ok()?;
+    reader.end().ok()?;
+    loader.version_seen.then(|| loader.finish())
+}
+
 /// Reads a text that is known to be JSON.
 pub(crate) fn read(text: &str) -> std::result::Result<(State, Diagnostics), Diagnostic> {
     let mut loader = Loader::default();
     loader.file(&mut Reader::new(text)).map_err(|fault| diagnostics::not_the_format(&fault))?;
     Ok(loader.finish())
 }
+
+/// Not what was expected, which is no fault of the text.
+const OUT_OF_ORDER: Fault = Fault::Syntax(0);
 
 /// A resource as the file has it, without its instances.
 #[derive(Default)]
@@ -56,14 +68,14 @@ pub(crate) struct RawObject<'t> {
     pub(crate) deposed: Cow<'t, str>,
     pub(crate) provider: Cow<'t, str>,
     pub(crate) schema_version: u64,
-    pub(crate) attributes: Option<&'t str>,
+    pub(crate) attributes: Option<Arc<str>>,
     pub(crate) attributes_flat: Option<BTreeMap<EcoString, EcoString>>,
     pub(crate) sensitive_attributes: Option<&'t str>,
     pub(crate) private: EcoVec<u8>,
     pub(crate) dependencies: Option<&'t str>,
     pub(crate) create_before_destroy: bool,
     pub(crate) skip_destroy: bool,
-    pub(crate) identity: Option<&'t str>,
+    pub(crate) identity: Option<Arc<str>>,
     pub(crate) identity_schema_version: Option<u64>,
 }
 
@@ -83,6 +95,9 @@ pub(crate) struct Loader {
     pub(crate) state: State,
     pub(crate) problems: Diagnostics,
     addresses: Addresses,
+    /// Nothing is known of the text yet, so what is not as expected is a fault of any kind.
+    at_once: bool,
+    version_seen: bool,
 }
 
 /// The instances of a resource that is being read.
@@ -101,6 +116,12 @@ impl Loader {
     fn file(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         reader.object("", |reader, key| {
             match &*folded(key) {
+                "version" if self.at_once => {
+                    self.version_seen = true;
+                    if reader.integer("version")? != Some(4u64) {
+                        return Err(OUT_OF_ORDER);
+                    }
+                }
                 "terraform_version" => self.state.terraform_version = reader.string("terraform_version")?.into(),
                 "serial" => self.state.serial = reader.integer("serial")?.unwrap_or_default(),
                 "lineage" => self.state.lineage = reader.string("lineage")?.into(),
@@ -161,7 +182,11 @@ impl Loader {
         let mut raw = RawResource::default();
         // The instances can come before what they are instances of.
         let mut instances = None;
+        let mut done = false;
         reader.object("resources", |reader, key| {
+            if done {
+                return Err(OUT_OF_ORDER);
+            }
             match &*folded(key) {
                 "module" => raw.module = reader.string("resources.module")?,
                 "mode" => raw.mode = reader.string("resources.mode")?,
@@ -169,6 +194,10 @@ impl Loader {
                 "name" => raw.name = reader.string("resources.name")?,
                 "provider" => raw.provider = reader.string("resources.provider")?,
                 "each" => drop(reader.string("resources.each")?),
+                "instances" if self.at_once => {
+                    self.instances(&raw, Some(reader))?;
+                    done = true;
+                }
                 "instances" => {
                     instances = Some(reader.clone());
                     reader.skip()?;
@@ -177,12 +206,16 @@ impl Loader {
             }
             Ok(())
         })?;
-        let mut loaded = self.begin(&raw);
-        if let Some(mut reader) = instances {
+        if done { Ok(()) } else { self.instances(&raw, instances.as_mut()) }
+    }
+
+    fn instances(&mut self, raw: &RawResource<'_>, reader: Option<&mut Reader<'_>>) -> Result<()> {
+        let mut loaded = self.begin(raw);
+        if let Some(reader) = reader {
             reader.array("resources.instances", |reader| {
                 let object = RawObject::read(reader)?;
                 if let Some(loaded) = &mut loaded {
-                    self.object(&raw, loaded, object)?;
+                    self.object(raw, loaded, object)?;
                 }
                 Ok(())
             })?;
@@ -373,7 +406,7 @@ impl<'t> RawObject<'t> {
             "schema_version" => {
                 self.schema_version = reader.integer("resources.instances.schema_version")?.unwrap_or_default();
             }
-            "attributes" => self.attributes = Some(reader.raw()?),
+            "attributes" => self.attributes = Some(reader.compact()?),
             "attributes_flat" => {
                 self.attributes_flat = read_flat(reader, "resources.instances.attributes_flat")?;
             }
@@ -384,7 +417,7 @@ impl<'t> RawObject<'t> {
                 self.create_before_destroy = reader.bool("resources.instances.create_before_destroy")?;
             }
             "skip_destroy" => self.skip_destroy = reader.bool("resources.instances.skip_destroy")?,
-            "identity" => self.identity = Some(reader.raw()?),
+            "identity" => self.identity = Some(reader.compact()?),
             "identity_schema_version" => {
                 self.identity_schema_version = reader.integer("resources.instances.identity_schema_version")?;
             }
@@ -415,14 +448,13 @@ impl<'t> RawObject<'t> {
             return None;
         }
         let attributes = match (self.attributes, self.attributes_flat) {
-            (Some(json), _) => Attributes::Json(RawJson::trusted(compact(json))),
+            (Some(json), _) => Attributes::Json(RawJson::trusted(json)),
             (None, Some(flat)) => Attributes::Flat(Arc::new(flat)),
-            (None, None) => Attributes::Json(RawJson::trusted("{}".into())),
+            (None, None) => Attributes::Json(RawJson::trusted("{}")),
         };
-        let identity = self.identity.map(|json| Identity {
-            schema_version: self.identity_schema_version,
-            json: RawJson::trusted(compact(json)),
-        });
+        let identity = self
+            .identity
+            .map(|json| Identity { schema_version: self.identity_schema_version, json: RawJson::trusted(json) });
         Some(Object {
             status,
             schema_version: self.schema_version,

@@ -81,9 +81,9 @@ pub(crate) fn write_output(writer: &mut Writer<'_>, output: &Output) {
     // Output values have no marks and are known: whatever comes out of an evaluation is checked for that before.
     let value = values::encode_plain(&output.value).unwrap_or_else(|_| "null".into());
     writer.key("value");
-    writer.raw(&RawJson::trusted(value.into()));
+    writer.raw(&RawJson::trusted(value));
     writer.key("type");
-    writer.raw(&RawJson::trusted(values::encode_type(output.value.ty()).into()));
+    writer.raw(&RawJson::trusted(values::encode_type(output.value.ty())));
     writer.optional_flag("sensitive", output.sensitive);
     writer.optional_text("deprecated", &output.deprecated);
 }
