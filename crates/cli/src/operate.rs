@@ -40,6 +40,8 @@ struct Options {
     state: StateFlags,
     parallelism: usize,
     auto_approve: bool,
+    /// Forgotten objects are no error.
+    tolerant: bool,
 }
 
 pub(crate) fn run(terminal: &mut Terminal, args: &Args, kind: Kind) -> Outcome {
@@ -68,6 +70,15 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         name,
         parallelism: options.parallelism,
     };
+    if options.plan.mode != Mode::Destroy && !yuba_session::load::has_configuration(Path::new(&settings.dir)) {
+        let detail = match kind {
+            Kind::Plan => "There are no configuration files here. Without any, everything would be destroyed: if that is what \
+                           you want, use \"yuba plan -destroy\". Otherwise go to a directory with .tf files.",
+            _ => "There are no configuration files here. Without any, everything would be destroyed: if that is what you \
+                  want, use \"yuba destroy\". Otherwise go to a directory with .tf files.",
+        };
+        return failed(speaker, Diagnostic::error("No configuration files", detail).into(), &Sources::new());
+    }
     let began = Operation::begin(request, &mut || speaker.waiting());
     let mut operation = match began {
         Ok(operation) => operation,
@@ -92,17 +103,27 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     }
     match kind {
         Kind::Plan => planned(speaker, args, operation, plan, notes),
-        Kind::Refresh => change(speaker, operation, &plan, notes, kind, &stop),
+        Kind::Refresh => change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop),
         Kind::Apply | Kind::Destroy => {
             if !options.auto_approve && plan.can_apply() {
                 speaker.report(&std::mem::take(&mut notes), operation.sources());
                 if !approved(speaker, args, &plan, settings)? {
                     return close(speaker, operation, notes, 1);
                 }
+            } else {
+                // Checks are made again while applying; what they say then is what counts.
+                notes = without_checks(notes);
             }
-            change(speaker, operation, &plan, notes, kind, &stop)
+            change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop)
         }
     }
+}
+
+/// Without results of checks.
+fn without_checks(notes: Diagnostics) -> Diagnostics {
+    let mut kept = Diagnostics::new();
+    kept.extend(notes.into_iter().filter(|problem| !problem.extra.as_ref().is_some_and(|extra| extra.of_check)));
+    kept
 }
 
 /// What follows a plan that is not applied.
@@ -143,7 +164,7 @@ fn change(
     mut operation: Operation<'_>,
     plan: &Plan,
     mut notes: Diagnostics,
-    kind: Kind,
+    (kind, tolerant): (Kind, bool),
     stop: &signals::Stop,
 ) -> Outcome {
     let report = {
@@ -157,13 +178,18 @@ fn change(
     if !notes.has_errors() && kind != Kind::Refresh {
         notes.extend(targets.apply_warnings());
     }
+    if plan.mode == Mode::Destroy && report.counts.forgotten > 0 && !notes.has_errors() && !tolerant {
+        let detail = "Everything else was destroyed, but these objects were only forgotten, because their lifecycle says so: \
+                      they still exist and are not managed any more. With -suppress-forget-errors this is no error.";
+        notes.push(Diagnostic::error("Destroy was successful but left behind forgotten instances", detail));
+    }
     if let Some(bytes) = report.unsaved {
         speaker.raw(&String::from_utf8_lossy(&bytes));
     }
     let code = u8::from(notes.has_errors());
     let code = close(speaker, operation, notes, code)?;
     if code == 0 {
-        speaker.applied(&report.counts, plan.mode == Mode::Destroy, kind == Kind::Refresh, &report.outputs);
+        speaker.applied(&report.counts, kind == Kind::Destroy, kind == Kind::Refresh, &report.outputs);
     }
     Ok(code)
 }
@@ -202,7 +228,7 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
         return close(speaker, operation, problem.into(), 1);
     }
     let stop = signals::Stop::watch();
-    change(speaker, operation, &saved.plan, Diagnostics::new(), Kind::Apply, &stop)
+    change(speaker, operation, &saved.plan, Diagnostics::new(), (Kind::Apply, options.tolerant), &stop)
 }
 
 /// Lets others at the state, and tells what there is to tell.
@@ -230,17 +256,17 @@ fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan, settings: &Sett
     let (question, more) = match plan.mode {
         Mode::Destroy => (
             "Do you really want to destroy all resources?",
-            "Yuba will destroy everything it manages here, as shown above. This cannot be undone.\n  Only \"yes\" will be \
+            "Yuba will destroy everything it manages here, as shown above. This cannot be undone.\n  Only 'yes' will be \
              accepted to confirm.",
         ),
         Mode::RefreshOnly => (
             "Would you like to update the state to reflect these detected changes?",
-            "Yuba will write the changes shown above to the state without changing anything else.\n  Only \"yes\" will be \
+            "Yuba will write the changes shown above to the state without changing anything else.\n  Only 'yes' will be \
              accepted to confirm.",
         ),
         Mode::Normal => (
             "Do you want to perform these actions?",
-            "Yuba will perform the actions described above.\n  Only \"yes\" will be accepted to approve.",
+            "Yuba will perform the actions described above.\n  Only 'yes' will be accepted to approve.",
         ),
     };
     speaker.raw(&format!("\n{}\n  {more}\n\n  {} ", speaker.bold(question), speaker.bold("Enter a value:")));
@@ -386,7 +412,8 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
         lock_timeout,
     };
     let auto_approve = matches!(kind, Kind::Apply | Kind::Destroy) && args.is_on("auto-approve");
-    Ok(Options { plan, state, parallelism, auto_approve })
+    let tolerant = args.table_has("suppress-forget-errors") && args.is_on("suppress-forget-errors");
+    Ok(Options { plan, state, parallelism, auto_approve, tolerant })
 }
 
 /// What is wrong with an address of a flag.

@@ -14,6 +14,12 @@ use yuba_value::{Value, View, json};
 pub const FILE_HEADER: &str =
     "# __generated__ by Yuba\n# Please review these resources and move them into your main configuration files.\n";
 
+/// What is said where configuration is written.
+pub fn experimental() -> yuba_syntax::Diagnostic {
+    let detail = "Configuration is written for imported objects that have none. How it looks may change in later versions.";
+    yuba_syntax::Diagnostic::warning("Config generation is experimental", detail)
+}
+
 /// A written block as it stands in the file, after an empty line; with the id of the object it was written for.
 pub fn in_file(block: &str, id: Option<&str>) -> String {
     let from = id.filter(|id| !id.is_empty()).map(|id| format!(" from {}", yuba_value::quote::quote(id)));

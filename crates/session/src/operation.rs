@@ -88,10 +88,7 @@ impl<'a> Operation<'a> {
         let opened = place_of(&configuration, &load_request, &state).and_then(|place| {
             place.open(name, &state, waiting).map_err(|failure| match failure {
                 OpenFailure::Locked(problems) => problems,
-                OpenFailure::Unreadable(mut problems, others) => {
-                    problems.extend(others);
-                    problems
-                }
+                OpenFailure::Unreadable(problems, _) => problems,
             })
         });
         let mut opened = match opened {
@@ -276,7 +273,14 @@ fn root_variables(configuration: &Configuration) -> (BTreeMap<EcoString, RootVar
     for (name, variable) in &module.variables {
         let (given, span) = match configuration.inputs.value(variable) {
             Some((value, span, found)) => {
+                let failed = found.has_errors();
                 problems.extend(found);
+                if failed {
+                    if variable.default.is_none() {
+                        problems.push(yuba_eval::inputs::required(variable));
+                    }
+                    continue;
+                }
                 (Some(value), span)
             }
             None if variable.default.is_none() => {

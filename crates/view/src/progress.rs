@@ -20,8 +20,8 @@ pub fn line(event: &Event, seconds: u64, style: Style) -> Option<String> {
             let text = format!("{}: {}{}", shown(addr, deposed.as_ref()), verbs(*phase)?.start, id_suffix(id.as_ref()));
             Some(paint.bold(&text).into_owned())
         }
-        Event::Finished { addr, deposed, phase, id, ok: true } => {
-            let addr = shown(addr, deposed.as_ref());
+        // Quirk: that an object was deposed is said at the start only.
+        Event::Finished { addr, phase, id, ok: true, .. } => {
             let end = verbs(*phase)?.end?;
             let id = id_suffix(id.as_ref());
             let text = match phase {
@@ -205,7 +205,7 @@ mod tests {
         expect![[r#"
             terraform_data.a: Refreshing state... [id=x]
             terraform_data.a: Creating...
-            terraform_data.a (deposed object deadbeef): Creation complete after 1m1s [id=x]
+            terraform_data.a: Creation complete after 1m1s [id=x]
             terraform_data.a: Preparing import... [id=x]
             terraform_data.a (deposed object deadbeef): Import complete [id=x]
             terraform_data.a: Provisioning with 'local-exec'...

@@ -8,13 +8,13 @@ use yuba_plan::{Action, Event, Phase, ResourceChange};
 use yuba_state::{CheckKind, Edit, Object, Status};
 use yuba_syntax::{Diagnostic, Diagnostics, Severity};
 
-use super::change::{ChangeAnswer, EndAnswer};
+use super::change::{ChangeAnswer, EndAnswer, unknown_as_null};
 use super::{Answer, Applier, provision};
 use crate::drive::Jobs;
 use crate::object::{Existing, Subject, cannot_be_stored, object_id};
 use crate::planning::data::DataAnswer;
 use crate::walk::checks::{in_instance, in_module};
-use crate::walk::data_verdict;
+use crate::walk::{data_verdict, of_check};
 
 /// What became of the provisioners of a new object.
 pub(crate) struct Provisioned<'a> {
@@ -171,6 +171,26 @@ impl<'a> Applier<'a> {
         ok
     }
 
+    /// What is known of a data resource of a check that could not be read.
+    fn keep_unread(&mut self, job: &crate::planning::data::DataJob<'a>) {
+        let addr = &job.subject.addr;
+        let Some(schema) = job.subject.schemas.data.get(&addr.resource.kind) else { return };
+        let (plain, _) = job.config.unmark_with_paths();
+        let unknown = yuba_provider::legality::planned_unknown(&schema.block, &plain);
+        self.walk.live.set_instance(job.at, &job.resource.key, addr.key.clone(), unknown.clone());
+        let value = unknown_as_null(&unknown);
+        if let Ok(object) = Object::encode(&value, schema.block.implied_type(), schema.version) {
+            let edit = Edit::SetObject {
+                addr: addr.clone(),
+                deposed: None,
+                provider: job.server.config.clone(),
+                provider_key: job.server.key.clone(),
+                object: Some(std::sync::Arc::new(object)),
+            };
+            self.record(None, vec![edit]);
+        }
+    }
+
     pub(super) fn data_answer(&mut self, answer: DataAnswer<'a>) -> bool {
         let DataAnswer { job, value, problems } = answer;
         let addr = job.subject.addr.clone();
@@ -179,8 +199,9 @@ impl<'a> Applier<'a> {
             let config = in_module(&self.walk.context.tree.node(self.walk.live.module(job.at)).path, &name);
             let object = in_instance(&addr.module, &name);
             self.walk.checks.report(CheckKind::Check, &config, &object, &data_verdict(&problems));
-            self.walk.tell(problems.into_iter().map(|p| Diagnostic { severity: Severity::Warning, ..p }));
+            self.walk.tell(problems.into_iter().map(|p| of_check(Diagnostic { severity: Severity::Warning, ..p })));
             if value.is_none() {
+                self.keep_unread(&job);
                 return true;
             }
         } else if !self.walk.tell(problems) {

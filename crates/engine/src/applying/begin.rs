@@ -283,15 +283,19 @@ impl<'a> Applier<'a> {
         };
         let id = object_id(&change.before);
         let phase = Phase::Apply(Action::Forget);
-        (self.walk.context.events)(Event::Started {
-            addr: change.addr.clone(),
-            deposed: deposed.clone(),
-            phase,
-            id: id.clone(),
-        });
+        let addr = change.addr.clone();
+        let told = change.action == Action::Forget;
+        if told {
+            let (addr, deposed, id) = (addr.clone(), deposed.clone(), id.clone());
+            (self.walk.context.events)(Event::Started { addr, deposed, phase, id });
+        }
         self.record(None, vec![edit]);
-        self.untold.push(Event::Finished { addr: change.addr.clone(), deposed, phase, id, ok: true });
-        self.counts.forgotten += 1;
+        if told {
+            self.untold.push(Event::Finished { addr, deposed, phase, id, ok: true });
+        }
+        if change.action == Action::Forget {
+            self.counts.forgotten += 1;
+        }
     }
 
     /// The block of an object, if there is one.

@@ -231,7 +231,7 @@ fn null(schema: &Schema) -> Value {
 }
 
 /// A value whose unknown parts are null.
-fn unknown_as_null(value: &Value) -> Value {
+pub(crate) fn unknown_as_null(value: &Value) -> Value {
     if value.is_wholly_known() {
         return value.clone();
     }

@@ -7,7 +7,7 @@ use yuba_config::resource::Resource;
 use yuba_eval::ModuleScope;
 use yuba_plan::Event;
 use yuba_provider::Answer;
-use yuba_syntax::{Diagnostic, Diagnostics, Severity};
+use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Value;
 
 use crate::request::Context;
@@ -100,21 +100,19 @@ pub(crate) async fn run(
         let ok = result.is_ok();
         (context.events)(Event::ProvisionFinished { addr: addr.clone(), provisioner: provisioner.clone(), ok });
         let Err(reason) = result else { continue };
-        let severity = match step.on_failure {
-            OnFailure::Continue => Severity::Warning,
-            OnFailure::Fail => Severity::Error,
-        };
+        if step.on_failure == OnFailure::Continue {
+            // Whoever wrote the block does not want to hear of it.
+            continue;
+        }
         let summary = eco_format!("{provisioner} provisioner error");
         let detail = match secret {
             true => "It failed; why is not shown, because its arguments hold sensitive values.".into(),
             false => reason,
         };
-        let mut problem = Diagnostic { severity, ..Diagnostic::error(summary, detail).at(step.place.kind_span) };
+        let mut problem = Diagnostic::error(summary, detail).at(step.place.kind_span);
         problem.address = Some(eco_format!("{addr}"));
         problems.push(problem);
-        if severity == Severity::Error {
-            break;
-        }
+        break;
     }
     problems
 }

@@ -148,6 +148,10 @@ impl Imports {
     pub fn get(&self, addr: &AbsResourceInstance, state: &State) -> Option<&Imported> {
         self.by_addr.get(addr).filter(|_| state.instance(addr).is_none())
     }
+    /// An import that needs no instance in the configuration: that is written for it.
+    pub fn settle(&mut self, addr: &AbsResourceInstance) {
+        self.by_addr.remove(addr);
+    }
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.by_addr.is_empty()

@@ -366,7 +366,9 @@ impl<'a> Planner<'a> {
         let ty = schemas.resources.get(&addr.resource.kind).map(|schema| schema.block.implied_type().clone());
         let before = ty.and_then(|ty| object.decode(&ty).ok()).unwrap_or_else(Value::empty_object);
         let after = Value::null(before.ty().clone());
-        self.walk.tell(std::iter::once(crate::removal::forgotten(addr)));
+        if self.options.mode != Mode::Destroy {
+            self.walk.tell(std::iter::once(crate::removal::forgotten(addr)));
+        }
         self.changes.push(ResourceChange {
             addr: addr.clone(),
             previous_addr: self.moves.old(addr).clone(),

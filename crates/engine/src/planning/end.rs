@@ -16,7 +16,7 @@ use super::removal::RemovalAnswer;
 use crate::object::{Existing, cannot_be_stored};
 use crate::removal::forgotten;
 use crate::walk::checks::{in_instance, in_module};
-use crate::walk::{data_verdict, providers::Server};
+use crate::walk::{data_verdict, of_check, providers::Server};
 
 impl<'a> Planner<'a> {
     pub(super) fn managed_answer(&mut self, step: u32, mut answer: ManagedAnswer<'a>) -> bool {
@@ -203,7 +203,7 @@ impl<'a> Planner<'a> {
                     "{addr} has lifecycle.prevent_destroy set, but the plan is to destroy it. To keep it, change what leads \
                      to that, or leave it out with -exclude; to destroy it after all, take prevent_destroy away first."
                 );
-                problems.push(error("Instance cannot be destroyed", detail).at(resource.span));
+                problems.push(error("Resource instance cannot be destroyed", detail).at(resource.span));
             }
         }
         self.walk.tell(problems)
@@ -234,7 +234,7 @@ impl<'a> Planner<'a> {
             self.state.apply(Edit::SetObject { addr, deposed, provider, provider_key, object });
         }
         let Some(planned) = answer.planned else { return ok };
-        if planned.action == Action::Forget {
+        if planned.action == Action::Forget && self.options.mode != Mode::Destroy {
             self.walk.tell(std::iter::once(forgotten(&addr)));
         }
         if let Some(resource) = self.declared(&addr)
@@ -308,7 +308,9 @@ impl<'a> Planner<'a> {
             let config = in_module(&tree.node(self.walk.live.module(at)).path, &name);
             let object = in_instance(&addr.module, &name);
             self.walk.checks.report(CheckKind::Check, &config, &object, &data_verdict(&found));
-            let softened = found.into_iter().map(|problem| Diagnostic { severity: Severity::Warning, ..problem });
+            let softened = found
+                .into_iter()
+                .map(|problem| of_check(Diagnostic { severity: Severity::Warning, ..problem }));
             self.walk.tell(softened);
             if value.is_none()
                 && let Some(schema) = schema
@@ -344,15 +346,10 @@ impl<'a> Planner<'a> {
             return problems;
         }
         for addr in &self.options.force_replace {
-            let found = self.walk.live.find(&addr.module).and_then(|at| {
-                let instances = self.planned.get(&(at, ResourceKey::from(&addr.resource)))?;
-                instances.contains_key(&addr.key).then_some(at)
+            let expansion = self.walk.live.find(&addr.module).and_then(|at| {
+                self.walk.live.resource_expansion(at, &ResourceKey::from(&addr.resource))
             });
-            let is_desired = self.walk.live.find(&addr.module).is_some_and(|at| {
-                let expansion = self.walk.live.resource_expansion(at, &ResourceKey::from(&addr.resource));
-                expansion.is_some_and(|expansion| expansion.contains(addr.key.as_ref()))
-            });
-            if found.is_some() && is_desired {
+            if expansion.is_some_and(|expansion| expansion.contains(addr.key.as_ref())) {
                 continue;
             }
             let detail = eco_format!(

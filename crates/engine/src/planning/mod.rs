@@ -157,11 +157,17 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     planner.at_end = true;
     let last: [Vec<u32>; 1] = [Vec::new()];
     drive(&mut planner, last.as_slice(), context.parallelism).await;
-    if !planner.walk.has_errors() && options.mode == Mode::Normal {
-        let found = planner.imports.check(&live);
-        planner.walk.tell(found);
+    if options.mode == Mode::Normal {
+        // What is wrong with moves matters most: everything else may follow from it.
         let found = moves::validate(&statements, tree, &live, context.env.sources);
+        if found.has_errors() {
+            return (None, found);
+        }
         planner.walk.tell(found);
+        if !planner.walk.has_errors() {
+            let found = planner.imports.check(&live);
+            planner.walk.tell(found);
+        }
     }
     planner.walk.tell(targets.plan_warnings());
     planner.finish(&graph, &order, previous)

@@ -92,6 +92,13 @@ impl Checks {
         object.status = worse(object.status, status);
     }
 
+    /// Whether something is wrong with an instance already.
+    pub(crate) fn has_failed(&self, kind: CheckKind, config: &EcoString, object: &EcoString) -> bool {
+        let objects = self.results.get(&(kind, config.clone()));
+        let found = objects.and_then(|objects| objects.objects.get(*objects.by_address.get(object)?));
+        found.is_some_and(|object| matches!(object.status, CheckStatus::Fail | CheckStatus::Error))
+    }
+
     /// All results.
     pub(crate) fn results(&self) -> Vec<CheckResult> {
         let result = |((kind, config_addr), objects): (&(CheckKind, EcoString), &Objects)| {

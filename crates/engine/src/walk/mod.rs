@@ -60,15 +60,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Keeps what was found. Instances of one module tend to say the same: warnings are told once.
+    /// Keeps what was found. Instances of one module use deprecated things at the same places, which is told once.
     pub(crate) fn tell(&mut self, found: impl IntoIterator<Item = Diagnostic>) -> bool {
         let mut ok = true;
         for problem in found {
             ok &= !problem.is_error();
-            let key = (problem.summary.clone(), problem.detail.clone(), problem.subject);
-            if self.told.insert(key) || problem.address.is_some() {
-                self.problems.push(problem);
+            if problem.deprecation().is_some() {
+                let key = (problem.summary.clone(), problem.detail.clone(), problem.subject);
+                if !self.told.insert(key) {
+                    continue;
+                }
             }
+            self.problems.push(problem);
         }
         ok
     }
@@ -101,6 +104,10 @@ impl<'a> Walk<'a> {
                 for at in self.live.instances(node.module) {
                     let scope = self.scope(at).in_check(&check.name);
                     let object = in_instance(&self.live.address(at), &name);
+                    if self.checks.has_failed(CheckKind::Check, &config, &object) {
+                        // Its data could not be read: what is said about them would mean nothing.
+                        continue;
+                    }
                     let kind = (CheckKind::Check, RuleKind::CheckAssertion);
                     self.rules(&scope, &check.asserts, kind, &config, &object);
                 }
@@ -128,7 +135,10 @@ impl<'a> Walk<'a> {
         for rule in rules {
             let (verdict, found) = scope.check_rule(rule, rule_kind, severity);
             self.checks.report(kind, config, object, &verdict);
-            ok &= self.tell(found);
+            ok &= match rule_kind {
+                RuleKind::CheckAssertion => self.tell(found.into_iter().map(of_check)),
+                _ => self.tell(found),
+            };
         }
         ok
     }
@@ -241,4 +251,10 @@ pub(crate) fn data_verdict(found: &Diagnostics) -> Verdict {
         Some(problem) => Verdict::Fail(problem.detail.clone()),
         None => Verdict::Pass,
     }
+}
+
+/// A message that is the result of a check.
+pub(crate) fn of_check(mut problem: Diagnostic) -> Diagnostic {
+    problem.extra.get_or_insert_default().of_check = true;
+    problem
 }
