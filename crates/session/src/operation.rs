@@ -236,15 +236,30 @@ pub struct SavedPlan {
     serial: u64,
 }
 
+/// Why a file could not be read as a plan.
+pub(crate) enum PlanProblem {
+    Unreadable(std::io::Error),
+    Content(file::Problem),
+    Manifest(String),
+}
+
 /// Reads a plan from a file.
 pub fn read_plan(path: &Path) -> Result<SavedPlan, Diagnostic> {
-    let failed = |reason: String| {
+    saved_plan(path).map_err(|problem| {
+        let reason = match problem {
+            PlanProblem::Unreadable(error) => error.to_string(),
+            PlanProblem::Content(problem) => problem.to_string(),
+            PlanProblem::Manifest(reason) => reason,
+        };
         let detail = eco_format!("The plan file {} cannot be used: {reason}.", path.display());
         Diagnostic::error("Failed to load plan file", detail)
-    };
-    let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
-    let contents = file::decode(&bytes).map_err(|problem| failed(problem.to_string()))?;
-    let manifest = parse_manifest(contents.manifest.as_bytes()).map_err(failed)?;
+    })
+}
+
+pub(crate) fn saved_plan(path: &Path) -> Result<SavedPlan, PlanProblem> {
+    let bytes = fs::read(path).map_err(PlanProblem::Unreadable)?;
+    let contents = file::decode(&bytes).map_err(PlanProblem::Content)?;
+    let manifest = parse_manifest(contents.manifest.as_bytes()).map_err(PlanProblem::Manifest)?;
     let given = contents.plan.variables.iter().filter(|(_, variable)| !variable.ephemeral);
     let snapshot = Snapshot {
         files: contents.sources,
@@ -258,11 +273,6 @@ pub fn read_plan(path: &Path) -> Result<SavedPlan, Diagnostic> {
         lineage: contents.lineage,
         serial: contents.serial,
     })
-}
-
-/// Whether a file looks like a plan rather than a state.
-pub fn is_plan(path: &Path) -> bool {
-    fs::read(path).is_ok_and(|bytes| !matches!(file::decode(&bytes), Err(file::Problem::NotAPlan)))
 }
 
 /// The values of all variables of the root module.

@@ -1,9 +1,11 @@
-//! `yuba show`: the state, for people or programs.
+//! `yuba show`: states, plans and configurations, for people or programs.
 
 use std::path::Path;
 
 use yuba_eval::tree::Purpose;
 use yuba_session::backend::{Refusal, StateFlags, joined};
+use yuba_session::load::Configuration;
+use yuba_session::show::{self, NotShown, PlanAndConfiguration};
 use yuba_session::state;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Sources};
@@ -20,7 +22,8 @@ pub(crate) const COMMAND: Command = Command {
     name: "show",
     synopsis: "Show the current state or a saved plan",
     usage: "[options] [file]",
-    about: "Shows the state of the selected workspace, or what is in a state file.",
+    about: "Shows the state of the selected workspace, or what is in the file of a state or a plan. With -json also the \
+            configuration, or one module of it.",
     flags: &[
         Flag::switch(
             "state",
@@ -41,9 +44,9 @@ pub(crate) const COMMAND: Command = Command {
 /// What to show.
 enum Subject<'a> {
     State,
-    Plan,
+    Plan(&'a str),
     Configuration,
-    Module,
+    Module(&'a str),
     File(&'a str),
 }
 
@@ -59,9 +62,9 @@ fn subject(args: &Args) -> Result<Subject<'_>, Failure> {
     }
     let mut wanted = Vec::new();
     wanted.extend(args.is_on("state").then_some(Subject::State));
-    wanted.extend(text("plan").map(|_| Subject::Plan));
+    wanted.extend(text("plan").map(Subject::Plan));
     wanted.extend(args.is_on("config").then_some(Subject::Configuration));
-    wanted.extend(text("module").map(|_| Subject::Module));
+    wanted.extend(text("module").map(Subject::Module));
     match (wanted.len(), args.positional.as_slice()) {
         (0, []) => Ok(Subject::State),
         (0, [file]) => Ok(Subject::File(file)),
@@ -78,61 +81,99 @@ fn subject(args: &Args) -> Result<Subject<'_>, Failure> {
     }
 }
 
+/// What was found.
+enum Shown {
+    State(Option<State>),
+    Plan(Box<PlanAndConfiguration>),
+    Configuration(Box<Configuration>),
+    /// The document.
+    Module(String),
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let subject = subject(args)?;
     let mut into = JsonInto::open(args)?;
     let settings = Settings::new(args);
-    let work = |terminal: &mut Terminal| -> Result<Option<State>, Refusal> {
-        match subject {
-            Subject::State => current_state(terminal, &settings),
-            Subject::File(path) => state_file(path).map(Some),
-            Subject::Plan | Subject::Configuration | Subject::Module => {
-                let detail = "This version of Yuba can show states only.";
-                Err(Diagnostic::error("Option not available yet", detail).into())
-            }
-        }
-    };
-    let failed = |refusal: Refusal| Failure::Failed(refusal.problems, refusal.sources);
-    let state = work(terminal).map_err(failed)?;
-    if let Some(state) = &state {
-        state::usable_configuration(&settings.request(Purpose::Use)).map_err(failed)?;
-        state::missing_schemas(state).map_err(|problem| failed(problem.into()))?;
-    }
-    let shown = show(terminal, args, state.as_ref(), into.as_mut());
-    Ok(shown.map_or_else(
+    let shown =
+        find(terminal, &settings, &subject).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    let written = write(terminal, args, &shown, into.as_mut());
+    Ok(written.map_or_else(
         |why| {
             // Quirk: this one is no diagnostic.
-            terminal.err(&format!("Failed to marshal state to json: {why}\n"));
+            let what = match shown {
+                Shown::State(_) => "state to json",
+                Shown::Plan(_) => "plan to json",
+                Shown::Configuration(_) => "configuration to JSON",
+                Shown::Module(_) => "module contents to JSON",
+            };
+            terminal.err(&format!("Failed to marshal {what}: {why}\n"));
             1
         },
         |()| 0,
     ))
 }
 
-/// Writes a state to all places that want it; the error says why it cannot be shown.
-fn show(
-    terminal: &mut Terminal,
-    args: &Args,
-    state: Option<&State>,
-    into: Option<&mut JsonInto>,
-) -> Result<(), String> {
-    let json = || match yuba_view::state_json::state(state, &state::schemas) {
-        Ok(document) => Ok(format!("{document}\n")),
-        Err(why) => Err(why.to_string()),
+fn find(terminal: &mut Terminal, settings: &Settings, subject: &Subject<'_>) -> Result<Shown, Refusal> {
+    let request = || settings.request(Purpose::Use);
+    let state = match subject {
+        Subject::State => current_state(terminal, settings)?,
+        Subject::File(path) => match show::plan_file(Path::new(path), request()) {
+            Ok(plan) => return Ok(Shown::Plan(Box::new(plan))),
+            Err(NotShown::Unusable(reason)) => {
+                let detail = format!("The plan file {path} cannot be used: {reason}.");
+                return Err(Diagnostic::error("Couldn't show local plan", detail).into());
+            }
+            Err(NotShown::Other(_)) => Some(state_file(path)?),
+        },
+        Subject::Plan(path) => {
+            let plan = show::plan_file(Path::new(path), request()).map_err(|problem| match problem {
+                NotShown::Unusable(reason) | NotShown::Other(reason) => {
+                    // Quirk: all there is to say is in the title.
+                    let title = format!("couldn't load the provided path as either a local plan file ({reason})");
+                    Refusal::from(Diagnostic::error(title, ""))
+                }
+            })?;
+            return Ok(Shown::Plan(Box::new(plan)));
+        }
+        Subject::Configuration => return Ok(Shown::Configuration(Box::new(show::configuration(&request())?))),
+        Subject::Module(dir) => {
+            return Ok(Shown::Module(yuba_view::config_json::module(&*show::single_module(dir)?)));
+        }
     };
-    if let Some(into) = into {
-        into.write(&json()?);
+    if let Some(state) = &state {
+        state::usable_configuration(&request())?;
+        state::missing_schemas(state)?;
     }
-    let text = match state {
-        _ if args.is_on("json") => json()?,
-        None => "No state.\n".to_owned(),
-        Some(state) => {
-            let look = terminal.look(args.is_on("show-sensitive"));
+    Ok(Shown::State(state))
+}
+
+/// Writes what was found to all places that want it; the error says why it cannot be shown.
+fn write(terminal: &mut Terminal, args: &Args, shown: &Shown, into: Option<&mut JsonInto>) -> Result<(), String> {
+    if let Some(into) = into {
+        into.write(&json(shown)?);
+    }
+    let look = terminal.look(args.is_on("show-sensitive"));
+    let text = match shown {
+        _ if args.is_on("json") => json(shown)?,
+        Shown::State(None) => "No state.\n".to_owned(),
+        Shown::State(Some(state)) => {
             yuba_view::state::render(state, &state::schemas, look).map_err(|problems| joined(&problems))?
         }
+        Shown::Plan(found) => yuba_view::plan::render(&found.plan, &state::schemas, look),
+        Shown::Configuration(_) | Shown::Module(_) => json(shown)?,
     };
     terminal.out(&text);
     Ok(())
+}
+
+fn json(shown: &Shown) -> Result<String, String> {
+    let document = match shown {
+        Shown::State(state) => yuba_view::state_json::state(state.as_ref(), &state::schemas),
+        Shown::Plan(found) => yuba_view::plan_json::plan(&found.plan, &found.configuration.tree, &state::schemas),
+        Shown::Configuration(configuration) => yuba_view::config_json::config(&configuration.tree, &state::schemas),
+        Shown::Module(module) => Ok(module.clone()),
+    };
+    document.map(|document| format!("{document}\n")).map_err(|why| why.to_string())
 }
 
 fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<State>, Refusal> {

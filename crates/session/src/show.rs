@@ -1,0 +1,77 @@
+//! What `show` needs besides states: plans with the configuration they were made for, configurations, single modules.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ecow::eco_format;
+use yuba_config::Module;
+use yuba_eval::tree::{ModuleFiles as _, Purpose};
+use yuba_plan::Plan;
+use yuba_plan::file::Problem;
+use yuba_syntax::{Diagnostic, Diagnostics};
+
+use crate::backend::{Refusal, joined};
+use crate::load::{Configuration, LoadRequest, ModuleDirs, has_configuration, load};
+use crate::operation::{PlanProblem, SavedPlan, saved_plan};
+
+/// A saved plan with the configuration it was made for.
+pub struct PlanAndConfiguration {
+    /// The plan.
+    pub plan: Plan,
+    /// The configuration.
+    pub configuration: Configuration,
+}
+
+/// Why a file cannot be shown as a plan.
+pub enum NotShown {
+    /// It is something else, or it cannot be read: a sentence part.
+    Other(String),
+    /// It is a plan that cannot be used: a sentence part.
+    Unusable(String),
+}
+
+/// Reads a plan from a file. Neither files of the working directory nor values for variables are needed.
+pub fn plan_file(path: &Path, request: LoadRequest<'_>) -> Result<PlanAndConfiguration, NotShown> {
+    let saved = saved_plan(path).map_err(|problem| match problem {
+        PlanProblem::Unreadable(error) => NotShown::Other(error.to_string()),
+        PlanProblem::Content(Problem::NotAPlan) => NotShown::Other(Problem::NotAPlan.to_string()),
+        PlanProblem::Content(problem) => NotShown::Unusable(problem.to_string()),
+        PlanProblem::Manifest(reason) => NotShown::Unusable(reason),
+    })?;
+    let SavedPlan { plan, snapshot, workspace, .. } = saved;
+    let request = LoadRequest {
+        workspace: &workspace,
+        snapshot: Some(&snapshot),
+        test_dir: None,
+        purpose: Purpose::Look,
+        ..request
+    };
+    match load(&request, None) {
+        (Ok(configuration), problems) if !problems.has_errors() => Ok(PlanAndConfiguration { plan, configuration }),
+        (_, problems) => Err(NotShown::Unusable(joined(&problems))),
+    }
+}
+
+/// The configuration of a directory, which has to be there.
+pub fn configuration(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
+    if !has_configuration(Path::new(request.dir)) {
+        let detail = "This directory has no configuration files: their names end with .tf or .tofu.";
+        return Err(Diagnostic::error("No configuration files", detail).into());
+    }
+    match load(request, None) {
+        (Ok(configuration), problems) if !problems.has_errors() => Ok(configuration),
+        (Ok(configuration), problems) => Err(Refusal { problems, sources: configuration.sources }),
+        (Err(sources), problems) => Err(Refusal { problems, sources }),
+    }
+}
+
+/// One module, without the modules it calls.
+pub fn single_module(dir: &str) -> Result<Arc<Module>, Refusal> {
+    let mut dirs = ModuleDirs::new();
+    let (module, problems) = dirs.module(dir).unwrap_or_else(|| {
+        let detail = eco_format!("There is no directory {dir}, or it cannot be read.");
+        let problem = Diagnostic::error("Failed to read module directory", detail);
+        (Arc::new(Module::default()), Diagnostics::from(problem))
+    });
+    if problems.has_errors() { Err(Refusal { problems, sources: dirs.sources }) } else { Ok(module) }
+}
