@@ -82,11 +82,11 @@ fn unknown_commands() {
         "#]],
     );
     check(
-        &["force-unlock", "x"],
+        &["login", "x"],
         &expect![[r#"
             exit 1
             --- stderr
-            `force-unlock` is part of the OpenTofu command line, but this version of Yuba does not have it yet.
+            `login` is part of the OpenTofu command line, but this version of Yuba does not have it yet.
 
             To see what this version has, run:
               yuba -help

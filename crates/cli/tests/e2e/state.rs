@@ -110,7 +110,8 @@ fn a_mark_and_another_provider_leave_the_instance_of_the_provider() {
     let tainted = sandbox.read("terraform.tfstate");
     assert!(tainted.contains(kept) && tainted.contains(r#""status": "tainted""#), "{tainted}");
     assert_eq!(backups(&sandbox), ["terraform.tfstate.backup"]);
-    let args = ["state", "replace-provider", "-auto-approve", "-backup=b.json", "terraform.io/builtin/terraform", "a/b"];
+    let args =
+        ["state", "replace-provider", "-auto-approve", "-backup=b.json", "terraform.io/builtin/terraform", "a/b"];
     assert_eq!(sandbox.run(&args).code, 0);
     let replaced = sandbox.read("terraform.tfstate");
     assert!(replaced.contains(r#"provider[\"registry.opentofu.org/a/b\"].by_region[\"eu\"]"#), "{replaced}");
