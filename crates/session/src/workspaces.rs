@@ -1,6 +1,6 @@
 //! Workspaces: which there are, which one is selected, new ones and ones that go.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use yuba_backend::{Disk, workspace};
 use yuba_state::State;
@@ -41,8 +41,8 @@ pub fn create(place: &Place, data_dir: &Path, name: &str, selected: &Selected) -
 }
 
 /// Gives the state of a new workspace the content of a file.
-pub fn fill(place: &Place, name: &str, file: PathBuf, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
-    let mut state = crate::state::read_file(&file)
+pub fn fill(place: &Place, name: &str, file: &Path, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
+    let mut state = crate::state::read_file(file)
         .map_err(|problems| crate::state::under("Error reading the given state", &problems))?;
     let place = place.in_workspace(name);
     let mut opened = place

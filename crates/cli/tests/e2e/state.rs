@@ -38,7 +38,8 @@ const STATE: &str = r#"
 
 /// The file names in a directory that are kept beside a state.
 fn backups(sandbox: &yuba_testkit::Sandbox) -> Vec<String> {
-    let names = std::fs::read_dir(sandbox.dir()).unwrap().map(|entry| entry.unwrap().file_name());
+    let entries = std::fs::read_dir(sandbox.dir()).expect("because the sandbox is there");
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
     names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.ends_with(".backup")).collect()
 }
 

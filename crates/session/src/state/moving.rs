@@ -47,7 +47,7 @@ pub fn move_objects(from: &State, to: &State, source: &str, target: &str) -> Res
             Some(found) if found.instances.contains_key(&None) => {
                 moves.add_instance(from, to, resource.instance(None), &destination, target)?;
             }
-            Some(_) => moves.add_resource(from, to, resource, destination)?,
+            Some(_) => moves.add_resource(from, to, &resource, &destination)?,
         },
         TargetSubject::Instance(instance) => moves.add_instance(from, to, instance, &destination, target)?,
     }
@@ -96,19 +96,19 @@ impl Moves {
         &mut self,
         from: &State,
         to: &State,
-        source: AbsResource,
-        destination: TargetSubject,
+        source: &AbsResource,
+        destination: &TargetSubject,
     ) -> Result<(), Refusal> {
         let TargetSubject::Resource(target) = destination else {
-            return Err(diagnostics::resource_to_other(&source, &destination).into());
+            return Err(diagnostics::resource_to_other(source, destination).into());
         };
-        check(&source, &target)?;
-        if to.get(&target).is_some() {
-            return Err(diagnostics::target_exists("resource", &target).into());
+        check(source, target)?;
+        if to.get(target).is_some() {
+            return Err(diagnostics::target_exists("resource", target).into());
         }
-        let Some(resource) = from.get(&source) else { return Err(diagnostics::nothing_to_move(&source).into()) };
+        let Some(resource) = from.get(source) else { return Err(diagnostics::nothing_to_move(source).into()) };
         self.moved.push(Moved { from: source.to_string(), to: target.to_string() });
-        self.add_all(resource, &target);
+        self.add_all(resource, target);
         self.resources.insert(source.config());
         Ok(())
     }

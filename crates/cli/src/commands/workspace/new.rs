@@ -43,7 +43,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         workspaces::create(&place, &settings.data_dir, name, settings.selected())?;
         created(messages, name);
         if let Some(file) = file {
-            let notes = workspaces::fill(&place, name, file, &flags)?;
+            let notes = workspaces::fill(&place, name, &file, &flags)?;
             messages.diagnostics(&notes, &Sources::new());
         }
         Ok(())
