@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ecow::{EcoString, EcoVec, eco_format};
-use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey, ModuleInstance, Resource, ResourceMode};
 use yuba_syntax::{Diagnostics, FileId};
 use yuba_value::json as values;
 
@@ -32,7 +32,7 @@ impl Edit {
         match self {
             Edit::SetObject { addr, deposed, provider, provider_key, object } => {
                 writer.text("set_object");
-                shown(writer, "addr", addr);
+                address(writer, "addr", addr);
                 writer.optional_text("deposed", deposed.as_ref().map_or("", DeposedKey::as_str));
                 shown(writer, "provider", provider);
                 if let Some(key) = provider_key {
@@ -52,22 +52,22 @@ impl Edit {
             }
             Edit::Depose { addr, key } => {
                 writer.text("depose");
-                shown(writer, "addr", addr);
+                address(writer, "addr", addr);
                 shown(writer, "key", key);
             }
             Edit::Restore { addr, key } => {
                 writer.text("restore");
-                shown(writer, "addr", addr);
+                address(writer, "addr", addr);
                 shown(writer, "key", key);
             }
             Edit::Move { from, to } => {
                 writer.text("move");
-                shown(writer, "from", from);
-                shown(writer, "to", to);
+                address(writer, "from", from);
+                address(writer, "to", to);
             }
             Edit::SetProvider { resource, provider } => {
                 writer.text("set_provider");
-                shown(writer, "resource", resource);
+                address(writer, "resource", &resource.clone().instance(None));
                 shown(writer, "provider", provider);
             }
             Edit::SetOutput { name, output } => {
@@ -98,10 +98,10 @@ impl Edit {
             .object("", |reader, key| {
                 match key {
                     "edit" => fields.edit = reader.string("edit")?,
-                    "addr" => fields.addr = reader.string("addr")?,
-                    "from" => fields.from = reader.string("from")?,
-                    "to" => fields.to = reader.string("to")?,
-                    "resource" => fields.resource = reader.string("resource")?,
+                    "addr" => fields.addr = reader.raw()?,
+                    "from" => fields.from = reader.raw()?,
+                    "to" => fields.to = reader.raw()?,
+                    "resource" => fields.resource = reader.raw()?,
                     "key" => fields.key = reader.string("key")?,
                     "deposed" => fields.deposed = reader.string("deposed")?,
                     "provider" => fields.provider = reader.string("provider")?,
@@ -142,10 +142,10 @@ fn told(problems: Diagnostics) -> EditError {
 #[derive(Default)]
 struct Fields<'t> {
     edit: Cow<'t, str>,
-    addr: Cow<'t, str>,
-    from: Cow<'t, str>,
-    to: Cow<'t, str>,
-    resource: Cow<'t, str>,
+    addr: &'t str,
+    from: &'t str,
+    to: &'t str,
+    resource: &'t str,
     key: Cow<'t, str>,
     deposed: Cow<'t, str>,
     provider: Cow<'t, str>,
@@ -160,17 +160,17 @@ impl Fields<'_> {
     fn edit(self) -> Result<Edit> {
         Ok(match &*self.edit {
             "set_object" => Edit::SetObject {
-                addr: instance(&self.addr)?,
+                addr: instance(self.addr)?,
                 deposed: if self.deposed.is_empty() { None } else { Some(deposed(&self.deposed)?) },
                 provider: provider(&self.provider)?,
                 provider_key: instance_key(&self.provider_key)?,
                 object: self.object.map(object).transpose()?.map(Into::into),
             },
-            "depose" => Edit::Depose { addr: instance(&self.addr)?, key: deposed(&self.key)? },
-            "restore" => Edit::Restore { addr: instance(&self.addr)?, key: deposed(&self.key)? },
-            "move" => Edit::Move { from: instance(&self.from)?, to: instance(&self.to)? },
+            "depose" => Edit::Depose { addr: instance(self.addr)?, key: deposed(&self.key)? },
+            "restore" => Edit::Restore { addr: instance(self.addr)?, key: deposed(&self.key)? },
+            "move" => Edit::Move { from: instance(self.from)?, to: instance(self.to)? },
             "set_provider" => Edit::SetProvider {
-                resource: AbsResource::parse_text(FileId(0), &self.resource).map_err(told)?,
+                resource: instance(self.resource)?.containing(),
                 provider: provider(&self.provider)?,
             },
             "set_output" => {
@@ -182,8 +182,56 @@ impl Fields<'_> {
     }
 }
 
-fn instance(text: &str) -> Result<AbsResourceInstance> {
-    Addresses::instance(text).map_err(told)
+/// An address is a text that can be read again. Old states have names, and edited ones keys, that cannot be part of such
+/// a text; then it is an object with its parts, as the state file has them.
+fn address(writer: &mut Writer<'_>, key: &str, addr: &AbsResourceInstance) {
+    writer.key(key);
+    let text = addr.to_string();
+    if Addresses::instance(&text).is_ok_and(|read| read == *addr) {
+        return writer.text(&text);
+    }
+    writer.object(|writer| {
+        if !addr.module.is_root() {
+            shown(writer, "module", &addr.module);
+        }
+        writer.key("mode");
+        writer.text(addr.resource.mode.as_str());
+        writer.key("type");
+        writer.text(&addr.resource.kind);
+        writer.key("name");
+        writer.text(&addr.resource.name);
+        if let Some(key) = &addr.key {
+            writer.key("index_key");
+            write_key(writer, key);
+        }
+    });
+}
+
+fn instance(raw: &str) -> Result<AbsResourceInstance> {
+    let mut reader = Reader::new(raw);
+    if reader.peek() != Some(b'{') {
+        return Addresses::instance(&reader.string("addr").map_err(broken)?).map_err(told);
+    }
+    let (mut module, mut mode, mut key) = (Cow::Borrowed(""), ResourceMode::Managed, RawKey::None);
+    let (mut kind, mut name) = (EcoString::new(), EcoString::new());
+    let read = reader.object("addr", |reader, field| {
+        match field {
+            "module" => module = reader.string("module")?,
+            "mode" if reader.string("mode")? == "data" => mode = ResourceMode::Data,
+            "mode" => {}
+            "type" => kind = reader.string("type")?.into(),
+            "name" => name = reader.string("name")?.into(),
+            "index_key" => key = RawKey::read(reader)?,
+            _ => reader.skip()?,
+        }
+        Ok(())
+    });
+    read.map_err(broken)?;
+    let module = match &*module {
+        "" => ModuleInstance::ROOT,
+        text => ModuleInstance::parse_text(FileId(0), text).map_err(told)?,
+    };
+    Ok(AbsResourceInstance { module, resource: Resource { mode, kind, name }, key: instance_key(&key)? })
 }
 
 fn provider(text: &str) -> Result<AbsProviderConfig> {

@@ -352,18 +352,24 @@ fn content_is_compared_without_serial_and_lineage() {
 fn any_key() -> impl Strategy<Value = Option<InstanceKey>> {
     prop_oneof![
         Just(None),
-        (0..1000i64).prop_map(|key| Some(InstanceKey::Int(key))),
-        "[ -~é\n]{0,6}".prop_map(|key| Some(InstanceKey::String(key.into()))),
+        (-2..1000i64).prop_map(|key| Some(InstanceKey::Int(key))),
+        "[ -~é\u{301}\n]{0,6}".prop_map(|key| Some(InstanceKey::String(key.into()))),
     ]
 }
 
+/// Files have these as part of an address, so they are what an address can have.
+fn any_provider_key() -> impl Strategy<Value = Option<InstanceKey>> {
+    proptest::option::of("[ -~é\n]{0,6}".prop_map(|key| InstanceKey::String(key.into())))
+}
+
 fn any_address() -> impl Strategy<Value = AbsResourceInstance> {
-    (prop_oneof![Just(""), Just("module.m."), Just("module.m[\"a.b\"].module.n[3].")], any_key()).prop_map(
-        |(module, key)| {
-            let addr = AbsResourceInstance::parse_text(FileId(0), &format!("{module}data.t.a")).expect("an address");
-            AbsResourceInstance { key, ..addr }
-        },
-    )
+    let module = prop_oneof![Just(""), Just("module.m."), Just("module.m[\"a.b\"].module.n[3].")];
+    let name = prop_oneof![3 => Just("a"), 1 => Just("1a")];
+    (module, name, any_key()).prop_map(|(module, name, key)| {
+        let mut addr = AbsResourceInstance::parse_text(FileId(0), &format!("{module}data.t.a")).expect("an address");
+        addr.resource.name = name.into();
+        AbsResourceInstance { key, ..addr }
+    })
 }
 
 fn any_object() -> impl Strategy<Value = Arc<Object>> {
@@ -396,7 +402,7 @@ fn any_edit() -> impl Strategy<Value = Edit> {
     };
     let deposed = || any::<u32>().prop_map(DeposedKey::new);
     prop_oneof![
-        4 => (any_address(), proptest::option::of(deposed()), provider(), any_key(), proptest::option::of(any_object())).prop_map(
+        4 => (any_address(), proptest::option::of(deposed()), provider(), any_provider_key(), proptest::option::of(any_object())).prop_map(
             |(addr, deposed, provider, provider_key, object)| Edit::SetObject { addr, deposed, provider, provider_key, object }
         ),
         1 => (any_address(), deposed()).prop_map(|(addr, key)| Edit::Depose { addr, key }),
@@ -409,6 +415,8 @@ fn any_edit() -> impl Strategy<Value = Edit> {
             Edit::SetOutput { name: name.into(), output }
         }),
         1 => any_address().prop_map(|addr| {
+            let addr = AbsResourceInstance::parse_text(FileId(0), &addr.to_string())
+                .unwrap_or_else(|_| AbsResourceInstance::parse_text(FileId(0), "t.a").expect("an address"));
             let config_addr = ecow::eco_format!("{}", addr.config());
             let object = CheckObject {
                 addr: ecow::eco_format!("{addr}"),
