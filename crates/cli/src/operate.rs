@@ -11,6 +11,7 @@ use yuba_eval::tree::Purpose;
 use yuba_plan::{Mode, Plan};
 use yuba_session::backend::StateFlags;
 use yuba_session::operation::{Operation, OperationRequest, SavedPlan, Watch, read_plan};
+use yuba_session::provisioners::LocalProvisioners;
 use yuba_session::validate::schemas;
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 
@@ -170,7 +171,7 @@ fn change(
     let report = {
         let events = |event| speaker.event(event);
         let stopped = || stop.asked();
-        let provisioners = Unavailable;
+        let provisioners = LocalProvisioners::new(stop.now_flag());
         operation.apply(plan, &provisioners, Watch { events: &events, stopped: &stopped })
     };
     notes.extend(report.problems);
@@ -446,17 +447,5 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
     match yuba_value::functions::timestamp::parse_duration(text) {
         Ok(nanos) => Ok(std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))),
         Err(reason) => Err(format!("{text:?} is no time: {reason}.")),
-    }
-}
-
-struct Unavailable;
-
-impl yuba_engine::Provisioners for Unavailable {
-    fn run<'p>(
-        &'p self,
-        _: yuba_engine::ProvisionOrder,
-        _: &'p dyn Fn(yuba_value::EcoString),
-    ) -> yuba_provider::Answer<'p, Result<(), yuba_value::EcoString>> {
-        yuba_provider::contract::ready(Err("not available".into()))
     }
 }

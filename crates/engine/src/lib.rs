@@ -22,6 +22,6 @@ mod walk;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use applying::{Applied, ApplyDoors, Counts, ProvisionOrder, Provisioners, Recorder, apply};
+pub use applying::{Applied, ApplyDoors, Counts, ProvisionOrder, Provisioned, Provisioners, Recorder, apply};
 pub use planning::plan;
 pub use request::{Context, PlanOptions, RootVariable};

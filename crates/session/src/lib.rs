@@ -13,6 +13,7 @@ pub mod lock_file;
 pub mod manifest;
 pub mod operation;
 pub mod providers;
+pub mod provisioners;
 pub mod show;
 pub mod state;
 pub mod validate;

@@ -28,7 +28,7 @@ use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
 use crate::walk::providers::ProviderAnswer;
 
-pub use provision::{ProvisionOrder, Provisioners};
+pub use provision::{ProvisionOrder, Provisioned, Provisioners};
 
 /// The door to whoever keeps what was done.
 pub trait Recorder {

@@ -1,12 +1,13 @@
 //! Provisioners: commands that run after an object was created or before it is destroyed.
 
+use std::pin::Pin;
+
 use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
 use yuba_config::provisioner::{Connection, OnFailure, Provisioner, ProvisionerWhen};
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleScope;
 use yuba_plan::Event;
-use yuba_provider::Answer;
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Value;
 
@@ -15,8 +16,11 @@ use crate::request::Context;
 /// The door to provisioners.
 pub trait Provisioners: Sync {
     /// Runs one. What it says while it runs goes to `output`. Values have no marks.
-    fn run<'p>(&'p self, order: ProvisionOrder, output: &'p dyn Fn(EcoString)) -> Answer<'p, Result<(), EcoString>>;
+    fn run<'p>(&'p self, order: ProvisionOrder, output: &'p dyn Fn(EcoString)) -> Provisioned<'p>;
 }
+
+/// A provisioner at work: how it ended, or why it failed. `output` is called where it is polled.
+pub type Provisioned<'p> = Pin<Box<dyn Future<Output = Result<(), EcoString>> + 'p>>;
 
 /// What a provisioner is to do.
 #[derive(Clone, Debug)]

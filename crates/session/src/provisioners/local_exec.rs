@@ -1,0 +1,345 @@
+//! `local-exec`: a command on this machine.
+
+use std::collections::VecDeque;
+use std::io::{self, PipeReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use ecow::{EcoString, eco_format};
+use yuba_value::quote::quote;
+
+use super::arguments::Arguments;
+use super::lines::Lines;
+use super::relay::Voice;
+
+/// So many bytes at the end of the output are repeated when the command fails.
+const TAIL: usize = 8 * 1024;
+/// How long a stop may go unheard.
+const BEAT: Duration = Duration::from_millis(20);
+/// So long a command may take to end itself when told to.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Runs a command.
+pub(super) fn run(config: &Arguments, voice: &Voice) -> Result<(), EcoString> {
+    let Some(command) = config.filled("command") else {
+        return Err("The command must be a text that is not empty.".into());
+    };
+    let mut words = match config.texts("interpreter") {
+        Some(words) if !words.is_empty() => words.into_iter().flatten().collect(),
+        _ if cfg!(windows) => vec!["cmd".into(), "/C".into()],
+        _ => vec![EcoString::from("/bin/sh"), "-c".into()],
+    };
+    words.push(command.clone());
+    if config.flag("quiet").unwrap_or(false) {
+        voice.say("local-exec: Executing: Suppressed by quiet=true");
+    } else {
+        let quoted: Vec<EcoString> = words.iter().map(|word| quote(word)).collect();
+        voice.say(eco_format!("Executing: [{}]", quoted.join(" ")));
+    }
+    let mut tail = VecDeque::new();
+    let ending = begin(config, &words).and_then(|(child, pipe)| watch(child, pipe, voice, &mut tail));
+    let problem = match ending {
+        Ok(Ending::Exit(status)) if status.success() => return Ok(()),
+        Ok(Ending::Exit(status)) => describe(status),
+        Ok(Ending::Stopped) => "it was stopped".into(),
+        Err(problem) => problem,
+    };
+    let said = String::from_utf8_lossy(tail.make_contiguous());
+    let said = said.trim_start_matches(char::REPLACEMENT_CHARACTER);
+    Err(match said {
+        "" => eco_format!("The command '{command}' failed: {problem}."),
+        said => eco_format!("The command '{command}' failed: {problem}. Output: {said}"),
+    })
+}
+
+fn begin(config: &Arguments, words: &[EcoString]) -> Result<(Child, PipeReader), EcoString> {
+    let program = &words[0];
+    let mut command = Command::new(find(program)?);
+    command.args(words[1..].iter().map(EcoString::as_str)).stdin(Stdio::null());
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt as _;
+        // A group of its own: an interrupt from the keyboard must not end it half done, and a stop must reach all of it.
+        command.arg0(program.as_str()).process_group(0);
+    }
+    if let Some(dir) = config.filled("working_dir") {
+        if !Path::new(dir.as_str()).is_dir() {
+            return Err(eco_format!("its working directory {} is not there", quote(dir)));
+        }
+        command.current_dir(dir.as_str());
+    }
+    for (name, text) in config.pairs("environment") {
+        command.env(name.as_str(), text.as_str());
+    }
+    // One pipe for both, so that what is said stays in order.
+    let (reader, writer) = io::pipe().map_err(|problem| eco_format!("no pipe for its output: {problem}"))?;
+    let other = writer.try_clone().map_err(|problem| eco_format!("no pipe for its output: {problem}"))?;
+    command.stdout(writer).stderr(other);
+    let child = command.spawn().map_err(|problem| eco_format!("{} cannot be run: {problem}", quote(program)))?;
+    Ok((child, reader))
+}
+
+/// Where a program is: as our own `PATH` has it, whatever the command is to see.
+fn find(program: &str) -> Result<PathBuf, EcoString> {
+    if cfg!(windows) || program.contains('/') {
+        return Ok(program.into());
+    }
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&paths)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(program))
+        .find(|path| !program.is_empty() && is_executable(path));
+    found.ok_or_else(|| eco_format!("the program {} is not in the PATH", quote(program)))
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+enum Ending {
+    Exit(ExitStatus),
+    Stopped,
+}
+
+/// Passes on what a command says until it has ended and nobody can say anything any more.
+fn watch(mut child: Child, pipe: PipeReader, voice: &Voice, tail: &mut VecDeque<u8>) -> Result<Ending, EcoString> {
+    let parts = read(pipe);
+    let mut lines = Lines::default();
+    loop {
+        match parts.recv_timeout(BEAT) {
+            Ok(part) => {
+                tail.extend(&part);
+                tail.drain(..tail.len().saturating_sub(TAIL));
+                lines.feed(&part, |line| voice.say(line));
+            }
+            Err(RecvTimeoutError::Timeout) => lines.tick(|line| voice.say(line)),
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if voice.stopped() {
+            end(&mut child);
+            lines.finish(|line| voice.say(line));
+            return Ok(Ending::Stopped);
+        }
+    }
+    lines.finish(|line| voice.say(line));
+    let mut pause = Duration::from_micros(100);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(Ending::Exit(status)),
+            Ok(None) if voice.stopped() => {
+                end(&mut child);
+                return Ok(Ending::Stopped);
+            }
+            Ok(None) => {}
+            Err(problem) => return Err(eco_format!("it cannot be waited for: {problem}")),
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(BEAT);
+    }
+}
+
+/// Reads in a thread, which ends with the pipe: processes that outlive a stop may hold that open.
+fn read(mut pipe: PipeReader) -> Receiver<Vec<u8>> {
+    let (sender, parts) = sync_channel(16);
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 16 * 1024];
+        loop {
+            match pipe.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) if sender.send(buffer[..count].to_vec()).is_err() => break,
+                Ok(_) => {}
+                Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+    });
+    parts
+}
+
+/// Ends a command and everything it started, and waits for it.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    {
+        use nix::sys::signal::{Signal, killpg};
+        // Not waited for yet, so the number is still its own.
+        let group = i32::try_from(child.id()).map(nix::unistd::Pid::from_raw);
+        let tell = |signal| group.is_ok_and(|group| killpg(group, signal).is_ok());
+        let told = Instant::now();
+        if tell(Signal::SIGTERM) {
+            while told.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
+                std::thread::sleep(BEAT / 4);
+            }
+        }
+        tell(Signal::SIGKILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn describe(status: ExitStatus) -> EcoString {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+        if let Some(number) = status.signal() {
+            return match nix::sys::signal::Signal::try_from(number) {
+                Ok(signal) => eco_format!("signal {signal}"),
+                Err(_) => eco_format!("signal {number}"),
+            };
+        }
+    }
+    status.code().map_or("no exit status".into(), |code| eco_format!("exit status {code}"))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::cell::RefCell;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use expect_test::{Expect, expect};
+    use yuba_engine::{ProvisionOrder, Provisioners as _};
+    use yuba_value::Value;
+
+    use super::*;
+    use crate::provisioners::LocalProvisioners;
+
+    fn order(config: &str) -> ProvisionOrder {
+        let config = yuba_value::json::decode_implied(config).expect("because tests write JSON");
+        ProvisionOrder { kind: "local-exec".into(), config, connection: Value::null_dynamic(), secret: false }
+    }
+
+    fn check(config: &str, expect: &Expect) {
+        let said = RefCell::new(String::new());
+        let output = |text: EcoString| *said.borrow_mut() += &format!("| {text}\n");
+        let door = LocalProvisioners::new(Arc::default());
+        let result = futures_executor::block_on(door.run(order(config), &output));
+        let result = result.map_or_else(|problem| format!("failed: {problem}\n"), |()| "done\n".to_owned());
+        expect.assert_eq(&(said.into_inner() + &result));
+    }
+
+    #[test]
+    fn commands_say_what_they_do() {
+        check(
+            r#"{"command": "echo out; echo err >&2; printf 'rest\t\"'"}"#,
+            &expect![[r#"
+                | Executing: ["/bin/sh" "-c" "echo out; echo err >&2; printf 'rest\t\"'"]
+                | out
+                | err
+                | rest	"
+                done
+            "#]],
+        );
+        check(
+            r#"{"command": "cat; echo \"$A$B\"; pwd", "quiet": true, "working_dir": "/", "environment": {"A": "1", "B": null}}"#,
+            &expect![[r#"
+                | local-exec: Executing: Suppressed by quiet=true
+                | 1
+                | /
+                done
+            "#]],
+        );
+        check(
+            r#"{"command": "text", "interpreter": ["echo", "a b", null], "environment": {"PATH": "/nowhere"}}"#,
+            &expect![[r#"
+                | Executing: ["echo" "a b" "text"]
+                | a b text
+                done
+            "#]],
+        );
+        check(
+            r#"{"command": "(sleep 0.05; echo late) & exec >&- 2>&-; sleep 0.1", "quiet": true}"#,
+            &expect![[r#"
+                | local-exec: Executing: Suppressed by quiet=true
+                | late
+                done
+            "#]],
+        );
+    }
+
+    #[test]
+    fn failures_say_how_it_ended() {
+        check(
+            r#"{"command": "echo text; exit 3", "quiet": true}"#,
+            &expect![[r#"
+                | local-exec: Executing: Suppressed by quiet=true
+                | text
+                failed: The command 'echo text; exit 3' failed: exit status 3. Output: text
+
+            "#]],
+        );
+        check(
+            r#"{"command": ""}"#,
+            &expect![[r#"
+            failed: The command must be a text that is not empty.
+        "#]],
+        );
+        check(
+            r#"{"command": "kill -9 $$"}"#,
+            &expect![[r#"
+            | Executing: ["/bin/sh" "-c" "kill -9 $$"]
+            failed: The command 'kill -9 $$' failed: signal SIGKILL.
+        "#]],
+        );
+        check(
+            r#"{"command": "x", "working_dir": "/nowhere"}"#,
+            &expect![[r#"
+            | Executing: ["/bin/sh" "-c" "x"]
+            failed: The command 'x' failed: its working directory "/nowhere" is not there.
+        "#]],
+        );
+        check(
+            r#"{"command": "x", "interpreter": ["no-such-program"]}"#,
+            &expect![[r#"
+            | Executing: ["no-such-program" "x"]
+            failed: The command 'x' failed: the program "no-such-program" is not in the PATH.
+        "#]],
+        );
+        check(
+            r#"{"command": "x", "interpreter": ["./no-such-program"]}"#,
+            &expect![[r#"
+            | Executing: ["./no-such-program" "x"]
+            failed: The command 'x' failed: "./no-such-program" cannot be run: No such file or directory (os error 2).
+        "#]],
+        );
+    }
+
+    #[test]
+    fn only_the_end_of_long_output_is_repeated() {
+        let said = RefCell::new(0);
+        let door = LocalProvisioners::new(Arc::default());
+        let command = r#"{"command": "yes äöü | head -n 20000; exit 1"}"#;
+        let result = futures_executor::block_on(door.run(order(command), &|_| *said.borrow_mut() += 1));
+        let problem = result.expect_err("because the command fails");
+        assert_eq!(said.into_inner(), 20001);
+        assert!(problem.len() < TAIL + 200 && problem.ends_with("äöü\n"), "{}", problem.len());
+    }
+
+    #[test]
+    fn a_stop_ends_the_command_and_all_it_started() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let door = LocalProvisioners::new(Arc::clone(&stop));
+        let pid = RefCell::new(None);
+        let output = |text: EcoString| {
+            if let Ok(number) = text.parse::<i32>() {
+                *pid.borrow_mut() = Some(number);
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let command = r#"{"command": "sh -c 'trap \"\" TERM; echo $$; sleep 100; sleep 100'"}"#;
+        let problem = futures_executor::block_on(door.run(order(command), &output));
+        assert!(problem.is_err_and(|problem| problem.contains("it was stopped")));
+        let pid = pid.into_inner().expect("because the command said it");
+        // Killed, and perhaps not waited for yet by whoever adopted it.
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+    }
+}
