@@ -73,10 +73,14 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     };
     if options.plan.mode != Mode::Destroy && !yuba_session::load::has_configuration(Path::new(&settings.dir)) {
         let detail = match kind {
-            Kind::Plan => "There are no configuration files here. Without any, everything would be destroyed: if that is what \
-                           you want, use \"yuba plan -destroy\". Otherwise go to a directory with .tf files.",
-            _ => "There are no configuration files here. Without any, everything would be destroyed: if that is what you \
-                  want, use \"yuba destroy\". Otherwise go to a directory with .tf files.",
+            Kind::Plan => {
+                "There are no configuration files here. Without any, everything would be destroyed: if that is what \
+                           you want, use \"yuba plan -destroy\". Otherwise go to a directory with .tf files."
+            }
+            _ => {
+                "There are no configuration files here. Without any, everything would be destroyed: if that is what you \
+                  want, use \"yuba destroy\". Otherwise go to a directory with .tf files."
+            }
         };
         return failed(speaker, Diagnostic::error("No configuration files", detail).into(), &Sources::new());
     }

@@ -16,7 +16,8 @@ pub const FILE_HEADER: &str =
 
 /// What is said where configuration is written.
 pub fn experimental() -> yuba_syntax::Diagnostic {
-    let detail = "Configuration is written for imported objects that have none. How it looks may change in later versions.";
+    let detail =
+        "Configuration is written for imported objects that have none. How it looks may change in later versions.";
     yuba_syntax::Diagnostic::warning("Config generation is experimental", detail)
 }
 

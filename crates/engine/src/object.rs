@@ -11,7 +11,7 @@ use yuba_provider::{
 };
 use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
 use yuba_syntax::{Body, Diagnostic, Diagnostics};
-use yuba_value::{Mark, Marks, Value, convert};
+use yuba_value::{Mark, Marks, Type, Value, View, convert};
 
 use crate::request::Context;
 
@@ -126,7 +126,15 @@ impl Subject<'_> {
             Attributes::Flat(flat) => RawState::Flatmap(flat.clone()),
         };
         let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
-        let Outcome { value, problems } = self.provider.upgrade_state(request).await;
+        let Outcome { mut value, mut problems } = self.provider.upgrade_state(request).await;
+        if (value.is_none() || !problems.is_empty())
+            && object.schema_version == schema.version
+            && let Some(raw) = without_removed(object, schema.block.implied_type())
+        {
+            // Attributes that the schema does not have any more are dropped.
+            let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
+            Outcome { value, problems } = self.provider.upgrade_state(request).await;
+        }
         let mut found = self.placed(problems);
         let value = match value {
             Some(value) if !found.has_errors() => value,
@@ -244,6 +252,32 @@ impl Subject<'_> {
     }
 }
 
+/// Stored attributes without those that a type does not have; none if it has them all.
+fn without_removed(object: &Object, ty: &Type) -> Option<RawState> {
+    let Attributes::Json(json) = &object.attributes else { return None };
+    let value = yuba_value::json::decode_implied(json.as_str()).ok()?;
+    let known = |name: &EcoString| ty.attr_index(name).is_some();
+    let entries = value.entries()?;
+    if entries.iter().all(|(name, _)| known(name)) {
+        return None;
+    }
+    let kept = Value::object(entries.into_iter().filter(|(name, _)| known(name)).collect());
+    Some(RawState::Json(yuba_value::json::encode_plain(&kept).ok()?.into()))
+}
+
+/// Whether a number in a value is infinite, which no file can hold.
+pub(crate) fn has_infinity(value: &Value) -> bool {
+    match value.view_ignoring_marks() {
+        View::Number(number) => number.is_infinite(),
+        View::List(_) | View::Set(_) | View::Tuple(_) | View::Map(_) | View::Object(_) => {
+            let mut found = false;
+            value.ignoring_marks().for_each_child(|child| found |= has_infinity(child));
+            found
+        }
+        View::Null | View::Unknown(_) | View::Bool(_) | View::String(_) => false,
+    }
+}
+
 /// The message that an object cannot be kept.
 pub(crate) fn cannot_be_stored(addr: &AbsResourceInstance, reason: &AttributeError) -> Diagnostic {
     let detail = eco_format!("The object of {addr} cannot be kept in the state: {}.", reason.message);
@@ -251,7 +285,7 @@ pub(crate) fn cannot_be_stored(addr: &AbsResourceInstance, reason: &AttributeErr
 }
 
 /// Whether a value is of a type; otherwise what is wrong.
-pub(crate) fn conforms(value: &Value, ty: &yuba_value::Type) -> Result<(), EcoString> {
+pub(crate) fn conforms(value: &Value, ty: &Type) -> Result<(), EcoString> {
     if value.ty() == ty {
         return Ok(());
     }
@@ -267,7 +301,7 @@ pub(crate) fn object_id(value: &Value) -> Option<(EcoString, EcoString)> {
     let ty = value.ty();
     for name in ["id", "name"] {
         let Some(at) = ty.attr_index(name) else { continue };
-        let yuba_value::View::Object(items) = value.view_ignoring_marks() else { return None };
+        let View::Object(items) = value.view_ignoring_marks() else { return None };
         let item = items.get(at)?;
         if !item.marks().is_empty() {
             continue;

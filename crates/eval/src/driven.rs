@@ -317,7 +317,8 @@ impl ModuleScope<'_> {
                     let summary = eco_format!("{} known after apply", kind.description());
                     let detail = "This condition depends on values that are not known yet; it will be checked when the \
                                   plan is applied.";
-                    problems.push(Diagnostic::warning(summary, detail).at(condition.span));
+                    let problem = Diagnostic::warning(summary, detail).at(condition.span);
+                    problems.push(rules::explained(self, condition, problem));
                 }
                 Verdict::Unknown
             }
@@ -327,7 +328,8 @@ impl ModuleScope<'_> {
                     Some(text) => text.clone(),
                     None => "The condition does not hold. What its author says about that cannot be shown here.".into(),
                 };
-                problems.push(Diagnostic { severity, ..Diagnostic::error(summary, detail).at(condition.span) });
+                let problem = Diagnostic { severity, ..Diagnostic::error(summary, detail).at(condition.span) };
+                problems.push(rules::explained(self, condition, problem));
                 Verdict::Fail(text.unwrap_or_default())
             }
             Err(found) => {

@@ -239,8 +239,10 @@ fn consolidate<'a>(diagnostics: Vec<&'a Diagnostic>, options: &Options) -> Vec<G
             Severity::Error => options.consolidate_errors,
             Severity::Warning => options.consolidate_warnings,
         };
-        // Those without a place stay apart: nothing else would tell them from each other.
-        if wanted && diagnostic.subject.is_some() {
+        // Those without a place stay apart: nothing else would tell them from each other. So do results of checks, each of
+        // which is about something of its own.
+        let of_check = diagnostic.extra.as_ref().is_some_and(|extra| extra.of_check);
+        if wanted && diagnostic.subject.is_some() && !of_check {
             match by_title.entry((diagnostic.severity, &diagnostic.summary)) {
                 Entry::Occupied(known) => {
                     groups[*known.get()].others.push(diagnostic);

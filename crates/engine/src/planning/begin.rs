@@ -246,6 +246,7 @@ impl<'a> Planner<'a> {
             None => self.selection.selects_orphan(addr),
         };
         if !selected {
+            self.refresh_beside(addr, jobs);
             return;
         }
         let object = self.state.instance(addr).and_then(|instance| instance.current.clone());
@@ -254,6 +255,22 @@ impl<'a> Planner<'a> {
             self.push_removal(addr, None, object, ending, jobs);
         }
         self.begin_deposed(addr, jobs);
+    }
+
+    /// What a target depends on is read again, though it is not destroyed.
+    fn refresh_beside(&mut self, addr: &AbsResourceInstance, jobs: &mut Jobs<'a, Answer<'a>>) {
+        if self.options.mode != Mode::Destroy || !self.options.refresh || self.options.targets.is_empty() {
+            return;
+        }
+        let module = self.walk.context.tree.find(&addr.module.module());
+        let key = module.map(|module| (module, ResourceKey::from(&addr.resource)));
+        let vertex = key.and_then(|key| self.walk.graph.resources.get(&key).copied());
+        let object = self.state.instance(addr).and_then(|instance| instance.current.clone());
+        if let (Some(vertex), Some(object)) = (vertex, object)
+            && self.selection.selects(vertex, addr)
+        {
+            self.push_removal(addr, None, object, Ending::Keep, jobs);
+        }
     }
 
     /// Objects that were replaced and are still there.

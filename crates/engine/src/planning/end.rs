@@ -308,9 +308,8 @@ impl<'a> Planner<'a> {
             let config = in_module(&tree.node(self.walk.live.module(at)).path, &name);
             let object = in_instance(&addr.module, &name);
             self.walk.checks.report(CheckKind::Check, &config, &object, &data_verdict(&found));
-            let softened = found
-                .into_iter()
-                .map(|problem| of_check(Diagnostic { severity: Severity::Warning, ..problem }));
+            let softened =
+                found.into_iter().map(|problem| of_check(Diagnostic { severity: Severity::Warning, ..problem }));
             self.walk.tell(softened);
             if value.is_none()
                 && let Some(schema) = schema
@@ -346,9 +345,11 @@ impl<'a> Planner<'a> {
             return problems;
         }
         for addr in &self.options.force_replace {
-            let expansion = self.walk.live.find(&addr.module).and_then(|at| {
-                self.walk.live.resource_expansion(at, &ResourceKey::from(&addr.resource))
-            });
+            let expansion = self
+                .walk
+                .live
+                .find(&addr.module)
+                .and_then(|at| self.walk.live.resource_expansion(at, &ResourceKey::from(&addr.resource)));
             if expansion.is_some_and(|expansion| expansion.contains(addr.key.as_ref())) {
                 continue;
             }

@@ -293,6 +293,21 @@ impl<'a> Planner<'a> {
                 }
             }
         }
+        for (addr, import) in &self.undeclared {
+            let name = match &import.provider {
+                Some(reference) => reference.key.name.clone(),
+                None => addr.resource.implied_provider().into(),
+            };
+            let key = ProviderKey { name, alias: import.provider.as_ref().and_then(|p| p.key.alias.clone()) };
+            if let Some(resolved) = tree.resolve_provider(ModuleId::ROOT, &key, None)
+                && resolved.block.is_none()
+            {
+                let config = tree.provider_address(&resolved);
+                if seen.insert(config.clone()) {
+                    wanted.push(config);
+                }
+            }
+        }
         for resource in self.state.iter() {
             let config = &resource.provider;
             // Somewhere on the way to the root there may be a block without alias; that is used then.
@@ -324,6 +339,8 @@ impl<'a> Planner<'a> {
     /// The plan as a whole.
     fn finish(mut self, graph: &RefGraph<'a>, order: &[u32], previous: Arc<State>) -> (Option<Plan>, Diagnostics) {
         let outputs = self.outputs();
+        let found = self.check_outputs(&outputs);
+        self.walk.tell(found);
         let found = self.check_force_replace();
         self.walk.tell(found);
         let context = self.walk.context;

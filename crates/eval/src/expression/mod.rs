@@ -62,6 +62,16 @@ pub fn evaluate(expr: &Expr, variables: &dyn Variables, context: CallContext<'_>
     evaluate_with_locals(expr, variables, Vec::new(), context)
 }
 
+/// A message about an expression, with the values of the names in it.
+pub(crate) fn explained(
+    diagnostic: Diagnostic,
+    expr: &Expr,
+    variables: &dyn Variables,
+    context: CallContext<'_>,
+) -> Diagnostic {
+    Evaluator::new(variables, Vec::new(), context).explain(diagnostic, expr)
+}
+
 /// Evaluates an expression inside of something that defines names; inner ones come last.
 pub(crate) fn evaluate_with_locals(
     expr: &Expr,
@@ -69,17 +79,7 @@ pub(crate) fn evaluate_with_locals(
     locals: Vec<(EcoString, Value)>,
     context: CallContext<'_>,
 ) -> (Value, Diagnostics) {
-    let mut evaluator = Evaluator {
-        variables,
-        context,
-        locals,
-        splat_items: Vec::new(),
-        diagnostics: Vec::new(),
-        quiet: 0,
-        spent: 0,
-        rounds: 0,
-        exhausted: None,
-    };
+    let mut evaluator = Evaluator::new(variables, locals, context);
     let value = evaluator.eval(expr);
     if let Some(reason) = evaluator.exhausted.take()
         && !has_errors(&evaluator.diagnostics)
@@ -113,6 +113,22 @@ pub(crate) struct Evaluator<'a> {
     rounds: usize,
     /// A budget was not enough: the evaluation as a whole fails, whatever `try` makes of it.
     exhausted: Option<Box<Diagnostic>>,
+}
+
+impl<'a> Evaluator<'a> {
+    fn new(variables: &'a dyn Variables, locals: Vec<(EcoString, Value)>, context: CallContext<'a>) -> Evaluator<'a> {
+        Evaluator {
+            variables,
+            context,
+            locals,
+            splat_items: Vec::new(),
+            diagnostics: Vec::new(),
+            quiet: 0,
+            spent: 0,
+            rounds: 0,
+            exhausted: None,
+        }
+    }
 }
 
 impl Evaluator<'_> {

@@ -78,6 +78,13 @@ pub(crate) fn eval_both(
     (holds, text, problems)
 }
 
+/// A message about a condition, with the values of the names in it.
+pub(crate) fn explained(scope: &ModuleScope<'_>, condition: &Expr, problem: Diagnostic) -> Diagnostic {
+    let (names, _) = Names::of(condition, scope, &|_| false);
+    let (resolved, _) = names.resolve_checked(scope);
+    crate::expression::explained(problem, condition, &resolved, scope.call_context())
+}
+
 /// The rules of a check block: their messages, and whether conditions refer to something.
 pub(super) fn of_check(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnostics {
     let mut problems = Diagnostics::new();
