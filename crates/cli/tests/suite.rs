@@ -6,6 +6,9 @@
 //! - `hcl` followed by `diagnostics`: a file and the mistakes in it, by line and title.
 //! - `sh` with lines starting with `$ yuba`: commands and their standard output, in one directory per section, after the files
 //!   that `file NAME` blocks of the section describe.
+//! - `run`: the same, but of plan, apply, destroy, refresh and import only what matters is compared: a line per object, the
+//!   summary, outputs, titles of problems. A line `| text` says that the answer has this text, wherever its lines break.
+//!   Words may be quoted; `$ grep a|b FILE` shows the lines of a file with one of the words.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -88,6 +91,7 @@ fn check(section: &Section<'_>) -> Result<(), String> {
                 compare(body, &located_titles(&run))?;
             }
             (_, "sh") if body.contains("$ yuba") => check_commands(&shared, body)?,
+            (_, "run") => check_runs(&shared, body)?,
             (_, language) => {
                 if let Some(name) = language.strip_prefix("file ") {
                     shared.write(name, body);
@@ -118,6 +122,93 @@ fn check_commands(sandbox: &Sandbox, body: &str) -> Result<(), String> {
             write!(answered, "$ yuba {command}\n{}{}", output.trim_end(), if output.is_empty() { "" } else { "\n" });
     }
     compare(body.trim_end(), answered.trim_end())
+}
+
+fn check_runs(sandbox: &Sandbox, body: &str) -> Result<(), String> {
+    let mut answered = String::new();
+    let mut full = String::new();
+    for line in body.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            let words = words(command);
+            let args: Vec<&str> = words.iter().map(String::as_str).collect();
+            let shown = match args.as_slice() {
+                ["grep", wanted, file] => {
+                    let text = sandbox.read(file);
+                    let has = |line: &&str| wanted.split('|').any(|word| line.contains(word));
+                    text.lines().filter(has).fold(String::new(), |all, line| all + line.trim() + "\n")
+                }
+                ["yuba", args @ ..] => {
+                    let run = sandbox.run(args);
+                    full = one_line(&format!("{}\n{}", run.stdout, run.stderr));
+                    let brief = matches!(args.first(), Some(&("plan" | "apply" | "destroy" | "refresh" | "import")));
+                    if brief && !args.contains(&"-json") {
+                        condensed(&run)
+                    } else {
+                        format!("{}{}", without_ids(&run.stdout), titles(&run))
+                    }
+                }
+                _ => return Err(format!("no such command: {command}")),
+            };
+            let _ = writeln!(answered, "$ {command}\n{}", shown.trim_end()).map(|()| {
+                if shown.trim_end().is_empty() {
+                    answered.pop();
+                }
+            });
+        } else if let Some(text) = line.strip_prefix("| ") {
+            let found = full.contains(&one_line(text));
+            let _ = writeln!(answered, "{}", if found { line.to_owned() } else { format!("no {line}, but: {full}") });
+        }
+    }
+    compare(body.trim_end(), answered.trim_end())
+}
+
+/// Text with `<id>` for every UUID.
+fn without_ids(text: &str) -> String {
+    let is_id = |word: &str| word.len() == 36 && word.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+    let parts = text.split_inclusive(|c: char| !c.is_ascii_hexdigit() && c != '-');
+    parts.fold(String::new(), |all, part| match part.char_indices().next_back() {
+        Some((end, _)) if is_id(&part[..end]) => all + "<id>" + &part[end..],
+        _ => all + part,
+    })
+}
+
+/// Words of a command line, with quotes.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in command.chars() {
+        match (quote, c) {
+            (None, ' ') => words.push(String::new()),
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => words.last_mut().expect("there is always a word").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Text with one space between words, however it was broken into lines and framed.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().filter(|word| !matches!(*word, "│" | "╷" | "╵")).collect::<Vec<_>>().join(" ")
+}
+
+/// Of what an operation says: a line per object, the summary, outputs, and titles of problems.
+fn condensed(run: &Run) -> String {
+    let mut shown = String::new();
+    let mut outputs = false;
+    for line in run.stdout.lines().chain(run.stderr.lines()) {
+        let text = line.strip_prefix("│ ").unwrap_or(line).trim_end();
+        let object = text.starts_with("  # ") && !text.ends_with("hidden)");
+        let starts = ["Plan: ", "No changes.", "Apply complete!", "Destroy complete!", "Import successful!"];
+        let summary = starts.iter().any(|start| text.starts_with(start));
+        let title = text.starts_with("Error: ") || text.starts_with("Warning: ");
+        outputs = outputs && !title || text == "Outputs:";
+        if object || summary || title || outputs && !text.is_empty() {
+            let _ = writeln!(shown, "{}", text.trim_start_matches("  "));
+        }
+    }
+    shown
 }
 
 /// `Error: title`, a line each.

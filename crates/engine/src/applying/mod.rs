@@ -258,9 +258,10 @@ impl<'a> Applier<'a> {
         let tree = self.walk.context.tree;
         let mut wanted: Vec<AbsProviderConfig> = Vec::new();
         let mut seen = foldhash::HashSet::default();
+        let blocks = planning::provider_blocks(graph, tree);
         for change in &self.plan.changes {
             let config = &change.provider;
-            if change.action != Action::NoOp && seen.insert(config.clone()) && !has_block(graph, tree, config) {
+            if change.action != Action::NoOp && seen.insert(config.clone()) && !blocks.contains_key(config) {
                 wanted.push(config.clone());
             }
         }
@@ -356,19 +357,6 @@ impl<'a> Applier<'a> {
         }
         Applied { state: self.state, problems, counts: self.counts }
     }
-}
-
-/// Whether a configuration has a block, so that it is configured on the way.
-fn has_block(graph: &RefGraph<'_>, tree: &yuba_eval::ConfigTree, config: &AbsProviderConfig) -> bool {
-    let Some(module) = tree.find(&config.module) else { return false };
-    graph.nodes.iter().any(|node| match node.vertex {
-        Vertex::Provider(block) => {
-            node.module == module
-                && block.key.alias == config.alias
-                && tree.provider_type(module, &block.key.name).as_ref() == Some(&config.provider)
-        }
-        _ => false,
-    })
 }
 
 /// The object of a state, shared.

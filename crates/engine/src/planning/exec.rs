@@ -11,10 +11,10 @@
 //! Waiting goes through one joint per resource, so there are as many edges as objects and references, not pairs of objects.
 
 use foldhash::{HashMap, HashSet};
-use yuba_addrs::ConfigResource;
+use yuba_addrs::{AbsProviderConfig, ConfigResource};
 use yuba_config::resource::ResourceKey;
 use yuba_eval::ConfigTree;
-use yuba_eval::graph::RefGraph;
+use yuba_eval::graph::{RefGraph, Vertex};
 use yuba_plan::{Action, ExecGraph, Mode, Op, ResourceChange};
 use yuba_state::State;
 
@@ -26,6 +26,8 @@ struct End<'p> {
     create_before_destroy: bool,
     /// Another object takes its place.
     replaced: bool,
+    /// The block of the provider that destroys it.
+    provider: Option<u32>,
 }
 
 pub(crate) fn build(
@@ -48,6 +50,7 @@ pub(crate) fn build(
     // Resources that are created or changed.
     let mut changing: HashSet<u32> = HashSet::default();
     let mut ends: Vec<End<'_>> = Vec::new();
+    let providers = provider_blocks(graph, tree);
     for (position, change) in changes.iter().enumerate() {
         let resource = change.addr.containing().config();
         let object = state.instance(&change.addr).and_then(|instance| instance.object(change.deposed.as_ref()));
@@ -62,7 +65,9 @@ pub(crate) fn build(
                 _ => object.is_some_and(|object| object.create_before_destroy),
             };
             let replaced = change.action.is_replace();
-            ends.push(End { op, resource: resource.clone(), dependencies, create_before_destroy, replaced });
+            let asks = !matches!(change.action, Action::Forget | Action::ForgetThenCreate);
+            let provider = providers.get(&change.provider).copied().filter(|_| asks);
+            ends.push(End { op, resource: resource.clone(), dependencies, create_before_destroy, replaced, provider });
         }
         let changes_value = !matches!(change.action, Action::NoOp | Action::Delete | Action::Forget);
         if changes_value && let Some(at) = vertex(&resource) {
@@ -99,8 +104,21 @@ pub(crate) fn build(
             }
         }
     }
+    let mut behind: HashMap<u32, HashSet<u32>> = HashMap::default();
     for end in &ends {
+        if let Some(provider) = end.provider {
+            edges.push((end.op, provider));
+            behind.entry(provider).or_insert_with(|| all_behind(graph, provider));
+        }
+        let configures = |dependency: &ConfigResource| {
+            let at = vertex(dependency).filter(|at| changing.contains(at));
+            at.zip(end.provider).is_some_and(|(at, provider)| behind[&provider].contains(&at))
+        };
         for dependency in end.dependencies {
+            // Its provider can only be configured when this has changed, so the change cannot wait for its end.
+            if configures(dependency) {
+                continue;
+            }
             // What it depended on ends later.
             if let Some(theirs) = joints.get(dependency)
                 && *dependency != end.resource
@@ -136,6 +154,28 @@ pub(crate) fn build(
     edges.sort_unstable();
     edges.dedup();
     ExecGraph::new(ops, &edges)
+}
+
+/// Where the blocks of provider configurations are.
+pub(crate) fn provider_blocks(graph: &RefGraph<'_>, tree: &ConfigTree) -> HashMap<AbsProviderConfig, u32> {
+    let blocks = graph.nodes.iter().enumerate().filter_map(|(at, node)| match node.vertex {
+        Vertex::Provider(block) => {
+            let provider = tree.provider_type(node.module, &block.key.name)?;
+            let (module, alias) = (tree.node(node.module).path.clone(), block.key.alias.clone());
+            Some((AbsProviderConfig { module, provider, alias }, at as u32))
+        }
+        _ => None,
+    });
+    blocks.collect()
+}
+
+/// Everything that an object depends on.
+fn all_behind(graph: &RefGraph<'_>, at: u32) -> HashSet<u32> {
+    let (mut seen, mut work) = (HashSet::default(), vec![at]);
+    while let Some(at) = work.pop() {
+        work.extend(graph.edges[at as usize].iter().copied().filter(|to| seen.insert(*to)));
+    }
+    seen
 }
 
 /// Where others wait for the ends of a resource's objects.

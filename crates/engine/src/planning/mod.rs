@@ -112,7 +112,8 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     if problems.has_errors() {
         return (None, problems);
     }
-    let graph = graph::build(&evaluation, &arguments, &providers_of_state(tree, &state));
+    let mut graph = graph::build(&evaluation, &arguments, &providers_of_state(tree, &state));
+    connect_providers_of_state(&mut graph, tree, &state);
     let components = graph.components();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
     if problems.has_errors() {
@@ -186,6 +187,20 @@ pub(crate) fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(Modul
         found.extend(blocks.filter(is_it).map(|key| (module, key.clone())));
     }
     found
+}
+
+/// What a resource has in the state may belong to another provider configuration than it has now, which is needed for what
+/// is destroyed.
+fn connect_providers_of_state(graph: &mut RefGraph<'_>, tree: &ConfigTree, state: &State) {
+    let blocks = exec::provider_blocks(graph, tree);
+    for known in state.iter() {
+        let config = known.addr.config();
+        let module = tree.find(&config.module);
+        let at = module.and_then(|module| graph.resources.get(&(module, ResourceKey::from(&config.resource))).copied());
+        if let (Some(at), Some(block)) = (at, blocks.get(&known.provider)) {
+            graph.connect(at, *block);
+        }
+    }
 }
 
 /// Which vertices are evaluated. To destroy everything only that is needed which configures providers.
