@@ -86,7 +86,7 @@ pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Re
         );
         return Err(Diagnostic::error("Error selecting workspace", detail).into());
     }
-    backend::find(&settings.request(Purpose::Use), flags)
+    backend::find(&settings.request(Purpose::Look), flags)
 }
 
 /// Where a state is that a command changes and always keeps a backup of.

@@ -205,7 +205,7 @@ fn condensed(run: &Run) -> String {
         let title = text.starts_with("Error: ") || text.starts_with("Warning: ");
         outputs = outputs && !title || text == "Outputs:";
         if object || summary || title || outputs && !text.is_empty() {
-            let _ = writeln!(shown, "{}", text.trim_start_matches("  "));
+            let _ = writeln!(shown, "{}", if object { &text[2..] } else { text });
         }
     }
     shown

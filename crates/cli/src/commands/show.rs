@@ -141,7 +141,7 @@ fn find(terminal: &mut Terminal, settings: &Settings, subject: &Subject<'_>) -> 
         }
     };
     if let Some(state) = &state {
-        state::usable_configuration(&request())?;
+        state::usable_configuration(&settings.request(Purpose::Look))?;
         state::missing_schemas(state)?;
     }
     Ok(Shown::State(state))

@@ -122,7 +122,9 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(&live));
     let (arguments, problems) = Arguments::read(tree);
     let state = (*plan.prior_state).clone();
-    let graph = graph::build(&evaluation, &arguments, &planning::providers_of_state(tree, &state));
+    let mut used = planning::providers_of_state(tree, &state);
+    used.extend(planning::blocks_of(tree, plan.changes.iter().map(|change| &change.provider)));
+    let graph = graph::build(&evaluation, &arguments, &used);
     let components = graph.components();
     let mut problems = problems;
     problems.extend(graph.cycles(&components, context.env.sources, tree));

@@ -166,6 +166,7 @@ impl<'a> Planner<'a> {
             }
         }
         let tree = self.walk.context.tree;
+        let incomplete = self.walk.has_errors();
         for addr in left {
             if !destroying {
                 // A resource that was not reached because of an error is not a leftover.
@@ -177,7 +178,7 @@ impl<'a> Planner<'a> {
                     })
                     .is_some();
                 let module_exists = self.walk.live.find(&addr.module).is_some();
-                if declared && (module_exists || self.walk.has_errors()) {
+                if declared && (module_exists || incomplete) {
                     continue;
                 }
             }

@@ -25,10 +25,11 @@ use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
+use yuba_eval::references::each_traversal;
 use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
 use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
 use yuba_state::State;
-use yuba_syntax::{Diagnostics, Severity};
+use yuba_syntax::{Diagnostics, Expr, Severity};
 
 use crate::drive::{Jobs, Steps, drive};
 use crate::request::{Context, PlanOptions};
@@ -36,6 +37,7 @@ use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
 use crate::walk::providers::ProviderAnswer;
 pub(crate) use begin::expansion_of;
+pub(crate) use exec::provider_blocks;
 
 use crate::imports::{Imports, Undeclared, check_targets};
 use crate::moves::{self, Moves};
@@ -176,9 +178,16 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
 
 /// Provider configurations that objects of the state belong to.
 pub(crate) fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(ModuleId, ProviderKey)> {
-    let configs: HashSet<&AbsProviderConfig> = state.iter().map(|resource| &resource.provider).collect();
+    blocks_of(tree, state.iter().map(|resource| &resource.provider))
+}
+
+/// The blocks of provider configurations.
+pub(crate) fn blocks_of<'c>(
+    tree: &ConfigTree,
+    configs: impl Iterator<Item = &'c AbsProviderConfig>,
+) -> Vec<(ModuleId, ProviderKey)> {
     let mut found = Vec::new();
-    for config in configs {
+    for config in configs.collect::<HashSet<_>>() {
         let Some(module) = tree.find(&config.module) else { continue };
         let blocks = tree.node(module).module.providers.keys();
         let is_it = |key: &&ProviderKey| {
@@ -192,7 +201,7 @@ pub(crate) fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(Modul
 /// What a resource has in the state may belong to another provider configuration than it has now, which is needed for what
 /// is destroyed.
 fn connect_providers_of_state(graph: &mut RefGraph<'_>, tree: &ConfigTree, state: &State) {
-    let blocks = exec::provider_blocks(graph, tree);
+    let blocks = provider_blocks(graph, tree);
     for known in state.iter() {
         let config = known.addr.config();
         let module = tree.find(&config.module);
@@ -203,7 +212,14 @@ fn connect_providers_of_state(graph: &mut RefGraph<'_>, tree: &ConfigTree, state
     }
 }
 
-/// Which vertices are evaluated. To destroy everything only that is needed which configures providers.
+/// Whether an expression refers to anything.
+fn refers(expr: &Expr) -> bool {
+    let mut any = false;
+    each_traversal(expr, &mut |_| any = true);
+    any
+}
+
+/// Which vertices are evaluated. To destroy everything only that is needed which configures providers or forbids it.
 pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selection, mode: Mode) -> Vec<bool> {
     let count = graph.nodes.len();
     if mode != Mode::Destroy {
@@ -212,9 +228,11 @@ pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selection
     let mut included = vec![false; count];
     for at in order.iter().rev() {
         let here = *at as usize;
-        if matches!(graph.nodes[here].vertex, Vertex::Provider(_)) && !graph.unused[here] {
-            included[here] = true;
-        }
+        included[here] |= match graph.nodes[here].vertex {
+            Vertex::Provider(_) => !graph.unused[here],
+            Vertex::Resource(resource) => resource.lifecycle.prevent_destroy.as_ref().is_some_and(|expr| refers(expr)),
+            _ => false,
+        };
         if included[here] {
             for to in &graph.edges[here] {
                 included[*to as usize] = true;

@@ -43,7 +43,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         let hint = "Give the address of one resource instance. \"yuba state list\" shows what there is.";
         let addr = state::instance_address(address)
             .map_err(|_| Diagnostic::error(format!("Error parsing instance address {}", quote(address)), hint))?;
-        state::usable_configuration(&settings.request(Purpose::Use))?;
+        state::usable_configuration(&settings.request(Purpose::Look))?;
         let opened = place.look().map_err(|problems| {
             Diagnostic::error(format!("error loading state: {}", yuba_session::backend::joined(&problems)), "")
         })?;

@@ -29,7 +29,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Use), &StateFlags::default())?;
+        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
         let names = workspaces::list(&place)?;
         let selected = settings.selected();
         let mut human = String::new();

@@ -39,7 +39,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Use), &StateFlags::default())?;
+        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
         workspaces::create(&place, &settings.data_dir, name, settings.selected())?;
         created(messages, name);
         if let Some(file) = file {

@@ -28,7 +28,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Use), &StateFlags::default())?;
+        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
         let selected = settings.selected();
         match workspaces::select(&place, &settings.data_dir, name, selected, args.is_on("or-create"))? {
             Selection::Same => {}
