@@ -1,6 +1,7 @@
 //! What `plan`, `apply`, `destroy` and `refresh` have in common: from flags to a plan, what is shown and asked on the way,
 //! and what is said at the end.
 
+use std::collections::HashSet;
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,8 @@ use yuba_session::backend::StateFlags;
 use yuba_session::operation::{Operation, OperationRequest, SavedPlan, Watch, read_plan};
 use yuba_session::provisioners::LocalProvisioners;
 use yuba_session::validate::schemas;
-use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
+use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, Span};
+use yuba_value::EcoString;
 
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
@@ -97,6 +99,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     };
     let mut notes = std::mem::take(&mut operation.notes);
     notes.extend(problems);
+    let said = uses(&notes);
     let Some(plan) = plan else {
         return close(speaker, operation, notes, 1);
     };
@@ -108,7 +111,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     }
     match kind {
         Kind::Plan => planned(speaker, args, operation, plan, notes),
-        Kind::Refresh => change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop),
+        Kind::Refresh => change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop, &said),
         Kind::Apply | Kind::Destroy => {
             if !options.auto_approve && plan.can_apply() {
                 speaker.report(&std::mem::take(&mut notes), operation.sources());
@@ -119,7 +122,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
                 // Checks are made again while applying; what they say then is what counts.
                 notes = without_checks(notes);
             }
-            change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop)
+            change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop, &said)
         }
     }
 }
@@ -163,6 +166,18 @@ fn planned(
     Ok(code)
 }
 
+/// Uses of deprecated things, by message and place.
+type Uses = HashSet<Option<(EcoString, Option<Span>)>>;
+
+fn use_of(problem: &Diagnostic) -> Option<(EcoString, Option<Span>)> {
+    problem.deprecation().map(|_| (problem.detail.clone(), problem.subject))
+}
+
+/// What planning said about deprecated things, which applying does not repeat.
+fn uses(problems: &Diagnostics) -> Uses {
+    problems.iter().map(use_of).filter(Option::is_some).collect()
+}
+
 /// Makes the changes of a plan.
 fn change(
     speaker: &mut Speaker<'_>,
@@ -171,6 +186,7 @@ fn change(
     mut notes: Diagnostics,
     (kind, tolerant): (Kind, bool),
     stop: &signals::Stop,
+    said: &Uses,
 ) -> Outcome {
     let report = {
         let events = |event| speaker.event(event);
@@ -178,7 +194,7 @@ fn change(
         let provisioners = LocalProvisioners::new(stop.now_flag());
         operation.apply(plan, &provisioners, Watch { events: &events, stopped: &stopped })
     };
-    notes.extend(report.problems);
+    notes.extend(report.problems.into_iter().filter(|problem| !said.contains(&use_of(problem))));
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     if !notes.has_errors() && kind != Kind::Refresh {
         notes.extend(targets.apply_warnings());
@@ -233,7 +249,7 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
         return close(speaker, operation, problem.into(), 1);
     }
     let stop = signals::Stop::watch();
-    change(speaker, operation, &saved.plan, Diagnostics::new(), (Kind::Apply, options.tolerant), &stop)
+    change(speaker, operation, &saved.plan, Diagnostics::new(), (Kind::Apply, options.tolerant), &stop, &Uses::new())
 }
 
 /// Lets others at the state, and tells what there is to tell.

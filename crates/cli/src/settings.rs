@@ -104,7 +104,8 @@ pub(crate) fn environment(name: &str) -> Option<String> {
 pub(crate) fn ask(args: &Args) -> Option<Ask> {
     let switched_off =
         environment("TF_INPUT").is_some_and(|value| matches!(value.as_str(), "0" | "false" | "no" | "off"));
-    if switched_off || !args.is_on("input") || !std::io::stdin().is_terminal() {
+    let someone_answers = std::io::stdin().is_terminal() || args.text("input").is_some();
+    if switched_off || !args.is_on("input") || !someone_answers {
         return None;
     }
     Some(Box::new(|variable| {
@@ -113,6 +114,9 @@ pub(crate) fn ask(args: &Args) -> Option<Ask> {
             for line in description.lines() {
                 prompt.push_str(&format!("  {line}\n"));
             }
+        }
+        if let Some(message) = &variable.deprecated {
+            prompt.push_str(&format!("  Variable is marked as deprecated with the following message: {message}\n"));
         }
         prompt.push_str("\n  Enter a value: ");
         let mut stderr = std::io::stderr();

@@ -15,7 +15,7 @@ use yuba_value::{Type, Value, convert};
 use crate::graph::Arguments;
 use crate::live::Expansion;
 use crate::module_scope::ModuleScope;
-use crate::scope::Scope;
+use crate::scope::{Scope, explain_unknown};
 use crate::static_eval::for_each as for_each_value;
 use crate::tree::ModuleId;
 use crate::validate::{body, call, deprecation, diagnostics, named, repetition, rules};
@@ -122,7 +122,11 @@ impl ModuleScope<'_> {
                 }
                 let (instances, found) = for_each_value::instances(&value, expr.span);
                 let failed = found.has_errors();
-                problems.extend(found);
+                let unknown = !value.is_wholly_known();
+                problems.extend(found.into_iter().map(|problem| match unknown && problem.is_error() {
+                    true => explain_unknown(problem, expr, self, self.call_context()),
+                    false => problem,
+                }));
                 ((!failed).then(|| Expansion::ForEach(Arc::new(instances))), problems)
             }
             Repetition::Enabled(expr) => self.expand_enabled(expr),
@@ -155,7 +159,11 @@ impl ModuleScope<'_> {
                 Err(reason) => eco_format!("{reason}"),
             }
         };
-        problems.push(diagnostics::invalid_count(&reason, expr.span));
+        let mut problem = diagnostics::invalid_count(&reason, expr.span);
+        if !plain.is_known() {
+            problem = explain_unknown(problem, expr, self, self.call_context());
+        }
+        problems.push(problem);
         (None, problems)
     }
 
@@ -169,7 +177,8 @@ impl ModuleScope<'_> {
         if !plain.is_known() {
             let reason = "it depends on something that is known only after apply, so it cannot be told whether there will \
                           be an object";
-            problems.push(diagnostics::invalid_enabled(reason, expr.span));
+            let problem = diagnostics::invalid_enabled(reason, expr.span);
+            problems.push(explain_unknown(problem, expr, self, self.call_context()));
         }
         if problems.has_errors() {
             return (None, problems);

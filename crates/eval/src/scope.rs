@@ -9,7 +9,7 @@ use yuba_addrs::{Baseline, ParseRefContext, Reference, ResourceMode, Subject};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span, Traversal};
 use yuba_value::{Mark, Value};
 
-use crate::expression::{Variables, evaluate, evaluate_with_locals};
+use crate::expression::{Variables, evaluate, evaluate_with_locals, explained};
 use crate::functions::CallContext;
 use crate::references::{each_call, each_traversal};
 use crate::world::World;
@@ -48,6 +48,19 @@ pub fn eval_expr(expr: &Expr, scope: &dyn Scope, context: CallContext<'_>) -> (V
     let (value, problems) = evaluate(expr, &resolved, context);
     diagnostics.extend(problems);
     (value, diagnostics)
+}
+
+/// A diagnostic about an unknown value, with what is unknown in the expression.
+pub(crate) fn explain_unknown(
+    mut diagnostic: Diagnostic,
+    expr: &Expr,
+    scope: &dyn Scope,
+    context: CallContext<'_>,
+) -> Diagnostic {
+    diagnostic.extra.get_or_insert_default().caused_by_unknown = true;
+    let (names, _) = Names::of(expr, scope, &|_| false);
+    let (resolved, _) = names.resolve_checked(scope);
+    explained(diagnostic, expr, &resolved, context)
 }
 
 /// Evaluates an expression whose references have been checked, with names beside those of the scope, inner ones last.

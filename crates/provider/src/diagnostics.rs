@@ -121,13 +121,16 @@ pub(crate) fn list_not_indexed(kind: &str) -> Diagnostic {
     Diagnostic::error("Invalid operation", detail)
 }
 
+/// The title when something ephemeral would be stored.
+pub const EPHEMERAL_VALUE_SUMMARY: &str = "Ephemeral value used in non-ephemeral context";
+
 pub(crate) fn ephemeral_in_attribute(path: &Path) -> Diagnostic {
     let detail = eco_format!(
         "{:?} would be stored, but its value is ephemeral. Ephemeral values can be used in write-only attributes, and \
          in what is ephemeral itself.",
         path_text(path)
     );
-    Diagnostic::error("Ephemeral value used in non-ephemeral context", detail)
+    Diagnostic::error(EPHEMERAL_VALUE_SUMMARY, detail)
 }
 
 pub(crate) fn derived_from_deprecated(deprecation: &Deprecation) -> Diagnostic {

@@ -33,6 +33,7 @@ pub use contract::{
     ReadRequest, Renewed, UpgradeRequest,
 };
 pub use decode::{EvalExpr, LocalNames, decode};
+pub use diagnostics::EPHEMERAL_VALUE_SUMMARY;
 pub use follow::Followed;
 pub use problem::{Place, Problem, deprecation_problems, each_mark, ephemeral_problems, locate};
 pub use schema::{

@@ -12,8 +12,9 @@ use yuba_backend::{Journal, LastResort, OperationId};
 use yuba_engine::{ApplyDoors, Context, Counts, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, prepare};
 use yuba_eval::world::Timestamp;
+use yuba_eval::{DEPRECATED_VARIABLE_SUMMARY, ValidateEnv};
 use yuba_plan::file::{PlanFile, SavedBackend};
-use yuba_plan::{Action, Event, Plan, file};
+use yuba_plan::{Action, Event, Mode, Plan, file};
 use yuba_state::{Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
@@ -56,6 +57,8 @@ pub struct Operation<'a> {
     parallelism: usize,
     /// What there is to say so far: no errors.
     pub notes: Diagnostics,
+    /// Deprecated variables that calls set. Planning finds them where it evaluates calls.
+    uses: Diagnostics,
 }
 
 /// What applying came to.
@@ -85,6 +88,18 @@ impl<'a> Operation<'a> {
         if notes.has_errors() {
             return Err(Refusal { problems: notes, sources: configuration.sources });
         }
+        let mut uses = Diagnostics::new();
+        if load_request.snapshot.is_none() {
+            let env =
+                ValidateEnv { eval: eval_env(&load_request, &configuration.sources), inputs: &configuration.inputs };
+            let found = yuba_eval::validate(&configuration.tree, &env).into_iter();
+            let (errors, warnings) = found.partition::<Vec<Diagnostic>, _>(Diagnostic::is_error);
+            uses.extend(warnings.into_iter().filter(|warning| warning.summary == DEPRECATED_VARIABLE_SUMMARY));
+            notes.extend(errors);
+        }
+        if notes.has_errors() {
+            return Err(Refusal { problems: notes, sources: configuration.sources });
+        }
         let opened = place_of(&configuration, &load_request, &state).and_then(|place| {
             place.open(name, &state, waiting).map_err(|failure| match failure {
                 OpenFailure::Locked(problems) => problems,
@@ -99,7 +114,7 @@ impl<'a> Operation<'a> {
             }
         };
         notes.extend(std::mem::take(&mut opened.notes));
-        Ok(Operation { load: load_request, configuration, opened, variables, parallelism, notes })
+        Ok(Operation { load: load_request, configuration, opened, variables, parallelism, notes, uses })
     }
 
     /// The state that was read.
@@ -128,7 +143,11 @@ impl<'a> Operation<'a> {
     /// Makes a plan.
     pub fn plan(&self, options: &PlanOptions, watch: Watch<'_>) -> (Option<Plan>, Diagnostics) {
         let context = self.context(watch, self.load.world.now());
-        futures_executor::block_on(yuba_engine::plan(context, self.state(), options))
+        let (plan, mut problems) = futures_executor::block_on(yuba_engine::plan(context, self.state(), options));
+        if options.mode == Mode::Destroy {
+            problems.extend(self.uses.iter().cloned());
+        }
+        (plan, problems)
     }
 
     /// Applies a plan, and saves what came of it.

@@ -96,7 +96,7 @@ impl<'a> Applier<'a> {
         let action = if created { Action::Create } else { Action::Update };
         let id = result.and_then(|result| object_id(&result.value));
         let (addr, deposed) = (subject.addr.clone(), subject.deposed.clone());
-        self.untold.push(Event::Finished { addr, deposed, phase: Phase::Apply(action), id, ok });
+        self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase: Phase::Apply(action), id, ok });
     }
 
     fn begin_provisioning(
@@ -164,7 +164,7 @@ impl<'a> Applier<'a> {
         self.record(Some(job.operation), edits);
         let phase = Phase::Apply(Action::Delete);
         let addr = job.subject.addr.clone();
-        self.untold.push(Event::Finished { addr, deposed, phase, id: None, ok });
+        self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id: None, ok });
         if ok {
             self.counts.destroyed += 1;
         }

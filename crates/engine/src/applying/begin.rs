@@ -157,7 +157,7 @@ impl<'a> Applier<'a> {
             phase,
             id: id.clone(),
         });
-        self.untold.push(Event::Finished { addr, deposed, phase, id, ok: true });
+        self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id, ok: true });
         self.counts.imported += 1;
     }
 
@@ -291,7 +291,7 @@ impl<'a> Applier<'a> {
         }
         self.record(None, vec![edit]);
         if told {
-            self.untold.push(Event::Finished { addr, deposed, phase, id, ok: true });
+            self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id, ok: true });
         }
         if change.action == Action::Forget {
             self.counts.forgotten += 1;

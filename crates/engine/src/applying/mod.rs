@@ -9,6 +9,7 @@ mod change;
 mod ephemeral;
 mod provision;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use ecow::{EcoVec, eco_format};
@@ -107,8 +108,10 @@ pub(crate) struct Applier<'a> {
     /// What objects that wait for their replacement are called, by position of their change.
     deposed: HashMap<u32, DeposedKey>,
     failed: Vec<bool>,
-    /// Events that are told when what they tell of is on disk.
-    untold: Vec<Event>,
+    /// Events that are told when what they tell of is on disk, and those after them.
+    untold: &'a RefCell<Vec<Event>>,
+    /// Whoever is told.
+    listener: &'a dyn Fn(Event),
     opened: Vec<ephemeral::Open<'a>>,
     removals: crate::removal::Removals<'a>,
     counts: Counts,
@@ -135,6 +138,14 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
     if problems.has_errors() {
         return Applied { state, problems, counts: Counts::default() };
     }
+    let untold = RefCell::new(Vec::new());
+    let listener = context.events;
+    // What begins after something ended is told after that, too.
+    let in_order = |event| {
+        let at_once = untold.borrow().is_empty();
+        if at_once { listener(event) } else { untold.borrow_mut().push(event) }
+    };
+    let context = Context { events: &in_order, ..context };
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let targets = crate::targets::Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     let selection = crate::targets::Selection::new(&graph, tree, &targets);
@@ -152,7 +163,8 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
         changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
         deposed: HashMap::default(),
         failed: vec![false; plan.exec.ops.len()],
-        untold: Vec::new(),
+        untold: &untold,
+        listener,
         opened: Vec::new(),
         removals: crate::removal::Removals::find(tree).0,
         counts: Counts::default(),
@@ -248,8 +260,8 @@ impl<'a> Applier<'a> {
             self.broken = true;
             self.walk.tell(found);
         }
-        for event in self.untold.drain(..) {
-            (self.walk.context.events)(event);
+        for event in self.untold.take() {
+            (self.listener)(event);
         }
         if let Err(found) = self.doors.recorder.checkpoint(&mut self.state) {
             self.walk.tell(found);

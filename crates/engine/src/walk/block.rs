@@ -7,7 +7,7 @@ use yuba_addrs::{AbsResourceInstance, Resource as ResourceName};
 use yuba_config::resource::Resource;
 use yuba_eval::tree::ResolvedProvider;
 use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, schema_of};
-use yuba_provider::{BlockSchema, ProviderSchema};
+use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_SUMMARY, ProviderSchema};
 use yuba_state::{CheckKind, DeposedKey};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Type, Value, convert};
@@ -131,6 +131,12 @@ impl<'a> Walk<'a> {
             return Some(None);
         }
         let (config, found) = scope.eval_body(&resource.body, schema);
+        let found = found.into_iter().map(|mut problem| {
+            if problem.deprecation().is_some() || problem.summary == EPHEMERAL_VALUE_SUMMARY {
+                problem.address.get_or_insert_with(|| eco_format!("{addr}"));
+            }
+            problem
+        });
         self.tell(found).then_some(Some(config))
     }
 

@@ -96,7 +96,8 @@ fn write_reason(out: &mut String, change: &ResourceChange, destroy_false: &str) 
             format!("because {} is not in configuration", change.addr.module)
         }
         (Action::Delete, Reason::DeleteBecauseModuleEnabledFalse) => {
-            format!("because enabled of {} is false", change.addr.module)
+            // It may also be a module around it that says so.
+            format!("because {} is not enabled", change.addr.module)
         }
         (Action::Delete, Reason::DeleteBecauseWrongRepetition) => match &change.addr.key {
             None => "because resource uses count or for_each".to_owned(),

@@ -261,7 +261,17 @@ fn output_nodes(output: &OutputChange) -> (Node, Node) {
 
 fn changes(output: &OutputChange) -> bool {
     let (before, after) = output_nodes(output);
-    Change::new(Some(&before), Some(&after)).by_look().step != Step::Keep
+    Change::new(Some(&before), Some(&after)).by_look().step != Step::Keep || deprecation_note(output).is_some()
+}
+
+/// What is said where the value stays and only its deprecation changes.
+fn deprecation_note(output: &OutputChange) -> Option<String> {
+    match (output.deprecated_before.is_empty(), output.deprecated.is_empty()) {
+        _ if output.action != Action::Update || output.deprecated_before == output.deprecated => None,
+        (false, true) => Some("no longer deprecated".to_owned()),
+        (_, false) => Some(format!("deprecated: {}", output.deprecated.lines().next().unwrap_or_default())),
+        (true, true) => None,
+    }
 }
 
 /// A line or more for each output that changes; without the last line end.
@@ -271,7 +281,9 @@ fn render_outputs(outputs: &[OutputChange], look: Look) -> String {
     for output in outputs {
         let (before, after) = output_nodes(output);
         let diff = Change::new(Some(&before), Some(&after)).by_look();
+        let note = deprecation_note(output).filter(|_| diff.step == Step::Keep);
         let action = match diff.step {
+            Step::Keep if note.is_some() => Action::Update,
             Step::Keep => continue,
             Step::Create => Action::Create,
             Step::Update => Action::Update,
@@ -280,6 +292,9 @@ fn render_outputs(outputs: &[OutputChange], look: Look) -> String {
         let gap = if out.is_empty() { "" } else { "\n" };
         let _ = write!(out, "{gap}{} {:<width$} = ", symbol(action, look.paint()), attribute_name(&output.name));
         diff.write(&mut out, 0, look.options());
+        if let Some(note) = note {
+            let _ = write!(out, " # {note}");
+        }
     }
     out
 }
