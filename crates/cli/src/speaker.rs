@@ -13,7 +13,7 @@ use yuba_state::Output;
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::EcoString;
 use yuba_view::machine::{self, Operation};
-use yuba_view::messages_json;
+use yuba_view::messages_json::{self, Level};
 use yuba_view::plan::Look;
 use yuba_view::snippet::Excerpts;
 use yuba_view::{outputs, plan, progress};
@@ -82,6 +82,20 @@ impl<'t> Speaker<'t> {
     /// Says something to people, as it is.
     pub(crate) fn raw(&mut self, text: &str) {
         self.human(text);
+    }
+
+    /// Says a line to people, in bold letters.
+    pub(crate) fn bold_line(&self, text: &str) {
+        let line = format!("{}\n", self.bold(text));
+        self.human(&line);
+    }
+
+    /// Says that all went well.
+    pub(crate) fn succeeded(&mut self, title: &str, more: &str) {
+        let text = yuba_view::wrap::wrap(&format!("{title}\n\n{more}"), self.look.width.saturating_sub(1));
+        let text = self.inner.borrow().terminal.coloured("32", &text);
+        self.human(&format!("\n{text}\n\n"));
+        self.lines(&messages_json::line(Level::Info, &format!("{title} {more}"), &now(), Vec::new()));
     }
 
     fn human(&self, text: &str) {

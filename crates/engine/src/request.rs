@@ -55,8 +55,18 @@ pub struct PlanOptions {
     pub excludes: Vec<Target>,
     /// `-replace`
     pub force_replace: Vec<AbsResourceInstance>,
+    /// `import`: objects to take into the state, with their ids. Nothing else is read or planned then; the state of the
+    /// plan has them.
+    pub imports: Vec<(AbsResourceInstance, EcoString)>,
     /// Whether configuration is written for imported objects that have none.
     pub generate_config: bool,
+}
+
+impl PlanOptions {
+    /// Objects are taken into the state, and nothing else happens.
+    pub fn import(addr: AbsResourceInstance, id: EcoString) -> PlanOptions {
+        PlanOptions { mode: Mode::RefreshOnly, refresh: false, imports: vec![(addr, id)], ..PlanOptions::default() }
+    }
 }
 
 impl Default for PlanOptions {
@@ -67,6 +77,7 @@ impl Default for PlanOptions {
             targets: Vec::new(),
             excludes: Vec::new(),
             force_replace: Vec::new(),
+            imports: Vec::new(),
             generate_config: false,
         }
     }

@@ -8,7 +8,9 @@ use std::fs;
 use std::path::Path;
 
 use ecow::{EcoString, eco_format};
+use yuba_addrs::AbsResourceInstance;
 use yuba_backend::{Journal, LastResort, OperationId};
+use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, prepare};
 use yuba_eval::world::Timestamp;
@@ -148,6 +150,61 @@ impl<'a> Operation<'a> {
             problems.extend(self.uses.iter().cloned());
         }
         (plan, problems)
+    }
+
+    /// Whether the configuration declares the resource that something is imported to.
+    pub fn declares(&self, addr: &AbsResourceInstance) -> Result<(), Diagnostic> {
+        let tree = &self.configuration.tree;
+        let Some(module) = tree.find(&addr.module.module()) else {
+            let detail =
+                eco_format!("The configuration has no {}. What is imported has to be declared first.", addr.module);
+            return Err(Diagnostic::error("Import to non-existent module", detail));
+        };
+        if tree.node(module).module.resources.contains_key(&ResourceKey::from(&addr.resource)) {
+            return Ok(());
+        }
+        let place = match addr.module.is_root() {
+            true => "the root module".into(),
+            false => eco_format!("{}", addr.module),
+        };
+        let detail = eco_format!(
+            "What is imported has to be declared first. Add this to {place}:\n\nresource {:?} {:?} {{\n  # (resource \
+             arguments)\n}}",
+            addr.resource.kind,
+            addr.resource.name
+        );
+        let title = eco_format!("resource address {:?} does not exist in the configuration.", addr.to_string());
+        Err(Diagnostic::error(title, detail))
+    }
+
+    /// Takes an object that exists into the state, and saves that. What there is to say, and a state that could be saved
+    /// nowhere.
+    pub fn import(
+        &mut self,
+        addr: AbsResourceInstance,
+        id: EcoString,
+        watch: Watch<'_>,
+    ) -> (Diagnostics, Option<Vec<u8>>) {
+        let (plan, mut problems) = self.plan(&PlanOptions::import(addr, id), watch);
+        let Some(plan) = plan.filter(|plan| !plan.errored && !problems.has_errors()) else { return (problems, None) };
+        let mut state = (*plan.prior_state).clone();
+        for output in &plan.outputs {
+            if output.after.is_wholly_known() && !output.after.is_null() {
+                let value = Output {
+                    value: output.after.unmark_deep().0,
+                    sensitive: output.sensitive,
+                    deprecated: output.deprecated.clone(),
+                };
+                state.outputs.insert(output.name.clone(), value);
+            }
+        }
+        match self.opened.save_or_rescue(&mut state) {
+            Ok(_) => (problems, None),
+            Err(LastResort { diagnostics, print }) => {
+                problems.extend(diagnostics);
+                (problems, print)
+            }
+        }
     }
 
     /// Applies a plan, and saves what came of it.

@@ -65,6 +65,11 @@ pub fn configuration(request: &LoadRequest<'_>) -> Result<Configuration, Refusal
     }
 }
 
+/// Whether a file is JSON, so that it may have been meant to be a state.
+pub fn is_json(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).is_ok())
+}
+
 /// One module, without the modules it calls.
 pub fn single_module(dir: &str) -> Result<Arc<Module>, Refusal> {
     let mut dirs = ModuleDirs::new();

@@ -8,6 +8,7 @@ mod console;
 mod fmt;
 mod force_unlock;
 mod get;
+mod import;
 mod init;
 mod metadata;
 mod output;
@@ -53,6 +54,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &fmt::COMMAND,
     &force_unlock::COMMAND,
     &get::COMMAND,
+    &import::COMMAND,
     &init::COMMAND,
     &metadata::GROUP,
     &metadata::FUNCTIONS,
@@ -89,7 +91,7 @@ pub(crate) const ALIASES: &[(&str, &str)] =
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
 
 /// Commands of OpenTofu that this version does not have yet.
-pub(crate) const NOT_YET: &[&str] = &["graph", "import", "login", "logout", "test", "env", "push"];
+pub(crate) const NOT_YET: &[&str] = &["graph", "login", "logout", "test", "env", "push"];
 
 #[cfg(test)]
 mod tests {

@@ -188,8 +188,7 @@ fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<
 
 fn state_file(path: &str) -> Result<State, Refusal> {
     state::read_file(Path::new(path)).map_err(|problems| {
-        let is_a_state = problems.iter().all(|problem| problem.summary != "Failed to open the given state file");
-        let title = match is_a_state {
+        let title = match show::is_json(Path::new(path)) {
             true => "Couldn't show state file",
             false => "Failed to read the given file as a state or plan file",
         };

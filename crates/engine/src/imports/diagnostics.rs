@@ -18,6 +18,14 @@ pub(super) fn without_config(address: &impl Display, at: Option<Span>) -> Diagno
     }
 }
 
+pub(crate) fn already_managed(address: &AbsResourceInstance) -> Diagnostic {
+    let detail = eco_format!(
+        "There is an object of {address} in the state already. To import another one in its place, remove that one from the \
+         state first; what it stands for stays as it is."
+    );
+    Diagnostic::error("Resource already managed by Yuba", detail)
+}
+
 pub(super) fn disabled(address: &AbsResourceInstance, at: Option<Span>) -> Diagnostic {
     let detail = eco_format!(
         "Nothing is imported to {address}, because \"enabled\" is false there. The object is imported once that is true."

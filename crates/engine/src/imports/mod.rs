@@ -6,6 +6,8 @@
 
 mod diagnostics;
 
+pub(crate) use diagnostics::already_managed;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -36,7 +38,7 @@ impl Imported {
     pub fn request(&self) -> Option<(ImportBy, Importing)> {
         let importing = match &self.by {
             // Quirk: that is no import, and no mistake either.
-            ImportBy::Id(id) if id.is_empty() => return None,
+            ImportBy::Id(id) if id.is_empty() && self.span.is_some() => return None,
             ImportBy::Id(id) => Importing { id: Some(id.clone()), ..Importing::default() },
             ImportBy::Identity(identity) => Importing { identity: Some(identity.clone()), ..Importing::default() },
         };
@@ -138,9 +140,15 @@ impl Imports {
         }
         problems
     }
-    /// Adds what somebody asked for on the command line.
-    pub fn add(&mut self, addr: AbsResourceInstance, id: EcoString) {
-        self.by_addr.insert(addr, Imported { by: ImportBy::Id(id), span: None });
+    /// What somebody asked for on the command line.
+    pub fn asked(objects: &[(AbsResourceInstance, EcoString)]) -> Imports {
+        let imported = |id: &EcoString| Imported { by: ImportBy::Id(id.clone()), span: None };
+        Imports { by_addr: objects.iter().map(|(addr, id)| (addr.clone(), imported(id))).collect() }
+    }
+
+    /// Whether somebody asked on the command line for an import to an instance.
+    pub fn is_asked(&self, addr: &AbsResourceInstance) -> bool {
+        self.by_addr.get(addr).is_some_and(|imported| imported.span.is_none())
     }
 
     /// What is to be imported to an instance. Where an object is there already nothing is imported: the block stays for the

@@ -22,7 +22,7 @@ use super::managed::ManagedJob;
 use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner};
 use crate::drive::Jobs;
-use crate::imports::{ImportProvider, Imported};
+use crate::imports::{ImportProvider, Imported, already_managed};
 use crate::object::merged;
 use crate::walk::block::{Block, skip_destroy};
 use crate::walk::providers::{Server, orphan_without_provider};
@@ -43,7 +43,9 @@ impl<'a> Planner<'a> {
             self.failed[step as usize] = true;
             return;
         };
-        if let Some(imports) = self.walk.graph.imports.get(&step) {
+        if let Some(imports) = self.walk.graph.imports.get(&step)
+            && self.options.mode == Mode::Normal
+        {
             let scope = self.walk.scope(ModuleInstanceId::ROOT);
             let provider = ImportProvider { source: &block.resolved.provider, schema: &block.schemas };
             for import in imports {
@@ -99,7 +101,18 @@ impl<'a> Planner<'a> {
         let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
         let plans = self.options.mode == Mode::Normal;
         let Some(config) = self.walk.config_of(block, at, addr, values, plans) else { return false };
+        let only_import = self.imports.is_asked(addr);
+        let config = match only_import {
+            // What is wrong with it does not matter now: it may be written after what was imported.
+            true => block
+                .schema()
+                .map(|schema| self.walk.instance_scope(block, at, values).eval_body(&resource.body, schema).0),
+            false => config,
+        };
         let known = self.state.instance(addr);
+        if only_import && known.is_some() {
+            return self.walk.tell(std::iter::once(already_managed(addr)));
+        }
         let prior = known.and_then(|instance| instance.current.clone());
         if let Some(warning) = known.and_then(|known| changed_provider(known, addr, &server)) {
             self.walk.tell(std::iter::once(warning));
@@ -127,6 +140,7 @@ impl<'a> Planner<'a> {
             triggered,
             create_before_destroy: self.create_before_destroy[block.vertex as usize],
             skip_destroy: block.skip_destroy,
+            only_import,
             dependencies: self.dependencies[block.vertex as usize].clone(),
             import,
         };

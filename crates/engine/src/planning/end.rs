@@ -34,7 +34,8 @@ impl<'a> Planner<'a> {
             // Only read again: it is what it is.
             let value = match &answer.is {
                 Some(existing) => existing.value.clone(),
-                None => Value::null(self.type_of(&answer.job)),
+                // Nobody knows what it will be once it is there.
+                None => Value::unknown(self.type_of(&answer.job)),
             };
             if ok {
                 self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
@@ -70,8 +71,8 @@ impl<'a> Planner<'a> {
         };
         let wanted = Existing {
             dependencies: self.kept_dependencies(answer),
-            create_before_destroy: job.create_before_destroy,
-            skip_destroy: job.skip_destroy,
+            create_before_destroy: job.create_before_destroy && !job.only_import,
+            skip_destroy: job.skip_destroy && !job.only_import,
             ..object.clone()
         };
         let same_place = self.state.get(&addr.containing()).is_some_and(|resource| resource.provider == server.config)

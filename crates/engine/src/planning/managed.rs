@@ -34,6 +34,8 @@ pub(crate) struct ManagedJob<'a> {
     pub(crate) triggered: bool,
     pub(crate) create_before_destroy: bool,
     pub(crate) skip_destroy: bool,
+    /// Only taken into the state, not planned.
+    pub(crate) only_import: bool,
     pub(crate) dependencies: EcoVec<ConfigResource>,
     pub(crate) import: Option<(ImportBy, Importing)>,
 }
@@ -70,7 +72,7 @@ impl<'a> ManagedJob<'a> {
         if answer.problems.has_errors() {
             return answer;
         }
-        if let Some(config) = answer.job.config.clone() {
+        if let Some(config) = answer.job.config.clone().filter(|_| !answer.job.only_import) {
             match answer.job.plan(&config, answer.is.as_ref()).await {
                 Ok((planned, found)) => {
                     answer.planned = Some(planned);

@@ -98,7 +98,11 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     }
     let previous = Arc::new(state.clone());
     let mut state = state;
-    let statements = moves::statements(tree, &state);
+    // Importing leaves everything else as it is.
+    let statements = match options.imports.is_empty() {
+        true => moves::statements(tree, &state),
+        false => Default::default(),
+    };
     let moves = moves::execute(&statements, &mut state);
     let targets = Targets { targets: options.targets.clone(), excludes: options.excludes.clone() };
     problems.extend(moves.warnings());
@@ -150,7 +154,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
         pending: vec![false; count],
         failed: vec![false; count],
         met: HashSet::default(),
-        imports: Imports::default(),
+        imports: Imports::asked(&options.imports),
         undeclared: undeclared.generate,
         at_end: false,
     };
@@ -171,6 +175,10 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
             let found = planner.imports.check(&live);
             planner.walk.tell(found);
         }
+    }
+    if !options.imports.is_empty() && !planner.walk.has_errors() {
+        let found = planner.imports.check(&live);
+        planner.walk.tell(found);
     }
     planner.walk.tell(targets.plan_warnings());
     planner.finish(&graph, &order, previous)
