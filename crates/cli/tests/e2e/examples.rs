@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use yuba_testkit::{Run, Sandbox};
+
 use crate::sandbox;
 
 fn root() -> PathBuf {
@@ -43,4 +45,95 @@ fn symbol_libraries() {
         library network has no value named "bas". Did you mean "base"?
     "#]]
     .assert_eq(&sandbox.run_with(&["console", "-no-color"], expressions.as_bytes()).to_string());
+}
+
+/// A sandbox with the files of an example.
+fn example(name: &str) -> Sandbox {
+    let sandbox = sandbox("");
+    let top = root().join("examples").join(name);
+    let mut work = vec![top.clone()];
+    while let Some(dir) = work.pop() {
+        for entry in std::fs::read_dir(&dir).expect("the example is there").flatten() {
+            let path = entry.path();
+            let kind = path.extension().and_then(|extension| extension.to_str());
+            if path.is_dir() {
+                work.push(path);
+            } else if matches!(kind, Some("tf" | "tftpl" | "hcl")) {
+                let inside = path.strip_prefix(&top).expect("because it was found below").to_string_lossy();
+                sandbox.write(&inside, std::fs::read(&path).expect("because it was found"));
+            }
+        }
+    }
+    sandbox
+}
+
+/// The summaries of what a command did.
+fn summaries(run: &Run) -> Vec<&str> {
+    let lines = run.stdout.lines().chain(run.stderr.lines());
+    lines
+        .filter(|line| line.contains(" complete! ") || line.starts_with("No changes") || line.starts_with("Error"))
+        .collect()
+}
+
+#[track_caller]
+fn check(sandbox: &Sandbox, args: &str, expected: &[&str]) {
+    let args: Vec<&str> = args.split(' ').collect();
+    let run = sandbox.run(&args);
+    assert_eq!(summaries(&run), expected, "{run}");
+}
+
+const NOTHING: &str = "No changes. Your infrastructure matches the configuration.";
+
+#[test]
+fn tour() {
+    let sandbox = example("tour");
+    check(&sandbox, "apply -auto-approve", &["Apply complete! Resources: 3 added, 0 changed, 0 destroyed."]);
+    assert!(sandbox.read("site/index.html").contains("<h1>Welcome</h1>"));
+    assert_eq!(sandbox.read("site/pages.txt"), "site/about.html\nsite/index.html\n");
+    check(&sandbox, "plan", &[NOTHING]);
+    check(
+        &sandbox,
+        "apply -auto-approve -var list=false",
+        &["Apply complete! Resources: 0 added, 0 changed, 1 destroyed."],
+    );
+    check(&sandbox, "destroy -auto-approve", &["Destroy complete! Resources: 2 destroyed."]);
+    assert!(!sandbox.dir().join("site/index.html").exists());
+}
+
+#[test]
+fn provider_for_each() {
+    let sandbox = example("provider-for-each");
+    check(&sandbox, "apply -auto-approve", &["Apply complete! Resources: 2 added, 0 changed, 0 destroyed."]);
+    check(&sandbox, r#"plan -var regions=["west"]"#, &["Error: Provider instance not present"]);
+    check(
+        &sandbox,
+        r#"apply -auto-approve -var retired=["east"]"#,
+        &["Apply complete! Resources: 0 added, 0 changed, 1 destroyed."],
+    );
+    check(&sandbox, r#"plan -var regions=["west"]"#, &[NOTHING]);
+    check(&sandbox, "destroy -auto-approve", &["Destroy complete! Resources: 1 destroyed."]);
+}
+
+#[test]
+fn dynamic_providers() {
+    let sandbox = example("dynamic-providers");
+    check(
+        &sandbox,
+        "-chdir=platform apply -auto-approve",
+        &["Apply complete! Resources: 0 added, 0 changed, 0 destroyed."],
+    );
+    let added = "Apply complete! Resources: 2 added, 0 changed, 0 destroyed.";
+    check(&sandbox, "-chdir=app apply -auto-approve", &[added]);
+    assert!(sandbox.read("app/terraform.tfstate").contains(r#".by_region[\"east\"]"#));
+    check(&sandbox, "-chdir=app plan", &[NOTHING]);
+    check(&sandbox, "-chdir=app destroy -auto-approve", &["Destroy complete! Resources: 2 destroyed."]);
+}
+
+#[test]
+fn provider_collections() {
+    let sandbox = example("provider-collections");
+    check(&sandbox, "apply -auto-approve", &["Apply complete! Resources: 2 added, 0 changed, 0 destroyed."]);
+    assert!(sandbox.read("terraform.tfstate").contains(r#".by_region[\"west\"]"#));
+    check(&sandbox, r#"plan -var regions=["west"]"#, &["Error: Provider instance not declared"]);
+    check(&sandbox, "destroy -auto-approve", &["Destroy complete! Resources: 2 destroyed."]);
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use ecow::{EcoVec, eco_format};
 use foldhash::HashMap;
-use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ResourceMode};
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
 use yuba_plan::{Action, Event, Mode, Op, Plan};
@@ -277,6 +277,20 @@ impl<'a> Applier<'a> {
             let config = &change.provider;
             if change.action != Action::NoOp && seen.insert(config.clone()) && !blocks.contains_key(config) {
                 wanted.push(config.clone());
+            }
+        }
+        // Data may be read and ephemeral resources are opened without any change.
+        for (node, included) in graph.nodes.iter().zip(&self.included) {
+            if let Vertex::Resource(resource) = node.vertex
+                && *included
+                && resource.key.mode != ResourceMode::Managed
+                && let Some(resolved) = tree.resource_provider(node.module, resource)
+                && resolved.block.is_none()
+            {
+                let config = tree.provider_address(&resolved);
+                if seen.insert(config.clone()) {
+                    wanted.push(config);
+                }
             }
         }
         for config in wanted {

@@ -241,7 +241,7 @@ pub(super) fn same_for_each(block_type: &str, address: &str, span: Span) -> Diag
         "The provider configuration has the same for_each as this {block_type}, so an element that is removed from it takes \
          the provider instance away together with the objects it manages. To destroy objects their provider instance is \
          needed for one more plan and apply: let the for_each of the provider have elements that the {block_type} does not \
-         use any more.\n\nTo destroy these objects before the provider configuration is removed, run first:\n    tofu apply \
+         use any more.\n\nTo destroy these objects before the provider configuration is removed, run first:\n    yuba apply \
          -destroy -target={address}"
     );
     Diagnostic::warning(eco_format!("Provider configuration for_each matches {block_type}"), detail).at(span)
