@@ -27,6 +27,8 @@ pub(crate) struct Existing {
     pub(crate) dependencies: EcoVec<ConfigResource>,
     pub(crate) create_before_destroy: bool,
     pub(crate) skip_destroy: bool,
+    /// The state keeps it in another form than it would be kept now.
+    pub(crate) outdated: bool,
 }
 
 impl Existing {
@@ -126,6 +128,7 @@ impl Subject<'_> {
             Attributes::Flat(flat) => RawState::Flatmap(flat.clone()),
         };
         let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
+        let mut outdated = object.schema_version != schema.version;
         let Outcome { mut value, mut problems } = self.provider.upgrade_state(request).await;
         if (value.is_none() || !problems.is_empty())
             && object.schema_version == schema.version
@@ -134,6 +137,7 @@ impl Subject<'_> {
             // Attributes that the schema does not have any more are dropped.
             let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
             Outcome { value, problems } = self.provider.upgrade_state(request).await;
+            outdated = true;
         }
         let mut found = self.placed(problems);
         let value = match value {
@@ -169,6 +173,7 @@ impl Subject<'_> {
             dependencies: object.dependencies.clone(),
             create_before_destroy: object.create_before_destroy,
             skip_destroy: object.skip_destroy,
+            outdated,
         })
     }
 
@@ -263,19 +268,6 @@ fn without_removed(object: &Object, ty: &Type) -> Option<RawState> {
     }
     let kept = Value::object(entries.into_iter().filter(|(name, _)| known(name)).collect());
     Some(RawState::Json(yuba_value::json::encode_plain(&kept).ok()?.into()))
-}
-
-/// Whether a number in a value is infinite, which no file can hold.
-pub(crate) fn has_infinity(value: &Value) -> bool {
-    match value.view_ignoring_marks() {
-        View::Number(number) => number.is_infinite(),
-        View::List(_) | View::Set(_) | View::Tuple(_) | View::Map(_) | View::Object(_) => {
-            let mut found = false;
-            value.ignoring_marks().for_each_child(|child| found |= has_infinity(child));
-            found
-        }
-        View::Null | View::Unknown(_) | View::Bool(_) | View::String(_) => false,
-    }
 }
 
 /// The message that an object cannot be kept.

@@ -3,7 +3,7 @@
 use ecow::{EcoString, EcoVec};
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
 use yuba_state::DeposedKey;
-use yuba_value::{Path, Value};
+use yuba_value::{Path, Value, View};
 
 /// What is done with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -188,5 +188,24 @@ impl OutputChange {
         self.action == Action::Update
             && self.before.unmark_deep().0.raw_equals(&self.after.unmark_deep().0)
             && self.sensitive == self.sensitive_before
+    }
+}
+
+impl OutputChange {
+    /// Whether the value has an infinite number in it, which no file can hold.
+    pub fn is_infinite(&self) -> bool {
+        has_infinity(&self.after)
+    }
+}
+
+fn has_infinity(value: &Value) -> bool {
+    match value.view_ignoring_marks() {
+        View::Number(number) => number.is_infinite(),
+        View::List(_) | View::Set(_) | View::Tuple(_) | View::Map(_) | View::Object(_) => {
+            let mut found = false;
+            value.ignoring_marks().for_each_child(|child| found |= has_infinity(child));
+            found
+        }
+        View::Null | View::Unknown(_) | View::Bool(_) | View::String(_) => false,
     }
 }

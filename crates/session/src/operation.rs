@@ -209,6 +209,10 @@ impl<'a> Operation<'a> {
 
     /// Applies a plan, and saves what came of it.
     pub fn apply(&mut self, plan: &Plan, provisioners: &dyn Provisioners, watch: Watch<'_>) -> Report {
+        if let Some(problem) = infinite_output(plan, "Failed to write state") {
+            let outputs = plan.prior_state.outputs.clone();
+            return Report { outputs, problems: problem.into(), counts: Counts::default(), unsaved: None };
+        }
         let plan_time = timestamp(&plan.timestamp).unwrap_or_else(|| self.load.world.now());
         let mut start = (*plan.prior_state).clone();
         let random = || {
@@ -253,6 +257,9 @@ impl<'a> Operation<'a> {
 
     /// Saves a plan to a file.
     pub fn save_plan(&self, plan: Plan, path: &Path) -> Result<(), Diagnostic> {
+        if let Some(problem) = infinite_output(&plan, "Failed to write plan file") {
+            return Err(problem);
+        }
         let (lineage, serial) = match &self.opened.state {
             Some(state) => (state.lineage.clone(), state.serial),
             None => (EcoString::new(), 0),
@@ -298,6 +305,16 @@ impl<'a> Operation<'a> {
     pub fn end(self) -> (Diagnostics, Sources) {
         (self.opened.close(), self.configuration.sources)
     }
+}
+
+/// What is wrong with an output that no file can hold.
+fn infinite_output(plan: &Plan, summary: &str) -> Option<Diagnostic> {
+    let change = plan.outputs.iter().find(|change| change.is_infinite())?;
+    let detail = eco_format!(
+        "The output {:?} is an infinite number, or contains one, and cannot be kept. Check for divisions by zero.",
+        change.name
+    );
+    Some(Diagnostic::error(summary, detail))
 }
 
 /// A plan from a file.

@@ -126,6 +126,7 @@ impl<'a> ChangeJob<'a> {
             dependencies: self.dependencies.clone(),
             create_before_destroy: self.create_before_destroy,
             skip_destroy: self.skip_destroy,
+            outdated: false,
         };
         (Some(result), problems)
     }

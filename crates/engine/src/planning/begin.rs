@@ -223,9 +223,10 @@ impl<'a> Planner<'a> {
             if !self.walk.tell(found) {
                 continue;
             }
-            let Some((by, importing)) = self.imports.get(&addr, &self.state).and_then(Imported::request) else {
-                continue;
-            };
+            let request = self.imports.get(&addr, &self.state).and_then(Imported::request);
+            self.imports.settle(&addr);
+            let Some((by, importing)) = request else { continue };
+            self.walk.tell(std::iter::once(crate::generate::experimental()));
             let config = self.walk.context.tree.provider_address(&resolved);
             let chosen = match &resolved.key {
                 Some(source) => scope.provider_instance_key(&source.expr).0,
@@ -272,17 +273,28 @@ impl<'a> Planner<'a> {
         self.begin_deposed(addr, jobs);
     }
 
+    /// Whether an object is read again: where everything is destroyed but the run is limited, that is what the same run
+    /// would plan otherwise.
+    fn is_refreshed(&self, addr: &AbsResourceInstance) -> bool {
+        if self.options.mode != Mode::Destroy || !self.selection.is_limited() {
+            return true;
+        }
+        let module = self.walk.context.tree.find(&addr.module.module());
+        let key = module.map(|module| (module, ResourceKey::from(&addr.resource)));
+        match key.and_then(|key| self.walk.graph.resources.get(&key).copied()) {
+            Some(vertex) => self.selection.selects(vertex, addr),
+            None => self.selection.selects_orphan(addr),
+        }
+    }
+
     /// What a target depends on is read again, though it is not destroyed.
     fn refresh_beside(&mut self, addr: &AbsResourceInstance, jobs: &mut Jobs<'a, Answer<'a>>) {
         if self.options.mode != Mode::Destroy || !self.options.refresh || self.options.targets.is_empty() {
             return;
         }
-        let module = self.walk.context.tree.find(&addr.module.module());
-        let key = module.map(|module| (module, ResourceKey::from(&addr.resource)));
-        let vertex = key.and_then(|key| self.walk.graph.resources.get(&key).copied());
         let object = self.state.instance(addr).and_then(|instance| instance.current.clone());
-        if let (Some(vertex), Some(object)) = (vertex, object)
-            && self.selection.selects(vertex, addr)
+        if let Some(object) = object
+            && self.is_refreshed(addr)
         {
             self.push_removal(addr, None, object, Ending::Keep, jobs);
         }
@@ -379,7 +391,7 @@ impl<'a> Planner<'a> {
             provider: server.config.clone(),
             provider_key: server.key.clone(),
             prior: object,
-            refresh: self.options.refresh,
+            refresh: self.options.refresh && self.is_refreshed(addr),
             ending,
         };
         jobs.push(async move { Answer::Removal(Box::new(job.run().await)) });

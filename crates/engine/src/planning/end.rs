@@ -77,10 +77,7 @@ impl<'a> Planner<'a> {
         };
         let same_place = self.state.get(&addr.containing()).is_some_and(|resource| resource.provider == server.config)
             && self.state.instance(addr).is_some_and(|instance| instance.provider_key == server.key);
-        let version = job.subject.schema().map(|schema| schema.version);
-        let unchanged = same_place
-            && answer.was.as_ref().is_some_and(|was| is_kept_as(was, &wanted))
-            && job.prior.as_ref().is_some_and(|prior| Some(prior.schema_version) == version);
+        let unchanged = same_place && answer.was.as_ref().is_some_and(|was| !was.outdated && is_kept_as(was, &wanted));
         if unchanged {
             return true;
         }

@@ -342,6 +342,7 @@ pub(crate) async fn imported(
         dependencies: EcoVec::new(),
         create_before_destroy: false,
         skip_destroy: false,
+        outdated: false,
     };
     let (refreshed, more) = subject.refreshed(&existing).await;
     found.extend(more);

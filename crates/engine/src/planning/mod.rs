@@ -380,8 +380,6 @@ impl<'a> Planner<'a> {
     /// The plan as a whole.
     fn finish(mut self, graph: &RefGraph<'a>, order: &[u32], previous: Arc<State>) -> (Option<Plan>, Diagnostics) {
         let outputs = self.outputs();
-        let found = self.check_outputs(&outputs);
-        self.walk.tell(found);
         let found = self.check_force_replace();
         self.walk.tell(found);
         let context = self.walk.context;

@@ -2,33 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use ecow::{EcoString, eco_format};
+use ecow::EcoString;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Mode, OutputChange};
-use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Value;
 
 use super::Planner;
 use super::managed::is_same;
-use crate::object::has_infinity;
 
 impl Planner<'_> {
-    /// Outputs that no file can hold: neither that of a plan nor that of a state.
-    pub(super) fn check_outputs(&self, outputs: &[OutputChange]) -> Diagnostics {
-        let mut problems = Diagnostics::new();
-        for change in outputs.iter().filter(|change| has_infinity(&change.after)) {
-            let detail = eco_format!(
-                "The output {:?} is an infinite number, or contains one, and cannot be kept in a plan or a state. Check for \
-                 divisions by zero.",
-                change.name
-            );
-            let place = self.walk.context.tree.root().module.outputs.get(&change.name).map(|output| output.span);
-            let problem = Diagnostic::error("Failed to write plan file", detail);
-            problems.push(Diagnostic { subject: place, ..problem });
-        }
-        problems
-    }
-
     pub(super) fn outputs(&self) -> Vec<OutputChange> {
         let module = &self.walk.context.tree.root().module;
         let names: BTreeSet<&EcoString> = module.outputs.keys().chain(self.state.outputs.keys()).collect();
