@@ -262,7 +262,9 @@ impl AbsProviderConfig {
         }
         let module = module.module();
         if parts.len() < 2 || parts.name(0).is_none_or(|name| name != "provider") {
-            return Err(error("The address must go on with provider[\"...\"].", parts.span()));
+            // In the title of messages about state files, so OpenTofu's words.
+            let detail = "Provider address must begin with \"provider.\", followed by a provider type name.";
+            return Err(error(detail, parts.span()));
         }
         if parts.len() > 4 {
             parts.skip(4);

@@ -7,7 +7,9 @@ use yuba_addrs::{
     AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, DEFAULT_REGISTRY, Hostname, InstanceKey,
     ModuleInstance, ModulePath, ModuleStep, ProviderSource, Resource, ResourceMode,
 };
-use yuba_syntax::{Diagnostic, Diagnostics, FileId, TraversalStep, parser};
+use yuba_syntax::{Diagnostics, FileId, TraversalStep, parser};
+
+use crate::diagnostics;
 
 type Known<T> = HashMap<EcoString, T, foldhash::fast::RandomState>;
 
@@ -20,13 +22,9 @@ pub(crate) struct Addresses {
     dependency_lists: Known<EcoVec<ConfigResource>>,
 }
 
-/// Nothing in a state file has a place in the configuration, so what is wrong with an address is told with its text.
 fn placeless(text: &str, problems: Diagnostics) -> Diagnostics {
     let mut out = Diagnostics::new();
-    for problem in problems {
-        let detail = ecow::eco_format!("The state file has the address {text:?}. {}", problem.detail);
-        out.push(Diagnostic { detail, subject: None, context: None, ..problem });
-    }
+    out.extend(problems.into_iter().map(|problem| diagnostics::in_address(text, problem)));
     out
 }
 

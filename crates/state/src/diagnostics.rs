@@ -1,8 +1,14 @@
 //! What there is to say about a state file. Titles are OpenTofu's, because people search for them.
+//!
+//! Commands that only look at a state make one title of the title and the detail of what keeps it from being read. So
+//! the first line of such details is OpenTofu's too, and what there is to say besides follows after an empty line.
+
+use std::fmt::Display;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ModuleInstance, TargetSubject};
 use yuba_syntax::Diagnostic;
+use yuba_value::quote::quote;
 
 use crate::json::Fault;
 use crate::model::DeposedKey;
@@ -21,8 +27,8 @@ pub(crate) fn empty_file() -> Diagnostic {
 pub(crate) fn binary_format() -> Diagnostic {
     Diagnostic::error(
         UNSUPPORTED,
-        "The state is in the binary format that Terraform had before version 0.7. Terraform 0.6.16 can bring it into \
-         a format that can still be read.",
+        "The state is stored in a legacy binary format that is not supported since Terraform v0.7. To continue, first \
+         upgrade the state using Terraform 0.6.16 or earlier.",
     )
 }
 
@@ -36,9 +42,9 @@ pub(crate) fn not_recognised(fault: &Fault) -> Diagnostic {
             )
         }
         Fault::Type { field: "version", found } => {
-            eco_format!("The version in the state file is {found}, where a positive whole number is required.")
+            eco_format!("The version in the state file is {found}. A positive whole number is required.")
         }
-        Fault::Type { found, .. } => eco_format!("The state file holds {found}, where a JSON object is required."),
+        Fault::Type { found, .. } => eco_format!("The state file holds a JSON {found}, where an object is required."),
         Fault::Content { problem, .. } => problem.clone(),
     };
     Diagnostic::error(UNSUPPORTED, detail)
@@ -55,35 +61,36 @@ pub(crate) fn maybe_encrypted() -> Diagnostic {
 pub(crate) fn encrypted() -> Diagnostic {
     Diagnostic::error(
         UNSUPPORTED,
-        "The state file is encrypted and cannot be read without the encryption configuration it was written with.",
+        "This state file is encrypted and can not be read without an encryption configuration",
     )
 }
 
 pub(crate) fn version_missing() -> Diagnostic {
     Diagnostic::error(
         UNSUPPORTED,
-        "The state file has no \"version\" attribute, so there is no telling what its format is.",
+        "The state file does not have a \"version\" attribute, which is required to identify the format version.",
     )
 }
 
 pub(crate) fn version_zero() -> Diagnostic {
     Diagnostic::error(
         UNSUPPORTED,
-        "The state file says that its format version is zero. There never was such a format in JSON, so the file cannot \
-         be a valid one.",
+        "The state file uses JSON syntax but has a version number of zero. There was never a JSON-based state format \
+         zero, so this state file is invalid and cannot be processed.",
     )
 }
 
 pub(crate) fn version_too_new(version: u64, writer: Option<&str>) -> Diagnostic {
     let origin = match writer {
-        Some(writer) => eco_format!("It was written by version {writer}"),
-        None => "It may have been written by a newer version".into(),
+        Some(writer) => eco_format!("was created by OpenTofu {writer}"),
+        None => "may have been created by a newer version of OpenTofu".into(),
     };
     Diagnostic::error(
         UNSUPPORTED,
         eco_format!(
-            "The state file has format version {version}; the newest one that can be read here is 4. {origin}. Use a \
-             version that knows this format."
+            "The state file uses format version {version}, which is not supported by OpenTofu {}. This state file \
+             {origin}.\n\nThe newest format that can be read here is 4.",
+            crate::WRITER_VERSION
         ),
     )
 }
@@ -92,12 +99,13 @@ pub(crate) fn version_too_new(version: u64, writer: Option<&str>) -> Diagnostic 
 pub(crate) fn not_the_format(fault: &Fault) -> Diagnostic {
     let detail = match fault {
         Fault::Syntax(offset) => {
-            eco_format!("The state file is not JSON: there is a syntax error at byte {offset}.")
+            eco_format!("The state file could not be parsed as JSON: syntax error at byte offset {offset}.")
         }
-        Fault::Type { field, found } => {
-            eco_format!("The field {field:?} of the state file must not be {found}.")
-        }
-        Fault::Content { field, problem } => eco_format!("The field {field:?} of the state file {problem}."),
+        Fault::Type { field: "", .. } => "The state file does not conform to the expected JSON data structure.".into(),
+        Fault::Type { field, found } => eco_format!("The state file field {field:?} has invalid value {found}"),
+        Fault::Content { field, problem } => eco_format!(
+            "The state file does not conform to the expected JSON data structure: field {field:?}: {problem}."
+        ),
     };
     Diagnostic::error(INVALID, detail)
 }
@@ -114,7 +122,10 @@ pub(crate) fn upgrade(from: u64, problem: &str) -> Diagnostic {
 pub(crate) fn writer_version(version: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid OpenTofu version string",
-        eco_format!("The state file says that version {version:?} wrote it, which is not a version number."),
+        eco_format!(
+            "State file claims to have been written by OpenTofu version {}, which is not a valid version string.",
+            quote(version)
+        ),
     )
 }
 
@@ -122,7 +133,10 @@ pub(crate) fn resource_mode(mode: &str, kind: &str, name: &str) -> Diagnostic {
     Diagnostic::error(
         "Invalid resource mode in state",
         eco_format!(
-            "The resource {kind:?} {name:?} has the mode {mode:?}. Only \"managed\" and \"data\" are possible."
+            "State contains a resource with mode {} ({} {}) which is not supported.",
+            quote(mode),
+            quote(kind),
+            quote(name)
         ),
     )
 }
@@ -130,7 +144,7 @@ pub(crate) fn resource_mode(mode: &str, kind: &str, name: &str) -> Diagnostic {
 pub(crate) fn instance_key(resource: &AbsResource, found: &str) -> Diagnostic {
     Diagnostic::error(
         METADATA,
-        eco_format!("An instance of {resource} has {found} as its key, where a number or a string is required."),
+        eco_format!("Resource {resource} has an instance with the invalid instance key {found}."),
     )
 }
 
@@ -149,7 +163,9 @@ pub(crate) fn provider_conflict(instance: &AbsResourceInstance, of_resource: &st
 pub(crate) fn provider_missing(resource: &AbsResource) -> Diagnostic {
     Diagnostic::error(
         "Provider field missing state",
-        eco_format!("Neither the resource {resource} nor one of its instances has a provider address."),
+        eco_format!(
+            "Resource {resource} is missing a provider address, both on the resource and the resource instances."
+        ),
     )
 }
 
@@ -157,44 +173,55 @@ pub(crate) fn provider_differs(resource: &AbsResource, one: &AbsProviderConfig, 
     Diagnostic::error(
         "Provider instance field conflict in state",
         eco_format!(
-            "The instances of {resource} belong to different provider configurations, {one} and {two}. All instances of \
-             a resource belong to one provider configuration; only the instance key at its end may differ."
+            "Resource {resource} has instances with different provider addresses: {} != {}.\n\nAll instances of a \
+             resource belong to one provider configuration; only the instance key at its end may differ.",
+            quote(&one.to_string()),
+            quote(&two.to_string())
         ),
     )
 }
 
-pub(crate) fn object_status(status: &str) -> Diagnostic {
-    Diagnostic::error(
-        METADATA,
-        eco_format!("A resource instance has the status {status:?}. Only \"tainted\" or none is possible."),
-    )
+pub(crate) fn object_status(instance: impl Display, status: &str) -> Diagnostic {
+    Diagnostic::error(METADATA, eco_format!("Instance {instance} has invalid status {}.", quote(status)))
+}
+
+/// What is wrong with something of an instance.
+pub(crate) fn in_instance(instance: impl Display, problem: Diagnostic) -> Diagnostic {
+    let detail = eco_format!("{}\n\nThe state file has this in the instance {instance}.", problem.detail);
+    Diagnostic { detail, ..problem }
+}
+
+/// Nothing in a state file has a place in the configuration, so what is wrong with an address is told with its text.
+pub(crate) fn in_address(text: &str, problem: Diagnostic) -> Diagnostic {
+    let detail = eco_format!("{}\n\nThe state file has the address {}.", problem.detail, quote(text));
+    Diagnostic { detail, subject: None, context: None, ..problem }
 }
 
 pub(crate) fn deposed_key(instance: &AbsResourceInstance, key: &str) -> Diagnostic {
     Diagnostic::error(
         METADATA,
         eco_format!(
-            "The instance {instance} has a deposed object with the key {key:?}, which is not of eight characters."
+            "Instance {instance} has an object with deposed key {}, which is not correctly formatted.",
+            quote(key)
         ),
     )
 }
 
 pub(crate) fn duplicate(instance: &AbsResourceInstance, deposed: Option<&DeposedKey>) -> Diagnostic {
     let which = match deposed {
-        Some(key) => eco_format!("The deposed object {key} of {instance}"),
-        None => eco_format!("The instance {instance}"),
+        Some(key) => eco_format!("Instance {instance} deposed object \"{key}\""),
+        None => eco_format!("Instance {instance}"),
     };
-    Diagnostic::error(DUPLICATE, eco_format!("{which} is more than once in the state file."))
+    Diagnostic::error(DUPLICATE, eco_format!("{which} appears multiple times in the state file."))
 }
 
-pub(crate) fn output_type(name: &str, problem: impl std::fmt::Display) -> Diagnostic {
-    let detail =
-        eco_format!("The state file has something as the type of the output {name:?} that is no type: {problem}.");
+pub(crate) fn output_type(name: &str, problem: impl Display) -> Diagnostic {
+    let detail = eco_format!("The state file has an invalid type specification for output {}: {problem}.", quote(name));
     Diagnostic::error(OUTPUT_TYPE, detail)
 }
 
-pub(crate) fn output_value(name: &str, problem: impl std::fmt::Display) -> Diagnostic {
-    let detail = eco_format!("The value of the output {name:?} in the state file is not of its type: {problem}.");
+pub(crate) fn output_value(name: &str, problem: impl Display) -> Diagnostic {
+    let detail = eco_format!("The state file has an invalid value for output {}: {problem}.", quote(name));
     Diagnostic::error(OUTPUT_VALUE, detail)
 }
 
@@ -202,7 +229,9 @@ pub(crate) fn path_steps(fault: &Fault) -> Diagnostic {
     let detail = match fault {
         Fault::Syntax(_) => "A list of sensitive attributes in the state file is not JSON.".into(),
         Fault::Type { found, .. } => {
-            eco_format!("A list of sensitive attributes in the state file has {found} where that is not possible.")
+            eco_format!(
+                "A list of sensitive attributes in the state file has a JSON {found} where that is not possible."
+            )
         }
         Fault::Content { problem, .. } => problem.clone(),
     };
@@ -214,12 +243,7 @@ pub(crate) fn path_step(problem: impl Into<EcoString>) -> Diagnostic {
 }
 
 pub(crate) fn path_step_kind(kind: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Unsupported path step",
-        eco_format!(
-            "A path to a sensitive attribute in the state file has a step of the kind {kind:?}, which there is not."
-        ),
-    )
+    Diagnostic::error("Unsupported path step", eco_format!("Unsupported path step type {}", quote(kind)))
 }
 
 pub(crate) fn check_address(addr: &str) -> Diagnostic {

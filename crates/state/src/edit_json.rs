@@ -124,10 +124,11 @@ fn shown(writer: &mut Writer<'_>, key: &str, value: impl std::fmt::Display) {
     writer.shown(value);
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "because it is for map_err")]
 fn broken(fault: Fault) -> EditError {
     EditError(match fault {
         Fault::Syntax(at) => eco_format!("it is not JSON from byte {at} on"),
-        Fault::Type { field, found } => eco_format!("its {field:?} is {found}"),
+        Fault::Type { field, found } => eco_format!("its {field:?} is of the wrong JSON type ({found})"),
         Fault::Content { field, problem } => eco_format!("its {field:?} {problem}"),
     })
 }
@@ -246,7 +247,7 @@ fn instance_key(key: &RawKey) -> Result<Option<InstanceKey>> {
     match key {
         RawKey::None => Ok(None),
         RawKey::Key(key) => Ok(Some(key.clone())),
-        RawKey::Other(found) => Err(EditError(eco_format!("an instance key is {found}"))),
+        RawKey::Other(found) => Err(EditError(eco_format!("{found} is no instance key"))),
     }
 }
 
@@ -267,7 +268,7 @@ fn object(raw: &str) -> Result<Object> {
         problem.map_or(Ok(()), |problem| Err(told(problem)))?;
     }
     let mut problems = Diagnostics::new();
-    let object = raw.into_object(dependencies, &mut problems);
+    let object = raw.into_object(dependencies, "of the edit", &mut problems);
     object.filter(|_| !problems.has_errors()).ok_or_else(|| told(problems))
 }
 

@@ -71,7 +71,7 @@ impl<'t> Head<'t> {
             reader.skip()?;
             reader.end()?;
             let mut reader = Reader::new(text);
-            return if reader.null()? { Ok(head) } else { Err(Fault::Type { field: "", found: reader.kind() }) };
+            return if reader.null()? { Ok(head) } else { Err(Fault::Type { field: "", found: reader.kind().into() }) };
         }
         reader.object("", |reader, key| {
             if key.eq_ignore_ascii_case("version") {

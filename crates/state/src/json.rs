@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ecow::EcoString;
+use ecow::{EcoString, eco_format};
 
 /// How deep arrays and objects may be nested, as in Go.
 const MAX_DEPTH: usize = 10_000;
@@ -20,8 +20,8 @@ pub(crate) enum Fault {
     Type {
         /// The names of the fields that lead to it.
         field: &'static str,
-        /// What is there.
-        found: &'static str,
+        /// What is there, in the words of Go: `string`, `number -1`.
+        found: EcoString,
     },
     /// It is JSON of the right types, but a field says something that it cannot say.
     Content {
@@ -77,20 +77,20 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What the next value is, in a message.
+    /// What the next value is, in the words of Go.
     pub(crate) fn kind(&mut self) -> &'static str {
         match self.peek() {
             Some(b'n') => "null",
-            Some(b't' | b'f') => "a bool",
-            Some(b'"') => "a string",
-            Some(b'[') => "an array",
-            Some(b'{') => "an object",
-            _ => "a number",
+            Some(b't' | b'f') => "bool",
+            Some(b'"') => "string",
+            Some(b'[') => "array",
+            Some(b'{') => "object",
+            _ => "number",
         }
     }
 
     fn type_fault<T>(&mut self, field: &'static str) -> Result<T> {
-        Err(Fault::Type { field, found: self.kind() })
+        Err(Fault::Type { field, found: self.kind().into() })
     }
 
     /// Reads `null` if that comes next.
@@ -138,7 +138,7 @@ impl<'t> Reader<'t> {
                 self.number()?;
                 match self.text[start..self.at].parse() {
                     Ok(number) => Ok(Some(number)),
-                    Err(_) => Err(Fault::Type { field, found: "a number that is not whole or out of range" }),
+                    Err(_) => Err(Fault::Type { field, found: eco_format!("number {}", &self.text[start..self.at]) }),
                 }
             }
             _ => self.type_fault(field),
@@ -547,6 +547,6 @@ mod tests {
         assert_eq!(text(r#""a\/\b\f\n\r\t\u0041\ud83d\ude00""#).as_deref(), Ok("a/\x08\x0c\n\r\tA\u{1f600}"));
         assert_eq!(text(r#""\ud83d!\ude00""#).as_deref(), Ok("\u{fffd}!\u{fffd}"));
         assert_eq!(text("null").as_deref(), Ok(""));
-        assert_eq!(text("1"), Err(Fault::Type { field: "x", found: "a number" }));
+        assert_eq!(text("1"), Err(Fault::Type { field: "x", found: "number".into() }));
     }
 }

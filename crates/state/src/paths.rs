@@ -89,7 +89,7 @@ fn read_step(kind: &str, value: &str) -> std::result::Result<PathStep, yuba_synt
         "get_attr" => match Reader::new(value).string(FIELD) {
             Ok(name) => Ok(PathStep::Attr(EcoString::from(name))),
             Err(Fault::Type { found, .. }) => {
-                Err(diagnostics::path_step(eco_format!("The name of an attribute is {found}, not a string.")))
+                Err(diagnostics::path_step(eco_format!("The name of an attribute is a JSON {found}, not a string.")))
             }
             Err(_) => Err(diagnostics::path_step("The name of an attribute is not a JSON string.")),
         },

@@ -219,6 +219,51 @@ fn outputs_and_checks() {
 }
 
 #[test]
+fn what_commands_make_titles_of() {
+    let resource = |fields: &str| {
+        format!("{{\"version\":4,\"resources\":[{{\"mode\":\"managed\",\"type\":\"t\",\"name\":\"a\",{fields}}}]}}")
+    };
+    let provider = "\"provider\":\"provider[\\\"a/b\\\"]\"";
+    let instance = |fields: &str| resource(&format!("{provider},\"instances\":[{{{fields}}}]"));
+    for (file, expect) in [
+        (
+            "{}".into(),
+            "The state file does not have a \"version\" attribute, which is required to identify the format version.",
+        ),
+        ("{\"version\":\"4\"}".into(), "The version in the state file is string. A positive whole number is required."),
+        (
+            "{\"version\":4.5}".into(),
+            "The version in the state file is number 4.5. A positive whole number is required.",
+        ),
+        (
+            "{\"version\":5,\"terraform_version\":\"2.0.0\"}".into(),
+            "The state file uses format version 5, which is not supported by OpenTofu 1.12.6. This state file was created by OpenTofu 2.0.0.",
+        ),
+        ("{\"version\":4,\"serial\":-1}".into(), "The state file field \"serial\" has invalid value number -1"),
+        ("{\"version\":4,\"resources\":{}}".into(), "The state file field \"resources\" has invalid value object"),
+        (
+            "{\"version\":4,\"outputs\":{\"x\":{\"value\":1}}}".into(),
+            "The state file has an invalid type specification for output \"x\": EOF.",
+        ),
+        (
+            resource("\"provider\":\"junk\""),
+            "Provider address must begin with \"provider.\", followed by a provider type name.",
+        ),
+        (resource(&format!("\"module\":\"bad mod\",{provider}")), "Expected an attribute access or an index operator."),
+        (instance("\"status\":\"odd\""), "Instance t.a has invalid status \"odd\"."),
+        (instance("\"index_key\":true"), "Resource t.a has an instance with the invalid instance key true."),
+        (
+            instance("\"deposed\":\"abc\""),
+            "Instance t.a has an object with deposed key \"abc\", which is not correctly formatted.",
+        ),
+    ] {
+        let problems = read(file.as_bytes()).expect_err("because none of them is right");
+        let first = problems.iter().next().map(|problem| problem.detail.as_str()).unwrap_or_default();
+        assert_eq!(first.lines().next(), Some(expect), "{file}");
+    }
+}
+
+#[test]
 fn what_is_no_state_file() {
     let unsupported = "! Unsupported state file format\n";
     let twice = "! Unsupported state file format\n! Unsupported state file format\n";
@@ -262,7 +307,10 @@ fn what_is_no_state_file() {
         assert_eq!(again(file.as_bytes()), expect, "{file}");
     }
     let newer = read(br#"{"version":5,"terraform_version":"2.0.0"}"#).expect_err("because it is newer");
-    expect![[r#"The state file has format version 5; the newest one that can be read here is 4. It was written by version 2.0.0. Use a version that knows this format."#]]
+    expect![[r#"
+        The state file uses format version 5, which is not supported by OpenTofu 1.12.6. This state file was created by OpenTofu 2.0.0.
+
+        The newest format that can be read here is 4."#]]
         .assert_eq(&newer.iter().map(|d| d.detail.as_str()).collect::<String>());
 }
 

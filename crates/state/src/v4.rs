@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -86,7 +87,7 @@ pub(crate) enum RawKey {
     None,
     Key(InstanceKey),
     /// Something that is no key.
-    Other(&'static str),
+    Other(EcoString),
 }
 
 /// A state that is being read.
@@ -161,7 +162,9 @@ impl Loader {
         let ty = match values::decode_type(ty.as_bytes()) {
             Ok(ty) => ty,
             Err(problem) => {
-                self.problems.push(diagnostics::output_type(name, problem.message));
+                // Quirk: of a type that is not there Go says only that the text is over.
+                let problem = if ty.is_empty() { "EOF".into() } else { problem.message };
+                self.problems.push(diagnostics::output_type(name, problem));
                 return Ok(());
             }
         };
@@ -286,7 +289,7 @@ impl Loader {
         let key = match raw.index_key {
             RawKey::None => None,
             RawKey::Key(ref key) => Some(key.clone()),
-            RawKey::Other(found) => {
+            RawKey::Other(ref found) => {
                 self.problems.push(diagnostics::instance_key(&loaded.addr, found));
                 return Ok(());
             }
@@ -311,11 +314,9 @@ impl Loader {
             return Ok(());
         }
         let mut problems = Diagnostics::new();
-        let object = raw.into_object(dependencies, &mut problems);
-        for problem in problems {
-            let detail = ecow::eco_format!("{}: {}", instance_addr(loaded), problem.detail);
-            self.problems.push(Diagnostic { detail, ..problem });
-        }
+        let shown = std::fmt::from_fn(|f| instance_addr(loaded).fmt(f));
+        let object = raw.into_object(dependencies, shown, &mut problems);
+        self.problems.extend(problems);
         let Some(object) = object.map(Arc::new) else { return Ok(()) };
         let instance = loaded.instances.entry(key).or_default();
         instance.provider_key = provider_key;
@@ -433,18 +434,21 @@ impl<'t> RawObject<'t> {
     pub(crate) fn into_object(
         self,
         dependencies: EcoVec<ConfigResource>,
+        instance: impl Display,
         problems: &mut Diagnostics,
     ) -> Option<Object> {
         let status = match &*self.status {
             "" => Status::Ready,
             "tainted" => Status::Tainted,
             status => {
-                problems.push(diagnostics::object_status(status));
+                problems.push(diagnostics::object_status(&instance, status));
                 return None;
             }
         };
-        let sensitive = self.sensitive_attributes.map(|json| paths::read(json, problems)).unwrap_or_default();
-        if problems.has_errors() {
+        let mut bad_paths = Diagnostics::new();
+        let sensitive = self.sensitive_attributes.map(|json| paths::read(json, &mut bad_paths)).unwrap_or_default();
+        if !bad_paths.is_empty() {
+            problems.extend(bad_paths.into_iter().map(|problem| diagnostics::in_instance(&instance, problem)));
             return None;
         }
         let attributes = match (self.attributes, self.attributes_flat) {
@@ -484,13 +488,14 @@ impl RawKey {
                     // Quirk: what follows the point does not count.
                     #[expect(clippy::cast_possible_truncation, reason = "because it is in the range")]
                     (_, Ok(key)) if key.abs() < 9e18 => RawKey::Key(InstanceKey::Int(key as i64)),
-                    _ => RawKey::Other("a number out of range"),
+                    _ => RawKey::Other(raw.into()),
                 }
             }
+            Some(b't' | b'f') => RawKey::Other(reader.raw()?.into()),
             _ => {
                 let kind = reader.kind();
                 reader.skip()?;
-                RawKey::Other(kind)
+                RawKey::Other(kind.into())
             }
         })
     }
@@ -517,7 +522,7 @@ pub(crate) fn read_base64(reader: &mut Reader<'_>, field: &'static str) -> Resul
     let text = if text.contains(['\r', '\n']) { Cow::Owned(text.replace(['\r', '\n'], "")) } else { text };
     match BASE64.decode(text.as_bytes()) {
         Ok(bytes) => Ok(bytes.into()),
-        Err(_) => Err(Fault::Content { field, problem: "must be base64".into() }),
+        Err(_) => Err(Fault::Content { field, problem: "it must be base64".into() }),
     }
 }
 

@@ -478,6 +478,6 @@ pub(super) fn unclosed_step(at: Span, context: Span) -> Diagnostic {
 }
 
 pub(super) fn step_expected(at: Span, context: Span) -> Diagnostic {
-    error("Invalid character", "Only an attribute (\".name\") or an index (\"[key]\") can follow here.", at)
-        .within(context)
+    // In the title of messages about state files, so OpenTofu's words.
+    error("Invalid character", "Expected an attribute access or an index operator.", at).within(context)
 }
