@@ -1,25 +1,18 @@
 //! `local-exec`: a command on this machine.
 
 use std::collections::VecDeque;
-use std::io::{self, PipeReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use ecow::{EcoString, eco_format};
 use yuba_value::quote::quote;
 
 use super::arguments::Arguments;
-use super::lines::Lines;
+use super::process::{self, Ending, Process};
 use super::relay::Voice;
 
 /// So many bytes at the end of the output are repeated when the command fails.
 const TAIL: usize = 8 * 1024;
-/// How long a stop may go unheard.
-const BEAT: Duration = Duration::from_millis(20);
-/// So long a command may take to end itself when told to.
-const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs a command.
 pub(super) fn run(config: &Arguments, voice: &Voice) -> Result<(), EcoString> {
@@ -39,10 +32,16 @@ pub(super) fn run(config: &Arguments, voice: &Voice) -> Result<(), EcoString> {
         voice.say(eco_format!("Executing: [{}]", quoted.join(" ")));
     }
     let mut tail = VecDeque::new();
-    let ending = begin(config, &words).and_then(|(child, pipe)| watch(child, pipe, voice, &mut tail));
+    let hear = |part: &[u8]| {
+        tail.extend(part);
+        tail.drain(..tail.len().saturating_sub(TAIL));
+    };
+    let ending = begin(config, &words).and_then(|process| {
+        process.watch(voice, hear).map_err(|problem| eco_format!("it cannot be waited for: {problem}"))
+    });
     let problem = match ending {
         Ok(Ending::Exit(status)) if status.success() => return Ok(()),
-        Ok(Ending::Exit(status)) => describe(status),
+        Ok(Ending::Exit(status)) => process::describe(status),
         Ok(Ending::Stopped) => "it was stopped".into(),
         Err(problem) => problem,
     };
@@ -54,16 +53,12 @@ pub(super) fn run(config: &Arguments, voice: &Voice) -> Result<(), EcoString> {
     })
 }
 
-fn begin(config: &Arguments, words: &[EcoString]) -> Result<(Child, PipeReader), EcoString> {
+fn begin(config: &Arguments, words: &[EcoString]) -> Result<Process, EcoString> {
     let program = &words[0];
     let mut command = Command::new(find(program)?);
-    command.args(words[1..].iter().map(EcoString::as_str)).stdin(Stdio::null());
+    command.args(words[1..].iter().map(EcoString::as_str));
     #[cfg(unix)]
-    {
-        use std::os::unix::process::CommandExt as _;
-        // A group of its own: an interrupt from the keyboard must not end it half done, and a stop must reach all of it.
-        command.arg0(program.as_str()).process_group(0);
-    }
+    std::os::unix::process::CommandExt::arg0(&mut command, program.as_str());
     if let Some(dir) = config.filled("working_dir") {
         if !Path::new(dir.as_str()).is_dir() {
             return Err(eco_format!("its working directory {} is not there", quote(dir)));
@@ -73,12 +68,7 @@ fn begin(config: &Arguments, words: &[EcoString]) -> Result<(Child, PipeReader),
     for (name, text) in config.pairs("environment") {
         command.env(name.as_str(), text.as_str());
     }
-    // One pipe for both, so that what is said stays in order.
-    let (reader, writer) = io::pipe().map_err(|problem| eco_format!("no pipe for its output: {problem}"))?;
-    let other = writer.try_clone().map_err(|problem| eco_format!("no pipe for its output: {problem}"))?;
-    command.stdout(writer).stderr(other);
-    let child = command.spawn().map_err(|problem| eco_format!("{} cannot be run: {problem}", quote(program)))?;
-    Ok((child, reader))
+    process::start(command).map_err(|problem| eco_format!("{} cannot be run: {problem}", quote(program)))
 }
 
 /// Where a program is: as our own `PATH` has it, whatever the command is to see.
@@ -103,100 +93,6 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_executable(path: &Path) -> bool {
     path.is_file()
-}
-
-enum Ending {
-    Exit(ExitStatus),
-    Stopped,
-}
-
-/// Passes on what a command says until it has ended and nobody can say anything any more.
-fn watch(mut child: Child, pipe: PipeReader, voice: &Voice, tail: &mut VecDeque<u8>) -> Result<Ending, EcoString> {
-    let parts = read(pipe);
-    let mut lines = Lines::default();
-    loop {
-        match parts.recv_timeout(BEAT) {
-            Ok(part) => {
-                tail.extend(&part);
-                tail.drain(..tail.len().saturating_sub(TAIL));
-                lines.feed(&part, |line| voice.say(line));
-            }
-            Err(RecvTimeoutError::Timeout) => lines.tick(|line| voice.say(line)),
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-        if voice.stopped() {
-            end(&mut child);
-            lines.finish(|line| voice.say(line));
-            return Ok(Ending::Stopped);
-        }
-    }
-    lines.finish(|line| voice.say(line));
-    let mut pause = Duration::from_micros(100);
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ok(Ending::Exit(status)),
-            Ok(None) if voice.stopped() => {
-                end(&mut child);
-                return Ok(Ending::Stopped);
-            }
-            Ok(None) => {}
-            Err(problem) => return Err(eco_format!("it cannot be waited for: {problem}")),
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(BEAT);
-    }
-}
-
-/// Reads in a thread, which ends with the pipe: processes that outlive a stop may hold that open.
-fn read(mut pipe: PipeReader) -> Receiver<Vec<u8>> {
-    let (sender, parts) = sync_channel(16);
-    std::thread::spawn(move || {
-        let mut buffer = vec![0; 16 * 1024];
-        loop {
-            match pipe.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) if sender.send(buffer[..count].to_vec()).is_err() => break,
-                Ok(_) => {}
-                Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => break,
-            }
-        }
-    });
-    parts
-}
-
-/// Ends a command and everything it started, and waits for it.
-fn end(child: &mut Child) {
-    #[cfg(unix)]
-    {
-        use nix::sys::signal::{Signal, killpg};
-        // Not waited for yet, so the number is still its own.
-        let group = i32::try_from(child.id()).map(nix::unistd::Pid::from_raw);
-        let tell = |signal| group.is_ok_and(|group| killpg(group, signal).is_ok());
-        let told = Instant::now();
-        if tell(Signal::SIGTERM) {
-            while told.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
-                std::thread::sleep(BEAT / 4);
-            }
-        }
-        tell(Signal::SIGKILL);
-    }
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-fn describe(status: ExitStatus) -> EcoString {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::ExitStatusExt as _;
-        if let Some(number) = status.signal() {
-            return match nix::sys::signal::Signal::try_from(number) {
-                Ok(signal) => eco_format!("signal {signal}"),
-                Err(_) => eco_format!("signal {number}"),
-            };
-        }
-    }
-    status.code().map_or("no exit status".into(), |code| eco_format!("exit status {code}"))
 }
 
 #[cfg(all(test, unix))]
@@ -338,8 +234,11 @@ mod tests {
         let problem = futures_executor::block_on(door.run(order(command), &output));
         assert!(problem.is_err_and(|problem| problem.contains("it was stopped")));
         let pid = pid.into_inner().expect("because the command said it");
-        // Killed, and perhaps not waited for yet by whoever adopted it.
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+        // Killed, and sooner or later waited for by whoever adopted it.
+        let begun = std::time::Instant::now();
+        while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(begun.elapsed().as_secs() < 20, "it still runs");
+            std::thread::yield_now();
+        }
     }
 }

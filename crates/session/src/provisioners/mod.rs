@@ -3,9 +3,19 @@
 //! Each runs in a thread of its own; see [`relay`] for how it talks to the engine.
 
 mod arguments;
+mod connection;
+mod file;
 mod lines;
 mod local_exec;
+mod process;
 mod relay;
+mod remote_exec;
+mod room;
+mod scp;
+mod settings;
+mod ssh;
+#[cfg(all(test, unix))]
+mod ssh_tests;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,6 +24,7 @@ use ecow::{EcoString, eco_format};
 use yuba_engine::{ProvisionOrder, Provisioned, Provisioners};
 
 use arguments::Arguments;
+use connection::Connection;
 
 /// The provisioners there are: `local-exec`, `remote-exec` and `file`.
 #[derive(Debug)]
@@ -34,8 +45,18 @@ impl Provisioners for LocalProvisioners {
             let config = Arguments::new(&order.config);
             match order.kind.as_str() {
                 "local-exec" => local_exec::run(&config, voice),
+                "remote-exec" => remote_exec::run(&config, &connection(&order)?, voice),
+                "file" => file::run(&config, &connection(&order)?, voice),
                 kind => Err(eco_format!("There is no provisioner \"{kind}\".")),
             }
         })
     }
+}
+
+fn connection(order: &ProvisionOrder) -> Result<Connection, EcoString> {
+    if order.connection.is_null() {
+        return Err("There is no \"connection\" block that says how to reach the machine.".into());
+    }
+    let agent_runs = std::env::var_os("SSH_AUTH_SOCK").is_some_and(|path| !path.is_empty());
+    Connection::new(&Arguments::new(&order.connection), agent_runs)
 }

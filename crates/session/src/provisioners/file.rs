@@ -1,0 +1,50 @@
+//! `file`: files and directories to another machine.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use ecow::{EcoString, eco_format};
+use yuba_value::quote::quote;
+
+use super::arguments::Arguments;
+use super::connection::Connection;
+use super::relay::Voice;
+use super::ssh::Session;
+
+/// Copies.
+pub(super) fn run(config: &Arguments, connection: &Connection, voice: &Voice) -> Result<(), EcoString> {
+    let Some(destination) = config.filled("destination") else {
+        return Err("The destination must be a text that is not empty.".into());
+    };
+    let failed = |problem: EcoString| eco_format!("{} could not be written there: {problem}.", quote(destination));
+    if let Some(content) = config.text("content") {
+        let mut session = Session::open(connection, voice, false)?;
+        return session.upload(destination, content.len() as u64, &mut content.as_bytes()).map_err(failed);
+    }
+    let Some(source) = config.filled("source") else {
+        return Err("One of \"source\" and \"content\" must be set.".into());
+    };
+    let unreadable = |problem: std::io::Error| eco_format!("The source {} cannot be read: {problem}.", quote(source));
+    let path = expand(source)?;
+    // Before the machine is bothered.
+    let found = path.metadata().map_err(unreadable)?;
+    let file = if found.is_dir() { None } else { Some(File::open(&path).map_err(unreadable)?) };
+    let mut session = Session::open(connection, voice, false)?;
+    match file {
+        Some(mut file) => session.upload(destination, found.len(), &mut file),
+        None => session.upload_dir(destination, &path, source.ends_with('/')),
+    }
+    .map_err(failed)
+}
+
+/// `~` is the home directory.
+fn expand(path: &str) -> Result<PathBuf, EcoString> {
+    match path.strip_prefix('~') {
+        None => Ok(path.into()),
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => match std::env::home_dir() {
+            Some(home) => Ok(home.join(rest.trim_start_matches('/'))),
+            None => Err(eco_format!("The source {} cannot be found: there is no home directory.", quote(path))),
+        },
+        Some(_) => Err(eco_format!("The source {} names the home of somebody else; write its path.", quote(path))),
+    }
+}
