@@ -91,6 +91,10 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         Ok(operation) => operation,
         Err(refusal) => return failed(speaker, refusal.problems, &refusal.sources),
     };
+    if kind == Kind::Refresh && operation.state().iter().next().is_none() {
+        let detail = "The state has no objects yet, so there is nothing to read again.";
+        operation.notes.push(Diagnostic::warning("Empty or non-existent state", detail));
+    }
     let stop = signals::Stop::watch();
     let (plan, problems) = {
         let events = |event| speaker.event(event);
@@ -128,10 +132,9 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
 }
 
 /// Without results of checks.
-fn without_checks(notes: Diagnostics) -> Diagnostics {
-    let mut kept = Diagnostics::new();
-    kept.extend(notes.into_iter().filter(|problem| !problem.extra.as_ref().is_some_and(|extra| extra.of_check)));
-    kept
+fn without_checks(mut notes: Diagnostics) -> Diagnostics {
+    notes.retain(|problem| !problem.extra.as_ref().is_some_and(|extra| extra.of_check));
+    notes
 }
 
 /// What follows a plan that is not applied.

@@ -8,6 +8,7 @@
 //!   that `file NAME` blocks of the section describe.
 //! - `run`: the same, but of plan, apply, destroy, refresh and import only what matters is compared: a line per object, the
 //!   summary, outputs, titles of problems. A line `| text` says that the answer has this text, wherever its lines break.
+//!   With `-json` that is a message per change and problem, and nothing of `show`.
 //!   Words may be quoted; `$ grep a|b FILE` shows the lines of a file with one of the words.
 
 use std::fmt::Write as _;
@@ -140,9 +141,15 @@ fn check_runs(sandbox: &Sandbox, body: &str) -> Result<(), String> {
                 ["yuba", args @ ..] => {
                     let run = sandbox.run(args);
                     full = one_line(&format!("{}\n{}", run.stdout, run.stderr));
-                    let brief = matches!(args.first(), Some(&("plan" | "apply" | "destroy" | "refresh" | "import")));
-                    if brief && !args.contains(&"-json") {
+                    let command = args.iter().find(|arg| !arg.starts_with('-'));
+                    let brief = matches!(command, Some(&("plan" | "apply" | "destroy" | "refresh" | "import")));
+                    let json = args.contains(&"-json");
+                    if brief && json {
+                        messages(&run.stdout)
+                    } else if brief {
                         condensed(&run)
+                    } else if json && args.first() == Some(&"show") {
+                        titles(&run)
                     } else {
                         format!("{}{}", without_ids(&run.stdout), titles(&run))
                     }
@@ -160,6 +167,15 @@ fn check_runs(sandbox: &Sandbox, body: &str) -> Result<(), String> {
         }
     }
     compare(body.trim_end(), answered.trim_end())
+}
+
+/// Of the lines of a machine: what they say about changes and problems.
+fn messages(lines: &str) -> String {
+    let types =
+        ["planned_change", "change_summary", "outputs", "diagnostic"].map(|name| format!("\"type\":\"{name}\""));
+    let told = lines.lines().filter(|line| types.iter().any(|name| line.contains(name)));
+    let message = |line: &str| Some(line.split_once("\"@message\":\"")?.1.split_once("\",\"@module\"")?.0.to_owned());
+    told.filter_map(message).fold(String::new(), |all, text| all + &without_ids(&text.replace("\\\"", "\"")) + "\n")
 }
 
 /// Text with `<id>` for every UUID.

@@ -14,7 +14,7 @@ use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, prepare};
 use yuba_eval::world::Timestamp;
-use yuba_eval::{DEPRECATED_VARIABLE_SUMMARY, ValidateEnv};
+use yuba_eval::{DEPRECATED_ROOT_VARIABLE_SUMMARY, DEPRECATED_VARIABLE_SUMMARY, VALUE_SUMMARIES, ValidateEnv};
 use yuba_plan::file::{PlanFile, SavedBackend};
 use yuba_plan::{Action, Event, Mode, Plan, file};
 use yuba_state::{Edit, Output, State};
@@ -94,10 +94,16 @@ impl<'a> Operation<'a> {
         if load_request.snapshot.is_none() {
             let env =
                 ValidateEnv { eval: eval_env(&load_request, &configuration.sources), inputs: &configuration.inputs };
-            let found = yuba_eval::validate(&configuration.tree, &env).into_iter();
-            let (errors, warnings) = found.partition::<Vec<Diagnostic>, _>(Diagnostic::is_error);
-            uses.extend(warnings.into_iter().filter(|warning| warning.summary == DEPRECATED_VARIABLE_SUMMARY));
-            notes.extend(errors);
+            let mut found = yuba_eval::validate(&configuration.tree, &env);
+            // Planning says more about values, and nothing about those of modules without instances.
+            found.retain(|problem| !VALUE_SUMMARIES.contains(&&*problem.summary));
+            if found.has_errors() {
+                notes.extend(found);
+            } else {
+                let about_variables = [DEPRECATED_VARIABLE_SUMMARY, DEPRECATED_ROOT_VARIABLE_SUMMARY];
+                found.retain(|problem| about_variables.contains(&&*problem.summary));
+                uses = found;
+            }
         }
         if notes.has_errors() {
             return Err(Refusal { problems: notes, sources: configuration.sources });
@@ -147,7 +153,9 @@ impl<'a> Operation<'a> {
         let context = self.context(watch, self.load.world.now());
         let (plan, mut problems) = futures_executor::block_on(yuba_engine::plan(context, self.state(), options));
         if options.mode == Mode::Destroy {
-            problems.extend(self.uses.iter().cloned());
+            let is_new = |one: &&Diagnostic| problems.iter().all(|other| other.subject != one.subject);
+            let uses: Vec<Diagnostic> = self.uses.iter().filter(is_new).cloned().collect();
+            problems.extend(uses);
         }
         (plan, problems)
     }

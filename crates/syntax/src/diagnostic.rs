@@ -150,6 +150,10 @@ impl Diagnostics {
             tail.rotate_left(by);
         }
     }
+    /// Leaves out those that are not wanted.
+    pub fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
+        self.0.retain(wanted);
+    }
     /// In order.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()

@@ -255,6 +255,8 @@ pub(crate) fn data_verdict(found: &Diagnostics) -> Verdict {
 
 /// A message that is the result of a check.
 pub(crate) fn of_check(mut problem: Diagnostic) -> Diagnostic {
-    problem.extra.get_or_insert_default().of_check = true;
+    if problem.deprecation().is_none() {
+        problem.extra.get_or_insert_default().of_check = true;
+    }
     problem
 }

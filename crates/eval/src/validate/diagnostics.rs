@@ -234,9 +234,15 @@ pub(crate) fn invalid_count(reason: &str, span: Span) -> Diagnostic {
         .at(span)
 }
 
+const INVALID_ENABLED: &str = "Invalid enabled argument";
+const INVALID_VARIABLE: &str = "Invalid value for variable";
+const SENSITIVE_OUTPUT: &str = "Output refers to sensitive values";
+
+/// Titles of mistakes in values, of which more is known when instances and the values of variables are.
+pub const VALUE_SUMMARIES: [&str; 3] = [INVALID_ENABLED, INVALID_VARIABLE, SENSITIVE_OUTPUT];
+
 pub(crate) fn invalid_enabled(reason: &str, span: Span) -> Diagnostic {
-    Diagnostic::error("Invalid enabled argument", eco_format!("This value cannot be used for \"enabled\": {reason}."))
-        .at(span)
+    Diagnostic::error(INVALID_ENABLED, eco_format!("This value cannot be used for \"enabled\": {reason}.")).at(span)
 }
 
 pub(crate) fn depends_on_attribute(span: Span) -> Diagnostic {
@@ -305,7 +311,7 @@ pub(crate) fn secret_message(kind: &str, span: Span) -> Diagnostic {
 
 pub(crate) fn variable_rule_broken(message: &str, place: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("{message}\n\nThis was checked by the validation rule{place}.");
-    Diagnostic::error("Invalid value for variable", detail).at(span)
+    Diagnostic::error(INVALID_VARIABLE, detail).at(span)
 }
 
 // Module calls.
@@ -337,6 +343,9 @@ pub(crate) fn ephemeral_argument(variable: &Variable, span: Span) -> Diagnostic 
 
 /// The title of the warning about a call that gives a value to a deprecated variable.
 pub const DEPRECATED_VARIABLE_SUMMARY: &str = "Variable marked as deprecated by the module author";
+
+/// The title of the warning about a value for a deprecated variable of the root module.
+pub const DEPRECATED_ROOT_VARIABLE_SUMMARY: &str = "Deprecated variable used from the root module";
 
 pub(crate) fn deprecated_variable(variable: &Variable, message: &str, span: Span) -> Diagnostic {
     let detail =
@@ -371,13 +380,13 @@ pub(crate) fn ephemeral_output(span: Span) -> Diagnostic {
 pub(crate) fn sensitive_output(output: &Output) -> Diagnostic {
     let detail = "An output of the root module is shown and stored, so one that is made from sensitive values has to say \
                   that this is meant:\n    sensitive = true";
-    Diagnostic::error("Output refers to sensitive values", detail).at(output.span)
+    Diagnostic::error(SENSITIVE_OUTPUT, detail).at(output.span)
 }
 
 pub(crate) fn deprecated_root_variable(variable: &Variable, message: &str) -> Diagnostic {
     let detail =
         eco_format!("The root variable {:?} is deprecated with the following message: {message}", variable.name);
-    Diagnostic::warning("Deprecated variable used from the root module", detail).at(variable.span)
+    Diagnostic::warning(DEPRECATED_ROOT_VARIABLE_SUMMARY, detail).at(variable.span)
 }
 
 pub(crate) fn unknown_function_provider(name: &str, span: Option<Span>) -> Diagnostic {
