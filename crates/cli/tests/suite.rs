@@ -6,8 +6,7 @@
 //! - `hcl` followed by `diagnostics`: a file and the mistakes in it, by line and title.
 //! - `sh` with lines starting with `$ yuba`: commands and their standard output, in one directory per section, after the files
 //!   that `file NAME` blocks of the section describe.
-//! - `run`: the same, but of plan, apply, destroy, refresh and import only what matters is compared: a line per object, the
-//!   summary, outputs, titles of problems. A line `| text` says that the answer has this text, wherever its lines break.
+//! - `run`: the same, but of init and whatever plans only what matters is compared: a line per object, the summary, outputs, titles of problems. A line `| text` says that the answer has this text, wherever its lines break.
 //!   With `-json` that is a message per change and problem, and nothing of `show`.
 //!   Words may be quoted; `$ grep a|b FILE` shows the lines of a file with one of the words.
 
@@ -142,7 +141,8 @@ fn check_runs(sandbox: &Sandbox, body: &str) -> Result<(), String> {
                     let run = sandbox.run(args);
                     full = one_line(&format!("{}\n{}", run.stdout, run.stderr));
                     let command = args.iter().find(|arg| !arg.starts_with('-'));
-                    let brief = matches!(command, Some(&("plan" | "apply" | "destroy" | "refresh" | "import")));
+                    let brief =
+                        matches!(command, Some(&("plan" | "apply" | "destroy" | "refresh" | "import" | "init")));
                     let json = args.contains(&"-json");
                     if brief && json {
                         messages(&run.stdout)

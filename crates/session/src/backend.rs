@@ -1,7 +1,6 @@
 //! Where the state is: from the configuration, the flags and the selected workspace to a store that is open, locked and
 //! read; and how a new state is saved.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +16,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use yuba_value::Type;
 
 use crate::diagnostics;
+use crate::initialized;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 
 /// Backends that OpenTofu has.
@@ -77,7 +77,7 @@ pub struct Place {
 /// configuration has its state where it is by default.
 pub fn find(request: &LoadRequest<'_>, flags: &StateFlags) -> Result<Place, Refusal> {
     if !has_configuration(Path::new(request.dir)) {
-        check_initialized(request.data_dir, None)?;
+        check_initialized(request.data_dir, &LocalSettings::default(), None)?;
         let workspace = request.workspace.to_owned();
         return Ok(Place { settings: with_flags(LocalSettings::default(), flags), workspace });
     }
@@ -102,8 +102,13 @@ pub fn place_of(
     flags: &StateFlags,
 ) -> Result<Place, Diagnostics> {
     let settings = settings_of(configuration, request)?;
-    let backend = configuration.tree.root().module.backend.as_ref();
-    check_initialized(request.data_dir, backend.map(|backend| backend.kind.as_str()))?;
+    let root = &configuration.tree.root().module;
+    if let Some(encryption) = &root.encryption
+        && (encryption.state.is_some() || encryption.plan.is_some())
+    {
+        return Err(diagnostics::encryption_not_available(encryption.span).into());
+    }
+    check_initialized(request.data_dir, &settings, root.backend.as_ref().map(|backend| backend.kind.as_str()))?;
     Ok(Place { settings: with_flags(settings, flags), workspace: request.workspace.to_owned() })
 }
 
@@ -156,16 +161,14 @@ fn with_flags(settings: LocalSettings, flags: &StateFlags) -> LocalSettings {
     }
 }
 
-/// Refuses to go on where the state was kept in another kind of backend before: starting with an empty state would mean
-/// to forget all that exists.
-fn check_initialized(data_dir: &Path, configured: Option<&str>) -> Result<(), Diagnostics> {
-    let pointer = data_dir.join("terraform.tfstate");
-    let Ok(content) = fs::read(&pointer) else { return Ok(()) };
-    let content: serde_json::Value = serde_json::from_slice(&content).unwrap_or_default();
-    match content.pointer("/backend/type").and_then(serde_json::Value::as_str) {
-        Some(kind) if !kind.is_empty() && kind != "local" => {
-            Err(diagnostics::backend_changed(kind, configured, &pointer).into())
+/// Refuses to go on where the state was kept elsewhere before: starting with an empty state would mean to forget all that
+/// exists.
+fn check_initialized(data_dir: &Path, settings: &LocalSettings, configured: Option<&str>) -> Result<(), Diagnostics> {
+    match initialized::read(data_dir) {
+        Some(before) if before.kind != "local" => {
+            Err(diagnostics::backend_changed(&before.kind, configured, &initialized::file(data_dir)).into())
         }
+        Some(before) if !before.is(settings) => Err(diagnostics::state_elsewhere(&before.place()).into()),
         _ => Ok(()),
     }
 }

@@ -89,6 +89,32 @@ pub(crate) fn backend_changed(before: &str, now: Option<&str>, pointer: &Path) -
     Diagnostic::error("Backend initialization required, please run \"yuba init\"", detail)
 }
 
+/// A state that was in another file before.
+pub(crate) fn state_elsewhere(before: &str) -> Diagnostic {
+    let detail = format!(
+        "The state of this working directory was kept in {before} when \"yuba init\" was run last, and the configuration \
+         names another place now. To work with the new place, move the state there if it is needed and run \"yuba init \
+         -reconfigure\"; to work with the old one, change the configuration back."
+    );
+    Diagnostic::error("Backend initialization required: please run \"yuba init\"", detail)
+}
+
+/// `init` was run with another backend before.
+pub(crate) fn backend_configuration_changed(before: &str) -> Diagnostic {
+    let detail = format!(
+        "The state of this working directory was kept in {before} so far, and the configuration names another place now. If \
+         the state is needed, move its file there. Then run \"yuba init -reconfigure\" to use the new place."
+    );
+    Diagnostic::error("Backend configuration changed", detail)
+}
+
+/// A state that should be encrypted.
+pub(crate) fn encryption_not_available(span: Span) -> Diagnostic {
+    let detail = "This version of Yuba cannot encrypt states and plans yet, and does not write them in clear text where the \
+                  configuration asks for encryption.";
+    Diagnostic::error("Encryption not available yet", detail).at(span)
+}
+
 /// There is no state where one is needed.
 pub(crate) fn no_state() -> Diagnostic {
     let detail = "There is no state here yet. Run this command where a configuration has been applied, or name a state file \

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
+use yuba_backend::LocalSettings;
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
 use yuba_eval::tree::{Manifest, Requirement};
@@ -16,6 +17,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
 use crate::backend::settings_of;
 use crate::diagnostics;
+use crate::initialized;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 use crate::manifest::write_manifest;
 
@@ -57,6 +59,8 @@ pub struct InitRequest<'a> {
     pub ask: Option<Ask>,
     /// Set up the backend.
     pub backend: bool,
+    /// Use another backend than before without its state.
+    pub reconfigure: bool,
     /// Install modules.
     pub modules: bool,
     /// Look for newer modules and providers.
@@ -112,11 +116,11 @@ pub fn get(request: &LoadRequest<'_>, ask: Option<Ask>, upgrade: bool, emit: &mu
 }
 
 /// Prepares a working directory.
-pub fn init(request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
+pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
     if !has_configuration(Path::new(request.load.dir)) {
         return Outcome::Empty;
     }
-    let (configuration, mut problems) = load(&request.load, request.ask);
+    let (configuration, mut problems) = load(&request.load, request.ask.take());
     let configuration = match configuration {
         Ok(configuration) => configuration,
         Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
@@ -127,7 +131,9 @@ pub fn init(request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
     }
     if request.backend {
         emit(Event::Backend);
-        problems.extend(settings_of(&configuration, &request.load).err().unwrap_or_default());
+        let set_up = settings_of(&configuration, &request.load)
+            .and_then(|settings| set_up_backend(&configuration, &request, &settings));
+        problems.extend(set_up.err().unwrap_or_default());
     }
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs {
@@ -150,6 +156,28 @@ pub fn init(request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
     }
     problems.extend(find_providers(&configuration.tree.requirements(), emit));
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
+}
+
+/// Keeps in mind which backend is used.
+fn set_up_backend(
+    configuration: &Configuration,
+    request: &InitRequest<'_>,
+    settings: &LocalSettings,
+) -> Result<(), Diagnostics> {
+    let data_dir = request.load.data_dir;
+    let before = initialized::read(data_dir);
+    match &before {
+        Some(before) if before.kind != "local" => return Ok(()),
+        Some(before) if !request.reconfigure && !before.is(settings) => {
+            return Err(diagnostics::backend_configuration_changed(&before.place()).into());
+        }
+        _ => {}
+    }
+    let has_backend = configuration.tree.root().module.backend.is_some();
+    if has_backend && before.is_some_and(|before| before.is(settings)) {
+        return Ok(());
+    }
+    initialized::write(data_dir, has_backend.then_some(settings)).map_err(Diagnostics::from)
 }
 
 /// Whether a configuration has modules that have to be where it expects them.

@@ -21,6 +21,7 @@ pub mod workspaces;
 pub mod world;
 
 mod diagnostics;
+mod initialized;
 mod replace;
 
 pub use console::{Answer, ConsoleSession, Input};

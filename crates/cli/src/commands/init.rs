@@ -56,6 +56,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         load: settings.request(Purpose::Install),
         ask: if args.is_on("json") { None } else { ask(args) },
         backend,
+        reconfigure: args.is_on("reconfigure"),
         modules: args.is_on("get"),
         upgrade: args.is_on("upgrade"),
     };
