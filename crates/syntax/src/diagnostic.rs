@@ -43,6 +43,8 @@ pub struct Extra {
     pub caused_by_unknown: bool,
     /// A sensitive value caused it.
     pub caused_by_sensitive: bool,
+    /// Both sides of a comparison that does not hold, as JSON.
+    pub difference: Option<(EcoString, EcoString)>,
     /// It is the result of a `check` block.
     pub of_check: bool,
     /// It is about the use of something deprecated.

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use yuba_syntax::diagnostic::FunctionCall;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
+use crate::change::{self, Change, Node};
 pub use crate::paint::Style;
 use crate::paint::{GREY, Paint, RED, YELLOW};
 use crate::snippet::{Excerpts, Snippet};
@@ -125,6 +126,7 @@ fn write_code(text: &mut String, diagnostic: &Diagnostic, excerpts: &Excerpts<'_
     let _ = writeln!(text, "  on {} line {line}{context}:", visible(filename));
     write_lines(text, &snippet, paint);
     write_values(text, diagnostic, paint);
+    write_difference(text, diagnostic, paint);
     text.push('\n');
 }
 
@@ -161,6 +163,22 @@ fn write_values(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
     for (name, statement) in values {
         let (name, statement) = (visible_in_line(name), visible_in_line(statement));
         let _ = writeln!(text, "    {rule} {} {statement}", paint.bold(&name));
+    }
+}
+
+/// How the two sides of a comparison differ.
+fn write_difference(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
+    let Some((before, after)) = diagnostic.extra.as_ref().and_then(|extra| extra.difference.as_ref()) else { return };
+    let node = |json: &str| yuba_value::json::decode_implied(json).ok().map(|value| Node::of(&value));
+    let (Some(before), Some(after)) = (node(before), node(after)) else { return };
+    let mut difference = String::new();
+    Change::new(Some(&before), Some(&after)).by_look().write(&mut difference, 0, change::Options::new(paint, false));
+    let rule = paint.with(GREY, "│");
+    let _ = writeln!(text, "    {}", paint.with(GREY, "├────────────────"));
+    let _ = writeln!(text, "    {rule} {}", paint.bold("Diff: "));
+    for (at, line) in difference.lines().enumerate() {
+        let indent = if at == 0 { "    " } else { "" };
+        let _ = writeln!(text, "    {rule} {indent}{}", visible_in_line(line));
     }
 }
 

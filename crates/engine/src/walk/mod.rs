@@ -34,6 +34,8 @@ pub(crate) struct Walk<'a> {
     /// Whether to say that variables are deprecated: that is done once, when the plan is made.
     pub(crate) tell_deprecated_variables: bool,
     problems: Diagnostics,
+    /// An error is among them.
+    failed: bool,
     told: HashSet<(EcoString, EcoString, Option<Span>)>,
 }
 
@@ -56,6 +58,7 @@ impl<'a> Walk<'a> {
             rule_severity: Severity::Error,
             tell_deprecated_variables: true,
             problems: Diagnostics::new(),
+            failed: false,
             told: HashSet::default(),
         }
     }
@@ -73,11 +76,12 @@ impl<'a> Walk<'a> {
             }
             self.problems.push(problem);
         }
+        self.failed |= !ok;
         ok
     }
 
     pub(crate) fn has_errors(&self) -> bool {
-        self.problems.has_errors()
+        self.failed
     }
 
     pub(crate) fn take_problems(&mut self) -> Diagnostics {

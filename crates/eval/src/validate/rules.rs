@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ecow::{EcoString, eco_format};
 use yuba_config::check::CheckRule;
 use yuba_config::variable::Variable;
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span};
+use yuba_syntax::expr::BinaryOp;
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span};
 use yuba_value::{Type, Value, convert};
 
 use super::{deprecation, diagnostics};
@@ -82,7 +83,29 @@ pub(crate) fn eval_both(
 pub(crate) fn explained(scope: &ModuleScope<'_>, condition: &Expr, problem: Diagnostic) -> Diagnostic {
     let (names, _) = Names::of(condition, scope, &|_| false);
     let (resolved, _) = names.resolve_checked(scope);
-    crate::expression::explained(problem, condition, &resolved, scope.call_context())
+    let mut problem = crate::expression::explained(problem, condition, &resolved, scope.call_context());
+    if let Some(difference) = difference(condition, &resolved, scope) {
+        problem.extra.get_or_insert_default().difference = Some(difference);
+    }
+    problem
+}
+
+/// Both sides of a comparison that does not hold, unless one must not be shown.
+fn difference(condition: &Expr, resolved: &Resolved, scope: &ModuleScope<'_>) -> Option<(EcoString, EcoString)> {
+    let ExprKind::Binary(binary) = &condition.kind else { return None };
+    if binary.op != BinaryOp::Equal {
+        return None;
+    }
+    let side = |expr: &Expr| {
+        let (value, problems) = evaluate(expr, resolved, scope.call_context());
+        let marks = value.marks_deep();
+        let hidden = marks.has_sensitive() || marks.has_ephemeral() || !value.is_wholly_known();
+        if problems.has_errors() || hidden {
+            return None;
+        }
+        Some(yuba_value::json::encode_plain(&value.unmark_deep().0).ok()?.into())
+    };
+    Some((side(&binary.left)?, side(&binary.right)?))
 }
 
 /// The rules of a check block: their messages, and whether conditions refer to something.
