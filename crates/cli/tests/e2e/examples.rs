@@ -137,3 +137,31 @@ fn provider_collections() {
     check(&sandbox, r#"plan -var regions=["west"]"#, &["Error: Provider instance not declared"]);
     check(&sandbox, "destroy -auto-approve", &["Destroy complete! Resources: 2 destroyed."]);
 }
+
+#[test]
+fn deprecation() {
+    let sandbox = example("deprecation");
+    let warnings = |args: &[&str]| sandbox.run(args).stdout.matches("Warning: ").count();
+    assert_eq!(warnings(&["plan"]), 2);
+    assert_eq!(warnings(&["plan", "-deprecation=module:none"]), 0);
+    check(&sandbox, "apply -auto-approve", &["Apply complete! Resources: 1 added, 0 changed, 0 destroyed."]);
+    let text = sandbox.read("main.tf").replace("who = var.name", "names = [var.name]");
+    sandbox.write("main.tf", text.replace("greeting.text", "greeting.texts[0]"));
+    check(&sandbox, "plan", &[NOTHING]);
+    assert_eq!(warnings(&["plan"]), 0);
+}
+
+#[test]
+fn enabled() {
+    let sandbox = example("enabled");
+    check(&sandbox, "apply -auto-approve", &["Apply complete! Resources: 2 added, 0 changed, 0 destroyed."]);
+    let production = sandbox.run(&["apply", "-auto-approve", "-var", "stage=production"]);
+    let changed = "Apply complete! Resources: 1 added, 1 changed, 1 destroyed.";
+    assert_eq!(summaries(&production), [changed], "{production}");
+    assert!(production.stdout.contains("(because enabled is false)"));
+    assert!(
+        production.stdout.ends_with("debug = \"off\"\nreports = [\n  \"Report on app in production\",\n]\n"),
+        "{production}"
+    );
+    check(&sandbox, "plan -var stage=production", &[NOTHING]);
+}

@@ -8,6 +8,8 @@ mod begin;
 mod change;
 mod ephemeral;
 mod provision;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::sync::Arc;

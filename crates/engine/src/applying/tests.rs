@@ -1,0 +1,137 @@
+//! Tests of applying with the fake provider.
+
+use std::collections::BTreeMap;
+
+use ecow::EcoString;
+use expect_test::{Expect, expect};
+use futures_util::FutureExt as _;
+use yuba_eval::{EvalEnv, MemoryWorld, Timestamp};
+use yuba_plan::Action;
+use yuba_provider::fake::FakeWorld;
+use yuba_state::{Edit, State};
+use yuba_syntax::Diagnostics;
+
+use super::provision::Provisioned;
+use super::{ApplyDoors, ProvisionOrder, Provisioners, Recorder, apply};
+use crate::planning::plan;
+use crate::request::{Context, PlanOptions};
+use crate::testing;
+
+struct Nothing;
+
+impl Recorder for Nothing {
+    fn begin(&mut self, _: &str, _: Action) -> u64 {
+        0
+    }
+    fn finish(&mut self, _: u64, _: &[Edit]) {}
+    fn append(&mut self, _: &[Edit]) {}
+    fn hand_over(&mut self) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+    fn flush(&mut self) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+    fn due(&self) -> bool {
+        false
+    }
+    fn checkpoint(&mut self, _: &mut State) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+}
+
+impl Provisioners for Nothing {
+    fn run<'p>(&'p self, _: ProvisionOrder, _: &'p dyn Fn(EcoString)) -> Provisioned<'p> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// What the provider is asked for a configuration without variables, and the outputs after it.
+fn check(text: &str, expect: &Expect) {
+    let config = testing::config(text);
+    let fake = FakeWorld::new();
+    let world = MemoryWorld::default();
+    let variables = BTreeMap::new();
+    let context = Context {
+        tree: &config.tree,
+        env: EvalEnv {
+            world: &world,
+            workspace: "default",
+            original_dir: None,
+            schemas: &|_| Some(FakeWorld::schema()),
+            sources: Some(&config.sources),
+        },
+        variables: &variables,
+        providers: &fake,
+        events: &|_| {},
+        stopped: &|| false,
+        plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
+        parallelism: 1,
+    };
+    let options = PlanOptions::default();
+    let (planned, problems) = plan(context, State::empty(), &options).now_or_never().expect("because nothing is slow");
+    let mut out = testing::show(&problems, &config.sources);
+    out += "plan:\n";
+    fake.take_log().iter().for_each(|line| out += &format!("  {line}\n"));
+    let Some(planned) = planned.filter(|planned| !planned.errored) else {
+        return expect.assert_eq(&out);
+    };
+    let doors = ApplyDoors { recorder: &mut Nothing, provisioners: &Nothing, random: &|| 1 };
+    let applied = apply(context, &planned, doors).now_or_never().expect("because nothing is slow");
+    out += &testing::show(&applied.problems, &config.sources);
+    out += "apply:\n";
+    fake.take_log().iter().for_each(|line| out += &format!("  {line}\n"));
+    for (name, output) in &applied.state.outputs {
+        out += &format!("{name} = {:?}\n", output.value);
+    }
+    assert_eq!(fake.open_tokens().len(), 0, "everything was closed");
+    expect.assert_eq(&out);
+}
+
+#[test]
+fn an_ephemeral_resource_that_is_not_enabled_is_not_opened() {
+    let config = |on: bool| {
+        format!(
+            r#"
+ephemeral "fake_token" "e" {{
+  name = "t"
+  lifecycle {{ enabled = {on} }}
+}}
+resource "fake_thing" "x" {{
+  name = "x"
+  size = ephemeralasnull(ephemeral.fake_token.e) == null ? 1 : 2
+}}
+locals {{ is_null = ephemeral.fake_token.e == null }}
+output "is_null" {{ value = ephemeralasnull(local.is_null) }}
+"#
+        )
+    };
+    check(
+        &config(false),
+        &expect![[r#"
+        plan:
+          configure 
+          plan x
+        apply:
+          configure 
+          plan x
+          create x
+          created x
+        is_null = true
+    "#]],
+    );
+    check(
+        &config(true),
+        &expect![[r#"
+        plan:
+          configure 
+          plan x
+        apply:
+          configure 
+          open t
+          plan x
+          create x
+          created x
+          close t
+    "#]],
+    );
+}
