@@ -6,8 +6,9 @@
 //! - `hcl` followed by `diagnostics`: a file and the mistakes in it, by line and title.
 //! - `sh` with lines starting with `$ yuba`: commands and their standard output, in one directory per section, after the files
 //!   that `file NAME` blocks of the section describe.
-//! - `run`: the same, but of init and whatever plans only what matters is compared: a line per object, the summary, outputs, titles of problems. A line `| text` says that the answer has this text, wherever its lines break.
-//!   With `-json` that is a message per change and problem, and nothing of `show`.
+//! - `run`: the same, but of init and whatever plans only what matters is compared: a line per object, the summary,
+//!   outputs, titles of problems. A line `| text` says that the answer has this text, wherever its lines break. With
+//!   `-json` that is a message per change and problem, and nothing of `show`.
 //!   Words may be quoted; `$ grep a|b FILE` shows the lines of a file with one of the words.
 
 use std::fmt::Write as _;
