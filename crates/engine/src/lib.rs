@@ -20,6 +20,8 @@ pub mod targets;
 mod walk;
 
 #[cfg(test)]
+mod simulator;
+#[cfg(test)]
 pub(crate) mod testing;
 
 pub use applying::{Applied, ApplyDoors, Counts, ProvisionOrder, Provisioned, Provisioners, Recorder, apply};

@@ -27,6 +27,16 @@ use crate::object::merged;
 use crate::walk::block::{Block, skip_destroy};
 use crate::walk::providers::{Server, orphan_without_provider};
 
+/// The end of an object whose provider was not configured when the walk came by.
+pub(super) struct Postponed {
+    addr: AbsResourceInstance,
+    deposed: Option<DeposedKey>,
+    object: Arc<Object>,
+    ending: Ending,
+    provider: AbsProviderConfig,
+    key: Option<InstanceKey>,
+}
+
 impl<'a> Planner<'a> {
     pub(super) fn begin_resource(
         &mut self,
@@ -172,6 +182,9 @@ impl<'a> Planner<'a> {
 
     /// What is in the state and was not met in the configuration.
     pub(super) fn begin_leftovers(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
+        for removal in std::mem::take(&mut self.postponed) {
+            self.remove(removal, jobs);
+        }
         let destroying = self.options.mode == Mode::Destroy;
         let mut left: Vec<AbsResourceInstance> = Vec::new();
         for (addr, resource, _) in self.state.instances() {
@@ -364,7 +377,25 @@ impl<'a> Planner<'a> {
         ending: Ending,
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) {
-        let Some((provider, key)) = self.provider_in_state(addr) else { return };
+        let Some(resource) = self.state.get(&addr.containing()) else { return };
+        let Some(instance) = resource.instances.get(&addr.key) else { return };
+        let (provider, key) = (resource.provider.clone(), instance.provider_key.clone());
+        let text = match &key {
+            Some(InstanceKey::String(key)) => Some(key),
+            _ => None,
+        };
+        if !self.at_end && self.walk.providers.find(&provider, text).is_err() {
+            // It may be configured later, and the state may say something else by then.
+            self.postponed.push(Postponed { addr: addr.clone(), deposed, object, ending, provider, key });
+            return;
+        }
+        self.remove(Postponed { addr: addr.clone(), deposed, object, ending, provider, key }, jobs);
+    }
+
+    fn remove(&mut self, removal: Postponed, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let Postponed { addr, deposed, object, ending, provider, key } = removal;
+        let addr = &addr;
+        let (provider, key) = self.served_by(addr, provider, key);
         let text = match &key {
             Some(InstanceKey::String(key)) => Some(key.clone()),
             _ => None,
@@ -431,14 +462,13 @@ impl<'a> Planner<'a> {
         });
     }
 
-    /// The provider configuration that an object of the state belongs to.
-    pub(super) fn provider_in_state(
+    /// The provider configuration that serves an object of the state by now.
+    fn served_by(
         &self,
         addr: &AbsResourceInstance,
-    ) -> Option<(AbsProviderConfig, Option<InstanceKey>)> {
-        let resource = self.state.get(&addr.containing())?;
-        let mut key = resource.instances.get(&addr.key)?.provider_key.clone();
-        let mut provider = resource.provider.clone();
+        mut provider: AbsProviderConfig,
+        mut key: Option<InstanceKey>,
+    ) -> (AbsProviderConfig, Option<InstanceKey>) {
         // The configuration may be that of a module around by now, or the object may have moved to where another
         // configuration serves it.
         if !self.walk.providers.contains(&provider) {
@@ -462,7 +492,7 @@ impl<'a> Planner<'a> {
                 key = None;
             }
         }
-        Some((provider, key))
+        (provider, key)
     }
 
     fn begin_data(

@@ -82,6 +82,8 @@ pub(crate) struct Planner<'a> {
     imports: Imports,
     /// Imports for which configuration is written.
     undeclared: Vec<(AbsResourceInstance, &'a Import)>,
+    /// Removals that wait for the end.
+    postponed: Vec<begin::Postponed>,
     /// What is left at the end is removed.
     at_end: bool,
 }
@@ -156,6 +158,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
         met: HashSet::default(),
         imports: Imports::asked(&options.imports),
         undeclared: undeclared.generate,
+        postponed: Vec::new(),
         at_end: false,
     };
     planner.walk.tell(problems);

@@ -120,6 +120,11 @@ impl FakeWorld {
         self.inside().objects.remove(id);
     }
 
+    /// Providers that were stopped work again.
+    pub fn resume(&self) {
+        self.inside().stopped = false;
+    }
+
     fn note(&self, line: EcoString) {
         self.inside().log.push(line);
     }

@@ -1,0 +1,522 @@
+//! A simulator: random configurations are planned and applied, edited, and applied again, while providers fail, lie and
+//! hang and somebody else changes and destroys things. Every seed is a world of its own, and always the same one.
+//!
+//! What has to hold, whatever happens:
+//!
+//! - without faults, a plan that follows an apply has nothing to do;
+//! - everything that really exists is in the state, and everything in the state exists, unless an error said otherwise;
+//! - nothing is created before what it depends on, nothing destroyed before what depends on it;
+//! - what a failure has nothing to do with is done;
+//! - what was recorded on the way leads to the same state.
+
+mod model;
+mod order;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Poll, Wake, Waker};
+
+use ecow::EcoString;
+use yuba_eval::{EvalEnv, MemoryWorld, Timestamp};
+use yuba_plan::{Action, Mode, Plan, ResourceChange, file};
+use yuba_provider::fake::{FakeWorld, Fault};
+use yuba_provider::{Provider as _, Providers as _};
+use yuba_state::{Edit, State};
+use yuba_syntax::Diagnostics;
+use yuba_value::Value;
+
+use crate::applying::{Applied, ApplyDoors, ProvisionOrder, Provisioners, Recorder, apply};
+use crate::planning::plan;
+use crate::request::{Context, PlanOptions};
+use crate::testing::{self, Config};
+use model::{Chance, Model};
+
+/// How often each request goes wrong; and what did.
+#[derive(Default)]
+struct Trouble {
+    seed: u64,
+    /// One in so many; zero for never.
+    rarely: u64,
+    happened: Vec<(EcoString, Fault)>,
+}
+
+struct Simulation {
+    seed: u64,
+    chance: Chance,
+    model: Model,
+    text: String,
+    world: FakeWorld,
+    trouble: Arc<Mutex<Trouble>>,
+    state: State,
+    /// The last log, for the message when something does not hold.
+    log: Vec<EcoString>,
+    /// What happened, for the same purpose.
+    story: Vec<String>,
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Keeps edits as the journal does.
+#[derive(Default)]
+struct Lines {
+    open: BTreeMap<u64, (String, Action)>,
+    begun: u64,
+    lines: Vec<String>,
+}
+
+impl Recorder for Lines {
+    fn begin(&mut self, addr: &str, action: Action) -> u64 {
+        self.begun += 1;
+        self.open.insert(self.begun, (addr.to_owned(), action));
+        self.begun
+    }
+    fn finish(&mut self, operation: u64, edits: &[Edit]) {
+        assert!(self.open.remove(&operation).is_some(), "an operation ends that has not begun");
+        self.append(edits);
+    }
+    fn append(&mut self, edits: &[Edit]) {
+        self.lines.extend(edits.iter().map(Edit::to_json_line));
+    }
+    fn hand_over(&mut self) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+    fn flush(&mut self) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+    fn due(&self) -> bool {
+        false
+    }
+    fn checkpoint(&mut self, _: &mut State) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+}
+
+struct NoProvisioners;
+
+impl Provisioners for NoProvisioners {
+    fn run<'p>(
+        &'p self,
+        _: ProvisionOrder,
+        _: &'p dyn Fn(EcoString),
+    ) -> Pin<Box<dyn Future<Output = Result<(), EcoString>> + 'p>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Simulation {
+    fn new(seed: u64) -> Simulation {
+        let mut chance = Chance(seed);
+        let model = Model::random(&mut chance);
+        let trouble = Arc::new(Mutex::new(Trouble { seed, ..Trouble::default() }));
+        let shared = trouble.clone();
+        let world = FakeWorld::new().with_faults(move |line| shared.lock().ok()?.strike(line));
+        Simulation {
+            seed,
+            chance,
+            model,
+            text: String::new(),
+            world,
+            trouble,
+            state: State::empty(),
+            log: Vec::new(),
+            story: Vec::new(),
+        }
+    }
+
+    fn fail(&self, what: &str) -> ! {
+        let log: Vec<&str> = self.log.iter().map(EcoString::as_str).collect();
+        panic!(
+            "seed {}: {what}\n--- what happened\n{}\n--- last log\n{}\n--- configuration\n{}",
+            self.seed,
+            self.story.join("\n"),
+            log.join("\n"),
+            self.text
+        )
+    }
+
+    fn set_trouble(&self, rarely: u64) {
+        let mut trouble = self.trouble.lock().expect("because nothing panics while it is held");
+        trouble.rarely = rarely;
+        trouble.happened.clear();
+    }
+
+    fn happened(&self) -> Vec<(EcoString, Fault)> {
+        self.trouble.lock().expect("because nothing panics while it is held").happened.clone()
+    }
+
+    /// Runs to the end. When everything hangs the run is stopped. Whether it was.
+    fn run<T>(&self, stopped: &AtomicBool, future: impl Future<Output = T>) -> T {
+        let flag = Arc::new(Flag(AtomicBool::new(true)));
+        let waker = Waker::from(flag.clone());
+        let mut context = TaskContext::from_waker(&waker);
+        let mut future = pin!(future);
+        loop {
+            if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
+                return result;
+            }
+            if !flag.0.swap(false, Ordering::Relaxed) {
+                if stopped.swap(true, Ordering::Relaxed) {
+                    self.fail("a run hangs although it was stopped");
+                }
+                drop(self.run(stopped, self.world.provider().stop()));
+            }
+        }
+    }
+
+    fn with_context<T>(&self, config: &Config, stopped: &AtomicBool, go: impl FnOnce(Context<'_>) -> T) -> T {
+        let world = MemoryWorld::default();
+        let schemas = |source: &yuba_addrs::ProviderSource| self.world.schema(source);
+        let variables = BTreeMap::new();
+        let context = Context {
+            tree: &config.tree,
+            env: EvalEnv {
+                world: &world,
+                workspace: "default",
+                original_dir: None,
+                schemas: &schemas,
+                sources: Some(&config.sources),
+            },
+            variables: &variables,
+            providers: &self.world,
+            events: &|_| {},
+            stopped: &|| stopped.load(Ordering::Relaxed),
+            plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
+            parallelism: 3,
+        };
+        go(context)
+    }
+
+    fn plan(&mut self, config: &Config, options: &PlanOptions) -> (Plan, Diagnostics) {
+        self.world.take_log();
+        let stopped = AtomicBool::new(false);
+        let planned = self.with_context(config, &stopped, |context| {
+            self.run(&stopped, async { plan(context, self.state.clone(), options).await })
+        });
+        self.world.resume();
+        self.log = self.world.take_log();
+        let (Some(plan), problems) = planned else {
+            self.fail(&format!("no plan: {}", testing::show(&planned.1, &config.sources)));
+        };
+        (plan, problems)
+    }
+
+    /// Applies a plan as it comes back from a file, and checks all that holds for every apply.
+    fn apply(&mut self, config: &Config, plan: Plan) -> Diagnostics {
+        let plan = if self.chance.one_in(3) { reread(plan) } else { plan };
+        let stopped = AtomicBool::new(false);
+        let mut lines = Lines::default();
+        let random = std::cell::Cell::new(self.chance.next() as u32);
+        let next = || {
+            random.set(random.get().wrapping_add(1));
+            random.get()
+        };
+        let doors = ApplyDoors { recorder: &mut lines, provisioners: &NoProvisioners, random: &next };
+        let applied = self.with_context(config, &stopped, |context| self.run(&stopped, apply(context, &plan, doors)));
+        let stopped = stopped.into_inner();
+        self.world.resume();
+        self.log = self.world.take_log();
+        let Applied { state, problems, .. } = applied;
+        self.story.push(format!(
+            "applied: {}{}",
+            plan.changes.iter().filter(|c| c.action != Action::NoOp).map(describe).collect::<Vec<_>>().join(", "),
+            if stopped { " (stopped)" } else { "" }
+        ));
+        self.story.extend(problems.iter().map(|problem| format!("  {}: {}", problem.summary, problem.detail)));
+        if !lines.open.is_empty() {
+            self.fail(&format!("operations without end: {:?}", lines.open));
+        }
+        let mut replayed = (*plan.prior_state).clone();
+        for line in &lines.lines {
+            match Edit::from_json_line(line) {
+                Ok(edit) => replayed.apply(edit),
+                Err(error) => self.fail(&format!("an edit that cannot be read back: {error}: {line}")),
+            }
+        }
+        if !replayed.same_content(&state) {
+            self.fail("what was recorded leads to another state");
+        }
+        if let Err(broken) = order::check(&plan, &self.log, &self.model.dependencies()) {
+            self.fail(&broken);
+        }
+        if !stopped {
+            self.check_unaffected(&plan, &state);
+        }
+        self.state = self.saved_and_read(&state);
+        problems
+    }
+
+    fn saved_and_read(&self, state: &State) -> State {
+        let mut bytes = Vec::new();
+        yuba_state::write(state, &mut bytes);
+        match yuba_state::read(&bytes) {
+            Ok((read, _)) if read.same_content(state) => read,
+            Ok(_) => self.fail("a state that was saved and read is another one"),
+            Err(_) => self.fail("a state that was saved cannot be read"),
+        }
+    }
+
+    /// Everything that has nothing to do with what went wrong is done.
+    fn check_unaffected(&self, plan: &Plan, state: &State) {
+        let mut affected: BTreeSet<String> = BTreeSet::new();
+        for (line, fault) in self.happened() {
+            if !matches!(fault, Fault::Slow(_)) {
+                let name = line.split_once(' ').map_or("", |(_, name)| name);
+                affected.insert(order::resource_of(name));
+            }
+        }
+        let mut links = self.model.dependencies();
+        for (addr, _, instance) in plan.previous_state.instances().chain(plan.prior_state.instances()) {
+            let own = links.entry(addr.containing().config().to_string()).or_default();
+            for (_, object) in instance.objects() {
+                own.extend(object.dependencies.iter().map(ToString::to_string));
+            }
+        }
+        loop {
+            let before = affected.len();
+            for (resource, needs) in &links {
+                if affected.contains(resource) || needs.iter().any(|need| affected.contains(need)) {
+                    affected.insert(resource.clone());
+                    affected.extend(needs.iter().cloned());
+                }
+            }
+            if affected.len() == before {
+                break;
+            }
+        }
+        for change in &plan.changes {
+            if affected.contains(&change.addr.containing().config().to_string()) {
+                continue;
+            }
+            let instance = state.instance(&change.addr);
+            let done = match change.action {
+                Action::Delete | Action::Forget => {
+                    instance.and_then(|instance| instance.object(change.deposed.as_ref())).is_none()
+                }
+                Action::Create | Action::Update => instance.is_some_and(|instance| instance.current.is_some()),
+                Action::DeleteThenCreate | Action::CreateThenDelete => {
+                    let was = plan.prior_state.instance(&change.addr).and_then(|instance| instance.current.as_ref());
+                    instance.is_some_and(|now| now.current.as_ref() != was && now.current.is_some())
+                }
+                Action::NoOp | Action::Read | Action::ForgetThenCreate => true,
+            };
+            if !done {
+                self.fail(&format!("{} was not done, though nothing it depends on failed", describe(change)));
+            }
+        }
+    }
+
+    /// What exists is in the state, and the other way round.
+    fn check_reality(&mut self, refreshed: bool) {
+        let happened = self.happened();
+        let known = things(&self.state);
+        let real = self.world.objects();
+        for (id, object) in &real {
+            if known.contains_key(id) {
+                continue;
+            }
+            let name = order::text(&object.value, "name");
+            let lost = happened.iter().any(|(line, fault)| *line == format!("create {name}") && *fault == Fault::Lost);
+            if !lost {
+                self.fail(&format!("{id} ({name}) exists and is not in the state"));
+            }
+            // Nobody can know of it but whoever reads the error.
+            self.world.destroy(id);
+        }
+        for (id, name) in &known {
+            let named = |line: &EcoString| line.strip_prefix("delete ").is_some_and(|of| name.starts_with(of));
+            let told = happened.iter().any(|(line, _)| named(line));
+            if !real.contains_key(id) && !told && refreshed {
+                self.fail(&format!("{id} ({name}) is in the state and does not exist"));
+            }
+        }
+    }
+
+    /// Without faults everything comes to the wanted state in one run, and stays there.
+    fn settle(&mut self, config: &Config, mode: Mode) {
+        self.set_trouble(0);
+        let options = PlanOptions { mode, ..PlanOptions::default() };
+        let (plan, problems) = self.plan(config, &options);
+        if problems.has_errors() {
+            self.fail(&format!("planning failed: {}", explain(&problems)));
+        }
+        let problems = self.apply(config, plan);
+        if problems.has_errors() {
+            self.fail(&format!("applying failed: {}", explain(&problems)));
+        }
+        self.check_reality(true);
+        let (again, problems) = self.plan(config, &options);
+        if problems.has_errors() || again.can_apply() || !again.drift.is_empty() {
+            let changes = again.changes.iter().filter(|change| change.action != Action::NoOp);
+            let changes: Vec<String> = changes.chain(&again.drift).map(describe).collect();
+            let outputs = again.outputs.iter().filter(|output| output.action != Action::NoOp);
+            let outputs: Vec<String> =
+                outputs.map(|output| format!("{:?} -> {:?}", output.before, output.after)).collect();
+            self.fail(&format!("a second plan has changes: {changes:?} {outputs:?} {}", explain(&problems)));
+        }
+    }
+
+    fn disturb(&mut self) {
+        for id in self.world.objects().into_keys() {
+            match self.chance.below(12) {
+                0 => {
+                    self.story.push(format!("{id} vanishes"));
+                    self.world.destroy(&id);
+                }
+                1 => {
+                    self.story.push(format!("{id} drifts"));
+                    self.world.change(&id, "size", Value::int(77));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn round(&mut self, number: u64) {
+        if number > 0 {
+            for _ in 0..1 + self.chance.below(3) {
+                self.model.edit(&mut self.chance);
+            }
+        }
+        self.text = self.model.text();
+        let config = testing::config(&self.text);
+        self.story.push(format!("round {number}"));
+        if self.chance.one_in(3) {
+            self.disturb();
+        }
+        if self.chance.one_in(2) {
+            self.trouble_round(&config);
+        }
+        if self.chance.one_in(3) {
+            return;
+        }
+        self.settle(&config, Mode::Normal);
+    }
+
+    /// A run in which things go wrong.
+    fn trouble_round(&mut self, config: &Config) {
+        let plan_too = self.chance.one_in(4);
+        self.set_trouble(if plan_too { 12 } else { 0 });
+        let refresh = !self.chance.one_in(4);
+        let mode = if self.chance.one_in(8) { Mode::Destroy } else { Mode::Normal };
+        let options = PlanOptions { mode, refresh, ..PlanOptions::default() };
+        let (plan, problems) = self.plan(config, &options);
+        if problems.has_errors() || plan.errored {
+            if self.happened().is_empty() {
+                self.fail(&format!("planning failed: {}", explain(&problems)));
+            }
+            return;
+        }
+        self.set_trouble(5);
+        let problems = self.apply(config, plan);
+        let bad = |(_, fault): &(EcoString, Fault)| !matches!(fault, Fault::Slow(_));
+        if problems.has_errors() != self.happened().iter().any(bad) && refresh {
+            self.fail(&format!("errors do not fit what went wrong: {}", explain(&problems)));
+        }
+        self.check_reality(refresh);
+    }
+}
+
+impl Trouble {
+    fn strike(&mut self, line: &str) -> Option<Fault> {
+        if self.rarely == 0 || line.starts_with("configure") {
+            return None;
+        }
+        let mut chance = Chance(self.seed);
+        self.seed = chance.next();
+        if !chance.one_in(self.rarely) {
+            return None;
+        }
+        let changes = ["create", "update", "delete"].iter().any(|verb| line.starts_with(verb));
+        let fault = match chance.below(9) {
+            0 | 1 => Fault::Fail,
+            2 if changes => Fault::Partial,
+            3 if changes => Fault::Lost,
+            4 if changes && !line.starts_with("delete") => Fault::Lie,
+            5 if changes && !line.starts_with("delete") => Fault::Unknown,
+            6 => Fault::Hang,
+            many => Fault::Slow(1 + many as u32),
+        };
+        self.happened.push((line.into(), fault));
+        Some(fault)
+    }
+}
+
+fn explain(problems: &Diagnostics) -> String {
+    problems.iter().map(|problem| format!("{}: {}\n", problem.summary, problem.detail)).collect()
+}
+
+fn describe(change: &ResourceChange) -> String {
+    let deposed = change.deposed.as_ref().map(|key| format!(" deposed {}", key.as_str())).unwrap_or_default();
+    format!("{}{deposed} {:?}", change.addr, change.action)
+}
+
+/// Ids and names of all things of a state.
+fn things(state: &State) -> BTreeMap<EcoString, EcoString> {
+    let schema = FakeWorld::schema();
+    let ty = schema.resources.get("fake_thing").expect("because the schema has it").block.implied_type().clone();
+    let mut found = BTreeMap::new();
+    for (addr, _, instance) in state.instances().filter(|(addr, ..)| addr.resource.kind == "fake_thing") {
+        for (_, object) in instance.objects() {
+            let value = object.decode(&ty).unwrap_or_else(|_| panic!("{addr} cannot be decoded"));
+            found.insert(order::text(&value, "id"), order::text(&value, "name"));
+        }
+    }
+    found
+}
+
+fn reread(plan: Plan) -> Plan {
+    let contents = file::PlanFile {
+        tool_version: "1".into(),
+        plan,
+        sources: BTreeMap::new(),
+        manifest: EcoString::new(),
+        backend: file::SavedBackend::default(),
+        lock_file: None,
+        lineage: EcoString::new(),
+        serial: 0,
+    };
+    file::decode(&file::encode(&contents)).expect("because it was just written").plan
+}
+
+fn simulate(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let mut simulation = Simulation::new(seed);
+        for number in 0..8 {
+            simulation.round(number);
+        }
+        let config = testing::config(&simulation.text);
+        simulation.settle(&config, Mode::Destroy);
+        if !simulation.state.is_empty() || !simulation.world.objects().is_empty() {
+            simulation.fail("something is left after everything was destroyed");
+        }
+    }
+}
+
+#[test]
+fn worlds_of_seeds_from_0() {
+    simulate(0..32);
+}
+
+#[test]
+fn worlds_of_seeds_from_100() {
+    simulate(100..131);
+}
+
+#[test]
+fn worlds_of_seeds_from_200() {
+    simulate(200..231);
+}
+
+#[test]
+fn worlds_of_seeds_from_300() {
+    simulate(300..331);
+}
