@@ -7,6 +7,7 @@ mod fmt;
 mod help;
 mod init;
 mod metadata;
+mod prompt;
 mod state;
 mod validate;
 mod version;

@@ -16,9 +16,28 @@ use crate::drive::Jobs;
 use crate::object::object_id;
 use crate::planning::data::DataJob;
 use crate::walk::block::Block;
+use crate::walk::ephemeral::OpenJob;
 use crate::walk::providers::{NoServer, Server, orphan_without_provider};
 
 impl<'a> Applier<'a> {
+    fn begin_ephemeral(
+        &mut self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        values: &InstanceValues,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) -> bool {
+        let resource = block.resource;
+        let address = eco_format!("{addr}");
+        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
+        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
+        let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
+        let job = OpenJob { subject, resource, at, config };
+        jobs.push(async move { Answer::Opened(Box::new(job.run().await)) });
+        true
+    }
+
     pub(super) fn begin_resource(
         &mut self,
         step: u32,

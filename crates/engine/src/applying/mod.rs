@@ -6,7 +6,6 @@
 mod answers;
 mod begin;
 mod change;
-mod ephemeral;
 mod provision;
 #[cfg(test)]
 mod tests;
@@ -29,6 +28,7 @@ use crate::planning::data::{DataAnswer, DataJob};
 use crate::request::Context;
 use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
+use crate::walk::ephemeral::OpenAnswer;
 use crate::walk::providers::ProviderAnswer;
 
 pub use provision::{ProvisionOrder, Provisioned, Provisioners};
@@ -93,7 +93,7 @@ pub(crate) enum Answer<'a> {
     Provisioned(Box<answers::Provisioned<'a>>),
     End(Box<change::EndAnswer<'a>>),
     Data(Box<DataAnswer<'a>>),
-    Opened(Box<ephemeral::OpenAnswer<'a>>),
+    Opened(Box<OpenAnswer<'a>>),
 }
 
 /// A plan on its way to be done.
@@ -114,7 +114,6 @@ pub(crate) struct Applier<'a> {
     untold: &'a RefCell<Vec<Event>>,
     /// Whoever is told.
     listener: &'a dyn Fn(Event),
-    opened: Vec<ephemeral::Open<'a>>,
     removals: crate::removal::Removals<'a>,
     counts: Counts,
     broken: bool,
@@ -167,7 +166,6 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
         failed: vec![false; plan.exec.ops.len()],
         untold: &untold,
         listener,
-        opened: Vec::new(),
         removals: crate::removal::Removals::find(tree).0,
         counts: Counts::default(),
         broken: false,
@@ -179,7 +177,7 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
         let endings = drive(&mut applier, &plan.exec, context.parallelism).await;
         applier.name_cycles(&endings);
         applier.outputs(&endings);
-        applier.close_all().await;
+        applier.walk.close_all().await;
     }
     applier.finish()
 }
@@ -203,7 +201,7 @@ impl<'a> Steps<'a> for Applier<'a> {
             Answer::Provisioned(answer) => self.provisioned(*answer),
             Answer::End(answer) => self.end_answer(*answer),
             Answer::Data(answer) => self.data_answer(*answer),
-            Answer::Opened(answer) => self.opened_answer(*answer),
+            Answer::Opened(answer) => self.walk.opened_answer(*answer),
         };
         self.failed[step as usize] |= !ok;
         if self.doors.recorder.due() {

@@ -122,16 +122,18 @@ output "is_null" {{ value = ephemeralasnull(local.is_null) }}
     check(
         &config(true),
         &expect![[r#"
-        plan:
-          configure 
-          plan x
-        apply:
-          configure 
-          open t
-          plan x
-          create x
-          created x
-          close t
-    "#]],
+            plan:
+              configure 
+              open t
+              plan x
+              close t
+            apply:
+              configure 
+              open t
+              plan x
+              create x
+              created x
+              close t
+        "#]],
     );
 }

@@ -25,6 +25,7 @@ use crate::drive::Jobs;
 use crate::imports::{ImportProvider, Imported, already_managed};
 use crate::object::merged;
 use crate::walk::block::{Block, skip_destroy};
+use crate::walk::ephemeral::OpenJob;
 use crate::walk::providers::{Server, orphan_without_provider};
 
 /// The end of an object whose provider was not configured when the walk came by.
@@ -87,7 +88,7 @@ impl<'a> Planner<'a> {
             let ok = match resource.key.mode {
                 ResourceMode::Managed => self.begin_managed(block, at, &addr, &values, jobs),
                 ResourceMode::Data => self.begin_data(block, at, &addr, &values, pending, jobs),
-                ResourceMode::Ephemeral => self.begin_ephemeral(block, at, &addr, &values),
+                ResourceMode::Ephemeral => self.begin_ephemeral(block, at, &addr, &values, pending, jobs),
             };
             self.failed[block.vertex as usize] |= !ok;
         }
@@ -558,21 +559,27 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Ephemeral resources are opened when changes are made; until then their values are unknown.
+    /// An ephemeral resource is opened if everything it needs is there already; otherwise its value is unknown.
     fn begin_ephemeral(
         &mut self,
         block: &Block<'a>,
         at: ModuleInstanceId,
         addr: &AbsResourceInstance,
         values: &InstanceValues,
+        pending: bool,
+        jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
         let address = eco_format!("{addr}");
         let resource = block.resource;
-        if self.walk.server(&block.resolved, resource, at, values, &address).is_none() {
-            return false;
-        }
+        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let Some(schema) = block.schema() else { return false };
+        if config.is_wholly_known() && !pending {
+            let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
+            let job = OpenJob { subject, resource, at, config };
+            jobs.push(async move { Answer::Opened(Box::new(job.run().await)) });
+            return true;
+        }
         let (plain, marks) = config.unmark_with_paths();
         let value = planned_unknown(schema, &plain).mark_at(&marks).mark(Mark::Ephemeral);
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value);

@@ -35,6 +35,7 @@ use crate::drive::{Jobs, Steps, drive};
 use crate::request::{Context, PlanOptions};
 use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
+use crate::walk::ephemeral::OpenAnswer;
 use crate::walk::providers::ProviderAnswer;
 pub(crate) use begin::expansion_of;
 pub(crate) use exec::provider_blocks;
@@ -51,6 +52,7 @@ pub(crate) enum Answer<'a> {
     Removal(Box<removal::RemovalAnswer<'a>>),
     Data(Box<data::DataAnswer<'a>>),
     Generated(Box<generated::GeneratedAnswer<'a>>),
+    Opened(Box<OpenAnswer<'a>>),
 }
 
 /// Changes planned for a resource in one instance of its module, by key.
@@ -167,6 +169,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     planner.at_end = true;
     let last: [Vec<u32>; 1] = [Vec::new()];
     drive(&mut planner, last.as_slice(), context.parallelism).await;
+    planner.walk.close_all().await;
     if options.mode == Mode::Normal {
         // What is wrong with moves matters most: everything else may follow from it.
         let found = moves::validate(&statements, tree, &live, context.env.sources);
@@ -305,6 +308,7 @@ impl<'a> Steps<'a> for Planner<'a> {
             Answer::Removal(answer) => self.removal_answer(*answer),
             Answer::Data(answer) => self.data_answer(step, *answer),
             Answer::Generated(answer) => self.generated_answer(*answer),
+            Answer::Opened(answer) => self.walk.opened_answer(*answer),
         };
         if !self.at_end {
             self.failed[step as usize] |= !ok;

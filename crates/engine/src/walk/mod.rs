@@ -3,6 +3,7 @@
 pub(crate) mod block;
 pub(crate) mod checks;
 pub(crate) mod dependencies;
+pub(crate) mod ephemeral;
 pub(crate) mod providers;
 
 use ecow::{EcoString, eco_format};
@@ -33,6 +34,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) rule_severity: Severity,
     /// Whether to say that variables are deprecated: that is done once, when the plan is made.
     pub(crate) tell_deprecated_variables: bool,
+    /// Ephemeral resources that are open.
+    opened: Vec<ephemeral::Open<'a>>,
     problems: Diagnostics,
     /// An error is among them.
     failed: bool,
@@ -57,6 +60,7 @@ impl<'a> Walk<'a> {
             checks: Checks::new(graph, context.tree),
             rule_severity: Severity::Error,
             tell_deprecated_variables: true,
+            opened: Vec::new(),
             problems: Diagnostics::new(),
             failed: false,
             told: HashSet::default(),

@@ -1,0 +1,30 @@
+//! Questions for values of variables.
+
+use expect_test::expect;
+
+use crate::sandbox;
+
+#[test]
+fn who_is_asked_for_a_deprecated_variable_is_told() {
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+variable "r" {
+  description = "The r."
+  deprecated  = "It is going away."
+}
+output "o" {
+  value = var.r
+}
+"#,
+    );
+    let run = sandbox.run_with(&["plan", "-no-color", "-input=true"], b"hello\n");
+    assert!(run.stdout.contains("+ o = \"hello\"") && run.stdout.contains("Deprecated variable used"), "{run}");
+    expect![[r#"
+        var.r
+          The r.
+          Variable is marked as deprecated with the following message: It is going away.
+
+          Enter a value: "#]]
+    .assert_eq(&run.stderr);
+}
