@@ -84,12 +84,12 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
                   want, use \"yuba destroy\". Otherwise go to a directory with .tf files."
             }
         };
-        return failed(speaker, Diagnostic::error("No configuration files", detail).into(), &Sources::new());
+        return failed(speaker, &Diagnostic::error("No configuration files", detail).into(), &Sources::new());
     }
     let began = Operation::begin(request, &mut || speaker.waiting());
     let mut operation = match began {
         Ok(operation) => operation,
-        Err(refusal) => return failed(speaker, refusal.problems, &refusal.sources),
+        Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
     if kind == Kind::Refresh && operation.state().iter().next().is_none() {
         let detail = "The state has no objects yet, so there is nothing to read again.";
@@ -97,7 +97,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     }
     let stop = signals::Stop::watch();
     let (plan, problems) = {
-        let events = |event| speaker.event(event);
+        let events = |event| speaker.event(&event);
         let stopped = || stop.asked();
         operation.plan(&options.plan, Watch { events: &events, stopped: &stopped })
     };
@@ -192,7 +192,7 @@ fn change(
     said: &Uses,
 ) -> Outcome {
     let report = {
-        let events = |event| speaker.event(event);
+        let events = |event| speaker.event(&event);
         let stopped = || stop.asked();
         let provisioners = LocalProvisioners::new(stop.now_flag());
         operation.apply(plan, &provisioners, Watch { events: &events, stopped: &stopped })
@@ -222,7 +222,7 @@ fn change(
 fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &Options, path: &Path) -> Outcome {
     let saved: SavedPlan = match read_plan(path) {
         Ok(saved) => saved,
-        Err(problem) => return failed(speaker, problem.into(), &Sources::new()),
+        Err(problem) => return failed(speaker, &problem.into(), &Sources::new()),
     };
     let workspace = saved.workspace.to_string();
     let mut load = settings.request(Purpose::Use);
@@ -240,7 +240,7 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
     };
     let operation = match Operation::begin(request, &mut || speaker.waiting()) {
         Ok(operation) => operation,
-        Err(refusal) => return failed(speaker, refusal.problems, &refusal.sources),
+        Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
     if let Err(problem) = operation.check_fresh(&saved) {
         return close(speaker, operation, problem.into(), 1);
@@ -264,8 +264,8 @@ fn close(speaker: &mut Speaker<'_>, operation: Operation<'_>, mut notes: Diagnos
     Ok(code)
 }
 
-fn failed(speaker: &mut Speaker<'_>, problems: Diagnostics, sources: &Sources) -> Outcome {
-    speaker.report(&problems, sources);
+fn failed(speaker: &mut Speaker<'_>, problems: &Diagnostics, sources: &Sources) -> Outcome {
+    speaker.report(problems, sources);
     Ok(1)
 }
 

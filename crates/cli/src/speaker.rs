@@ -127,17 +127,17 @@ impl<'t> Speaker<'t> {
     }
 
     /// Says what happens.
-    pub(crate) fn event(&self, event: Event) {
-        let seconds = self.seconds(&event);
+    pub(crate) fn event(&self, event: &Event) {
+        let seconds = self.seconds(event);
         if !self.json
             && !self.concise
-            && let Some(line) = progress::line(&event, seconds, self.look.style)
+            && let Some(line) = progress::line(event, seconds, self.look.style)
         {
             self.inner.borrow_mut().terminal.out(&format!("{line}\n"));
         }
         let has_file = self.inner.borrow().into.is_some();
         if self.json || has_file {
-            self.lines(&machine::event(&event, seconds, &now()));
+            self.lines(&machine::event(event, seconds, &now()));
         }
     }
 

@@ -31,7 +31,7 @@ pub enum NotShown {
 }
 
 /// Reads a plan from a file. Neither files of the working directory nor values for variables are needed.
-pub fn plan_file(path: &Path, request: LoadRequest<'_>) -> Result<PlanAndConfiguration, NotShown> {
+pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfiguration, NotShown> {
     let saved = saved_plan(path).map_err(|problem| match problem {
         PlanProblem::Unreadable(error) => NotShown::Other(error.to_string()),
         PlanProblem::Content(Problem::NotAPlan) => NotShown::Other(Problem::NotAPlan.to_string()),
@@ -44,7 +44,7 @@ pub fn plan_file(path: &Path, request: LoadRequest<'_>) -> Result<PlanAndConfigu
         snapshot: Some(&snapshot),
         test_dir: None,
         purpose: Purpose::Look,
-        ..request
+        ..*request
     };
     match load(&request, None) {
         (Ok(configuration), problems) if !problems.has_errors() => Ok(PlanAndConfiguration { plan, configuration }),

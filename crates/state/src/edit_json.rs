@@ -124,12 +124,11 @@ fn shown(writer: &mut Writer<'_>, key: &str, value: impl std::fmt::Display) {
     writer.shown(value);
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "because it is for map_err")]
 fn broken(fault: Fault) -> EditError {
     EditError(match fault {
         Fault::Syntax(at) => eco_format!("it is not JSON from byte {at} on"),
         Fault::Type { field, found } => eco_format!("its {field:?} is of the wrong JSON type ({found})"),
-        Fault::Content { field, problem } => eco_format!("its {field:?} {problem}"),
+        Fault::Content { field, problem } => eco_format!("its {field:?} is wrong: {problem}"),
     })
 }
 

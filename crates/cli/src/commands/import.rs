@@ -101,7 +101,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         Ok(()) => {
             let stop = signals::Stop::watch();
             let prepared = Cell::new(false);
-            let events = |event: Event| tell(&speaker, &prepared, id, event);
+            let events = |event: Event| tell(&speaker, &prepared, id, &event);
             let stopped = || stop.asked();
             let watch = Watch { events: &events, stopped: &stopped };
             let (problems, unsaved) = operation.import(addr, id.as_str().into(), watch);
@@ -139,8 +139,8 @@ fn address_of(text: &str) -> Result<AbsResourceInstance, (Diagnostics, Sources)>
 }
 
 /// Importing on command has words of its own.
-fn tell(speaker: &Speaker<'_>, prepared: &Cell<bool>, id: &str, event: Event) {
-    match &event {
+fn tell(speaker: &Speaker<'_>, prepared: &Cell<bool>, id: &str, event: &Event) {
+    match event {
         Event::Started { addr, phase: Phase::PrepareImport, .. } => {
             speaker.bold_line(&format!("{addr}: Importing from ID {}...", yuba_value::quote::quote(id)));
             prepared.set(true);

@@ -117,7 +117,7 @@ fn find(terminal: &mut Terminal, settings: &Settings, subject: &Subject<'_>) -> 
     let request = || settings.request(Purpose::Use);
     let state = match subject {
         Subject::State => current_state(terminal, settings)?,
-        Subject::File(path) => match show::plan_file(Path::new(path), request()) {
+        Subject::File(path) => match show::plan_file(Path::new(path), &request()) {
             Ok(plan) => return Ok(Shown::Plan(Box::new(plan))),
             Err(NotShown::Unusable(reason)) => {
                 let detail = format!("The plan file {path} cannot be used: {reason}.");
@@ -126,7 +126,7 @@ fn find(terminal: &mut Terminal, settings: &Settings, subject: &Subject<'_>) -> 
             Err(NotShown::Other(_)) => Some(state_file(path)?),
         },
         Subject::Plan(path) => {
-            let plan = show::plan_file(Path::new(path), request()).map_err(|problem| match problem {
+            let plan = show::plan_file(Path::new(path), &request()).map_err(|problem| match problem {
                 NotShown::Unusable(reason) | NotShown::Other(reason) => {
                     // Quirk: all there is to say is in the title.
                     let title = format!("couldn't load the provided path as either a local plan file ({reason})");
