@@ -7,6 +7,7 @@
 pub mod backend;
 pub mod console;
 pub mod format;
+pub mod graph;
 pub mod install;
 pub mod load;
 pub mod lock_file;

@@ -12,6 +12,7 @@ pub mod diagnostic;
 pub mod diagnostic_json;
 pub mod diff;
 pub mod functions;
+pub mod graph;
 pub mod json;
 mod json_writer;
 pub mod machine;

@@ -8,6 +8,7 @@ mod console;
 mod fmt;
 mod force_unlock;
 mod get;
+mod graph;
 mod import;
 mod init;
 mod metadata;
@@ -54,6 +55,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &fmt::COMMAND,
     &force_unlock::COMMAND,
     &get::COMMAND,
+    &graph::COMMAND,
     &import::COMMAND,
     &init::COMMAND,
     &metadata::GROUP,
@@ -91,7 +93,7 @@ pub(crate) const ALIASES: &[(&str, &str)] =
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
 
 /// Commands of OpenTofu that this version does not have yet.
-pub(crate) const NOT_YET: &[&str] = &["graph", "login", "logout", "test", "env", "push"];
+pub(crate) const NOT_YET: &[&str] = &["login", "logout", "test", "env", "push"];
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,79 @@
+//! `yuba graph`: what depends on what.
+
+use std::path::Path;
+
+use yuba_eval::tree::Purpose;
+use yuba_session::graph::{Objects, draw};
+use yuba_view::graph::{layout, objects, picture, svg};
+
+use super::{Command, Run};
+use crate::exit::{Failure, Outcome};
+use crate::flags::{Args, Flag};
+use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::terminal::Terminal;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "graph",
+    synopsis: "Generate a Graphviz graph of the steps in an operation",
+    usage: "[options]",
+    about: "Writes which objects of the configuration depend on which, in the DOT language that Graphviz and many other \
+            programs read.\n\n\
+            With -svg it is a picture right away, which every browser shows: each module in a frame of its own, and what \
+            something needs to the left of it.",
+    flags: &[
+        Flag::text("plan", "tfplan", "Use a saved plan, with the configuration it was made for."),
+        Flag::switch("svg", "Write a picture as an SVG document."),
+        Flag::switch("draw-cycles", "Draw cycles in red instead of refusing to draw them."),
+        Flag::text(
+            "type",
+            "plan",
+            "The kind of graph: plan, plan-refresh-only, plan-destroy, or apply, which is what a saved plan has.",
+        ),
+        Flag::text("module-depth", "n", "Has no effect any more."),
+        Flag::switch("verbose", ""),
+        VAR,
+        VAR_FILE,
+    ],
+    run: Run::Function(run),
+};
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    if !args.positional.is_empty() {
+        let detail = "This command takes no arguments. Did you mean to use -chdir?";
+        return Err(Failure::usage("Unexpected argument", detail));
+    }
+    let plan = args.text("plan").filter(|path| !path.is_empty()).map(Path::new);
+    let kind = match args.text("type").filter(|kind| !kind.is_empty()) {
+        None if plan.is_some() => "apply",
+        None => "plan",
+        Some(kind @ ("plan" | "plan-refresh-only" | "plan-destroy" | "apply")) => kind,
+        Some(kind @ ("eval" | "validate")) => {
+            let detail =
+                format!("There is no graph of the type {kind:?} any more. That of the type \"plan\" is similar.");
+            return Err(Failure::failed("Graph type no longer available", detail));
+        }
+        Some(kind) => {
+            let detail =
+                format!("{kind:?} is none of \"plan\", \"plan-refresh-only\", \"plan-destroy\" and \"apply\".");
+            return Err(Failure::failed("Unsupported graph type", detail));
+        }
+    };
+    let draw_cycles = args.is_on("draw-cycles");
+    let drawing = |found: &Objects<'_>| -> String {
+        if args.is_on("svg") {
+            let picture = picture::picture(found.graph, found.tree);
+            return svg::svg(&picture, &layout::layout(&picture));
+        }
+        let graph = match kind {
+            "plan-destroy" => objects::destroying(found.tree, found.state),
+            "apply" => objects::applying(found.graph, found.tree, found.state, found.plan),
+            _ => objects::planning(found.graph, found.tree, found.state),
+        };
+        graph.dot(draw_cycles)
+    };
+    let settings = Settings::new(args);
+    let drawn = draw(&settings.request(Purpose::Use), plan, draw_cycles, &drawing);
+    let drawn = drawn.map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    terminal.out(&drawn);
+    Ok(0)
+}
