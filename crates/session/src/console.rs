@@ -7,18 +7,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use yuba_config::resource::Repetition;
+use yuba_engine::{Context, RootVariable};
 use yuba_eval::symbols::SymbolScope;
 use yuba_eval::{
-    CallContext, EmptyModule, EvalEnv, Evaluation, FunctionTable, Mode, ModuleId, Scope, ValidateEnv, World,
-    check_values, eval_expr, inputs,
+    CallContext, ConfigTree, EmptyModule, EvalEnv, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
+    Scope, ValidateEnv, World, check_values, eval_expr, inputs,
 };
+use yuba_state::State;
 use yuba_syntax::lexer::{self, lex};
 use yuba_syntax::parser::parse_expression;
 use yuba_syntax::token::TokenKind;
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 use yuba_value::{EcoString, Mark, Type, Value};
 
+use crate::backend::{StateFlags, place_of};
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
+use crate::providers::OurProviders;
 use crate::validate::{eval_env, schemas};
 
 /// The name of what was typed, in messages.
@@ -79,6 +84,8 @@ struct Names {
     configuration: Configuration,
     /// The values of the root module's variables; those without value are unknown.
     variables: BTreeMap<EcoString, Value>,
+    /// All values, where there is a state or modules have several instances.
+    live: Option<Live>,
 }
 
 impl ConsoleSession {
@@ -97,7 +104,7 @@ impl ConsoleSession {
 
     /// Reads the configuration of a directory, so that expressions can refer to what it declares. The error: it cannot be
     /// read. Mistakes in expressions of the configuration are no reason to give up; what depends on them is unknown.
-    pub fn read(&mut self, request: &LoadRequest<'_>) -> Result<Diagnostics, Diagnostics> {
+    pub fn read(&mut self, request: &LoadRequest<'_>, state: &StateFlags) -> Result<Diagnostics, Diagnostics> {
         self.workspace = request.workspace.into();
         if !has_configuration(Path::new(request.dir)) && request.variables.is_empty() {
             return Ok(Diagnostics::new());
@@ -138,7 +145,17 @@ impl ConsoleSession {
         }
         problems.extend(unsuitable);
         let env = ValidateEnv { eval: eval_env(request, &configuration.sources), inputs: &configuration.inputs };
-        match check_values(&configuration.tree, &env, &variables) {
+        let state = place_of(&configuration, request, state)?.look()?;
+        problems.extend(state.notes);
+        let state = state.state.unwrap_or_else(State::empty);
+        let (found, live) = match state.is_empty() && !repeats_modules(&configuration.tree) {
+            true => (check_values(&configuration.tree, &env, &variables), None),
+            false => {
+                let (found, live) = look_around(&configuration, request, &variables, &state);
+                (found, Some(live))
+            }
+        };
+        match found {
             Ok(found) => problems.extend(found),
             Err(found) => {
                 problems.extend(found);
@@ -149,7 +166,7 @@ impl ConsoleSession {
             let summary = "Due to the problems above, some expressions may produce unexpected results.";
             problems.push(Diagnostic::warning(summary, ""));
         }
-        self.names = Some(Names { configuration, variables });
+        self.names = Some(Names { configuration, variables, live });
         Ok(problems)
     }
 
@@ -199,11 +216,15 @@ impl ConsoleSession {
             schemas: &schemas,
             sources: Some(&self.sources),
         };
-        let evaluation = self
-            .names
-            .as_ref()
-            .map(|names| Evaluation::new(&names.configuration.tree, env, Mode::Values(&names.variables)));
-        let module = evaluation.as_ref().map(|evaluation| evaluation.scope(ModuleId::ROOT));
+        let live = self.names.as_ref().and_then(|names| names.live.as_ref());
+        let evaluation = self.names.as_ref().map(|names| {
+            let mode = live.map_or(Mode::Values(&names.variables), Mode::Live);
+            Evaluation::new(&names.configuration.tree, env, mode)
+        });
+        let module = evaluation.as_ref().map(|evaluation| match live {
+            Some(live) => evaluation.scope_at(live, ModuleInstanceId::ROOT),
+            None => evaluation.scope(ModuleId::ROOT),
+        });
         let scope: &dyn Scope = match &module {
             Some(module) => module,
             None => &empty,
@@ -241,6 +262,40 @@ impl ConsoleSession {
         }
         Answer::Value(value, diagnostics)
     }
+}
+
+/// Whether any module may have several instances, or none.
+fn repeats_modules(tree: &ConfigTree) -> bool {
+    tree.iter().filter_map(|(id, _)| tree.call(id)).any(|call| !matches!(call.repetition, Repetition::Single))
+}
+
+/// Finds all values of a configuration, as far as its state knows.
+fn look_around(
+    configuration: &Configuration,
+    request: &LoadRequest<'_>,
+    variables: &BTreeMap<EcoString, Value>,
+    state: &State,
+) -> (Result<Diagnostics, Diagnostics>, Live) {
+    let live = Live::new(false, None);
+    let value = |variable: &yuba_config::variable::Variable| match variables.get(&variable.name) {
+        Some(value) => value.clone(),
+        None => inputs::prepare(variable, Some(Value::unknown(variable.constraint.clone())), None).0,
+    };
+    let declared = configuration.tree.root().module.variables.iter();
+    let variables = declared
+        .map(|(name, variable)| (name.clone(), RootVariable { value: value(variable), given: None, span: None }));
+    let context = Context {
+        tree: &configuration.tree,
+        env: eval_env(request, &configuration.sources),
+        variables: &variables.collect(),
+        providers: &OurProviders,
+        events: &|_| {},
+        stopped: &|| false,
+        plan_time: request.world.now(),
+        parallelism: 1,
+    };
+    let found = yuba_engine::look(context, state, &live);
+    (found, live)
 }
 
 /// Lines of an expression that is not complete yet.

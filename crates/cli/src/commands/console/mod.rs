@@ -14,6 +14,7 @@ use super::{Command, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::state_access;
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -26,7 +27,7 @@ pub(crate) const COMMAND: Command = Command {
             mistake.\n\n\
             It never changes anything.",
     flags: &[
-        Flag::text("state", "path", "Read the state from this file. Not available yet."),
+        Flag::text("state", "path", "Read the state from this file instead of that of the selected workspace."),
         VAR,
         VAR_FILE,
         Flag::switch_off("lock", "Do not lock the state."),
@@ -43,7 +44,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut session = ConsoleSession::new(Arc::new(SystemWorld), args.original_dir.as_deref().map(Into::into));
     let mut settings = Settings::new(args);
     settings.test_dir = None;
-    match session.read(&settings.request(Purpose::Use)) {
+    match session.read(&settings.request(Purpose::Use), &state_access::flags(args)?) {
         Ok(problems) => terminal.report_spaced(&args.wanted(problems), session.sources()),
         Err(problems) => return Err(Failure::Failed(problems, session.sources().clone())),
     }
@@ -65,7 +66,7 @@ fn check(args: &Args) -> Result<(), Failure> {
                       `output -json`, or the function jsonencode, to get JSON.";
         return Err(Failure::usage("Output only in json is not allowed", detail));
     }
-    if let Some((name, _)) = args.iter().find(|(name, _)| matches!(*name, "state" | "json-into")) {
+    if let Some((name, _)) = args.iter().find(|(name, _)| *name == "json-into") {
         let detail = format!(
             "The option -{name} is part of the OpenTofu command line, but the console of this version of Yuba does not \
              have it yet. Leave the option out to evaluate expressions without it."
