@@ -137,3 +137,85 @@ output "is_null" {{ value = ephemeralasnull(local.is_null) }}
         "#]],
     );
 }
+
+/// Each instance has its own configuration, which may depend on other objects; data and ephemeral resources choose too.
+#[test]
+fn provider_instances_are_configured_one_by_one() {
+    check(
+        r#"
+resource "fake_thing" "t" { name = "t" }
+provider "fake" {
+  alias    = "by"
+  for_each = { a = "1", b = "2", unused = "3" }
+  region   = "${each.key}-${each.value}-${fake_thing.t.name}"
+}
+resource "fake_thing" "x" {
+  for_each = toset(["a", "b"])
+  provider = fake.by[each.key]
+  name     = "x-${each.key}"
+}
+data "fake_lookup" "d" {
+  provider = fake.by["b"]
+  name     = "d"
+}
+ephemeral "fake_token" "e" {
+  provider = fake.by["a"]
+  name     = "e"
+}
+output "regions" { value = [for x in fake_thing.x : x.region] }
+"#,
+        &expect![[r#"
+            plan:
+              configure 
+              plan t
+              configure a-1-t
+              configure b-2-t
+              configure unused-3-t
+              open e
+              data d
+              plan x-a
+              plan x-b
+              close e
+            apply:
+              configure 
+              plan t
+              create t
+              created t
+              configure a-1-t
+              configure b-2-t
+              configure unused-3-t
+              open e
+              plan x-a
+              create x-a
+              created x-a
+              plan x-b
+              create x-b
+              created x-b
+              close e
+            regions = tuple["a-1-t", "b-2-t"]
+        "#]],
+    );
+}
+
+/// An instance that cannot be configured is a mistake, whoever uses it.
+#[test]
+fn a_wrong_configuration_of_one_instance_is_found() {
+    check(
+        r#"
+provider "fake" {
+  alias    = "by"
+  for_each = { a = { region = "r" }, b = {} }
+  region   = each.value.region
+}
+resource "fake_thing" "x" {
+  provider = fake.by["a"]
+  name     = "x"
+}
+"#,
+        &expect![[r#"
+            main.tf:5:24 error: Unsupported attribute
+            plan:
+              configure r
+        "#]],
+    );
+}
