@@ -6,7 +6,7 @@ use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId};
 use yuba_plan::{Action, Event, Mode, Phase, ResourceChange};
-use yuba_state::{DeposedKey, Edit};
+use yuba_state::{DeposedKey, Edit, Status};
 use yuba_syntax::Diagnostic;
 use yuba_value::Value;
 
@@ -269,7 +269,8 @@ impl<'a> Applier<'a> {
         };
         let Some(schemas) = self.walk.evaluation.provider_schema(&change.provider.provider) else { return };
         let resource = self.declared(&change.addr);
-        let steps = match deposed.is_some() && change.action == Action::Delete {
+        // What was never finished, or has a successor already, is not taken leave of.
+        let steps = match deposed.is_some() || object.status == Status::Tainted {
             true => Some(Vec::new()),
             false => self.destroy_provisioners(change, resource, &object),
         };
@@ -287,8 +288,8 @@ impl<'a> Applier<'a> {
         let job = EndJob { subject, change, prior: object, operation };
         let (context, door) = (self.walk.context, self.doors.provisioners);
         jobs.push(async move {
-            let problems = provision::run(&context, door, &job.change.addr, steps).await;
-            Answer::End(Box::new(job.run_after(problems).await))
+            let before = provision::run(&context, door, &job.change.addr, steps);
+            Answer::End(Box::new(job.run(before).await))
         });
     }
 

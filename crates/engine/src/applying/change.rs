@@ -261,23 +261,30 @@ pub(crate) struct EndAnswer<'a> {
 }
 
 impl<'a> EndJob<'a> {
-    /// Destroys the object, unless something went wrong before.
-    pub(crate) async fn run_after(self, mut problems: Diagnostics) -> EndAnswer<'a> {
-        if problems.has_errors() {
-            return EndAnswer { job: self, left: None, problems };
-        }
-        let (left, found) = self.destroy().await;
-        problems.extend(found);
+    /// Destroys the object, unless what has to be done before goes wrong.
+    pub(crate) async fn run(self, before: impl Future<Output = Diagnostics>) -> EndAnswer<'a> {
+        let (left, problems) = self.destroy(before).await;
         EndAnswer { job: self, left, problems }
     }
 
-    async fn destroy(&self) -> (Option<Existing>, Diagnostics) {
+    async fn destroy(&self, before: impl Future<Output = Diagnostics>) -> (Option<Existing>, Diagnostics) {
         let subject = &self.subject;
         let existing = match subject.existing(&self.prior).await {
             Ok(existing) => existing,
             Err(found) => return (None, found),
         };
         subject.started(Phase::Apply(Action::Delete), &existing.value);
+        let mut told = before.await;
+        if told.has_errors() {
+            return (None, told);
+        }
+        let (left, found) = self.destroy_now(existing).await;
+        told.extend(found);
+        (left, told)
+    }
+
+    async fn destroy_now(&self, existing: Existing) -> (Option<Existing>, Diagnostics) {
+        let subject = &self.subject;
         let null = Value::null(existing.value.ty().clone());
         let (prior, marks) = existing.value.unmark_with_paths();
         let (private, identity) = match self.change.action {

@@ -104,7 +104,7 @@ mod tests {
             "private_key": "-----BEGIN X-----\n-----END X-----\n\n", "certificate": "x-cert-v01@openssh.com AAAA",
             "bastion_password": "hidden", "bastion_host_key": "ssh-rsa BBBB"}"#;
         let block = yuba_value::json::decode_implied(block).expect("because tests write JSON");
-        let connection = Connection::new(&Arguments::new(&block), true).ok().expect("because it is well written");
+        let connection = Connection::new(&Arguments::new(&block), true).expect("because it is well written");
         let room = Room::new().expect("because the directory for temporary files is writable");
         let list = || {
             let mut names: Vec<_> = std::fs::read_dir(room.path()).into_iter().flatten().flatten().collect();

@@ -21,7 +21,7 @@ use super::settings;
 /// Attempts are at most so far apart.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 /// An attempt may take so long even if the time is up then.
-const SHORTEST_ATTEMPT: Duration = Duration::from_secs(5);
+const SHORTEST_ATTEMPT: Duration = Duration::from_secs(10);
 /// What is remembered of complaints.
 const COMPLAINTS: u64 = 4096;
 
@@ -206,10 +206,15 @@ impl<'c> Session<'c> {
     fn agent_key(&self, id: &str) -> Option<String> {
         let output = Command::new("ssh-add").arg("-L").stdin(Stdio::null()).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let named = [id.to_owned(), format!("{id}.pub")].iter().find_map(|path| {
-            let text = std::fs::read_to_string(path).ok()?;
-            text.split_whitespace().nth(1).map(str::to_owned)
-        });
+        let mut keygen = Command::new("ssh-keygen");
+        keygen.args(["-y", "-P", "", "-f", id]).stdin(Stdio::null());
+        let written = || {
+            let texts =
+                [format!("{id}.pub"), id.to_owned()].into_iter().filter_map(|path| std::fs::read_to_string(path).ok());
+            texts.filter_map(|text| public_key(&text)).next()
+        };
+        let mut derived = || public_key(&String::from_utf8_lossy(&keygen.output().ok()?.stdout));
+        let named = written().or_else(&mut derived);
         choose(&text, id, named.as_deref()).map(str::to_owned)
     }
 
@@ -351,6 +356,14 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, rest[..digits].parse().ok()?))
 }
 
+/// The key in a line such as `ssh-ed25519 AAAA...`.
+fn public_key(text: &str) -> Option<String> {
+    let mut words = text.split_whitespace();
+    let kind = words.next()?;
+    let known = ["ssh-", "ecdsa-", "sk-"].iter().any(|start| kind.starts_with(start));
+    words.next().filter(|_| known).map(str::to_owned)
+}
+
 /// The key in the list of an agent that is of a file or has a comment, or else one whose comment ends in it.
 fn choose<'t>(list: &'t str, id: &str, key: Option<&str>) -> Option<&'t str> {
     let comment = |line: &&str| line.splitn(3, ' ').nth(2).map(str::to_owned);
@@ -400,6 +413,8 @@ mod tests {
 
     #[test]
     fn keys_of_agents_are_chosen() {
+        assert_eq!(public_key("ssh-ed25519 AAAA me").as_deref(), Some("AAAA"));
+        assert_eq!(public_key("-----BEGIN OPENSSH PRIVATE KEY-----"), None);
         let list = "ssh-rsa AAAA /home/me/.ssh/work\nssh-ed25519 BBBB work\nssh-ed25519 CCCC my own key\n";
         for (id, key, expect) in [
             ("work", None, Some("ssh-ed25519 BBBB work")),

@@ -123,10 +123,12 @@ fn machines_are_reached() {
             return;
         }
     };
-    scripts(&server);
-    files(&server);
-    ways(&server);
-    stops(&server);
+    std::thread::scope(|scope| {
+        for check in [scripts, files, ways, stops] {
+            let server = &server;
+            scope.spawn(move || check(server));
+        }
+    });
 }
 
 fn scripts(server: &Server) {
@@ -342,10 +344,11 @@ fn ways(server: &Server) {
 }
 
 fn stops(server: &Server) {
+    let both = format!(r#"{KEY}, "script_path": "{{room}}/script.sh""#);
     let stop = Arc::new(AtomicBool::new(false));
     let door = LocalProvisioners::new(Arc::clone(&stop));
     let output = |text: EcoString| stop.store(text.trim() == "now", Ordering::Relaxed);
-    let order = server.order("remote-exec", r#"{"inline": ["echo now", "sleep 100"]}"#, KEY);
+    let order = server.order("remote-exec", r#"{"inline": ["echo now", "sleep 100"]}"#, &both);
     let result = futures_executor::block_on(door.run(order, &output));
     assert!(result.is_err_and(|problem| problem.ends_with("it was stopped.")));
 }
