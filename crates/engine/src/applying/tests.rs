@@ -45,8 +45,13 @@ impl Provisioners for Nothing {
     }
 }
 
-/// What the provider is asked for a configuration without variables, and the outputs after it.
+#[track_caller]
 fn check(text: &str, expect: &Expect) {
+    expect.assert_eq(&run(text));
+}
+
+/// What the provider is asked for a configuration without variables, and the outputs after it.
+fn run(text: &str) -> String {
     let config = testing::config(text);
     let fake = FakeWorld::new();
     let world = MemoryWorld::default();
@@ -73,7 +78,7 @@ fn check(text: &str, expect: &Expect) {
     out += "plan:\n";
     fake.take_log().iter().for_each(|line| out += &format!("  {line}\n"));
     let Some(planned) = planned.filter(|planned| !planned.errored) else {
-        return expect.assert_eq(&out);
+        return out;
     };
     let doors = ApplyDoors { recorder: &mut Nothing, provisioners: &Nothing, random: &|| 1 };
     let applied = apply(context, &planned, doors).now_or_never().expect("because nothing is slow");
@@ -84,7 +89,7 @@ fn check(text: &str, expect: &Expect) {
         out += &format!("{name} = {:?}\n", output.value);
     }
     assert_eq!(fake.open_tokens().len(), 0, "everything was closed");
-    expect.assert_eq(&out);
+    out
 }
 
 #[test]
@@ -218,4 +223,36 @@ resource "fake_thing" "x" {
               configure r
         "#]],
     );
+}
+
+/// A caller sees all that the block of an output says about its value, whatever else the block says.
+#[test]
+fn every_combination_of_marks_of_an_output_reaches_its_users() {
+    for marks in 0..8 {
+        let (sensitive, ephemeral, deprecated) = (marks & 1 != 0, marks & 2 != 0, marks & 4 != 0);
+        for value in [r#""secret""#, "fake_thing.y.name", "fake_thing.y.id"] {
+            let about = if deprecated { "deprecated = \"old\"" } else { "" };
+            let text = format!(
+                r#"
+//- main.tf
+module "m" {{ source = "./m" }}
+resource "fake_thing" "x" {{ name = module.m.s }}
+output "o" {{ value = ephemeralasnull(module.m.s) }}
+//- m/main.tf
+resource "fake_thing" "y" {{ name = "y" }}
+output "s" {{
+  value     = {value}
+  sensitive = {sensitive}
+  ephemeral = {ephemeral}
+  {about}
+}}
+"#
+            );
+            let told = run(&text);
+            let tells = |summary: &str| told.contains(summary);
+            assert_eq!(tells("Output refers to sensitive values"), sensitive, "{text}\n{told}");
+            assert_eq!(tells("Ephemeral value used in non-ephemeral context"), ephemeral, "{text}\n{told}");
+            assert_eq!(tells("Value derived from a deprecated source"), deprecated, "{text}\n{told}");
+        }
+    }
 }
