@@ -58,6 +58,11 @@ pub fn configuration(request: &LoadRequest<'_>) -> Result<Configuration, Refusal
         let detail = "This directory has no configuration files: their names end with .tf or .tofu.";
         return Err(Diagnostic::error("No configuration files", detail).into());
     }
+    loaded(request)
+}
+
+/// The configuration of a directory, which may be empty.
+pub fn loaded(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
     match load(request, None) {
         (Ok(configuration), problems) if !problems.has_errors() => Ok(configuration),
         (Ok(configuration), problems) => Err(Refusal { problems, sources: configuration.sources }),

@@ -55,7 +55,7 @@ pub fn destroying(tree: &ConfigTree, state: &State) -> Graph {
     for (addr, resource, instance) in state.instances() {
         let config = resource.addr.config();
         let at = builder.instance(&addr, " (destroy)", &config);
-        builder.use_provider(at, resource.provider.to_string());
+        builder.use_provider(at, &resource.provider.to_string());
         if let Some(object) = &instance.current {
             dependencies.push((at, object.dependencies.iter().cloned().collect()));
         }
@@ -142,7 +142,7 @@ impl<'a> Builder<'a> {
                     self.kinds.insert(place, Kind::Expand);
                     self.resources.insert(config, place);
                     if let Some(resolved) = self.tree.resource_provider(node.module, resource) {
-                        self.use_provider(place, self.tree.provider_address(&resolved).to_string());
+                        self.use_provider(place, &self.tree.provider_address(&resolved).to_string());
                     }
                     places.push(Some(place));
                     continue;
@@ -193,10 +193,10 @@ impl<'a> Builder<'a> {
         at
     }
 
-    fn use_provider(&mut self, user: u32, name: String) {
-        let at = self.provider(name.clone());
+    fn use_provider(&mut self, user: u32, name: &str) {
+        let at = self.provider(name.to_owned());
         self.graph.connect(user, at);
-        if let Some((_, users)) = self.providers.get_mut(&name) {
+        if let Some((_, users)) = self.providers.get_mut(name) {
             users.push(user);
         }
     }
@@ -213,12 +213,12 @@ impl<'a> Builder<'a> {
             let config = resource.addr.config();
             if !self.resources.contains_key(&config) && instance.current.is_some() {
                 let at = self.instance(&addr, " (orphan)", &config);
-                self.use_provider(at, resource.provider.to_string());
+                self.use_provider(at, &resource.provider.to_string());
             }
             for (deposed, _) in instance.objects() {
                 if let Some(key) = deposed {
                     let at = self.instance(&addr, &format!(" (deposed {key})"), &config);
-                    self.use_provider(at, resource.provider.to_string());
+                    self.use_provider(at, &resource.provider.to_string());
                 }
             }
         }
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
                     self.graph.connect(at, *resource);
                     instances.entry(*resource).or_default().push(at);
                 }
-                self.use_provider(at, provider.clone());
+                self.use_provider(at, &provider);
                 made = Some(at);
             }
             if is_replaced || change.action == Action::Delete {
@@ -258,7 +258,7 @@ impl<'a> Builder<'a> {
                     None => " (destroy)".to_owned(),
                 };
                 let at = self.instance(&change.addr, &what, &config);
-                self.use_provider(at, provider);
+                self.use_provider(at, &provider);
                 match made {
                     Some(made) if change.action == Action::CreateThenDelete => self.graph.connect(at, made),
                     Some(made) => self.graph.connect(made, at),
