@@ -127,7 +127,7 @@ impl Thing {
         let input = format!("  input = [{}]\n", refers.join(", "));
         let key = self.repeat.key();
         match self.builtin {
-            true => write!(out, "{input}  triggers_replace = {}\n", self.kind),
+            true => writeln!(out, "{input}  triggers_replace = {}", self.kind),
             false => write!(
                 out,
                 "{input}  name = \"{around}t{}-{key}\"\n  size = {}\n  kind = \"k{}\"\n",
