@@ -17,13 +17,17 @@ pub(crate) type Job<'j, T> = Pin<Box<dyn Future<Output = T> + 'j>>;
 
 /// Jobs that a step hands out.
 pub(crate) struct Jobs<'j, T> {
-    new: VecDeque<Job<'j, T>>,
+    new: VecDeque<(Option<u32>, Job<'j, T>)>,
 }
 
 impl<'j, T> Jobs<'j, T> {
     /// Hands out a job.
     pub(crate) fn push(&mut self, job: impl Future<Output = T> + 'j) {
-        self.new.push_back(Box::pin(job));
+        self.new.push_back((None, Box::pin(job)));
+    }
+    /// Hands out a job; [`Steps::starting`] is asked with the number when it really begins.
+    pub(crate) fn push_numbered(&mut self, number: u32, job: impl Future<Output = T> + 'j) {
+        self.new.push_back((Some(number), Box::pin(job)));
     }
 }
 
@@ -33,6 +37,10 @@ pub(crate) trait Steps<'j> {
     type Answer;
     /// Begins a step, everything it waits for being done.
     fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, Self::Answer>);
+    /// A job with a number begins now. Whether it may; if not, nothing else may begin either.
+    fn starting(&mut self, _number: u32) -> bool {
+        true
+    }
     /// Takes what a job of a step reports; may hand out more jobs.
     fn answer(&mut self, step: u32, answer: Self::Answer, jobs: &mut Jobs<'j, Self::Answer>);
     /// All jobs of a step have reported. Whether it went well: if not, steps that wait for it are skipped.
@@ -90,7 +98,7 @@ struct Loop<'g, 'j, S: Steps<'j>, O: Order + ?Sized> {
     blocked: Vec<bool>,
     open_jobs: Vec<u32>,
     ready: VecDeque<u32>,
-    queue: VecDeque<(u32, Job<'j, S::Answer>)>,
+    queue: VecDeque<(u32, Option<u32>, Job<'j, S::Answer>)>,
     endings: Vec<Ending>,
 }
 
@@ -127,7 +135,10 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
             run.begin(step);
         }
         while running.len() < parallelism.max(1) && !run.steps.stopped() {
-            let Some((step, mut job)) = run.queue.pop_front() else { break };
+            let Some((step, number, mut job)) = run.queue.pop_front() else { break };
+            if number.is_some_and(|number| !run.steps.starting(number)) {
+                break;
+            }
             let mut context = Context::from_waker(Waker::noop());
             match job.as_mut().poll(&mut context) {
                 Poll::Ready(answer) => run.answer(step, answer),
@@ -168,7 +179,7 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
 
     fn take(&mut self, step: u32, jobs: Jobs<'j, S::Answer>) {
         self.open_jobs[step as usize] += jobs.new.len() as u32;
-        self.queue.extend(jobs.new.into_iter().map(|job| (step, job)));
+        self.queue.extend(jobs.new.into_iter().map(|(number, job)| (step, number, job)));
     }
 
     fn answer(&mut self, step: u32, answer: S::Answer) {

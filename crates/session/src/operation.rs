@@ -17,6 +17,7 @@ use yuba_eval::world::Timestamp;
 use yuba_eval::{DEPRECATED_ROOT_VARIABLE_SUMMARY, DEPRECATED_VARIABLE_SUMMARY, VALUE_SUMMARIES, ValidateEnv};
 use yuba_plan::file::{PlanFile, SavedBackend};
 use yuba_plan::{Action, Event, Mode, Plan, file};
+use yuba_provider::Providers;
 use yuba_state::{Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
@@ -57,6 +58,8 @@ pub struct Operation<'a> {
     opened: Opened,
     variables: BTreeMap<EcoString, RootVariable>,
     parallelism: usize,
+    /// Makes providers.
+    pub providers: &'a dyn Providers,
     /// What there is to say so far: no errors.
     pub notes: Diagnostics,
     /// Deprecated variables that calls set. Planning finds them where it evaluates calls.
@@ -122,7 +125,8 @@ impl<'a> Operation<'a> {
             }
         };
         notes.extend(std::mem::take(&mut opened.notes));
-        Ok(Operation { load: load_request, configuration, opened, variables, parallelism, notes, uses })
+        let providers = &OurProviders;
+        Ok(Operation { load: load_request, configuration, opened, variables, parallelism, providers, notes, uses })
     }
 
     /// The state that was read.
@@ -140,7 +144,7 @@ impl<'a> Operation<'a> {
             tree: &self.configuration.tree,
             env: eval_env(&self.load, &self.configuration.sources),
             variables: &self.variables,
-            providers: &OurProviders,
+            providers: self.providers,
             events: watch.events,
             stopped: watch.stopped,
             plan_time,
@@ -229,12 +233,12 @@ impl<'a> Operation<'a> {
             u32::from_le_bytes(bytes)
         };
         // The journal needs the store, evaluation the rest.
-        let Operation { load, configuration, opened, variables, parallelism, .. } = self;
+        let Operation { load, configuration, opened, variables, parallelism, providers, .. } = self;
         let context = Context {
             tree: &configuration.tree,
             env: eval_env(load, &configuration.sources),
             variables,
-            providers: &OurProviders,
+            providers: *providers,
             events: watch.events,
             stopped: watch.stopped,
             plan_time,

@@ -105,21 +105,15 @@ impl<'a> Applier<'a> {
         let address = eco_format!("{addr}");
         let Some(server) = self.server_of(change, &address) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
-        let operation = self.doors.recorder.begin(&address, change.action);
         let mut prior = self.state.instance(addr).and_then(|instance| instance.current.clone());
         if change.action == Action::CreateThenDelete {
             let key = self.unused_deposed_key(addr);
-            self.deposed.insert(position, key.clone());
-            let edit = Edit::Depose { addr: addr.clone(), key };
-            self.record(None, vec![edit]);
+            self.deposed.insert(position, key);
         }
         if change.action != Action::Update {
             prior = None;
         }
-        if let Err(found) = self.doors.recorder.hand_over() {
-            self.broken = true;
-            return self.walk.tell(found);
-        }
+        let operation = self.operation(position, change.action);
         let job = ChangeJob {
             subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None),
             resource,
@@ -133,7 +127,7 @@ impl<'a> Applier<'a> {
             skip_destroy: block.skip_destroy,
             operation,
         };
-        jobs.push(async move { Answer::Change(Box::new(job.run().await)) });
+        jobs.push_numbered(operation, async move { Answer::Change(Box::new(job.run().await)) });
         true
     }
 
@@ -278,16 +272,11 @@ impl<'a> Applier<'a> {
             self.failed[step as usize] = true;
             return;
         };
-        let operation = self.doors.recorder.begin(&address, Action::Delete);
-        if let Err(found) = self.doors.recorder.hand_over() {
-            self.broken = true;
-            self.walk.tell(found);
-            return;
-        }
+        let operation = self.operation(position, Action::Delete);
         let subject = self.walk.subject(&change.addr, &server, &schemas, resource, deposed);
         let job = EndJob { subject, change, prior: object, operation };
         let (context, door) = (self.walk.context, self.doors.provisioners);
-        jobs.push(async move {
+        jobs.push_numbered(operation, async move {
             let before = provision::run(&context, door, &job.change.addr, steps);
             Answer::End(Box::new(job.run(before).await))
         });

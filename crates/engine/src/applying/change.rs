@@ -33,7 +33,7 @@ pub(crate) struct ChangeJob<'a> {
     pub(crate) create_before_destroy: bool,
     pub(crate) skip_destroy: bool,
     /// For the journal.
-    pub(crate) operation: u64,
+    pub(crate) operation: u32,
 }
 
 /// What became of it.
@@ -249,7 +249,7 @@ pub(crate) struct EndJob<'a> {
     pub(crate) change: &'a ResourceChange,
     pub(crate) prior: Arc<Object>,
     /// For the journal.
-    pub(crate) operation: u64,
+    pub(crate) operation: u32,
 }
 
 /// What became of it.

@@ -110,6 +110,8 @@ pub(crate) struct Applier<'a> {
     /// What objects that wait for their replacement are called, by position of their change.
     deposed: HashMap<u32, DeposedKey>,
     failed: Vec<bool>,
+    /// Operations: of which change, what is done, and what the recorder calls it once it has begun.
+    operations: Vec<(u32, Action, Option<u64>)>,
     /// Events that are told when what they tell of is on disk, and those after them.
     untold: &'a RefCell<Vec<Event>>,
     /// Whoever is told.
@@ -164,6 +166,7 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
         changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
         deposed: HashMap::default(),
         failed: vec![false; plan.exec.ops.len()],
+        operations: Vec::new(),
         untold: &untold,
         listener,
         removals: crate::removal::Removals::find(tree).0,
@@ -191,6 +194,27 @@ impl<'a> Steps<'a> for Applier<'a> {
             Op::Join => {}
             Op::Destroy(position) => self.begin_end(step, position, jobs),
             Op::Evaluate(vertex) => self.begin_vertex(step, vertex, jobs),
+        }
+    }
+
+    /// What begins is on record before it begins, together with everything that ended before.
+    fn starting(&mut self, number: u32) -> bool {
+        let (position, action, _) = self.operations[number as usize];
+        let change = &self.plan.changes[position as usize];
+        let operation = self.doors.recorder.begin(&eco_format!("{}", change.addr), action);
+        self.operations[number as usize].2 = Some(operation);
+        if action == Action::CreateThenDelete
+            && let Some(key) = self.deposed.get(&position).cloned()
+        {
+            let edit = Edit::Depose { addr: change.addr.clone(), key };
+            self.record(None, vec![edit]);
+        }
+        match self.doors.recorder.hand_over() {
+            Ok(()) => true,
+            Err(found) => {
+                self.broken = true;
+                self.walk.tell(found)
+            }
         }
     }
 
@@ -243,9 +267,16 @@ impl<'a> Applier<'a> {
         }
     }
 
+    /// An operation that will begin.
+    fn operation(&mut self, position: u32, action: Action) -> u32 {
+        self.operations.push((position, action, None));
+        self.operations.len() as u32 - 1
+    }
+
     /// Applies edits and records them, as what an operation came to if there is one.
-    fn record(&mut self, operation: Option<u64>, edits: Vec<Edit>) {
-        match operation {
+    fn record(&mut self, operation: Option<u32>, edits: Vec<Edit>) {
+        let known = operation.and_then(|at| self.operations[at as usize].2);
+        match known {
             Some(operation) => self.doors.recorder.finish(operation, &edits),
             None => self.doors.recorder.append(&edits),
         }

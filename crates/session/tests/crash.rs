@@ -1,0 +1,329 @@
+//! Processes that are killed while they apply 500 changes: afterwards the state and what really exists agree, but for
+//! what was under way, which is named.
+//!
+//! The test runs itself as the process that is killed. The provider is the built-in one, and writes down what it does in a
+//! file: that is what really exists.
+
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ecow::EcoString;
+use yuba_addrs::ProviderSource;
+use yuba_engine::{PlanOptions, ProvisionOrder, Provisioners};
+use yuba_eval::tree::Purpose;
+use yuba_provider::contract::{
+    Answer, ApplyAnswer, ApplyRequest, DataAnswer, DataRequest, ImportRequest, Imported, MoveAnswer, MoveRequest,
+    Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, Providers, ReadAnswer, ReadRequest, Renewed,
+    UpgradeRequest,
+};
+use yuba_provider::{Problem, ProviderSchema};
+use yuba_session::SystemWorld;
+use yuba_session::backend::{Place, StateFlags};
+use yuba_session::load::LoadRequest;
+use yuba_session::operation::{Operation, OperationRequest, Watch, read_plan};
+use yuba_session::providers::OurProviders;
+use yuba_value::Value;
+use yuba_value::function::FunctionError;
+
+/// How many processes are killed.
+const KILLS: u64 = 200;
+
+const BEFORE: &str = r#"
+resource "terraform_data" "first" {
+  count            = 100
+  input            = "terraform_data.first[${count.index}]"
+  triggers_replace = "old"
+}
+resource "terraform_data" "later" {
+  count            = 100
+  input            = "terraform_data.later[${count.index}]"
+  triggers_replace = "old"
+  lifecycle { create_before_destroy = true }
+}
+resource "terraform_data" "gone" {
+  count = 100
+  input = "terraform_data.gone[${count.index}]"
+}
+"#;
+
+const AFTER: &str = r#"
+resource "terraform_data" "first" {
+  count            = 100
+  input            = "terraform_data.first[${count.index}]"
+  triggers_replace = "new"
+}
+resource "terraform_data" "later" {
+  count            = 100
+  input            = "terraform_data.later[${count.index}]"
+  triggers_replace = "new"
+  lifecycle { create_before_destroy = true }
+}
+resource "terraform_data" "new" {
+  count = 200
+  input = "terraform_data.new[${count.index}]"
+}
+"#;
+
+/// Writes down what is made and destroyed.
+struct Recording {
+    record: Arc<Mutex<File>>,
+}
+
+struct Recorded {
+    inner: Arc<dyn Provider>,
+    record: Arc<Mutex<File>>,
+}
+
+impl Providers for Recording {
+    fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
+        OurProviders.schema(provider)
+    }
+    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        Ok(Arc::new(Recorded { inner: OurProviders.start(provider)?, record: self.record.clone() }))
+    }
+}
+
+fn text(value: &Value, attribute: &str) -> EcoString {
+    let entries = value.entries().unwrap_or_default();
+    let found = entries.iter().find(|(name, _)| name == attribute);
+    found.and_then(|(_, value)| value.as_str().cloned()).unwrap_or_default()
+}
+
+impl Provider for Recorded {
+    fn apply(&self, request: ApplyRequest) -> Answer<'_, Outcome<ApplyAnswer>> {
+        let prior = request.prior.clone();
+        let answer = self.inner.apply(request);
+        Box::pin(async move {
+            let outcome = answer.await;
+            let made = outcome.value.as_ref().map(|answer| &answer.state).filter(|state| !state.is_null());
+            let line = match (prior.is_null(), made) {
+                (true, Some(made)) => format!("+ {} {}\n", text(made, "id"), text(made, "input")),
+                (false, None) => format!("- {} {}\n", text(&prior, "id"), text(&prior, "input")),
+                _ => String::new(),
+            };
+            let mut record = self.record.lock().expect("because nothing panics while it is held");
+            record.write_all(line.as_bytes()).expect("the record can be written");
+            outcome
+        })
+    }
+
+    fn schema(&self) -> Arc<ProviderSchema> {
+        self.inner.schema()
+    }
+    fn validate_provider_config(&self, config: Value) -> Answer<'_, Vec<Problem>> {
+        self.inner.validate_provider_config(config)
+    }
+    fn validate_resource_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>> {
+        self.inner.validate_resource_config(kind, config)
+    }
+    fn validate_data_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>> {
+        self.inner.validate_data_config(kind, config)
+    }
+    fn validate_ephemeral_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>> {
+        self.inner.validate_ephemeral_config(kind, config)
+    }
+    fn configure(&self, config: Value) -> Answer<'_, Vec<Problem>> {
+        self.inner.configure(config)
+    }
+    fn upgrade_state(&self, request: UpgradeRequest) -> Answer<'_, Outcome<Value>> {
+        self.inner.upgrade_state(request)
+    }
+    fn read(&self, request: ReadRequest) -> Answer<'_, Outcome<ReadAnswer>> {
+        self.inner.read(request)
+    }
+    fn plan(&self, request: PlanRequest) -> Answer<'_, Outcome<PlanAnswer>> {
+        self.inner.plan(request)
+    }
+    fn import(&self, request: ImportRequest) -> Answer<'_, Outcome<Vec<Imported>>> {
+        self.inner.import(request)
+    }
+    fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {
+        self.inner.move_state(request)
+    }
+    fn read_data(&self, request: DataRequest) -> Answer<'_, Outcome<DataAnswer>> {
+        self.inner.read_data(request)
+    }
+    fn open_ephemeral(&self, kind: EcoString, config: Value) -> Answer<'_, Outcome<Opened>> {
+        self.inner.open_ephemeral(kind, config)
+    }
+    fn renew_ephemeral(&self, kind: EcoString, private: Private) -> Answer<'_, Outcome<Renewed>> {
+        self.inner.renew_ephemeral(kind, private)
+    }
+    fn close_ephemeral(&self, kind: EcoString, private: Private) -> Answer<'_, Vec<Problem>> {
+        self.inner.close_ephemeral(kind, private)
+    }
+    fn call_function(&self, name: EcoString, args: Vec<Value>) -> Answer<'_, Result<Value, FunctionError>> {
+        self.inner.call_function(name, args)
+    }
+}
+
+struct NoProvisioners;
+
+impl Provisioners for NoProvisioners {
+    fn run<'p>(
+        &'p self,
+        _: ProvisionOrder,
+        _: &'p dyn Fn(EcoString),
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<(), EcoString>> + 'p>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+fn request<'a>() -> LoadRequest<'a> {
+    LoadRequest {
+        dir: ".",
+        data_dir: Path::new(".terraform"),
+        world: &SystemWorld,
+        original_dir: None,
+        workspace: "default",
+        variables: &[],
+        environment: &[],
+        test_dir: None,
+        purpose: Purpose::Use,
+        snapshot: None,
+    }
+}
+
+/// The process that is killed; in an ordinary test run there is nothing to do.
+#[test]
+fn child() {
+    let Ok(task) = std::env::var("YUBA_CRASH_TASK") else { return };
+    let record = OpenOptions::new().append(true).create(true).open("record").expect("there is a record");
+    let recording = Recording { record: Arc::new(Mutex::new(record)) };
+    let watch = Watch { events: &|_| {}, stopped: &|| false };
+    let saved = (task != "prepare").then(|| read_plan(Path::new("plan")).expect("there is a plan"));
+    let mut load = request();
+    load.snapshot = saved.as_ref().map(|saved| &saved.snapshot);
+    let request = OperationRequest { load, ask: None, state: StateFlags::default(), name: "test", parallelism: 10 };
+    let Ok(mut operation) = Operation::begin(request, &mut || {}) else { panic!("it cannot begin") };
+    operation.providers = &recording;
+    if let Some(saved) = &saved {
+        let started = Instant::now();
+        if let Ok(delay) = task.parse::<u64>() {
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_micros(delay));
+                let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL);
+            });
+        }
+        let report = operation.apply(&saved.plan, &NoProvisioners, watch);
+        assert!(!report.problems.has_errors());
+        fs::write("took", started.elapsed().as_micros().to_string()).expect("it can be written");
+    } else {
+        let (plan, problems) = operation.plan(&PlanOptions::default(), watch);
+        assert!(!problems.has_errors());
+        let plan = plan.expect("because there were no errors");
+        if plan.prior_state.has_managed_objects() {
+            operation.save_plan(plan, Path::new("plan")).expect("it can be saved");
+        } else {
+            let report = operation.apply(&plan, &NoProvisioners, watch);
+            assert!(!report.problems.has_errors());
+        }
+    }
+    operation.end();
+}
+
+/// Runs the child in a directory. Whether it came to its end.
+fn run(dir: &Path, task: &str) -> bool {
+    let mut command = Command::new(std::env::current_exe().expect("there is a test program"));
+    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]).current_dir(dir);
+    command.env("YUBA_CRASH_TASK", task).output().expect("it can be run").status.success()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("it can be made");
+    for name in ["main.tf", "plan", "record", "terraform.tfstate"] {
+        fs::copy(from.join(name), to.join(name)).expect("it can be copied");
+    }
+}
+
+/// What exists: ids with addresses.
+fn reality(dir: &Path) -> BTreeMap<String, String> {
+    let mut real = BTreeMap::new();
+    for line in fs::read_to_string(dir.join("record")).expect("there is a record").lines() {
+        let mut parts = line.splitn(3, ' ');
+        let (what, id, addr) = (parts.next(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        match what {
+            Some("+") => drop(real.insert(id.to_owned(), addr.to_owned())),
+            _ => drop(real.remove(id)),
+        }
+    }
+    real
+}
+
+/// Opens the state as the next command does, and compares it. How many objects exist.
+fn check(dir: &Path, what: &str) -> usize {
+    let place = Place::file(dir.join("terraform.tfstate"), None);
+    let opened = place.open("test", &StateFlags::default(), &mut || {});
+    let Ok(opened) = opened else { panic!("{what}: the state cannot be opened") };
+    let notes: String = opened.notes.iter().map(|note| format!("{}\n{}\n", note.summary, note.detail)).collect();
+    let state = opened.state.clone().expect("because there was one before");
+    let ty = yuba_session::validate::schemas(&ProviderSource::builtin("terraform"))
+        .and_then(|schema| Some(schema.resources.get("terraform_data")?.block.implied_type().clone()))
+        .expect("because it is built in");
+    let mut known = BTreeMap::new();
+    for (addr, _, instance) in state.instances() {
+        for (_, object) in instance.objects() {
+            let value = object.decode(&ty).unwrap_or_else(|_| panic!("{what}: {addr} cannot be read"));
+            known.insert(text(&value, "id").to_string(), addr.to_string());
+        }
+    }
+    let real = reality(dir);
+    let differing = real.iter().filter(|(id, _)| !known.contains_key(*id));
+    let differing = differing.chain(known.iter().filter(|(id, _)| !real.contains_key(*id)));
+    for (id, addr) in differing {
+        assert!(notes.contains(&format!("{addr} (")), "{what}: {id} of {addr} differs, and nothing says so:\n{notes}");
+    }
+    assert!(opened.close().is_empty());
+    real.len()
+}
+
+#[test]
+fn a_kill_at_any_moment_loses_nothing() {
+    let top = std::env::temp_dir().join(format!("yuba-crash-{}", std::process::id()));
+    let base = top.join("base");
+    fs::create_dir_all(&base).expect("it can be made");
+    fs::write(base.join("main.tf"), BEFORE).expect("it can be written");
+    assert!(run(&base, "prepare"), "the first apply failed");
+    fs::write(base.join("main.tf"), AFTER).expect("it can be written");
+    assert!(run(&base, "prepare"), "no plan was made");
+    assert_eq!(reality(&base).len(), 300);
+    // How long it takes when nobody kills it.
+    let whole = top.join("whole");
+    copy(&base, &whole);
+    assert!(run(&whole, "whole"), "the second apply failed");
+    assert_eq!(check(&whole, "without a kill"), 400);
+    let took: u64 = fs::read_to_string(whole.join("took")).ok().and_then(|text| text.parse().ok()).unwrap_or(100_000);
+
+    let (next, killed) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= KILLS {
+                        break;
+                    }
+                    // Spread over the whole time, in an order that looks random.
+                    let delay = took * 11 / 10 * (number * 77 % KILLS) / KILLS;
+                    let dir: PathBuf = top.join(number.to_string());
+                    copy(&base, &dir);
+                    let ended = run(&dir, &delay.to_string());
+                    killed.fetch_add(u64::from(!ended), Ordering::Relaxed);
+                    check(&dir, &format!("killed after {delay} of {took} microseconds"));
+                    drop(fs::remove_dir_all(&dir));
+                }
+            });
+        }
+    });
+    drop(fs::remove_dir_all(&top));
+    let killed = killed.into_inner();
+    assert!(killed > KILLS / 2, "only {killed} of {KILLS} processes were killed before their end");
+}
