@@ -1,0 +1,132 @@
+//! Files that are damaged, foreign or in use, and requests that make no sense: a clear error, and nothing is lost.
+
+use crate::sandbox;
+use yuba_testkit::Sandbox;
+
+const MAIN: &str = "//- main.tf\nresource \"terraform_data\" \"a\" {\n  input = \"x\"\n}\n";
+
+/// A sandbox with one object.
+fn applied() -> Sandbox {
+    let sandbox = sandbox(MAIN);
+    assert_eq!(sandbox.run(&["apply", "-auto-approve"]).code, 0);
+    sandbox
+}
+
+/// Refused with this title, and the state is what it was.
+#[track_caller]
+fn check_refused(sandbox: &Sandbox, args: &[&str], title: &str) {
+    let before = sandbox.read("terraform.tfstate");
+    let run = sandbox.run(args).to_string();
+    assert!(run.starts_with("exit 1\n") && run.contains(title), "{run}");
+    assert_eq!(sandbox.read("terraform.tfstate"), before);
+}
+
+#[test]
+fn a_damaged_state() {
+    let sandbox = applied();
+    let good = sandbox.read("terraform.tfstate");
+    let title = "Error: Unsupported state file format";
+    for cut in [1, good.len() / 2, good.len() - 3] {
+        sandbox.write("terraform.tfstate", &good[..cut]);
+        check_refused(&sandbox, &["apply", "-auto-approve"], title);
+    }
+    sandbox.write("terraform.tfstate", good.replace("\"version\": 4", "\"version\": 5"));
+    check_refused(&sandbox, &["apply", "-auto-approve"], title);
+    sandbox.write("terraform.tfstate", good.replace("\"lineage\"", "\"lin\u{0}age\""));
+    check_refused(&sandbox, &["apply", "-auto-approve"], title);
+    // Whatever bit is wrong, it ends with an answer.
+    for at in (0..good.len()).step_by(97) {
+        let mut bytes = good.clone().into_bytes();
+        bytes[at] ^= 4;
+        sandbox.write("terraform.tfstate", &bytes);
+        let run = sandbox.run(&["plan"]).to_string();
+        assert!(run.starts_with("exit 0\n") || run.starts_with("exit 1\n"), "byte {at}: {run}");
+    }
+}
+
+#[test]
+fn a_damaged_or_foreign_plan() {
+    let sandbox = applied();
+    sandbox.write("main.tf", MAIN.replace("//- main.tf\n", "").replace("\"x\"", "\"y\""));
+    assert_eq!(sandbox.run(&["plan", "-out=plan"]).code, 0);
+    let plan = std::fs::read(sandbox.dir().join("plan")).expect("there is a plan");
+    let title = "Error: Failed to load plan file";
+    for at in [40, plan.len() / 2, plan.len() - 1] {
+        let mut bytes = plan.clone();
+        bytes[at] ^= 1;
+        sandbox.write("changed", &bytes);
+        check_refused(&sandbox, &["apply", "changed"], title);
+        sandbox.write("changed", &plan[..at]);
+        check_refused(&sandbox, &["apply", "changed"], title);
+    }
+    let other = applied();
+    other.write("plan", &plan);
+    check_refused(&other, &["apply", "plan"], "Error: Saved plan does not match the given state");
+    assert_eq!(sandbox.run(&["apply", "-auto-approve"]).code, 0);
+    check_refused(&sandbox, &["apply", "plan"], "Error: Saved plan is stale");
+}
+
+#[test]
+fn a_number_of_instances_that_is_not_known() {
+    let fixture = "//- main.tf\nresource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {\n  \
+                   count = length(terraform_data.a.id)\n}\n";
+    let run = sandbox(fixture).run(&["apply", "-auto-approve"]).to_string();
+    assert!(run.starts_with("exit 1\n") && run.contains("Error: Invalid count argument"), "{run}");
+}
+
+#[test]
+fn a_lock_that_nobody_holds_any_more() {
+    let sandbox = applied();
+    let info = r#"{"ID":"1b2c3d4e-0000-4000-8000-000000000000","Operation":"OperationTypeApply","Info":"",
+        "Who":"me@nowhere","Version":"1.12.6","Created":"2020-01-01T00:00:00Z","Path":"terraform.tfstate"}"#;
+    sandbox.write(".terraform.tfstate.lock.info", info);
+    let run = sandbox.run(&["apply", "-auto-approve"]).to_string();
+    assert!(run.starts_with("exit 0\n"), "{run}");
+    assert!(run.contains("Warning: A previous run ended without releasing its lock"), "{run}");
+    assert!(run.contains("host nowhere"), "{run}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_process_while_the_first_one_applies() {
+    let fixture = "//- main.tf\nresource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"touch \
+                   begun; read line < door\"\n  }\n}\n";
+    let sandbox = sandbox(fixture);
+    let made = std::process::Command::new("mkfifo").arg(sandbox.dir().join("door")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let mut first = sandbox.command(&["apply", "-auto-approve"]);
+    let mut first = first.stdout(std::process::Stdio::null()).spawn().expect("it can be started");
+    while !sandbox.dir().join("begun").exists() {
+        assert!(first.try_wait().is_ok_and(|ended| ended.is_none()), "the first process has ended");
+        std::thread::yield_now();
+    }
+    let second = sandbox.run(&["apply", "-auto-approve"]).to_string();
+    sandbox.write("door", "go on\n");
+    assert!(first.wait().is_ok_and(|status| status.success()));
+    assert!(second.starts_with("exit 1\n") && second.contains("Error: Error acquiring the state lock"), "{second}");
+    assert!(sandbox.read("terraform.tfstate").contains("\"terraform_data\""));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_state_directory_that_vanishes() {
+    let fixture = "//- main.tf\nterraform {\n  backend \"local\" {\n    path = \"kept/terraform.tfstate\"\n  \
+                   }\n}\nresource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"rm -rf kept && \
+                   touch kept\"\n  }\n}\n";
+    let sandbox = sandbox(fixture);
+    assert_eq!(sandbox.run(&["init"]).code, 0);
+    let run = sandbox.run(&["apply", "-auto-approve"]).to_string();
+    assert!(run.starts_with("exit 1\n") && run.contains("errored.tfstate"), "{run}");
+    assert!(sandbox.read("errored.tfstate").contains("\"terraform_data\""));
+}
+
+#[test]
+fn a_long_string() {
+    let fixture = "//- main.tf\nresource \"terraform_data\" \"a\" {\n  input = join(\"\", [for i in range(1000) : \
+                   format(\"%04096d\", i)])\n}\n";
+    let sandbox = sandbox(fixture);
+    let run = sandbox.run(&["apply", "-auto-approve"]).to_string();
+    assert!(run.starts_with("exit 0\n"), "{}", &run[..200]);
+    let again = sandbox.run(&["plan", "-detailed-exitcode"]).to_string();
+    assert!(again.starts_with("exit 0\n"), "{}", &again[..200]);
+}
