@@ -7,6 +7,7 @@ mod flags;
 mod fmt;
 mod help;
 mod init;
+mod interchange;
 mod metadata;
 mod prompt;
 mod state;
