@@ -18,6 +18,18 @@ use crate::{Disk, Journal, Local, LocalSettings, LockHolder, Operation, Reading,
 /// A directory that goes away with the test.
 struct Sandbox(PathBuf);
 
+/// Takes the lock. A process that another test starts has a copy of every open file between its birth and its first
+/// instruction, so a lock that was just given up may be held a moment longer.
+fn take_lock(store: &mut StateFile) {
+    for _ in 0..400 {
+        if store.try_lock(LockHolder::ourselves("test")).is_ok() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    store.try_lock(LockHolder::ourselves("test")).expect("nobody has the lock");
+}
+
 impl Sandbox {
     fn new() -> Sandbox {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -66,7 +78,7 @@ impl Sandbox {
     /// Reads with the lock: puts in order what was left.
     fn recover(&self) -> Reading {
         let mut store = self.store();
-        store.try_lock(LockHolder::ourselves("test")).expect("nobody has the lock");
+        take_lock(&mut store);
         let reading = store.read().expect("the state is readable");
         store.unlock().expect("it is ours");
         reading
@@ -74,7 +86,7 @@ impl Sandbox {
     /// Saves a state in the usual way.
     fn save(&self, state: &mut State) {
         let mut store = self.store();
-        store.try_lock(LockHolder::ourselves("test")).expect("nobody has the lock");
+        take_lock(&mut store);
         store.write(state).expect("the sandbox can be written");
         store.unlock().expect("it is ours");
     }
