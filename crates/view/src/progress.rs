@@ -207,7 +207,7 @@ mod tests {
             terraform_data.a: Creating...
             terraform_data.a: Creation complete after 1m1s [id=x]
             terraform_data.a: Preparing import... [id=x]
-            terraform_data.a (deposed object deadbeef): Import complete [id=x]
+            terraform_data.a: Import complete [id=x]
             terraform_data.a: Provisioning with 'local-exec'...
             terraform_data.a (local-exec): one
             terraform_data.a (local-exec): two"#]]

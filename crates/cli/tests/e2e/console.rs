@@ -200,23 +200,7 @@ fn a_configuration_that_cannot_be_read_ends_it() {
 }
 
 #[test]
-fn what_it_cannot_do_yet_is_refused() {
-    check(
-        &["console", "-state=x"],
-        &expect![[r#"
-        exit 1
-        --- stderr
-
-        Error: Option not available yet
-
-        The option -state is part of the OpenTofu command line, but the console of
-        this version of Yuba does not have it yet. Leave the option out to evaluate
-        expressions without it.
-
-        For more help on using this command, run:
-          yuba console -help
-    "#]],
-    );
+fn what_makes_no_sense_is_refused() {
     check(
         &["console", "x"],
         &expect![[r#"
