@@ -511,3 +511,16 @@ proptest! {
         let _ = Edit::from_json_line(&text);
     }
 }
+
+#[test]
+fn a_key_of_a_provider_configuration_without_alias_is_not_written() {
+    let file = br#"{"version":4,"terraform_version":"1.12.6","serial":1,"lineage":"x","outputs":{},"resources":[{"mode":"managed","type":"t","name":"a","instances":[{"index_key":"k","schema_version":0,"attributes":{},"provider":"provider[\"registry.opentofu.org/x/t\"].by[\"k\"]"}]}]}"#;
+    let (mut state, _) = crate::read(file).expect("because it is well-formed");
+    let addr = state.instances().map(|(addr, ..)| addr).next().expect("because there is one");
+    let mut provider = state.iter().next().expect("because there is one").provider.clone();
+    provider.alias = None;
+    state.apply(crate::Edit::SetProvider { resource: addr.containing(), provider });
+    let mut out = Vec::new();
+    crate::write(&state, &mut out);
+    assert!(crate::read(&out).is_ok(), "{}", String::from_utf8_lossy(&out));
+}

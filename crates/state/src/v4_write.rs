@@ -98,7 +98,10 @@ fn write_resource(writer: &mut Writer<'_>, module: &str, resource: &Resource) {
     writer.key("name");
     writer.text(&name.name);
     // As soon as one instance belongs to an instance of the provider configuration, all say which one is theirs.
-    let keyed = resource.instances.values().any(|instance| instance.provider_key.is_some());
+    // A configuration without alias has no instances: a key that an instance kept from the configuration it had before
+    // cannot be written, because nobody could read it.
+    let keyed = resource.provider.alias.is_some()
+        && resource.instances.values().any(|instance| instance.provider_key.is_some());
     if !keyed {
         writer.key("provider");
         writer.shown(&resource.provider);

@@ -7,7 +7,6 @@ mod flags;
 mod fmt;
 mod help;
 mod init;
-mod interchange;
 mod metadata;
 mod prompt;
 mod state;
