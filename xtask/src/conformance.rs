@@ -83,6 +83,8 @@ fn release_binary() -> Result<PathBuf, String> {
 /// Finds `SUITE: matched/total (percent)` in the runner's output.
 fn percentage(text: &str, suite: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{suite}:")))?;
-    let number = line.split_once('(')?.1.split(['%', ')']).next()?;
-    number.trim().parse().ok()
+    // The last number counts wanted differences as equal.
+    let before = line.rsplit_once('%')?.0;
+    let number = before.rsplit(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    number.parse().ok()
 }
