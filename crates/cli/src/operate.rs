@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use yuba_addrs::{AbsResourceInstance, Target};
 use yuba_engine::PlanOptions;
-use yuba_engine::targets::{Targets, parse_file};
+use yuba_engine::targets::{Targets, parse_file, parse_option};
 use yuba_eval::tree::Purpose;
 use yuba_plan::{Mode, Plan};
 use yuba_session::backend::StateFlags;
@@ -19,9 +19,10 @@ use yuba_value::EcoString;
 
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
-use crate::settings::{Settings, ask, environment};
+use crate::settings::{Settings, ask, may_ask};
 use crate::signals;
 use crate::speaker::Speaker;
+use crate::state_access;
 use crate::terminal::Terminal;
 
 /// Which command it is.
@@ -119,7 +120,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         Kind::Apply | Kind::Destroy => {
             if !options.auto_approve && plan.can_apply() {
                 speaker.report(&std::mem::take(&mut notes), operation.sources());
-                if !approved(speaker, args, &plan, settings)? {
+                if !approved(speaker, args, &plan)? {
                     return close(speaker, operation, notes, 1);
                 }
             } else {
@@ -270,13 +271,11 @@ fn failed(speaker: &mut Speaker<'_>, problems: &Diagnostics, sources: &Sources) 
 }
 
 /// Asks whether the changes shall be made.
-fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan, settings: &Settings) -> Result<bool, Failure> {
-    let no_input = !args.is_on("input") || environment("TF_INPUT").is_some_and(|v| matches!(v.as_str(), "0" | "false"));
-    if speaker.is_json() || no_input {
+fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan) -> Result<bool, Failure> {
+    if speaker.is_json() || !may_ask(args) {
         let detail = "Nobody can be asked whether the changes shall be made. Use -auto-approve, or apply a saved plan.";
         return Err(Failure::failed("Cannot apply without approval", detail));
     }
-    let _ = settings;
     let (question, more) = match plan.mode {
         Mode::Destroy => (
             "Do you really want to destroy all resources?",
@@ -376,18 +375,18 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
     for (name, text) in args.iter() {
         match name {
             "target" | "exclude" => {
-                let file = sources.add(SourceFile::new(format!("<{name}>"), text.as_bytes()));
-                match Target::parse_text(file, text) {
-                    Ok(target) if name == "target" => plan.targets.push(target),
-                    Ok(target) => plan.excludes.push(target),
-                    Err(found) => problems.extend(invalid(name, text, &found)),
+                let (found, wrong) = parse_option(name, &[text]);
+                problems.extend(wrong);
+                match name {
+                    "target" => plan.targets.extend(found),
+                    _ => plan.excludes.extend(found),
                 }
             }
             "replace" => {
                 let file = sources.add(SourceFile::new("<replace>", text.as_bytes()));
                 match AbsResourceInstance::parse_text(file, text) {
                     Ok(addr) => plan.force_replace.push(addr),
-                    Err(found) => problems.extend(invalid(name, text, &found)),
+                    Err(found) => problems.push(invalid_replace(text, &found)),
                 }
             }
             "target-file" | "exclude-file" => {
@@ -419,36 +418,16 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
             _ => return Err(usage("Invalid parallelism", "-parallelism must be a whole number above zero.")),
         },
     };
-    let path = |name: &str| {
-        let value = if args.table_has(name) { args.text(name) } else { None };
-        value.filter(|path| !path.is_empty()).map(PathBuf::from)
-    };
-    let lock_timeout = match args.text("lock-timeout").map(duration) {
-        None => std::time::Duration::ZERO,
-        Some(Ok(time)) => time,
-        Some(Err(reason)) => return Err(usage("Invalid -lock-timeout", &reason)),
-    };
-    let state = StateFlags {
-        state: path("state"),
-        state_out: path("state-out"),
-        backup: path("backup"),
-        lock: args.is_on("lock"),
-        lock_timeout,
-    };
+    let state = state_access::flags(args)?;
     let auto_approve = matches!(kind, Kind::Apply | Kind::Destroy) && args.is_on("auto-approve");
     let tolerant = args.table_has("suppress-forget-errors") && args.is_on("suppress-forget-errors");
     Ok(Options { plan, state, parallelism, auto_approve, tolerant })
 }
 
-/// What is wrong with an address of a flag.
-fn invalid(flag: &str, text: &str, found: &Diagnostics) -> Diagnostics {
-    let kind = match flag {
-        "target" => "target",
-        "exclude" => "exclude",
-        _ => "force-replace address",
-    };
+/// What is wrong with the address of `-replace`.
+fn invalid_replace(text: &str, found: &Diagnostics) -> Diagnostic {
     let reason = found.iter().map(|problem| problem.detail.to_string()).collect::<Vec<_>>().join(" ");
-    Diagnostic::error(format!("Invalid {kind} {text:?}"), reason).into()
+    Diagnostic::error(format!("Invalid force-replace address {text:?}"), reason)
 }
 
 /// Addresses from a file.
@@ -462,13 +441,5 @@ fn read_targets(sources: &mut Sources, path: &Path, flag: &str) -> (Vec<Target>,
             let detail = format!("The file {} of -{flag} cannot be read: {error}.", path.display());
             (Vec::new(), Diagnostic::error("Failed to read file", detail).into())
         }
-    }
-}
-
-/// A time as Go writes it: `10s`, `1m30s`.
-fn duration(text: &str) -> Result<std::time::Duration, String> {
-    match yuba_value::functions::timestamp::parse_duration(text) {
-        Ok(nanos) => Ok(std::time::Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))),
-        Err(reason) => Err(format!("{text:?} is no time: {reason}.")),
     }
 }

@@ -100,12 +100,17 @@ pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Somebody at a terminal who can be asked for values, unless asking is switched off.
-pub(crate) fn ask(args: &Args) -> Option<Ask> {
+/// Whether asking is not switched off.
+pub(crate) fn may_ask(args: &Args) -> bool {
     let switched_off =
         environment("TF_INPUT").is_some_and(|value| matches!(value.as_str(), "0" | "false" | "no" | "off"));
+    !switched_off && args.is_on("input")
+}
+
+/// Somebody at a terminal who can be asked for values, unless asking is switched off.
+pub(crate) fn ask(args: &Args) -> Option<Ask> {
     let someone_answers = std::io::stdin().is_terminal() || args.text("input").is_some();
-    if switched_off || !args.is_on("input") || !someone_answers {
+    if !may_ask(args) || !someone_answers {
         return None;
     }
     Some(Box::new(|variable| {

@@ -6,7 +6,7 @@
 use std::fmt::Display;
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ModuleInstance, TargetSubject};
+use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance};
 use yuba_syntax::Diagnostic;
 use yuba_value::quote::quote;
 
@@ -260,83 +260,4 @@ pub(crate) fn check_config_address(addr: &str) -> Diagnostic {
         eco_format!("invalid checkable config address {addr}"),
         "In the check results of the state file, the address of a block has no instance keys.",
     )
-}
-
-const MOVE_SOURCE: &str = "Invalid source address";
-const MOVE_TARGET: &str = "Invalid target address";
-const MOVE_REQUEST: &str = "Invalid state move request";
-
-pub(crate) fn nothing_at(target: &TargetSubject) -> Diagnostic {
-    let (summary, what) = match target {
-        TargetSubject::Module(_) => ("Unknown module", "module"),
-        TargetSubject::Resource(_) => ("Unknown resource", "resource"),
-        TargetSubject::Instance(_) => ("Unknown resource instance", "resource instance"),
-    };
-    Diagnostic::error(
-        summary,
-        eco_format!(
-            "There is no {what} {target} in the state. If it is new in the configuration, it gets into the state with the \
-             next apply."
-        ),
-    )
-}
-
-pub(crate) fn move_of_nothing(source: &TargetSubject) -> Diagnostic {
-    Diagnostic::error(MOVE_SOURCE, eco_format!("Cannot move {source}: nothing in the state is called so."))
-}
-
-pub(crate) fn move_of_missing(source: &AbsResourceInstance) -> Diagnostic {
-    Diagnostic::error(MOVE_SOURCE, eco_format!("There is no {source} in the state."))
-}
-
-pub(crate) fn move_module_to(source: &ModuleInstance, target: &TargetSubject) -> Diagnostic {
-    Diagnostic::error(MOVE_TARGET, eco_format!("Cannot move {source} to {target}: a module can only become a module."))
-}
-
-pub(crate) fn move_resource_to(source: &AbsResource, target: &TargetSubject) -> Diagnostic {
-    Diagnostic::error(
-        MOVE_TARGET,
-        eco_format!(
-            "Cannot move {source} to {target}: {source} is a resource with all its instances, which can only become a \
-             resource as a whole."
-        ),
-    )
-}
-
-pub(crate) fn move_instance_to(source: &AbsResourceInstance, target: &TargetSubject) -> Diagnostic {
-    Diagnostic::error(
-        MOVE_TARGET,
-        eco_format!("Cannot move {source} to {target}: a resource instance can only become a resource instance."),
-    )
-}
-
-pub(crate) fn move_onto(target: &TargetSubject) -> Diagnostic {
-    Diagnostic::error(MOVE_TARGET, eco_format!("Cannot move to {target}: the state has something there already."))
-}
-
-pub(crate) fn move_onto_module(target: &ModuleInstance) -> Diagnostic {
-    Diagnostic::error(
-        "Destination module already exists",
-        eco_format!("Cannot move to {target}: the state has resources in that module already."),
-    )
-}
-
-pub(crate) fn move_of_ephemeral() -> Diagnostic {
-    Diagnostic::error(
-        MOVE_REQUEST,
-        "Ephemeral resources are never in a state, so they can be neither source nor target of a move. It is enough to \
-         change the configuration.",
-    )
-}
-
-pub(crate) fn move_between_modes(from: &AbsResource, to: &AbsResource) -> Diagnostic {
-    let mode = from.resource.mode.as_str();
-    Diagnostic::error(
-        MOVE_REQUEST,
-        eco_format!("Cannot move {from} to {to}: a {mode} resource can only become another {mode} resource."),
-    )
-}
-
-pub(crate) fn move_between_types(from: &AbsResource, to: &AbsResource) -> Diagnostic {
-    Diagnostic::error(MOVE_REQUEST, eco_format!("Cannot move {from} to {to}: they are of different resource types."))
 }

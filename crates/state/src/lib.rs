@@ -25,13 +25,9 @@ mod flatmap;
 mod json;
 mod legacy;
 mod model;
-mod moving;
 mod object;
 mod paths;
-mod selecting;
 mod sensitive;
-#[cfg(test)]
-mod testing;
 #[cfg(test)]
 mod tests;
 mod v4;
@@ -42,9 +38,7 @@ pub use check::{CheckKind, CheckObject, CheckResult, CheckStatus};
 pub use edit::{Edit, EditError};
 pub use file::read;
 pub use model::{DeposedKey, Instance, Output, Resource, State};
-pub use moving::Moved;
 pub use object::{AttributeError, Attributes, Identity, Object, RawJson, Status};
-pub use selecting::TaintProblem;
 pub use v4_write::{write, write_compact};
 
 /// The version that is written as `terraform_version`: the language level.

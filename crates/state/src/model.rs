@@ -188,6 +188,31 @@ impl State {
             && self.resources.len() == other.resources.len()
             && self.iter().eq(other.iter())
     }
+    /// Takes an instance out of the state, with the provider configuration it belongs to.
+    pub(crate) fn take_instance(&mut self, addr: &AbsResourceInstance) -> Option<(Instance, AbsProviderConfig)> {
+        let containing = addr.containing();
+        let resource = self.resources.get_mut(&containing)?;
+        let instance = resource.instances.remove(&addr.key)?;
+        let provider = resource.provider.clone();
+        if resource.instances.is_empty() {
+            self.resources.remove(&containing);
+        }
+        Some((instance, provider))
+    }
+
+    /// Puts an instance into the state. A resource that is there keeps its provider configuration.
+    pub(crate) fn put_instance(&mut self, addr: AbsResourceInstance, instance: Instance, provider: AbsProviderConfig) {
+        let containing = addr.containing();
+        let key: Option<InstanceKey> = addr.key;
+        match self.resources.get_mut(&containing) {
+            Some(resource) => {
+                resource.instances.insert(key, instance);
+            }
+            None => {
+                self.resource_mut(containing, provider).instances.insert(key, instance);
+            }
+        }
+    }
     /// The resource at an address, made where there is none; belongs to `provider` from now on.
     pub(crate) fn resource_mut(&mut self, addr: AbsResource, provider: AbsProviderConfig) -> &mut Resource {
         match self.resources.entry(addr) {

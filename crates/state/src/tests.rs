@@ -8,8 +8,9 @@ use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, Instanc
 use yuba_syntax::FileId;
 use yuba_value::{Mark, Type, Value};
 
-use crate::testing::PROVIDER;
 use crate::*;
+
+const PROVIDER: &str = "provider[\"terraform.io/builtin/terraform\"]";
 
 /// What a file is when it is written again, or the titles of what is wrong.
 fn again(file: &[u8]) -> String {

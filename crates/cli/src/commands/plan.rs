@@ -5,6 +5,7 @@ use crate::exit::Outcome;
 use crate::flags::{Args, Flag};
 use crate::operate::{self, Kind};
 use crate::settings::{VAR, VAR_FILE};
+use crate::state_access::{BACKUP, JSON, JSON_INTO, LOCK, LOCK_TIMEOUT, SHOW_SENSITIVE, STATE, STATE_OUT};
 use crate::terminal::Terminal;
 
 const DESTROY: Flag = Flag::switch("destroy", "Plan to destroy everything that is managed.");
@@ -17,16 +18,7 @@ const TARGET_FILE: Flag = Flag::list("target-file", "file", "Read such addresses
 const EXCLUDE: Flag = Flag::list("exclude", "resource", "Leave this out, and what depends on it.");
 const EXCLUDE_FILE: Flag = Flag::list("exclude-file", "file", "Read such addresses from a file, one per line.");
 const INPUT: Flag = Flag::switch_off("input", "Do not ask for values of variables.");
-const LOCK: Flag = Flag::switch_off("lock", "Do not lock the state. Dangerous if others may be at work on it.");
-const LOCK_TIMEOUT: Flag = Flag::text("lock-timeout", "0s", "How long to wait for others who have locked the state.");
 const PARALLELISM: Flag = Flag::text("parallelism", "10", "How many operations may run at the same time.");
-const STATE: Flag = Flag::text("state", "path", "Read the state from this file instead of the usual place.");
-const STATE_OUT: Flag = Flag::text("state-out", "path", "Write the state to this file; -state if not given.");
-const BACKUP: Flag = Flag::text("backup", "path", "Keep the previous state in this file; \"-\" keeps none.");
-const JSON: Flag = Flag::switch("json", "Write messages as lines of JSON.");
-const JSON_INTO: Flag =
-    Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people.");
-const SHOW_SENSITIVE: Flag = Flag::switch("show-sensitive", "Show sensitive values.");
 const AUTO_APPROVE: Flag = Flag::switch("auto-approve", "Do not ask before changes are made.");
 
 /// `yuba plan`

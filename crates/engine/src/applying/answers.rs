@@ -1,5 +1,7 @@
 //! What jobs of applying report, taken into the state.
 
+use std::sync::Arc;
+
 use ecow::eco_format;
 use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
@@ -61,7 +63,7 @@ impl<'a> Applier<'a> {
         &self,
         change: &ResourceChange,
         deposed: Option<yuba_state::DeposedKey>,
-        object: Option<super::Shared>,
+        object: Option<Arc<Object>>,
     ) -> Edit {
         Edit::SetObject {
             addr: change.addr.clone(),
@@ -185,7 +187,7 @@ impl<'a> Applier<'a> {
                 deposed: None,
                 provider: job.server.config.clone(),
                 provider_key: job.server.key.clone(),
-                object: Some(std::sync::Arc::new(object)),
+                object: Some(Arc::new(object)),
             };
             self.record(None, vec![edit]);
         }
@@ -217,7 +219,7 @@ impl<'a> Applier<'a> {
                         deposed: None,
                         provider: job.server.config.clone(),
                         provider_key: job.server.key.clone(),
-                        object: Some(std::sync::Arc::new(object)),
+                        object: Some(Arc::new(object)),
                     };
                     self.record(None, vec![edit]);
                 }

@@ -3,15 +3,15 @@
 use ecow::eco_format;
 use yuba_addrs::{AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode};
 use yuba_config::provisioner::ProvisionerWhen;
-use yuba_config::resource::{Resource, ResourceKey};
+use yuba_config::resource::Resource;
 use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId};
 use yuba_plan::{Action, Event, Mode, Phase, ResourceChange};
-use yuba_state::{DeposedKey, Edit, Status};
+use yuba_state::{DeposedKey, Edit, Object, Status};
 use yuba_syntax::Diagnostic;
 use yuba_value::Value;
 
 use super::change::{ChangeJob, EndJob};
-use super::{Answer, Applier, Shared, provision};
+use super::{Answer, Applier, provision};
 use crate::drive::Jobs;
 use crate::object::object_id;
 use crate::planning::data::DataJob;
@@ -30,7 +30,7 @@ impl<'a> Applier<'a> {
     ) -> bool {
         let resource = block.resource;
         let address = eco_format!("{addr}");
-        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = OpenJob { subject, resource, at, config };
@@ -47,7 +47,7 @@ impl<'a> Applier<'a> {
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) {
         if self.plan.mode == Mode::Destroy && resource.key.mode == ResourceMode::Managed {
-            self.values_of_state(module, resource);
+            self.walk.values_of_state(&self.state, module, resource);
             return;
         }
         let Some(block) = self.walk.block(vertex, module, resource) else {
@@ -83,7 +83,7 @@ impl<'a> Applier<'a> {
         let resource = block.resource;
         let Some(position) = self.changes.get(addr).copied() else {
             // Not part of the run: it is what it was.
-            self.value_of_state(block, at, addr);
+            self.walk.value_of_state(&self.state, at, addr, block.schema());
             return true;
         };
         let plan = self.plan;
@@ -187,7 +187,7 @@ impl<'a> Applier<'a> {
         let reads = change.is_some_and(|change| change.action == Action::Read)
             || (plan.mode == Mode::Destroy && self.state.instance(addr).is_none());
         if !reads {
-            self.value_of_state(block, at, addr);
+            self.walk.value_of_state(&self.state, at, addr, block.schema());
             let value = self.walk.live.instance_value(at, &block.resource.key, addr.key.as_ref());
             return match value {
                 Some(value) => self.walk.postconditions(at, block.resource, addr, value),
@@ -196,7 +196,7 @@ impl<'a> Applier<'a> {
         }
         let address = eco_format!("{addr}");
         let resource = block.resource;
-        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         if !config.is_wholly_known() {
             let detail = eco_format!("The configuration of {addr} is still not known when it has to be read.");
@@ -204,38 +204,9 @@ impl<'a> Applier<'a> {
             return self.walk.tell(std::iter::once(problem));
         }
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
-        self.push_data(DataJob { subject, resource, server, at, config }, jobs);
+        let job = DataJob { subject, resource, server, at, config };
+        jobs.push(async move { Answer::Data(Box::new(job.run().await)) });
         true
-    }
-
-    /// An instance that is not part of the run has the value of the state.
-    fn value_of_state(&mut self, block: &Block<'a>, at: ModuleInstanceId, addr: &AbsResourceInstance) {
-        let object = self.state.instance(addr).and_then(|instance| instance.current.clone());
-        if let (Some(object), Some(schema)) = (object, block.schema())
-            && let Ok(value) = object.decode(schema.implied_type())
-        {
-            let value = schema.mark(&value, None);
-            self.walk.live.set_instance(at, &block.resource.key, addr.key.clone(), value);
-        }
-    }
-
-    /// To destroy everything: resources have the values and instances that the state has.
-    fn values_of_state(&mut self, module: ModuleId, resource: &'a Resource) {
-        let schemas = self.walk.evaluation.schemas_of(module, resource);
-        let schema = schemas.as_deref().and_then(|schemas| yuba_eval::schema_of(schemas, &resource.key));
-        for at in self.walk.live.instances(module) {
-            let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
-            let Some(known) = self.state.get(&abs) else { continue };
-            let keys: Vec<Option<InstanceKey>> = known.instances.keys().cloned().collect();
-            self.walk.live.expand_resource(at, &resource.key, crate::planning::expansion_of(&keys));
-            for (key, instance) in &known.instances {
-                let value = instance.current.as_ref().zip(schema);
-                let value = value.and_then(|(object, schema)| object.decode(schema.implied_type()).ok());
-                if let Some(value) = value {
-                    self.walk.live.set_instance(at, &resource.key, key.clone(), value);
-                }
-            }
-        }
     }
 
     /// The end of an object: of one that is not wanted any more, or of one that is replaced.
@@ -262,7 +233,7 @@ impl<'a> Applier<'a> {
             return;
         };
         let Some(schemas) = self.walk.evaluation.provider_schema(&change.provider.provider) else { return };
-        let resource = self.declared(&change.addr);
+        let resource = self.walk.declared(&change.addr);
         // What was never finished, or has a successor already, is not taken leave of.
         let steps = match deposed.is_some() || object.status == Status::Tainted {
             true => Some(Vec::new()),
@@ -301,17 +272,8 @@ impl<'a> Applier<'a> {
         self.record(None, vec![edit]);
         if told {
             self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id, ok: true });
-        }
-        if change.action == Action::Forget {
             self.counts.forgotten += 1;
         }
-    }
-
-    /// The block of an object, if there is one.
-    pub(super) fn declared(&self, addr: &AbsResourceInstance) -> Option<&'a Resource> {
-        let tree = self.walk.context.tree;
-        let module = tree.find(&addr.module.module())?;
-        tree.node(module).module.resources.get(&ResourceKey::from(&addr.resource))
     }
 
     /// Provisioners that run before an object is destroyed: of its block, or of the block that says it was removed.
@@ -319,7 +281,7 @@ impl<'a> Applier<'a> {
         &mut self,
         change: &ResourceChange,
         resource: Option<&'a Resource>,
-        object: &Shared,
+        object: &Object,
     ) -> Option<Vec<provision::Provisioning>> {
         let tree = self.walk.context.tree;
         let (provisioners, connection, own) = match resource {

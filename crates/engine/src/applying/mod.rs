@@ -10,11 +10,9 @@ mod provision;
 #[cfg(test)]
 mod tests;
 
-use std::cell::RefCell;
-use std::sync::Arc;
-
 use ecow::{EcoVec, eco_format};
 use foldhash::HashMap;
+use std::cell::RefCell;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ResourceMode};
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
@@ -24,7 +22,7 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::drive::{Ending, Jobs, Steps, drive};
 use crate::planning;
-use crate::planning::data::{DataAnswer, DataJob};
+use crate::planning::data::DataAnswer;
 use crate::request::Context;
 use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
@@ -324,12 +322,7 @@ impl<'a> Applier<'a> {
                 }
             }
         }
-        for config in wanted {
-            if let Some(job) = self.walk.bare_provider_job(&config) {
-                let answer = job.run().await;
-                self.walk.provider_answer(answer);
-            }
-        }
+        self.walk.start_bare_providers(wanted).await;
     }
 
     /// Steps that wait for themselves, which only appear when instances are known.
@@ -415,15 +408,5 @@ impl<'a> Applier<'a> {
             problems.push(Diagnostic::error("Execution halted", detail));
         }
         Applied { state: self.state, problems, counts: self.counts }
-    }
-}
-
-/// The object of a state, shared.
-pub(crate) type Shared = Arc<yuba_state::Object>;
-
-impl<'a> Applier<'a> {
-    /// Reads a data resource.
-    fn push_data(&mut self, job: DataJob<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
-        jobs.push(async move { Answer::Data(Box::new(job.run().await)) });
     }
 }

@@ -7,11 +7,11 @@ use yuba_addrs::{
     AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode,
 };
 use yuba_config::provider::ProviderKey;
-use yuba_config::resource::{Resource, ResourceKey};
-use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId, schema_of};
+use yuba_config::resource::Resource;
+use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
 use yuba_plan::{Action, Mode, Reason, ResourceChange};
+use yuba_provider::ProviderSchema;
 use yuba_provider::legality::planned_unknown;
-use yuba_provider::{BlockSchema, ProviderSchema};
 use yuba_state::{DeposedKey, Edit, Instance, Object};
 use yuba_syntax::Diagnostic;
 use yuba_value::{Mark, Value};
@@ -47,7 +47,7 @@ impl<'a> Planner<'a> {
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) {
         if self.options.mode == Mode::Destroy {
-            self.values_of_state(module, resource);
+            self.walk.values_of_state(&self.state, module, resource);
             return;
         }
         let Some(block) = self.walk.block(step, module, resource) else {
@@ -65,13 +65,20 @@ impl<'a> Planner<'a> {
                 self.failed[step as usize] |= !self.walk.tell(found);
             }
         }
+        let pending = resource.key.mode != ResourceMode::Managed && self.waits_for_changes(&block);
         for at in self.walk.live.instances(module) {
-            self.begin_in_module(&block, at, jobs);
+            self.begin_in_module(&block, at, pending, jobs);
         }
     }
 
     /// A resource in one instance of its module.
-    fn begin_in_module(&mut self, block: &Block<'a>, at: ModuleInstanceId, jobs: &mut Jobs<'a, Answer<'a>>) {
+    fn begin_in_module(
+        &mut self,
+        block: &Block<'a>,
+        at: ModuleInstanceId,
+        pending: bool,
+        jobs: &mut Jobs<'a, Answer<'a>>,
+    ) {
         let resource = block.resource;
         let scope = self.walk.scope(at);
         let (expansion, found) = scope.expand(&resource.repetition);
@@ -82,7 +89,6 @@ impl<'a> Planner<'a> {
         self.met.insert(abs.clone());
         let Some(expansion) = expansion else { return };
         self.walk.live.expand_resource(at, &resource.key, expansion.clone());
-        let pending = resource.key.mode != ResourceMode::Managed && self.waits_for_changes(block, at);
         for (key, values) in expansion.instances() {
             let addr = abs.clone().instance(key.clone());
             let ok = match resource.key.mode {
@@ -105,11 +111,11 @@ impl<'a> Planner<'a> {
     ) -> bool {
         let resource = block.resource;
         if !self.selection.selects(block.vertex, addr) {
-            self.value_of_state(at, &resource.key, addr, block.schema());
+            self.walk.value_of_state(&self.state, at, addr, block.schema());
             return true;
         }
         let address = eco_format!("{addr}");
-        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
         let plans = self.options.mode == Mode::Normal;
         let Some(config) = self.walk.config_of(block, at, addr, values, plans) else { return false };
         let only_import = self.imports.is_asked(addr);
@@ -193,20 +199,12 @@ impl<'a> Planner<'a> {
                 left.push(addr);
             }
         }
-        let tree = self.walk.context.tree;
         let incomplete = self.walk.has_errors();
         for addr in left {
             if !destroying {
                 // A resource that was not reached because of an error is not a leftover.
-                let config = addr.containing().config();
-                let declared = tree
-                    .find(&config.module)
-                    .filter(|module| {
-                        tree.node(*module).module.resources.contains_key(&ResourceKey::from(&config.resource))
-                    })
-                    .is_some();
                 let module_exists = self.walk.live.find(&addr.module).is_some();
-                if declared && (module_exists || incomplete) {
+                if self.walk.declared(&addr).is_some() && (module_exists || incomplete) {
                     continue;
                 }
             }
@@ -241,12 +239,9 @@ impl<'a> Planner<'a> {
             self.imports.settle(&addr);
             let Some((by, importing)) = request else { continue };
             self.walk.tell(std::iter::once(crate::generate::experimental()));
-            let config = self.walk.context.tree.provider_address(&resolved);
-            let chosen = match &resolved.key {
-                Some(source) => scope.provider_instance_key(&source.expr).0,
-                None => None,
-            };
-            let Ok(server) = self.walk.providers.find(&config, chosen.as_ref()) else { continue };
+            let (at, values) = (ModuleInstanceId::ROOT, InstanceValues::default());
+            let address = eco_format!("{addr}");
+            let Some(server) = self.walk.server(&resolved, import.span, at, &values, &address) else { continue };
             let subject = self.walk.subject(&addr, &server, &schemas, None, None);
             let job = GenerateJob { subject, server, by, importing };
             jobs.push(async move { Answer::Generated(Box::new(job.run().await)) });
@@ -293,9 +288,7 @@ impl<'a> Planner<'a> {
         if self.options.mode != Mode::Destroy || !self.selection.is_limited() {
             return true;
         }
-        let module = self.walk.context.tree.find(&addr.module.module());
-        let key = module.map(|module| (module, ResourceKey::from(&addr.resource)));
-        match key.and_then(|key| self.walk.graph.resources.get(&key).copied()) {
+        match self.walk.vertex_of(addr) {
             Some(vertex) => self.selection.selects(vertex, addr),
             None => self.selection.selects_orphan(addr),
         }
@@ -335,7 +328,7 @@ impl<'a> Planner<'a> {
         match self.options.mode {
             Mode::RefreshOnly => return Ending::Keep,
             Mode::Destroy => {
-                let config = self.declared(addr);
+                let config = self.walk.declared(addr);
                 let keeps = object.skip_destroy || config.is_some_and(|resource| skip_destroy(resource).0);
                 return match keeps {
                     true if config.is_some_and(|resource| skip_destroy(resource).0) => {
@@ -360,14 +353,6 @@ impl<'a> Planner<'a> {
             false if object.skip_destroy => Ending::Forget(Reason::ForgotBecauseDestroyFalseInState),
             false => Ending::Forget(why),
         }
-    }
-
-    /// The block of an object of the state, if there is one.
-    pub(super) fn declared(&self, addr: &AbsResourceInstance) -> Option<&'a Resource> {
-        let tree = self.walk.context.tree;
-        let config = addr.containing().config();
-        let module = tree.find(&config.module)?;
-        tree.node(module).module.resources.get(&ResourceKey::from(&config.resource))
     }
 
     fn push_removal(
@@ -417,7 +402,7 @@ impl<'a> Planner<'a> {
             }
         };
         let Some(schemas) = schemas else { return };
-        let resource = self.declared(addr);
+        let resource = self.walk.declared(addr);
         let job = RemovalJob {
             subject: self.walk.subject(addr, &server, &schemas, resource, deposed),
             provider: server.config.clone(),
@@ -483,7 +468,7 @@ impl<'a> Planner<'a> {
             }
         }
         if !self.walk.providers.contains(&provider)
-            && let Some(declared) = self.declared(addr)
+            && let Some(declared) = self.walk.declared(addr)
             && let Some(module) = self.walk.context.tree.find(&addr.module.module())
             && let Some(resolved) = self.walk.context.tree.resource_provider(module, declared)
         {
@@ -507,11 +492,11 @@ impl<'a> Planner<'a> {
     ) -> bool {
         let resource = block.resource;
         if !self.selection.selects(block.vertex, addr) {
-            self.value_of_state(at, &resource.key, addr, block.schema());
+            self.walk.value_of_state(&self.state, at, addr, block.schema());
             return true;
         }
         let address = eco_format!("{addr}");
-        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let Some(schema) = block.schema() else { return false };
         let known = config.is_wholly_known();
@@ -571,7 +556,7 @@ impl<'a> Planner<'a> {
     ) -> bool {
         let address = eco_format!("{addr}");
         let resource = block.resource;
-        let Some(server) = self.walk.server(&block.resolved, resource, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let Some(schema) = block.schema() else { return false };
         if config.is_wholly_known() && !pending {
@@ -587,82 +572,25 @@ impl<'a> Planner<'a> {
     }
 
     /// Whether something that a data resource depends on, as its `depends_on` or that of a call around it says, changes.
-    fn waits_for_changes(&self, block: &Block<'a>, at: ModuleInstanceId) -> bool {
-        let _ = at;
+    fn waits_for_changes(&self, block: &Block<'a>) -> bool {
         let graph = self.walk.graph;
         let lifecycle = &block.resource.lifecycle;
+        let changes = |named: &[u32]| named.iter().any(|at| self.leads_to_changes[*at as usize]);
         if !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty() {
-            let depends = &graph.edges[block.vertex as usize];
-            return self.any_pending(depends.clone());
+            return changes(&graph.edges[block.vertex as usize]);
         }
-        let mut named: Vec<u32> = graph.explicit.get(&block.vertex).cloned().unwrap_or_default();
-        let tree = self.walk.context.tree;
+        let named = |at: u32| graph.explicit.get(&at).is_some_and(|named| changes(named));
+        if named(block.vertex) {
+            return true;
+        }
         let mut module = Some(block.module);
-        while let Some(id) = module.filter(|id| *id != ModuleId::ROOT) {
-            if let Some(call) = self.call_vertex(id) {
-                named.extend(graph.explicit.get(&call).into_iter().flatten());
-            }
-            module = tree.node(id).parent;
-        }
-        !named.is_empty() && self.any_pending(named)
-    }
-
-    fn call_vertex(&self, module: ModuleId) -> Option<u32> {
-        self.walk.graph.calls.get(&module).copied()
-    }
-
-    /// Whether a managed resource changes among these objects and what they depend on.
-    fn any_pending(&self, from: Vec<u32>) -> bool {
-        let graph = self.walk.graph;
-        let mut seen = foldhash::HashSet::default();
-        let mut work = from;
-        while let Some(at) = work.pop() {
-            if !seen.insert(at) {
-                continue;
-            }
-            if let yuba_eval::graph::Vertex::Resource(resource) = graph.nodes[at as usize].vertex
-                && resource.key.mode == ResourceMode::Managed
-                && self.pending[at as usize]
-            {
+        while let Some(id) = module {
+            if graph.calls.get(&id).is_some_and(|call| named(*call)) {
                 return true;
             }
-            work.extend(&graph.edges[at as usize]);
+            module = self.walk.context.tree.node(id).parent;
         }
         false
-    }
-
-    /// An instance that is not part of the run has the value it had.
-    fn value_of_state(
-        &self,
-        at: ModuleInstanceId,
-        key: &ResourceKey,
-        addr: &AbsResourceInstance,
-        schema: Option<&BlockSchema>,
-    ) {
-        let object = self.state.instance(addr).and_then(|instance| instance.current.as_ref());
-        if let (Some(object), Some(schema)) = (object, schema)
-            && let Ok(value) = object.decode(schema.implied_type())
-        {
-            self.walk.live.set_instance(at, key, addr.key.clone(), schema.mark(&value, None));
-        }
-    }
-
-    /// To destroy everything: resources have the values and instances that the state has.
-    fn values_of_state(&mut self, module: ModuleId, resource: &'a Resource) {
-        let schemas = self.walk.evaluation.schemas_of(module, resource);
-        let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
-        for at in self.walk.live.instances(module) {
-            let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
-            let keys: Vec<Option<InstanceKey>> = match self.state.get(&abs) {
-                Some(known) => known.instances.keys().cloned().collect(),
-                None => continue,
-            };
-            self.walk.live.expand_resource(at, &resource.key, expansion_of(&keys));
-            for key in keys {
-                let addr = abs.clone().instance(key);
-                self.value_of_state(at, &resource.key, &addr, schema);
-            }
-        }
     }
 
     /// Dependencies of an object that is kept.
@@ -677,24 +605,6 @@ impl<'a> Planner<'a> {
             (Some(existing), _) => existing.dependencies.clone(),
             (None, _) => now.clone(),
         }
-    }
-}
-
-/// The instances that keys tell of.
-pub(crate) fn expansion_of(keys: &[Option<InstanceKey>]) -> Expansion {
-    let mut texts = Vec::new();
-    let mut count = None;
-    for key in keys {
-        match key {
-            None => {}
-            Some(InstanceKey::Int(at)) => count = count.max(u64::try_from(*at).ok().map(|at| at + 1)),
-            Some(InstanceKey::String(key)) => texts.push((key.clone(), Value::unknown_dynamic())),
-        }
-    }
-    match (count, texts.is_empty()) {
-        (Some(count), _) => Expansion::Count(count),
-        (None, false) => Expansion::ForEach(Arc::new(texts)),
-        (None, true) => Expansion::Single,
     }
 }
 

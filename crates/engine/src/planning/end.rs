@@ -235,7 +235,7 @@ impl<'a> Planner<'a> {
         if planned.action == Action::Forget && self.options.mode != Mode::Destroy {
             self.walk.tell(std::iter::once(forgotten(&addr)));
         }
-        if let Some(resource) = self.declared(&addr)
+        if let Some(resource) = self.walk.declared(&addr)
             && deposed.is_none()
         {
             // Where its module instance is gone there is nothing to evaluate the argument in.
@@ -243,11 +243,8 @@ impl<'a> Planner<'a> {
                 ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
             }
         }
-        if let Some(module) = self.walk.live.find(&addr.module) {
-            let vertex = self.vertex_of(module, &addr);
-            if let Some(vertex) = vertex {
-                self.pending[vertex as usize] = true;
-            }
+        if let Some(vertex) = self.walk.vertex_of(&addr) {
+            self.pending[vertex as usize] = true;
         }
         let mut change = self.change(&addr, &server, planned);
         change.deposed = deposed;
@@ -283,11 +280,6 @@ impl<'a> Planner<'a> {
         change.generated_config = Some(text);
         self.changes.push(change);
         ok
-    }
-
-    fn vertex_of(&self, at: ModuleInstanceId, addr: &AbsResourceInstance) -> Option<u32> {
-        let module = self.walk.live.module(at);
-        self.walk.graph.resources.get(&(module, ResourceKey::from(&addr.resource))).copied()
     }
 
     pub(super) fn data_answer(&mut self, step: u32, mut answer: DataAnswer<'a>) -> bool {

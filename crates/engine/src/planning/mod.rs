@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec};
 use foldhash::{HashMap, HashSet};
-use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, InstanceKey};
+use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, InstanceKey, ResourceMode};
 use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
@@ -37,7 +37,6 @@ use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
 use crate::walk::ephemeral::OpenAnswer;
 use crate::walk::providers::ProviderAnswer;
-pub(crate) use begin::expansion_of;
 pub(crate) use exec::provider_blocks;
 
 use crate::imports::{Imports, Undeclared, check_targets};
@@ -78,6 +77,8 @@ pub(crate) struct Planner<'a> {
     planned: HashMap<(ModuleInstanceId, ResourceKey), PlannedInstances>,
     /// For each vertex whether something changes there.
     pending: Vec<bool>,
+    /// For each vertex that is done whether a managed resource changes there or in what it depends on.
+    leads_to_changes: Vec<bool>,
     failed: Vec<bool>,
     /// Resources of the state that were met in the configuration.
     met: HashSet<AbsResource>,
@@ -156,6 +157,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
         drift: Vec::new(),
         planned: HashMap::default(),
         pending: vec![false; count],
+        leads_to_changes: vec![false; count],
         failed: vec![false; count],
         met: HashSet::default(),
         imports: Imports::asked(&options.imports),
@@ -177,12 +179,9 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
             return (None, found);
         }
         planner.walk.tell(found);
-        if !planner.walk.has_errors() {
-            let found = planner.imports.check(&live);
-            planner.walk.tell(found);
-        }
     }
-    if !options.imports.is_empty() && !planner.walk.has_errors() {
+    let imports = options.mode == Mode::Normal || !options.imports.is_empty();
+    if imports && !planner.walk.has_errors() {
         let found = planner.imports.check(&live);
         planner.walk.tell(found);
     }
@@ -316,7 +315,16 @@ impl<'a> Steps<'a> for Planner<'a> {
     }
 
     fn end(&mut self, step: u32) -> bool {
-        self.at_end || !self.failed[step as usize]
+        if self.at_end {
+            return true;
+        }
+        let here = step as usize;
+        let graph = self.walk.graph;
+        let is_managed = matches!(graph.nodes[here].vertex, Vertex::Resource(resource)
+            if resource.key.mode == ResourceMode::Managed);
+        self.leads_to_changes[here] = (is_managed && self.pending[here])
+            || graph.edges[here].iter().any(|to| self.leads_to_changes[*to as usize]);
+        !self.failed[here]
     }
 
     fn stopped(&self) -> bool {
@@ -370,18 +378,7 @@ impl<'a> Planner<'a> {
                 wanted.push(config.clone());
             }
         }
-        for config in wanted {
-            match self.walk.bare_provider_job(&config) {
-                Some(job) => {
-                    let answer = job.run().await;
-                    self.walk.provider_answer(answer);
-                }
-                None => {
-                    let found = yuba_eval::missing_provider(&config.provider);
-                    self.walk.tell(std::iter::once(found));
-                }
-            }
-        }
+        self.walk.start_bare_providers(wanted).await;
     }
 
     /// The plan as a whole.

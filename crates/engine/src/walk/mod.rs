@@ -5,6 +5,7 @@ pub(crate) mod checks;
 pub(crate) mod dependencies;
 pub(crate) mod ephemeral;
 pub(crate) mod providers;
+pub(crate) mod stored;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashSet;

@@ -7,7 +7,7 @@ use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
 use yuba_addrs::{AbsProviderConfig, InstanceKey};
 use yuba_config::provider::ProviderConfig;
-use yuba_config::resource::{Repetition, Resource};
+use yuba_config::resource::Repetition;
 use yuba_eval::tree::{KeySource, ResolvedProvider};
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
 use yuba_provider::{Provider, Providers};
@@ -196,10 +196,26 @@ impl<'a> Walk<'a> {
     }
 
     /// A provider that is used without any block.
-    pub(crate) fn bare_provider_job(&self, config: &AbsProviderConfig) -> Option<ProviderJob<'a>> {
+    fn bare_provider_job(&self, config: &AbsProviderConfig) -> Option<ProviderJob<'a>> {
         let schemas = self.evaluation.provider_schema(&config.provider)?;
         let value = schemas.provider.block.empty_value();
         Some(ProviderJob { config: config.clone(), key: None, value, body: None, providers: self.context.providers })
+    }
+
+    /// Starts providers that are used without any block; of those that cannot be had that is said.
+    pub(crate) async fn start_bare_providers(&mut self, wanted: Vec<AbsProviderConfig>) {
+        for config in wanted {
+            match self.bare_provider_job(&config) {
+                Some(job) => {
+                    let answer = job.run().await;
+                    self.provider_answer(answer);
+                }
+                None => {
+                    let found = yuba_eval::missing_provider(&config.provider);
+                    self.tell(std::iter::once(found));
+                }
+            }
+        }
     }
 
     /// Keeps a provider that was configured, or not.
@@ -209,18 +225,18 @@ impl<'a> Walk<'a> {
         ok
     }
 
-    /// Who serves an instance of a resource that the configuration has.
+    /// Who serves an instance that the configuration has; where nobody does, that is said at `span`.
     pub(crate) fn server(
         &mut self,
         resolved: &ResolvedProvider,
-        resource: &Resource,
+        span: Span,
         at: ModuleInstanceId,
         values: &InstanceValues,
         address: &str,
     ) -> Option<Server> {
         let config = self.context.tree.provider_address(resolved);
         let (key, span) = match &resolved.key {
-            None => (None, resource.span),
+            None => (None, span),
             Some(source) => (Some(self.instance_key(source, at, values)?), source.expr.span),
         };
         match self.providers.find(&config, key.as_ref()) {

@@ -1,0 +1,76 @@
+//! What the state says, for what is not part of a run.
+
+use std::sync::Arc;
+
+use yuba_addrs::{AbsResourceInstance, InstanceKey, Resource as ResourceName};
+use yuba_config::resource::{Resource, ResourceKey};
+use yuba_eval::{Expansion, ModuleId, ModuleInstanceId, schema_of};
+use yuba_provider::BlockSchema;
+use yuba_state::State;
+use yuba_value::Value;
+
+use super::Walk;
+
+impl<'a> Walk<'a> {
+    /// An instance that is not part of the run has the value it had.
+    pub(crate) fn value_of_state(
+        &self,
+        state: &State,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        schema: Option<&BlockSchema>,
+    ) {
+        let object = state.instance(addr).and_then(|instance| instance.current.as_ref());
+        if let (Some(object), Some(schema)) = (object, schema)
+            && let Ok(value) = object.decode(schema.implied_type())
+        {
+            let key = ResourceKey::from(&addr.resource);
+            self.live.set_instance(at, &key, addr.key.clone(), schema.mark(&value, None));
+        }
+    }
+
+    /// To destroy everything: a resource has the values and instances that the state has.
+    pub(crate) fn values_of_state(&self, state: &State, module: ModuleId, resource: &Resource) {
+        let schemas = self.evaluation.schemas_of(module, resource);
+        let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
+        for at in self.live.instances(module) {
+            let abs = ResourceName::from(&resource.key).absolute(self.live.address(at));
+            let Some(known) = state.get(&abs) else { continue };
+            self.live.expand_resource(at, &resource.key, expansion_of(known.instances.keys()));
+            for key in known.instances.keys() {
+                self.value_of_state(state, at, &abs.clone().instance(key.clone()), schema);
+            }
+        }
+    }
+
+    /// The block of an object of the state, if there is one.
+    pub(crate) fn declared(&self, addr: &AbsResourceInstance) -> Option<&'a Resource> {
+        let tree = self.context.tree;
+        let module = tree.find(&addr.module.module())?;
+        tree.node(module).module.resources.get(&ResourceKey::from(&addr.resource))
+    }
+
+    /// The vertex of the block of an object of the state, if there is one.
+    pub(crate) fn vertex_of(&self, addr: &AbsResourceInstance) -> Option<u32> {
+        let module = self.context.tree.find(&addr.module.module())?;
+        self.graph.resources.get(&(module, ResourceKey::from(&addr.resource))).copied()
+    }
+}
+
+/// The instances that keys tell of.
+fn expansion_of<'k>(keys: impl Iterator<Item = &'k Option<InstanceKey>>) -> Expansion {
+    let mut texts = Vec::new();
+    let mut count = None;
+    for key in keys {
+        match key {
+            None => {}
+            Some(InstanceKey::Int(at)) => count = count.max(u64::try_from(*at).ok().map(|at| at + 1)),
+            Some(InstanceKey::String(key)) => texts.push((key.clone(), Value::unknown_dynamic())),
+        }
+    }
+    match (count, texts.is_empty()) {
+        (Some(count), _) => Expansion::Count(count),
+        (None, false) => Expansion::ForEach(Arc::new(texts)),
+        (None, true) => Expansion::Single,
+    }
+}
