@@ -1,0 +1,2 @@
+//! What others publish, brought to this machine: providers from registries and mirrors, modules from everywhere, with
+//! checksums and signatures, and the lock file that remembers them.
