@@ -21,6 +21,7 @@ pub mod legality;
 mod problem;
 pub mod schema;
 mod schema_marks;
+mod schemas;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -41,4 +42,5 @@ pub use schema::{
     Schema,
 };
 pub use schema_marks::DeprecatedOf;
+pub use schemas::{SchemaSource, Schemas};
 pub use walk::{each_expression, references};

@@ -8,17 +8,19 @@ use yuba_syntax::body::{AttributeSchema, BlockSchema as BlockHeader};
 use yuba_value::function::Signature;
 use yuba_value::{ObjectAttr, Type, Value};
 
+use crate::schemas::Schemas;
+
 /// All of a provider.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderSchema {
     /// The `provider` block.
     pub provider: Schema,
     /// Managed resource types.
-    pub resources: BTreeMap<EcoString, Schema>,
+    pub resources: Schemas,
     /// Data resource types.
-    pub data: BTreeMap<EcoString, Schema>,
+    pub data: Schemas,
     /// Ephemeral resource types.
-    pub ephemeral: BTreeMap<EcoString, Schema>,
+    pub ephemeral: Schemas,
     /// Functions, by name without namespace.
     pub functions: BTreeMap<EcoString, Signature>,
     /// `provider_meta` blocks, if there can be any.
@@ -54,6 +56,8 @@ pub struct BlockSchema {
     blocks: BTreeMap<EcoString, NestedBlock>,
     /// For people.
     pub description: EcoString,
+    /// The description is Markdown.
+    pub markdown: bool,
     /// Set if it should not be used any more; what to do instead, or an empty text.
     pub deprecated: Option<EcoString>,
     /// Ephemeral values may be anywhere in it.
@@ -96,6 +100,8 @@ pub struct Attribute {
     pub deprecated: Option<EcoString>,
     /// For people.
     pub description: EcoString,
+    /// The description is Markdown.
+    pub markdown: bool,
 }
 
 /// What an attribute holds.
@@ -168,7 +174,8 @@ impl BlockSchema {
 
     fn of(attributes: BTreeMap<EcoString, Attribute>, blocks: BTreeMap<EcoString, NestedBlock>) -> BlockSchema {
         let derived = Derived::new(&attributes, &blocks);
-        BlockSchema { attributes, blocks, description: EcoString::new(), deprecated: None, ephemeral: false, derived }
+        let description = EcoString::new();
+        BlockSchema { attributes, blocks, description, markdown: false, deprecated: None, ephemeral: false, derived }
     }
 
     /// The schema of blocks that stand for objects of a type: everything may be left out.
@@ -274,6 +281,7 @@ impl Attribute {
             write_only: false,
             deprecated: None,
             description: EcoString::new(),
+            markdown: false,
         }
     }
     /// An attribute that has to be set.

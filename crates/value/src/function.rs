@@ -7,13 +7,18 @@ use ecow::EcoString;
 
 use crate::{Marks, Path, Type, Value, convert};
 
+/// A text about a function: part of the program, or what a provider said.
+pub type Text = Cow<'static, str>;
+
 /// The interface of a function: one row of the table that evaluation, completion and `metadata functions` share.
 #[derive(Clone, Debug)]
 pub struct Signature {
     /// Name without namespace.
-    pub name: &'static str,
+    pub name: Text,
+    /// One line for people, where it is not the description itself.
+    pub summary: Text,
     /// One or two sentences for people.
-    pub description: &'static str,
+    pub description: Text,
     /// The parameters that must be given.
     pub params: Vec<Param>,
     /// The parameter that takes all further arguments.
@@ -28,9 +33,9 @@ pub struct Signature {
 #[derive(Clone, Debug)]
 pub struct Param {
     /// Name for help and error messages.
-    pub name: &'static str,
+    pub name: Text,
     /// One sentence for people.
-    pub description: &'static str,
+    pub description: Text,
     /// The type arguments are converted to.
     pub ty: Type,
     /// Null reaches the function; otherwise it is an error.
@@ -43,12 +48,20 @@ pub struct Param {
     pub allow_marked: bool,
 }
 
+impl Signature {
+    /// A function without variadic parameter, whose result is never null.
+    pub fn new(name: impl Into<Text>, description: impl Into<Text>, params: Vec<Param>, result: Type) -> Signature {
+        let (name, description) = (name.into(), description.into());
+        Signature { name, summary: Text::default(), description, params, variadic: None, result, never_null: true }
+    }
+}
+
 impl Param {
     /// A parameter for which the dispatcher keeps every special value away.
-    pub fn new(name: &'static str, ty: Type, description: &'static str) -> Param {
+    pub fn new(name: impl Into<Text>, ty: Type, description: impl Into<Text>) -> Param {
         Param {
-            name,
-            description,
+            name: name.into(),
+            description: description.into(),
             ty,
             allow_null: false,
             allow_unknown: false,
@@ -145,7 +158,7 @@ impl Function {
         body: Body,
     ) -> Function {
         let params = params.into();
-        let signature = Signature { name, description, params, variadic: None, result, never_null: true };
+        let signature = Signature::new(name, description, params, result);
         Function { signature, result_type: None, body }
     }
     /// The parameter that takes all further arguments.

@@ -78,11 +78,11 @@ fn function_call(call: &FunctionCall, signature: &dyn Fn(&str) -> Option<Signatu
     if let Some(signature) = signature(&call.called_as) {
         let param = |name: &str, ty| Json::object([("name", Json::from(name)), ("type", functions::type_json(ty))]);
         let mut described = vec![
-            ("name", Json::from(signature.name)),
-            ("params", Json::Array(signature.params.iter().map(|p| param(p.name, &p.ty)).collect())),
+            ("name", Json::from(&*signature.name)),
+            ("params", Json::Array(signature.params.iter().map(|p| param(&p.name, &p.ty)).collect())),
         ];
         if let Some(variadic) = &signature.variadic {
-            described.push(("variadic_param", param(variadic.name, &variadic.ty)));
+            described.push(("variadic_param", param(&variadic.name, &variadic.ty)));
         }
         described.push(("return_type", functions::type_json(&signature.result)));
         members.push(("signature", Json::object(described)));
@@ -112,12 +112,8 @@ mod tests {
         }));
         let signature = |name: &str| {
             (name == "join").then(|| Signature {
-                name: "join",
-                description: "",
-                params: vec![Param::new("separator", Type::string(), "")],
                 variadic: Some(Param::new("lists", Type::list(Type::string()), "")),
-                result: Type::string(),
-                never_null: true,
+                ..Signature::new("join", "", vec![Param::new("separator", Type::string(), "")], Type::string())
             })
         };
         expect![[r#"

@@ -14,7 +14,7 @@ pub fn render<'a>(signatures: impl IntoIterator<Item = &'a Signature>) -> Json {
     for signature in signatures {
         let described = function(signature);
         rows.push((format!("core::{}", signature.name), described.clone()));
-        rows.push((signature.name.to_owned(), described));
+        rows.push((signature.name.to_string(), described));
     }
     rows.sort_by(|a, b| a.0.cmp(&b.0));
     Json::object([("format_version", Json::from(FORMAT_VERSION)), ("function_signatures", Json::Object(rows))])
@@ -23,7 +23,7 @@ pub fn render<'a>(signatures: impl IntoIterator<Item = &'a Signature>) -> Json {
 fn function(signature: &Signature) -> Json {
     let mut members = Vec::new();
     if !signature.description.is_empty() {
-        members.push(("description", Json::from(signature.description)));
+        members.push(("description", Json::from(&*signature.description)));
     }
     members.push(("return_type", type_json(&signature.result)));
     if !signature.params.is_empty() {
@@ -36,9 +36,9 @@ fn function(signature: &Signature) -> Json {
 }
 
 fn parameter(param: &Param) -> Json {
-    let mut members = vec![("name", Json::from(param.name))];
+    let mut members = vec![("name", Json::from(&*param.name))];
     if !param.description.is_empty() {
-        members.push(("description", Json::from(param.description)));
+        members.push(("description", Json::from(&*param.description)));
     }
     if param.allow_null {
         members.push(("is_nullable", Json::Bool(true)));
@@ -78,14 +78,9 @@ mod tests {
 
     #[test]
     fn functions_have_two_names() {
-        let signature = Signature {
-            name: "f",
-            description: "Does it.",
-            params: vec![Param::new("a", Type::list(Type::dynamic()), "First.").null()],
-            variadic: Some(Param::new("more", Type::string(), "")),
-            result: Type::bool(),
-            never_null: true,
-        };
+        let params = vec![Param::new("a", Type::list(Type::dynamic()), "First.").null()];
+        let variadic = Some(Param::new("more", Type::string(), ""));
+        let signature = Signature { variadic, ..Signature::new("f", "Does it.", params, Type::bool()) };
         let described = r#"{"description":"Does it.","return_type":"bool","parameters":[{"name":"a","description":"First.","is_nullable":true,"type":["list","dynamic"]}],"variadic_parameter":{"name":"more","type":"string"}}"#;
         let expected =
             format!(r#"{{"format_version":"1.0","function_signatures":{{"core::f":{described},"f":{described}}}}}"#);

@@ -29,13 +29,14 @@ pub fn schemas<'p>(providers: impl IntoIterator<Item = (&'p ProviderSource, &'p 
 }
 
 /// An object by names, left out if it is empty.
-fn by_name<K: AsRef<str>, V>(
+fn by_name<'t, K: AsRef<str> + 't, V: 't>(
     members: &mut Members<'_>,
     name: &str,
-    things: &BTreeMap<K, V>,
+    things: impl IntoIterator<Item = (&'t K, &'t V)>,
     mut write: impl FnMut(&mut String, &V),
 ) {
-    if things.is_empty() {
+    let mut things = things.into_iter().peekable();
+    if things.peek().is_none() {
         return;
     }
     let mut inner = Members::open(members.key(name));
@@ -83,9 +84,13 @@ fn block(out: &mut String, block_schema: &BlockSchema) {
         members.close();
     });
     members.text_if_any("description", &block_schema.description);
-    members.text("description_kind", "plain");
+    members.text("description_kind", description_kind(block_schema.markdown));
     deprecated(&mut members, block_schema.deprecated.as_ref());
     members.close();
+}
+
+fn description_kind(markdown: bool) -> &'static str {
+    if markdown { "markdown" } else { "plain" }
 }
 
 fn deprecated(members: &mut Members<'_>, message: Option<&EcoString>) {
@@ -105,7 +110,7 @@ fn attribute(out: &mut String, schema: &Attribute) {
         }
     }
     members.text_if_any("description", &schema.description);
-    members.text("description_kind", "plain");
+    members.text("description_kind", description_kind(schema.markdown));
     deprecated(&mut members, schema.deprecated.as_ref());
     members.bool_if_true("required", schema.required);
     members.bool_if_true("optional", schema.optional);
@@ -141,8 +146,8 @@ fn identity(out: &mut String, identity: &IdentitySchema) {
 
 fn function(out: &mut String, signature: &Signature) {
     let mut members = Members::open(out);
-    members.text("description", signature.description);
-    members.text("summary", signature.description);
+    members.text("description", &signature.description);
+    members.text("summary", if signature.summary.is_empty() { &signature.description } else { &signature.summary });
     members.raw("return_type", &type_text(&signature.result));
     members.list_if_any("parameters", &signature.params, parameter);
     if let Some(variadic) = &signature.variadic {
@@ -153,8 +158,8 @@ fn function(out: &mut String, signature: &Signature) {
 
 fn parameter(out: &mut String, param: &Param) {
     let mut members = Members::open(out);
-    members.text("name", param.name);
-    members.text("description", param.description);
+    members.text("name", &param.name);
+    members.text("description", &param.description);
     members.raw("type", &type_text(&param.ty));
     members.bool_if_true("is_nullable", param.allow_null);
     members.close();
@@ -167,7 +172,7 @@ fn type_text(ty: &Type) -> String {
 
 #[cfg(test)]
 mod tests {
-    use yuba_provider::NestedBlock;
+    use yuba_provider::{NestedBlock, Schemas};
 
     use super::*;
 
@@ -180,16 +185,10 @@ mod tests {
         let nested = Attribute { ty: AttributeType::Nested(nested), ..Attribute::computed(Type::string()) };
         let blocks = [("b", NestedBlock { min: 1, ..NestedBlock::new(Nesting::Set, inner) })];
         let schema = Schema { version: 3, block: BlockSchema::new([("n", nested)]).with_blocks(blocks) };
-        let signature = Signature {
-            name: "f",
-            description: "Does it.",
-            params: vec![Param::new("a", Type::dynamic(), "First.").null()],
-            variadic: None,
-            result: Type::map(Type::bool()),
-            never_null: true,
-        };
+        let params = vec![Param::new("a", Type::dynamic(), "First.").null()];
+        let signature = Signature::new("f", "Does it.", params, Type::map(Type::bool()));
         let provider = ProviderSchema {
-            resources: BTreeMap::from([("r".into(), schema)]),
+            resources: Schemas::from([("r", schema)]),
             functions: BTreeMap::from([("f".into(), signature)]),
             ..ProviderSchema::default()
         };

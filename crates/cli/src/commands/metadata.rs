@@ -36,7 +36,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
     let functions = FunctionTable::module().all();
     let signatures = functions.iter().map(|function| function.signature());
-    let json = yuba_view::functions::render(signatures.filter(|signature| !GONE.contains(&signature.name)));
+    let json = yuba_view::functions::render(signatures.filter(|signature| !GONE.contains(&&*signature.name)));
     terminal.out(&format!("{}\n", json.compact()));
     Ok(0)
 }

@@ -35,7 +35,7 @@ impl Interface for Signature {
         self.params.len()
     }
     fn required_name(&self, at: usize) -> Option<&str> {
-        self.params.get(at).map(|param| param.name)
+        self.params.get(at).map(|param| param.name.as_ref())
     }
     fn is_variadic(&self) -> bool {
         self.variadic.is_some()
@@ -176,7 +176,7 @@ impl Evaluator<'_> {
             } else {
                 convert::convert(&value, &param.ty).unwrap_or_else(|reason| {
                     let at = self.arg_span(arg);
-                    let diagnostic = diagnostics::invalid_argument(param.name, &reason.to_string(), at, expr.span);
+                    let diagnostic = diagnostics::invalid_argument(&param.name, &reason.to_string(), at, expr.span);
                     let diagnostic = self.in_call(diagnostic, &e.name, signature);
                     self.report(diagnostic, source);
                     Value::unknown(param.ty.clone())
@@ -209,11 +209,11 @@ impl Evaluator<'_> {
         let (diagnostic, about) = match (param, arg) {
             (Some(param), Some(arg)) => {
                 let (Argument::Expr(source) | Argument::Element(_, source)) = arg;
-                let diagnostic = diagnostics::invalid_argument(param.name, reason, self.arg_span(arg), expr.span);
+                let diagnostic = diagnostics::invalid_argument(&param.name, reason, self.arg_span(arg), expr.span);
                 (diagnostic, *source)
             }
             (Some(param), None) => {
-                let mut diagnostic = diagnostics::invalid_argument(param.name, reason, expr.span, expr.span);
+                let mut diagnostic = diagnostics::invalid_argument(&param.name, reason, expr.span, expr.span);
                 diagnostic.context = None;
                 (diagnostic, expr)
             }

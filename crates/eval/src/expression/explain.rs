@@ -68,7 +68,7 @@ impl Evaluator<'_> {
 
 /// `join(separator, lists...)`
 pub fn signature_text(signature: &Signature) -> EcoString {
-    let mut params: Vec<String> = signature.params.iter().map(|p| p.name.to_owned()).collect();
+    let mut params: Vec<String> = signature.params.iter().map(|p| p.name.to_string()).collect();
     params.extend(signature.variadic.iter().map(|p| format!("{}...", p.name)));
     eco_format!("{}({})", signature.name, params.join(", "))
 }

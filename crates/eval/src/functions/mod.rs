@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use foldhash::HashMap;
 use foldhash::HashMapExt;
 use yuba_syntax::Sources;
-use yuba_value::function::{self, Function, Param, Signature};
+use yuba_value::function::{self, Function, Param, Signature, Text};
 use yuba_value::{Mark, Type, Value};
 
 use crate::symbols::SymbolScope;
@@ -76,7 +76,7 @@ impl WorldFunction {
         body: WorldBody,
     ) -> WorldFunction {
         let params = params.into();
-        let signature = Signature { name, description, params, variadic: None, result, never_null: true };
+        let signature = Signature::new(name, description, params, result);
         WorldFunction { signature, result_type: None, unpredictable: false, body }
     }
     /// The parameter that takes all further arguments.
@@ -149,7 +149,7 @@ impl Builtin {
 /// The functions an expression can call.
 #[derive(Debug)]
 pub struct FunctionTable {
-    by_name: HashMap<&'static str, Builtin>,
+    by_name: HashMap<Text, Builtin>,
 }
 
 impl FunctionTable {
@@ -177,20 +177,20 @@ impl FunctionTable {
     fn build(console: bool) -> FunctionTable {
         let mut by_name = HashMap::new();
         for f in yuba_value::functions::all() {
-            by_name.insert(f.signature.name, Builtin::Pure(f));
+            by_name.insert(f.signature.name.clone(), Builtin::Pure(f));
         }
         for f in filesystem::functions().into_iter().chain(clock::functions()).chain(random::functions()) {
-            by_name.insert(f.signature.name, Builtin::World(f));
+            by_name.insert(f.signature.name.clone(), Builtin::World(f));
         }
         for f in crate::template::functions() {
-            by_name.insert(f.signature.name, Builtin::World(f));
+            by_name.insert(f.signature.name.clone(), Builtin::World(f));
         }
         if console {
             by_name.remove("plantimestamp");
-            by_name.insert("type", Builtin::World(type_function()));
+            by_name.insert("type".into(), Builtin::World(type_function()));
         }
         for special in [can(), try_()] {
-            by_name.insert(special.signature().name, special);
+            by_name.insert(special.signature().name.clone(), special);
         }
         FunctionTable { by_name }
     }
@@ -200,13 +200,13 @@ impl FunctionTable {
         self.by_name.get(name.strip_prefix("core::").unwrap_or(name))
     }
     /// All names, in no particular order.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.by_name.keys().copied()
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(AsRef::as_ref)
     }
     /// All functions, sorted by name.
     pub fn all(&self) -> Vec<&Builtin> {
         let mut all: Vec<&Builtin> = self.by_name.values().collect();
-        all.sort_by_key(|f| f.signature().name);
+        all.sort_by(|a, b| a.signature().name.cmp(&b.signature().name));
         all
     }
 }
@@ -214,24 +214,27 @@ impl FunctionTable {
 /// `can`: looks at its expression, not at a value.
 fn can() -> Builtin {
     Builtin::Can(Signature {
-        name: "can",
-        description: "Whether an expression can be evaluated without an error.",
-        params: vec![Param::new("expression", Type::dynamic(), "The expression to try.")],
-        variadic: None,
-        result: Type::bool(),
         never_null: false,
+        ..Signature::new(
+            "can",
+            "Whether an expression can be evaluated without an error.",
+            vec![Param::new("expression", Type::dynamic(), "The expression to try.")],
+            Type::bool(),
+        )
     })
 }
 
 /// `try`: looks at its expressions, not at values.
 fn try_() -> Builtin {
     Builtin::Try(Signature {
-        name: "try",
-        description: "The value of the first of several expressions that can be evaluated without an error.",
-        params: Vec::new(),
         variadic: Some(Param::new("expressions", Type::dynamic(), "The expressions to try, in this order.")),
-        result: Type::dynamic(),
         never_null: false,
+        ..Signature::new(
+            "try",
+            "The value of the first of several expressions that can be evaluated without an error.",
+            Vec::new(),
+            Type::dynamic(),
+        )
     })
 }
 

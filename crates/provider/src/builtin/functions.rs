@@ -35,7 +35,7 @@ static SIGNATURES: LazyLock<[Signature; 3]> = LazyLock::new(|| {
 });
 
 fn signature(name: &'static str, description: &'static str, param: Param, result: Type) -> Signature {
-    Signature { name, description, params: vec![param], variadic: None, result, never_null: false }
+    Signature { never_null: false, ..Signature::new(name, description, vec![param], result) }
 }
 
 /// The interfaces of all functions.
@@ -48,7 +48,7 @@ pub fn signatures() -> &'static [Signature] {
 pub fn call_function(name: &str, args: &[Value], constants: &mut dyn EvalExpr) -> Option<Result> {
     let signature = signatures().iter().find(|signature| signature.name == name)?;
     let result_type = |_: &[Value]| Ok(signature.result.clone());
-    Some(call(signature, args, result_type, |args, _| match (signature.name, args) {
+    Some(call(signature, args, result_type, |args, _| match (&*signature.name, args) {
         ("decode_tfvars", [content]) => decode_tfvars(content, constants),
         ("encode_tfvars", [input]) => encode_tfvars(input),
         (_, [value]) => encode_expr(value),

@@ -5,7 +5,6 @@ mod provider;
 mod remote_state;
 mod terraform_data;
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use yuba_addrs::ResourceMode;
@@ -13,15 +12,16 @@ use yuba_value::Value;
 
 use crate::problem::Problem;
 use crate::schema::ProviderSchema;
+use crate::schemas::Schemas;
 
 pub use functions::{call_function, expression, signatures};
 pub use provider::{Constants, IdSource, RemoteOutput, RemoteState, StateReader, Terraform};
 
 /// The schema of the built-in provider.
 pub static TERRAFORM: LazyLock<ProviderSchema> = LazyLock::new(|| ProviderSchema {
-    resources: BTreeMap::from([("terraform_data".into(), terraform_data::schema())]),
-    data: BTreeMap::from([("terraform_remote_state".into(), remote_state::schema())]),
-    functions: signatures().iter().map(|signature| (signature.name.into(), signature.clone())).collect(),
+    resources: Schemas::from([("terraform_data", terraform_data::schema())]),
+    data: Schemas::from([("terraform_remote_state", remote_state::schema())]),
+    functions: signatures().iter().map(|signature| (signature.name.as_ref().into(), signature.clone())).collect(),
     ..ProviderSchema::default()
 });
 

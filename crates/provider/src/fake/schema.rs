@@ -1,11 +1,11 @@
 //! What the fake provider has.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use yuba_value::Type;
 
 use crate::schema::{Attribute, BlockSchema, NestedBlock, Nesting, ProviderSchema, Schema};
+use crate::schemas::Schemas;
 
 pub(super) static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
     let text = || Attribute::optional(Type::string());
@@ -27,9 +27,9 @@ pub(super) static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
     let schema = |version, block| Schema { version, block };
     Arc::new(ProviderSchema {
         provider: schema(0, provider),
-        resources: BTreeMap::from([("fake_thing".into(), schema(1, thing()))]),
-        data: BTreeMap::from([("fake_lookup".into(), schema(0, lookup))]),
-        ephemeral: BTreeMap::from([("fake_token".into(), schema(0, token))]),
+        resources: Schemas::from([("fake_thing", schema(1, thing()))]),
+        data: Schemas::from([("fake_lookup", schema(0, lookup))]),
+        ephemeral: Schemas::from([("fake_token", schema(0, token))]),
         ..ProviderSchema::default()
     })
 });

@@ -1,6 +1,5 @@
 //! Configurations and what OpenTofu writes about them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use yuba_addrs::ProviderSource;
@@ -149,7 +148,7 @@ fn other(source: &ProviderSource) -> Option<Arc<ProviderSchema>> {
     let blocks = [("list", nested(Nesting::List)), ("map", nested(Nesting::Map)), ("single", nested(Nesting::Single))];
     let schema = Schema { version: 2, block: block().with_blocks(blocks) };
     let provider = Schema { version: 0, block: block() };
-    let resources = BTreeMap::from([("o_thing".into(), schema)]);
+    let resources = [("o_thing", schema)].into();
     Some(Arc::new(ProviderSchema { provider, resources, ..ProviderSchema::default() })).filter(|_| source.kind == "o")
 }
 

@@ -91,7 +91,7 @@ fn complete(before: &str) -> (usize, Vec<String>) {
         return (start, Vec::new());
     }
     let namespace = &typed[..typed.len() - plain.len()];
-    let names = FunctionTable::console().all().into_iter().map(|function| function.signature().name);
+    let names = FunctionTable::console().all().into_iter().map(|function| &function.signature().name);
     (start, names.filter(|name| name.starts_with(plain)).map(|name| format!("{namespace}{name}(")).collect())
 }
 
