@@ -16,6 +16,7 @@ mod help;
 mod json_into;
 mod messages;
 mod operate;
+mod running;
 mod settings;
 mod signals;
 mod speaker;

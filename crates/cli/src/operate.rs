@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 use yuba_addrs::{AbsResourceInstance, Target};
 use yuba_engine::PlanOptions;
@@ -11,6 +13,7 @@ use yuba_engine::targets::{Targets, parse_file, parse_option};
 use yuba_eval::tree::Purpose;
 use yuba_plan::{Mode, Plan};
 use yuba_session::backend::StateFlags;
+use yuba_session::clock::Tick;
 use yuba_session::operation::{Operation, OperationRequest, SavedPlan, Watch, read_plan};
 use yuba_session::provisioners::LocalProvisioners;
 use yuba_session::validate::schemas;
@@ -99,9 +102,11 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     let stop = signals::Stop::watch();
     let (plan, problems) = {
         let events = |event| speaker.event(&event);
-        let stopped = || stop.asked();
-        operation.plan(&options.plan, Watch { events: &events, stopped: &stopped })
+        let tick = || speaker.tick(stop.interrupt());
+        let tick = Some(Tick { every: speaker.beat(), run: &tick });
+        operation.plan(&options.plan, Watch { events: &events, interrupt: stop.interrupt(), tick })
     };
+    speaker.rest(stop.interrupt());
     let mut notes = std::mem::take(&mut operation.notes);
     notes.extend(problems);
     let said = uses(&notes);
@@ -120,7 +125,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         Kind::Apply | Kind::Destroy => {
             if !options.auto_approve && plan.can_apply() {
                 speaker.report(&std::mem::take(&mut notes), operation.sources());
-                if !approved(speaker, args, &plan)? {
+                if !approved(speaker, args, &plan, &stop)? {
                     return close(speaker, operation, notes, 1);
                 }
             } else {
@@ -194,10 +199,13 @@ fn change(
 ) -> Outcome {
     let report = {
         let events = |event| speaker.event(&event);
-        let stopped = || stop.asked();
+        let tick = || speaker.tick(stop.interrupt());
+        let tick = Some(Tick { every: speaker.beat(), run: &tick });
         let provisioners = LocalProvisioners::new(stop.now_flag());
-        operation.apply(plan, &provisioners, Watch { events: &events, stopped: &stopped })
+        speaker.expect(plan);
+        operation.apply(plan, &provisioners, Watch { events: &events, interrupt: stop.interrupt(), tick })
     };
+    speaker.rest(stop.interrupt());
     notes.extend(report.problems.into_iter().filter(|problem| !said.contains(&use_of(problem))));
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     if !notes.has_errors() && kind != Kind::Refresh {
@@ -271,7 +279,7 @@ fn failed(speaker: &mut Speaker<'_>, problems: &Diagnostics, sources: &Sources) 
 }
 
 /// Asks whether the changes shall be made.
-fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan) -> Result<bool, Failure> {
+fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan, stop: &signals::Stop) -> Result<bool, Failure> {
     if speaker.is_json() || !may_ask(args) {
         let detail = "Nobody can be asked whether the changes shall be made. Use -auto-approve, or apply a saved plan.";
         return Err(Failure::failed("Cannot apply without approval", detail));
@@ -294,10 +302,9 @@ fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan) -> Result<bool,
     };
     speaker.raw(&format!("\n{}\n  {more}\n\n  {} ", speaker.bold(question), speaker.bold("Enter a value:")));
     let _ = std::io::stdout().flush();
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line).unwrap_or(0);
+    let answer = line(stop);
     speaker.raw("\n");
-    if read > 0 && line.trim() == "yes" {
+    if answer.is_some_and(|line| line.trim() == "yes") {
         return Ok(true);
     }
     speaker.raw(match plan.mode {
@@ -305,6 +312,25 @@ fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan) -> Result<bool,
         Mode::Normal | Mode::RefreshOnly => "\nApply cancelled.\n",
     });
     Ok(false)
+}
+
+/// A line from standard input, unless it ends or somebody asks to stop before.
+fn line(stop: &signals::Stop) -> Option<String> {
+    let (sender, answers) = std::sync::mpsc::channel();
+    // It may wait for ever: nobody waits for it.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line).unwrap_or(0);
+        let _ = sender.send((read > 0).then_some(line));
+    });
+    loop {
+        match answers.recv_timeout(Duration::from_millis(50)) {
+            Ok(line) => return line,
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) if stop.interrupt().is_raised() => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
 }
 
 /// Writes configuration for imported objects that have none.

@@ -1,42 +1,44 @@
 //! Ctrl-C: the first asks to stop when what is under way is done, the second stops now.
 
-use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
+use yuba_engine::Interrupt;
+
+/// What is said when somebody asks to stop for the first time.
+pub(crate) const FIRST: &str = "\nInterrupt received.\nPlease wait until what is under way has come to an end, or press \
+                                Ctrl-C again to stop now.\nGracefully shutting down...\n";
+/// What is said the second time.
+pub(crate) const SECOND: &str = "\nTwo interrupts received. Stopping now; what was done is saved.\n";
 
 /// What somebody at the keyboard wants.
 pub(crate) struct Stop {
-    count: Arc<AtomicU32>,
+    interrupt: Arc<Interrupt>,
     now: Arc<AtomicBool>,
 }
 
 impl Stop {
     /// Watches from now on.
     pub(crate) fn watch() -> Stop {
-        let stop = Stop { count: Arc::default(), now: Arc::default() };
+        let stop = Stop { interrupt: Arc::default(), now: Arc::default() };
         // Without it Ctrl-C ends the process at once, and the journal has what was done.
         if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
-            let (count, now) = (stop.count.clone(), stop.now.clone());
+            let (interrupt, now) = (stop.interrupt.clone(), stop.now.clone());
             std::thread::spawn(move || {
                 for _ in signals.forever() {
-                    let before = count.fetch_add(1, Ordering::SeqCst);
-                    now.store(before > 0, Ordering::SeqCst);
-                    let text: &[u8] = match before {
-                        0 => b"\nInterrupt received.\nPlease wait until what is under way is done, or press Ctrl-C again to stop now.\n\n",
-                        _ => b"\nTwo interrupts received. Stopping now; what was done is saved.\n\n",
-                    };
-                    let _ = std::io::stderr().write_all(text);
+                    if interrupt.raise() > 0 {
+                        now.store(true, Ordering::SeqCst);
+                    }
                 }
             });
         }
         stop
     }
 
-    /// Whether to stop when what is under way is done.
-    pub(crate) fn asked(&self) -> bool {
-        self.count.load(Ordering::SeqCst) > 0
+    /// Raised by whoever asks to stop.
+    pub(crate) fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
     }
 
     /// Set when everything shall stop now.

@@ -1,17 +1,18 @@
 //! What is said while changes are planned and made: to people, or to programs as lines of JSON, or to both.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use yuba_addrs::ProviderSource;
-use yuba_engine::Counts;
-use yuba_plan::{Event, Phase, Plan};
+use yuba_engine::{Counts, Interrupt};
+use yuba_plan::{Action, Event, Plan};
 use yuba_provider::ProviderSchema;
 use yuba_state::Output;
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::EcoString;
+use yuba_view::json::Json;
 use yuba_view::machine::{self, Operation};
 use yuba_view::messages_json::{self, Level};
 use yuba_view::plan::Look;
@@ -24,7 +25,9 @@ use crate::exit::Failure;
 use crate::flags::Args;
 use crate::json_into::JsonInto;
 use crate::messages::now;
+use crate::running::Running;
 use crate::settings::environment;
+use crate::signals;
 use crate::terminal::Terminal;
 
 /// Where things are said.
@@ -39,15 +42,10 @@ pub(crate) struct Speaker<'t> {
 struct Inner<'t> {
     terminal: &'t mut Terminal,
     into: Option<JsonInto>,
-    started: HashMap<(String, Kind), Instant>,
+    running: Running,
     waiting: bool,
-}
-
-/// What is timed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
-    Phase(Phase),
-    Provision,
+    /// How often it was said that somebody asked to stop.
+    interrupts: u8,
 }
 
 impl<'t> Speaker<'t> {
@@ -61,7 +59,7 @@ impl<'t> Speaker<'t> {
             in_automation: environment("TF_IN_AUTOMATION").is_some(),
         };
         let json = args.is_on("json");
-        let inner = Inner { terminal, into, started: HashMap::new(), waiting: false };
+        let inner = Inner { terminal, into, running: Running::default(), waiting: false, interrupts: 0 };
         let mut speaker =
             Speaker { inner: RefCell::new(inner), json, look, concise: args.is_on("concise"), args: args.clone() };
         let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
@@ -100,8 +98,62 @@ impl<'t> Speaker<'t> {
 
     fn human(&self, text: &str) {
         if !self.json {
-            self.inner.borrow_mut().terminal.out(text);
+            let mut inner = self.inner.borrow_mut();
+            match inner.running.erase() {
+                Some(erase) => inner.terminal.out(&(erase + text)),
+                None => inner.terminal.out(text),
+            }
         }
+    }
+
+    /// How often [`Speaker::tick`] wants to be called while others work.
+    pub(crate) fn beat(&self) -> Duration {
+        let draws = self.draws();
+        Duration::from_millis(if draws { 100 } else { 500 })
+    }
+
+    fn draws(&self) -> bool {
+        !self.json && !self.concise && self.inner.borrow().terminal.redraws()
+    }
+
+    /// Shows what is under way, and says when somebody asked to stop.
+    pub(crate) fn tick(&self, interrupt: &Interrupt) {
+        let asked = interrupt.count().min(2);
+        let said = std::mem::replace(&mut self.inner.borrow_mut().interrupts, asked);
+        for text in [signals::FIRST, signals::SECOND].iter().take(usize::from(asked)).skip(usize::from(said)) {
+            self.human(&format!("{text}\n"));
+            self.lines(&messages_json::line(Level::Info, text, &now(), vec![("type", Json::from("log"))]));
+        }
+        if self.draws() {
+            let mut inner = self.inner.borrow_mut();
+            let block = inner.running.draw(self.look.style, self.look.width);
+            inner.terminal.out(&block);
+            inner.terminal.flush();
+        }
+        let (people, programs) = self.inner.borrow_mut().running.beat(self.look.style, now);
+        if !people.is_empty() && !self.concise && !self.draws() {
+            self.human(&people);
+        }
+        if !programs.is_empty() {
+            self.lines(&programs);
+        }
+    }
+
+    /// Nothing is under way any more; whoever asked to stop hears that they were heard.
+    pub(crate) fn rest(&self, interrupt: &Interrupt) {
+        self.inner.borrow_mut().running.settle();
+        self.tick(interrupt);
+    }
+
+    /// From here on the changes of a plan are made.
+    pub(crate) fn expect(&self, plan: &Plan) {
+        let steps = |action| match action {
+            Action::NoOp => 0,
+            Action::DeleteThenCreate | Action::CreateThenDelete => 2,
+            _ => 1,
+        };
+        let total = plan.changes.iter().map(|change| steps(change.action)).sum();
+        self.inner.borrow_mut().running.expect(total);
     }
 
     /// Says something to programs: whole lines.
@@ -128,40 +180,16 @@ impl<'t> Speaker<'t> {
 
     /// Says what happens.
     pub(crate) fn event(&self, event: &Event) {
-        let seconds = self.seconds(event);
+        let seconds = self.inner.borrow_mut().running.event(event);
         if !self.json
             && !self.concise
             && let Some(line) = progress::line(event, seconds, self.look.style)
         {
-            self.inner.borrow_mut().terminal.out(&format!("{line}\n"));
+            self.human(&format!("{line}\n"));
         }
         let has_file = self.inner.borrow().into.is_some();
         if self.json || has_file {
             self.lines(&machine::event(event, seconds, &now()));
-        }
-    }
-
-    /// How long something took that is over now.
-    fn seconds(&self, event: &Event) -> u64 {
-        let mut inner = self.inner.borrow_mut();
-        match event {
-            Event::Started { addr, phase, .. } => {
-                inner.started.insert((addr.to_string(), Kind::Phase(*phase)), Instant::now());
-                0
-            }
-            Event::Finished { addr, phase, .. } => {
-                let since = inner.started.remove(&(addr.to_string(), Kind::Phase(*phase)));
-                since.map_or(0, |since| since.elapsed().as_secs())
-            }
-            Event::ProvisionStarted { addr, .. } => {
-                inner.started.insert((addr.to_string(), Kind::Provision), Instant::now());
-                0
-            }
-            Event::ProvisionFinished { addr, .. } => {
-                let since = inner.started.remove(&(addr.to_string(), Kind::Provision));
-                since.map_or(0, |since| since.elapsed().as_secs())
-            }
-            Event::ProvisionOutput { .. } => 0,
         }
     }
 

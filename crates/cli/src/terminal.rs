@@ -16,6 +16,7 @@ pub(crate) struct Terminal {
     stdout: Stream,
     stderr: Stream,
     diagnostics: diagnostic::Options,
+    redraws: bool,
 }
 
 struct Stream {
@@ -37,7 +38,9 @@ impl Terminal {
         let colour_wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
         Terminal {
+            redraws: stdout.is_terminal() && !dumb,
             stdout: Stream {
                 colour: colour_wanted && stdout.is_terminal(),
                 width: width(terminal_size::terminal_size_of(&stdout)),
@@ -124,6 +127,16 @@ impl Terminal {
     /// How texts on standard output are drawn.
     pub(crate) fn style(&self) -> Style {
         if self.stdout.colour { Style::Coloured } else { Style::Plain }
+    }
+
+    /// Whether what was written to standard output can be written over.
+    pub(crate) fn redraws(&self) -> bool {
+        self.redraws
+    }
+
+    /// Shows what was written to standard output so far.
+    pub(crate) fn flush(&mut self) {
+        self.stdout.flush();
     }
 
     /// How wide standard output is.

@@ -10,6 +10,7 @@ pub mod applying;
 mod drive;
 pub mod generate;
 pub mod imports;
+mod interrupt;
 mod look;
 pub mod moves;
 mod object;
@@ -26,6 +27,7 @@ mod simulator;
 pub(crate) mod testing;
 
 pub use applying::{Applied, ApplyDoors, Counts, ProvisionOrder, Provisioned, Provisioners, Recorder, apply};
+pub use interrupt::{Clock, Interrupt, NoTime};
 pub use look::look;
 pub use planning::plan;
 pub use request::{Context, PlanOptions, RootVariable};

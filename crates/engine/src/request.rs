@@ -10,6 +10,8 @@ use yuba_provider::Providers;
 use yuba_syntax::Span;
 use yuba_value::Value;
 
+use crate::interrupt::{Clock, Interrupt};
+
 /// A variable of the root module.
 #[derive(Clone, Debug)]
 pub struct RootVariable {
@@ -34,8 +36,10 @@ pub struct Context<'a> {
     pub providers: &'a dyn Providers,
     /// Whoever watches.
     pub events: &'a dyn Fn(Event),
-    /// Whether somebody asked to stop: nothing new is begun then.
-    pub stopped: &'a dyn Fn() -> bool,
+    /// Whoever may ask to stop: nothing new is begun then.
+    pub interrupt: &'a Interrupt,
+    /// The time, for what has to be done at a certain one.
+    pub clock: &'a dyn Clock,
     /// When the plan was made: what `plantimestamp` says.
     pub plan_time: Timestamp,
     /// How many things providers may be asked at the same time.

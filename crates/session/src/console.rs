@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use yuba_config::resource::Repetition;
-use yuba_engine::{Context, RootVariable};
+use yuba_engine::{Context, Interrupt, NoTime, RootVariable};
 use yuba_eval::symbols::SymbolScope;
 use yuba_eval::{
     CallContext, ConfigTree, EmptyModule, EvalEnv, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
@@ -290,7 +290,8 @@ fn look_around(
         variables: &variables.collect(),
         providers: &OurProviders,
         events: &|_| {},
-        stopped: &|| false,
+        interrupt: &Interrupt::new(),
+        clock: &NoTime,
         plan_time: request.world.now(),
         parallelism: 1,
     };

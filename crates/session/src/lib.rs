@@ -5,6 +5,7 @@
 //! Invariant: nothing here prints, reads argv, or knows what a terminal is; `cli` does.
 
 pub mod backend;
+pub mod clock;
 pub mod console;
 pub mod format;
 pub mod graph;

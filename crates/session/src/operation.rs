@@ -11,7 +11,7 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
 use yuba_backend::{Journal, LastResort, OperationId};
 use yuba_config::resource::ResourceKey;
-use yuba_engine::{ApplyDoors, Context, Counts, PlanOptions, Provisioners, Recorder, RootVariable};
+use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, prepare};
 use yuba_eval::world::Timestamp;
 use yuba_eval::{DEPRECATED_ROOT_VARIABLE_SUMMARY, DEPRECATED_VARIABLE_SUMMARY, VALUE_SUMMARIES, ValidateEnv};
@@ -22,6 +22,7 @@ use yuba_state::{Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
+use crate::clock::{SystemClock, Tick, run};
 use crate::load::{Configuration, LoadRequest, Snapshot, load};
 use crate::manifest::{manifest_text, parse_manifest};
 use crate::providers::OurProviders;
@@ -46,8 +47,10 @@ pub struct OperationRequest<'a> {
 pub struct Watch<'a> {
     /// Told what happens.
     pub events: &'a dyn Fn(Event),
-    /// Whether somebody asked to stop.
-    pub stopped: &'a dyn Fn() -> bool,
+    /// Raised when somebody asks to stop.
+    pub interrupt: &'a Interrupt,
+    /// What is done while others work.
+    pub tick: Option<Tick<'a>>,
 }
 
 /// A configuration and its state, ready to work with.
@@ -146,7 +149,8 @@ impl<'a> Operation<'a> {
             variables: &self.variables,
             providers: self.providers,
             events: watch.events,
-            stopped: watch.stopped,
+            interrupt: watch.interrupt,
+            clock: &SystemClock,
             plan_time,
             parallelism: self.parallelism,
         }
@@ -155,7 +159,7 @@ impl<'a> Operation<'a> {
     /// Makes a plan.
     pub fn plan(&self, options: &PlanOptions, watch: Watch<'_>) -> (Option<Plan>, Diagnostics) {
         let context = self.context(watch, self.load.world.now());
-        let (plan, mut problems) = futures_executor::block_on(yuba_engine::plan(context, self.state(), options));
+        let (plan, mut problems) = run(watch.tick, watch.interrupt, yuba_engine::plan(context, self.state(), options));
         if options.mode == Mode::Destroy {
             let is_new = |one: &&Diagnostic| problems.iter().all(|other| other.subject != one.subject);
             let uses: Vec<Diagnostic> = self.uses.iter().filter(is_new).cloned().collect();
@@ -240,7 +244,8 @@ impl<'a> Operation<'a> {
             variables,
             providers: *providers,
             events: watch.events,
-            stopped: watch.stopped,
+            interrupt: watch.interrupt,
+            clock: &SystemClock,
             plan_time,
             parallelism: *parallelism,
         };
@@ -252,7 +257,7 @@ impl<'a> Operation<'a> {
         };
         let mut recorder = Journaled { journal, operations: Vec::new() };
         let doors = ApplyDoors { recorder: &mut recorder, provisioners, random: &random };
-        let applied = futures_executor::block_on(yuba_engine::apply(context, plan, doors));
+        let applied = run(watch.tick, watch.interrupt, yuba_engine::apply(context, plan, doors));
         let mut state = applied.state;
         state.lineage = start.lineage;
         state.serial = start.serial.max(state.serial);

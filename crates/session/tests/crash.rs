@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use ecow::EcoString;
 use yuba_addrs::ProviderSource;
-use yuba_engine::{PlanOptions, ProvisionOrder, Provisioners};
+use yuba_engine::{Interrupt, PlanOptions, ProvisionOrder, Provisioners};
 use yuba_eval::tree::Purpose;
 use yuba_provider::contract::{
     Answer, ApplyAnswer, ApplyRequest, DataAnswer, DataRequest, ImportRequest, Imported, MoveAnswer, MoveRequest,
@@ -198,7 +198,7 @@ fn child() {
     let Ok(task) = std::env::var("YUBA_CRASH_TASK") else { return };
     let record = OpenOptions::new().append(true).create(true).open("record").expect("there is a record");
     let recording = Recording { record: Arc::new(Mutex::new(record)) };
-    let watch = Watch { events: &|_| {}, stopped: &|| false };
+    let watch = Watch { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
     let saved = (task != "prepare").then(|| read_plan(Path::new("plan")).expect("there is a plan"));
     let mut load = request();
     load.snapshot = saved.as_ref().map(|saved| &saved.snapshot);

@@ -56,6 +56,26 @@ pub fn still(started: &Event, seconds: u64, style: Style) -> Option<String> {
     Some(Paint::new(style).bold(&text).into_owned())
 }
 
+/// What is under way, for a terminal where it is drawn again and again.
+pub fn under_way(started: &Event, seconds: u64) -> Option<String> {
+    match started {
+        Event::Started { addr, deposed, phase, .. } => {
+            let verb = verbs(*phase)?.start;
+            Some(format!("{}: {verb} [{}]", shown(addr, deposed.as_ref()), duration(seconds)))
+        }
+        Event::ProvisionStarted { addr, provisioner } => {
+            Some(format!("{addr}: Provisioning with '{provisioner}'... [{}]", duration(seconds)))
+        }
+        _ => None,
+    }
+}
+
+/// How far everything is. Without `total` nobody knows how much there is to do.
+pub fn counter(done: usize, total: Option<usize>, running: usize, seconds: u64) -> String {
+    let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
+    format!("{done}{of} done, {running} under way [{} elapsed]", duration(seconds))
+}
+
 struct Verbs {
     start: &'static str,
     still: Option<&'static str>,

@@ -6,6 +6,7 @@ use std::path::Path;
 use yuba_addrs::{AbsResourceInstance, ResourceMode};
 use yuba_eval::tree::Purpose;
 use yuba_plan::{Event, Phase};
+use yuba_session::clock::Tick;
 use yuba_session::load::has_configuration;
 use yuba_session::operation::{Operation, OperationRequest, Watch};
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
@@ -102,9 +103,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             let stop = signals::Stop::watch();
             let prepared = Cell::new(false);
             let events = |event: Event| tell(&speaker, &prepared, id, &event);
-            let stopped = || stop.asked();
-            let watch = Watch { events: &events, stopped: &stopped };
+            let tick = || speaker.tick(stop.interrupt());
+            let tick = Some(Tick { every: speaker.beat(), run: &tick });
+            let watch = Watch { events: &events, interrupt: stop.interrupt(), tick };
             let (problems, unsaved) = operation.import(addr, id.as_str().into(), watch);
+            speaker.rest(stop.interrupt());
             notes.extend(problems);
             if let Some(bytes) = unsaved {
                 speaker.raw(&String::from_utf8_lossy(&bytes));

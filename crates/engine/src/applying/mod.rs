@@ -21,6 +21,7 @@ use yuba_state::{DeposedKey, Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::drive::{Ending, Jobs, Steps, drive};
+use crate::interrupt::attend;
 use crate::planning;
 use crate::planning::data::DataAnswer;
 use crate::request::Context;
@@ -108,7 +109,7 @@ pub(crate) struct Applier<'a> {
     /// What objects that wait for their replacement are called, by position of their change.
     deposed: HashMap<u32, DeposedKey>,
     failed: Vec<bool>,
-    /// Operations: of which change, what is done, and what the recorder calls it once it has begun.
+    /// Operations: of which change, what is done, and what the recorder calls it while it is under way.
     operations: Vec<(u32, Action, Option<u64>)>,
     /// Events that are told when what they tell of is on disk, and those after them.
     untold: &'a RefCell<Vec<Event>>,
@@ -174,11 +175,19 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
     if plan.mode == Mode::RefreshOnly {
         applier.planned_outputs();
     } else {
-        applier.start_bare_providers(&graph).await;
-        let endings = drive(&mut applier, &plan.exec, context.parallelism).await;
-        applier.name_cycles(&endings);
-        applier.outputs(&endings);
-        applier.walk.close_all().await;
+        let started = applier.walk.providers.started();
+        let work = async {
+            applier.start_bare_providers(&graph).await;
+            drive(&mut applier, &plan.exec, context.parallelism).await
+        };
+        match attend(context.interrupt, context.clock, &started, work).await {
+            Some(endings) => {
+                applier.name_cycles(&endings);
+                applier.outputs(&endings);
+            }
+            None => applier.name_unfinished(),
+        }
+        attend(context.interrupt, context.clock, &started, applier.walk.close_all()).await;
     }
     applier.finish()
 }
@@ -240,7 +249,7 @@ impl<'a> Steps<'a> for Applier<'a> {
     }
 
     fn stopped(&self) -> bool {
-        self.broken || (self.walk.context.stopped)()
+        self.broken || self.walk.context.interrupt.is_raised()
     }
 }
 
@@ -273,7 +282,7 @@ impl<'a> Applier<'a> {
 
     /// Applies edits and records them, as what an operation came to if there is one.
     fn record(&mut self, operation: Option<u32>, edits: Vec<Edit>) {
-        let known = operation.and_then(|at| self.operations[at as usize].2);
+        let known = operation.and_then(|at| self.operations[at as usize].2.take());
         match known {
             Some(operation) => self.doors.recorder.finish(operation, &edits),
             None => self.doors.recorder.append(&edits),
@@ -349,6 +358,31 @@ impl<'a> Applier<'a> {
         self.walk.tell(std::iter::once(Diagnostic::error("Cycle in the order of changes", detail)));
     }
 
+    /// Operations that nobody waits for any more.
+    fn name_unfinished(&mut self) {
+        const SHOWN: usize = 20;
+        let unfinished: Vec<_> = self.operations.iter().filter(|(_, _, known)| known.is_some()).collect();
+        if unfinished.is_empty() {
+            return;
+        }
+        let mut detail = eco_format!(
+            "Applying was stopped at once. What was done is in the state; of these operations, which were under way, no \
+             result is known:"
+        );
+        for (position, action, _) in unfinished.iter().take(SHOWN) {
+            let addr = &self.plan.changes[*position as usize].addr;
+            detail.push_str(&eco_format!("\n  - {addr} ({})", action.names().join(" ")));
+        }
+        if unfinished.len() > SHOWN {
+            detail.push_str(&eco_format!("\n  - and {} more", unfinished.len() - SHOWN));
+        }
+        detail.push_str(
+            "\n\nLook whether they happened. What was created and is not in the state can be taken into it with \
+             \"yuba import\".",
+        );
+        self.walk.tell(std::iter::once(Diagnostic::error("Operation canceled", detail)));
+    }
+
     /// Outputs of the root module after everything else.
     fn outputs(&mut self, endings: &[Ending]) {
         let module = &self.walk.context.tree.root().module;
@@ -402,7 +436,7 @@ impl<'a> Applier<'a> {
     fn finish(mut self) -> Applied {
         self.flush();
         let mut problems = self.walk.take_problems();
-        if (self.walk.context.stopped)() && !problems.has_errors() {
+        if self.walk.context.interrupt.is_raised() && !problems.has_errors() {
             let detail = "Applying was stopped before everything was done. What was done is in the state; apply again to do \
                           the rest.";
             problems.push(Diagnostic::error("Execution halted", detail));

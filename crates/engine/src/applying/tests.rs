@@ -7,12 +7,13 @@ use expect_test::{Expect, expect};
 use futures_util::FutureExt as _;
 use yuba_eval::{EvalEnv, MemoryWorld, Timestamp};
 use yuba_plan::Action;
-use yuba_provider::fake::FakeWorld;
+use yuba_provider::fake::{FakeWorld, Fault};
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
 use super::provision::Provisioned;
 use super::{ApplyDoors, ProvisionOrder, Provisioners, Recorder, apply};
+use crate::interrupt::{Clock, Interrupt, NoTime};
 use crate::planning::plan;
 use crate::request::{Context, PlanOptions};
 use crate::testing;
@@ -68,7 +69,8 @@ fn run(text: &str) -> String {
         variables: &variables,
         providers: &fake,
         events: &|_| {},
-        stopped: &|| false,
+        interrupt: &Interrupt::new(),
+        clock: &NoTime,
         plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
         parallelism: 1,
     };
@@ -255,4 +257,101 @@ output "s" {{
             assert_eq!(tells("Value derived from a deprecated source"), deprecated, "{text}\n{told}");
         }
     }
+}
+
+/// One raise each time nothing moves any more.
+fn run_interrupted(text: &str, fault: Fault) -> String {
+    let config = testing::config(text);
+    let hangs = move |line: &str| (line == "create b").then_some(fault);
+    let fake = FakeWorld::new().with_faults(hangs);
+    let world = MemoryWorld::default();
+    let variables = BTreeMap::new();
+    let interrupt = Interrupt::new();
+    let context = Context {
+        tree: &config.tree,
+        env: EvalEnv {
+            world: &world,
+            workspace: "default",
+            original_dir: None,
+            schemas: &|_| Some(FakeWorld::schema()),
+            sources: Some(&config.sources),
+        },
+        variables: &variables,
+        providers: &fake,
+        events: &|_| {},
+        interrupt: &interrupt,
+        clock: &Hurry,
+        plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
+        parallelism: 2,
+    };
+    let options = PlanOptions::default();
+    let (planned, _) = plan(context, State::empty(), &options).now_or_never().expect("because nothing is slow");
+    let planned = planned.expect("because the configuration is right");
+    fake.take_log();
+    let doors = ApplyDoors { recorder: &mut Nothing, provisioners: &Nothing, random: &|| 1 };
+    let mut applying = std::pin::pin!(apply(context, &planned, doors));
+    let mut out = String::new();
+    let mut task = std::task::Context::from_waker(std::task::Waker::noop());
+    let applied = loop {
+        // What is asked in one round may be answered in the next.
+        let first = applying.as_mut().poll(&mut task);
+        match if first.is_ready() { first } else { applying.as_mut().poll(&mut task) } {
+            std::task::Poll::Ready(applied) => break applied,
+            std::task::Poll::Pending => {
+                out += &format!("asked to stop after {}\n", fake.take_log().join(", "));
+                assert!(interrupt.raise() < 3, "it does not stop");
+            }
+        }
+    };
+    out += &format!("then {}\n", fake.take_log().join(", "));
+    for problem in applied.problems.iter() {
+        out += &format!("{}: {}\n", problem.summary, problem.detail);
+    }
+    for (addr, ..) in applied.state.instances() {
+        out += &format!("in the state: {addr}\n");
+    }
+    out
+}
+
+/// Time flies.
+struct Hurry;
+
+impl Clock for Hurry {
+    fn now(&self) -> i64 {
+        0
+    }
+    fn until(&self, _: i64) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+const THREE: &str = r#"
+resource "fake_thing" "a" { name = "a" }
+resource "fake_thing" "b" { name = "b" }
+resource "fake_thing" "c" { name = fake_thing.b.name }
+"#;
+
+#[test]
+fn providers_are_asked_to_stop_and_what_was_done_is_kept() {
+    expect![[r#"
+        asked to stop after configure , plan a, create a, created a, plan b, create b
+        then failed b
+        Fake failure: It was not possible to create "b".
+        in the state: fake_thing.a
+    "#]]
+    .assert_eq(&run_interrupted(THREE, Fault::Hang));
+}
+
+#[test]
+fn the_second_time_nobody_is_waited_for() {
+    expect![[r#"
+        asked to stop after configure , plan a, create a, created a, plan b, create b
+        asked to stop after 
+        then 
+        Operation canceled: Applying was stopped at once. What was done is in the state; of these operations, which were under way, no result is known:
+          - fake_thing.b (create)
+
+        Look whether they happened. What was created and is not in the state can be taken into it with "yuba import".
+        in the state: fake_thing.a
+    "#]].assert_eq(&run_interrupted(THREE, Fault::Deaf));
 }

@@ -29,9 +29,10 @@ use yuba_eval::references::each_traversal;
 use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
 use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
 use yuba_state::State;
-use yuba_syntax::{Diagnostics, Expr, Severity};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Severity};
 
 use crate::drive::{Jobs, Steps, drive};
+use crate::interrupt::attend;
 use crate::request::{Context, PlanOptions};
 use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
@@ -166,12 +167,16 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
         at_end: false,
     };
     planner.walk.tell(problems);
-    planner.start_bare_providers().await;
-    drive(&mut planner, graph.edges.as_slice(), context.parallelism).await;
-    planner.at_end = true;
-    let last: [Vec<u32>; 1] = [Vec::new()];
-    drive(&mut planner, last.as_slice(), context.parallelism).await;
-    planner.walk.close_all().await;
+    let started = planner.walk.providers.started();
+    let work = async {
+        planner.start_bare_providers().await;
+        drive(&mut planner, graph.edges.as_slice(), context.parallelism).await;
+        planner.at_end = true;
+        let last: [Vec<u32>; 1] = [Vec::new()];
+        drive(&mut planner, last.as_slice(), context.parallelism).await;
+    };
+    attend(context.interrupt, context.clock, &started, work).await;
+    attend(context.interrupt, context.clock, &started, planner.walk.close_all()).await;
     if options.mode == Mode::Normal {
         // What is wrong with moves matters most: everything else may follow from it.
         let found = moves::validate(&statements, tree, &live, context.env.sources);
@@ -328,7 +333,7 @@ impl<'a> Steps<'a> for Planner<'a> {
     }
 
     fn stopped(&self) -> bool {
-        (self.walk.context.stopped)()
+        self.walk.context.interrupt.is_raised()
     }
 }
 
@@ -387,8 +392,13 @@ impl<'a> Planner<'a> {
         let found = self.check_force_replace();
         self.walk.tell(found);
         let context = self.walk.context;
-        let stopped = (context.stopped)();
-        let problems = self.walk.take_problems();
+        let stopped = context.interrupt.is_raised();
+        let mut problems = self.walk.take_problems();
+        if stopped && !problems.has_errors() {
+            let detail =
+                "Planning was stopped before everything was looked at, so there is no plan. Nothing was changed.";
+            problems.push(Diagnostic::error("Execution halted", detail));
+        }
         let errored = problems.has_errors() || stopped;
         let mut changes = std::mem::take(&mut self.changes);
         changes.sort_by(|a, b| a.addr.cmp(&b.addr).then_with(|| a.deposed.cmp(&b.deposed)));

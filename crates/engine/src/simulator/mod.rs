@@ -22,13 +22,14 @@ use std::task::{Context as TaskContext, Poll, Wake, Waker};
 use ecow::EcoString;
 use yuba_eval::{EvalEnv, MemoryWorld, Timestamp};
 use yuba_plan::{Action, Mode, Plan, ResourceChange, file};
+use yuba_provider::Providers as _;
 use yuba_provider::fake::{FakeWorld, Fault};
-use yuba_provider::{Provider as _, Providers as _};
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use crate::applying::{Applied, ApplyDoors, ProvisionOrder, Provisioners, Recorder, apply};
+use crate::interrupt::{Interrupt, NoTime};
 use crate::planning::plan;
 use crate::request::{Context, PlanOptions};
 use crate::testing::{self, Config};
@@ -154,7 +155,7 @@ impl Simulation {
     }
 
     /// Runs to the end. When everything hangs the run is stopped. Whether it was.
-    fn run<T>(&self, stopped: &AtomicBool, future: impl Future<Output = T>) -> T {
+    fn run<T>(&self, interrupt: &Interrupt, future: impl Future<Output = T>) -> T {
         let flag = Arc::new(Flag(AtomicBool::new(true)));
         let waker = Waker::from(flag.clone());
         let mut context = TaskContext::from_waker(&waker);
@@ -164,15 +165,14 @@ impl Simulation {
                 return result;
             }
             if !flag.0.swap(false, Ordering::Relaxed) {
-                if stopped.swap(true, Ordering::Relaxed) {
+                if interrupt.raise() > 0 {
                     self.fail("a run hangs although it was stopped");
                 }
-                drop(self.run(stopped, self.world.provider().stop()));
             }
         }
     }
 
-    fn with_context<T>(&self, config: &Config, stopped: &AtomicBool, go: impl FnOnce(Context<'_>) -> T) -> T {
+    fn with_context<T>(&self, config: &Config, interrupt: &Interrupt, go: impl FnOnce(Context<'_>) -> T) -> T {
         let world = MemoryWorld::default();
         let schemas = |source: &yuba_addrs::ProviderSource| self.world.schema(source);
         let variables = BTreeMap::new();
@@ -188,7 +188,8 @@ impl Simulation {
             variables: &variables,
             providers: &self.world,
             events: &|_| {},
-            stopped: &|| stopped.load(Ordering::Relaxed),
+            interrupt,
+            clock: &NoTime,
             plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
             parallelism: 3,
         };
@@ -197,9 +198,9 @@ impl Simulation {
 
     fn plan(&mut self, config: &Config, options: &PlanOptions) -> (Plan, Diagnostics) {
         self.world.take_log();
-        let stopped = AtomicBool::new(false);
-        let planned = self.with_context(config, &stopped, |context| {
-            self.run(&stopped, async { plan(context, self.state.clone(), options).await })
+        let interrupt = Interrupt::new();
+        let planned = self.with_context(config, &interrupt, |context| {
+            self.run(&interrupt, async { plan(context, self.state.clone(), options).await })
         });
         self.world.resume();
         self.log = self.world.take_log();
@@ -212,7 +213,7 @@ impl Simulation {
     /// Applies a plan as it comes back from a file, and checks all that holds for every apply.
     fn apply(&mut self, config: &Config, plan: Plan) -> Diagnostics {
         let plan = if self.chance.one_in(3) { reread(plan) } else { plan };
-        let stopped = AtomicBool::new(false);
+        let interrupt = Interrupt::new();
         let mut lines = Lines::default();
         let random = std::cell::Cell::new(self.chance.next() as u32);
         let next = || {
@@ -220,8 +221,9 @@ impl Simulation {
             random.get()
         };
         let doors = ApplyDoors { recorder: &mut lines, provisioners: &NoProvisioners, random: &next };
-        let applied = self.with_context(config, &stopped, |context| self.run(&stopped, apply(context, &plan, doors)));
-        let stopped = stopped.into_inner();
+        let applied =
+            self.with_context(config, &interrupt, |context| self.run(&interrupt, apply(context, &plan, doors)));
+        let stopped = interrupt.is_raised();
         self.world.resume();
         self.log = self.world.take_log();
         let Applied { state, problems, .. } = applied;

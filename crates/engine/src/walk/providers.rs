@@ -16,6 +16,7 @@ use yuba_syntax::{Body, Diagnostic, Diagnostics, Span};
 use yuba_value::Value;
 
 use super::Walk;
+use crate::interrupt::Started;
 
 /// A provider that may be asked; none if starting or configuring it failed.
 type Slot = Option<Arc<dyn Provider>>;
@@ -30,6 +31,7 @@ enum Configured {
 #[derive(Default)]
 pub(crate) struct ProviderTable {
     configured: HashMap<AbsProviderConfig, Configured>,
+    started: Started,
 }
 
 /// Who serves an instance of a resource.
@@ -59,6 +61,7 @@ pub(crate) struct ProviderJob<'a> {
     value: Value,
     body: Option<&'a Body>,
     providers: &'a dyn Providers,
+    started: Started,
 }
 
 /// A provider that was configured, or not.
@@ -77,7 +80,10 @@ impl<'a> ProviderJob<'a> {
             Some(key) => eco_format!("{}{}", self.config, InstanceKey::String(key.clone())),
         };
         let mut provider = match self.providers.start(&self.config.provider) {
-            Ok(provider) => Some(provider),
+            Ok(provider) => {
+                self.started.push(provider.clone());
+                Some(provider)
+            }
             Err(problem) => {
                 problems.push(problem.diagnostic);
                 None
@@ -114,6 +120,11 @@ impl ProviderTable {
                 }
             }
         }
+    }
+
+    /// Everything that was started so far, and will be.
+    pub(crate) fn started(&self) -> Started {
+        self.started.clone()
     }
 
     /// Whether a configuration is known.
@@ -184,8 +195,9 @@ impl<'a> Walk<'a> {
                 };
                 if good {
                     let (value, _) = value.unmark_deep();
-                    let providers = self.context.providers;
-                    jobs.push(ProviderJob { config: config.clone(), key, value, body: Some(&block.body), providers });
+                    let (providers, started) = (self.context.providers, self.providers.started());
+                    let body = Some(&block.body);
+                    jobs.push(ProviderJob { config: config.clone(), key, value, body, providers, started });
                 } else {
                     let problems = Diagnostics::new();
                     self.providers.insert(ProviderAnswer { config: config.clone(), key, provider: None, problems });
@@ -199,7 +211,8 @@ impl<'a> Walk<'a> {
     fn bare_provider_job(&self, config: &AbsProviderConfig) -> Option<ProviderJob<'a>> {
         let schemas = self.evaluation.provider_schema(&config.provider)?;
         let value = schemas.provider.block.empty_value();
-        Some(ProviderJob { config: config.clone(), key: None, value, body: None, providers: self.context.providers })
+        let (providers, started) = (self.context.providers, self.providers.started());
+        Some(ProviderJob { config: config.clone(), key: None, value, body: None, providers, started })
     }
 
     /// Starts providers that are used without any block; of those that cannot be had that is said.

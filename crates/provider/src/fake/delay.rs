@@ -9,12 +9,15 @@ use super::{FakeWorld, Fault};
 pub(super) async fn delay(world: FakeWorld, fault: Option<Fault>) -> bool {
     let mut left = match fault {
         Some(Fault::Slow(polls)) => polls,
-        Some(Fault::Hang) => 1,
+        Some(Fault::Hang | Fault::Deaf) => 1,
         _ => 0,
     };
     poll_fn(|context| {
         if left == 0 {
             return Poll::Ready(false);
+        }
+        if fault == Some(Fault::Deaf) {
+            return Poll::Pending;
         }
         if fault == Some(Fault::Hang) {
             let mut inside = world.inside();

@@ -55,6 +55,8 @@ pub enum Fault {
     Slow(u32),
     /// The answer comes when the provider is stopped, as an error.
     Hang,
+    /// The answer never comes.
+    Deaf,
 }
 
 /// Says what goes wrong with a request, given as `create NAME`, `update NAME`, `delete NAME`, `read NAME`, `plan NAME` ...
