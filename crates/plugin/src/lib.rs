@@ -2,3 +2,5 @@
 //! `Provider`.
 //!
 //! Invariant: no process that was started here outlives this program.
+
+pub mod wire;
