@@ -379,61 +379,6 @@ pub(crate) fn provider_not_available(provider: &ProviderSource) -> Diagnostic {
     Diagnostic::error("Failed to query available provider packages", detail)
 }
 
-/// A provider that cannot be in a lock file.
-pub(crate) fn not_lockable(reason: &str, span: Span) -> Diagnostic {
-    let detail = format!("A version of this provider cannot be locked: {reason}.");
-    Diagnostic::error("Invalid provider source address", detail).at(span)
-}
-
-/// Something in a lock file that is not in the form in which it is written there.
-pub(crate) fn not_normal(summary: &str, given: &str, normal: &str, span: Span) -> Diagnostic {
-    let detail =
-        format!("In a lock file {given:?} has to be written as {normal:?}, so that files do not differ without need.");
-    Diagnostic::error(summary, detail).at(span)
-}
-
-/// A version or a constraint in a lock file that is none.
-pub(crate) fn no_locked_version(
-    summary: &str,
-    provider: &ProviderSource,
-    what: &str,
-    given: &str,
-    span: Span,
-) -> Diagnostic {
-    let detail = format!("What is locked for the provider {provider} cannot be read: {given:?} is not {what}.");
-    Diagnostic::error(summary, detail).at(span)
-}
-
-/// A provider that a lock file has twice.
-pub(crate) fn locked_twice(provider: &ProviderSource, span: Span) -> Diagnostic {
-    let detail = format!("The lock file has another block for the provider {provider} above. Only one can count.");
-    Diagnostic::error("Duplicate provider lock", detail).at(span)
-}
-
-/// A module in a lock file.
-pub(crate) fn locked_module(span: Span) -> Diagnostic {
-    let detail = "Versions of modules cannot be locked, so this block is ignored. A later version of the program may have written \
-                  it.";
-    Diagnostic::warning("Dependency locks for modules are not yet supported", detail).at(span)
-}
-
-/// `hashes` without any.
-pub(crate) fn no_hashes(span: Span) -> Diagnostic {
-    let detail = "\"hashes\" is a list with at least one hash. Leave it out if there is none.";
-    Diagnostic::error("Invalid provider hash set", detail).at(span)
-}
-
-/// A hash without scheme.
-pub(crate) fn no_hash(given: &str, span: Span) -> Diagnostic {
-    let detail = format!("{given:?} is no hash of a package: it has to start with a scheme and a colon, like \"h1:\".");
-    Diagnostic::error("Invalid provider hash string", detail).at(span)
-}
-
-/// Something in a lock file that has to be a text.
-pub(crate) fn no_text(span: Span) -> Diagnostic {
-    Diagnostic::error("Unsuitable value type", "A text is needed here.").at(span)
-}
-
 /// The operating system's reason in words that end no sentence.
 fn reason(error: &Error) -> String {
     match error.kind() {

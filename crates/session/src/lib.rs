@@ -11,7 +11,6 @@ pub mod format;
 pub mod graph;
 pub mod install;
 pub mod load;
-pub mod lock_file;
 pub mod manifest;
 pub mod operation;
 pub mod providers;

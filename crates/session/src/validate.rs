@@ -1,10 +1,13 @@
 //! `validate`: everything that can be wrong with a configuration, found without a state and without asking anybody.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use yuba_addrs::{ModuleSource, ProviderSource};
 use yuba_eval::{EvalEnv, ValidateEnv};
+use yuba_install::providers::verified::Verified;
+use yuba_install::{lock_file, selected};
 use yuba_provider::{ProviderSchema, builtin};
 use yuba_syntax::{Diagnostics, Sources};
 
@@ -15,11 +18,19 @@ static TERRAFORM: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Arc::new(buil
 /// Reads the configuration and checks it, with its test files and the modules they test.
 pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
     let (configuration, mut problems) = load(request, None);
-    let configuration = match configuration {
+    let mut configuration = match configuration {
         Ok(configuration) if !problems.has_errors() => configuration,
         Ok(configuration) => return (problems, configuration.sources),
         Err(sources) => return (problems, sources),
     };
+    let (locks, found) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut configuration.sources);
+    let (no_overrides, no_others) = (BTreeMap::new(), BTreeSet::new());
+    let installed = selected(request.data_dir, &locks, &no_overrides, &no_others, &Verified::of_user());
+    problems.extend(found);
+    problems.extend(installed.missing_plugins_short());
+    if problems.has_errors() {
+        return (problems, configuration.sources);
+    }
     let env = ValidateEnv { eval: eval_env(request, &configuration.sources), inputs: &configuration.inputs };
     problems.extend(yuba_eval::validate(&configuration.tree, &env));
     let mut tested = BTreeSet::new();

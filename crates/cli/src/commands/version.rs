@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use yuba_session::lock_file::{self, LockFile};
+use yuba_install::lock_file::{self, LockFile};
 use yuba_syntax::Sources;
 use yuba_view::json::Json;
 

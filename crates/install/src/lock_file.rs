@@ -11,23 +11,26 @@ use ecow::EcoString;
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
 use yuba_eval::constant;
 use yuba_syntax::body::{AttributeSchema, BlockSchema};
-use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostics, Expr, ExprKind, SourceFile, Sources, Span, parser};
+use yuba_syntax::{
+    Attribute, Block, Body, BodySchema, Diagnostic, Diagnostics, Expr, ExprKind, SourceFile, Sources, Span, parser,
+};
 use yuba_value::{Type, convert};
 
-use crate::diagnostics;
+mod diagnostics;
+mod text;
 
 /// The name of the lock file, in the working directory.
 pub const LOCK_FILE: &str = ".terraform.lock.hcl";
 
 /// The providers that were selected.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockFile {
     /// By source.
     pub providers: BTreeMap<ProviderSource, ProviderLock>,
 }
 
 /// What was selected of a provider.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderLock {
     /// The version.
     pub version: ProviderVersion,
@@ -37,22 +40,89 @@ pub struct ProviderLock {
     pub hashes: Vec<EcoString>,
 }
 
+impl LockFile {
+    /// Whether the same packages are selected. Constraints do not count: they only say why.
+    pub fn selects_same(&self, other: &LockFile) -> bool {
+        self.providers.len() == other.providers.len()
+            && self.providers.iter().all(|(provider, lock)| {
+                let other = other.providers.get(provider);
+                other.is_some_and(|other| lock.version == other.version && lock.hashes == other.hashes)
+            })
+    }
+    /// Whether the same providers are selected, in whichever versions.
+    pub fn names_same(&self, other: &LockFile) -> bool {
+        self.providers.keys().eq(other.providers.keys())
+    }
+}
+
+impl ProviderLock {
+    /// A selection with its hashes in order.
+    pub fn new(version: ProviderVersion, constraints: ProviderConstraints, mut hashes: Vec<EcoString>) -> ProviderLock {
+        hashes.sort();
+        hashes.dedup();
+        ProviderLock { version, constraints, hashes }
+    }
+    /// The hashes that this version of the program can check.
+    pub fn checkable(&self) -> impl Iterator<Item = &EcoString> {
+        self.hashes.iter().filter(|hash| hash.starts_with("h1:") || hash.starts_with("zh:"))
+    }
+}
+
 /// Reads a lock file. Where there is none nothing was selected.
 pub fn read(path: &Path, sources: &mut Sources) -> (LockFile, Diagnostics) {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return (LockFile::default(), Diagnostics::new()),
         Err(error) => {
-            let problem = diagnostics::unreadable_file(&path.to_string_lossy(), &error);
-            return (LockFile::default(), problem.into());
+            return (LockFile::default(), diagnostics::unreadable(path, &error).into());
         }
     };
     let file = sources.add(SourceFile::new(path.to_string_lossy(), &bytes[..]));
+    if let Some((start, end)) = conflict_mark(&bytes) {
+        let problem = diagnostics::merge_conflict(Span { file, start, end });
+        return (LockFile::default(), problem.into());
+    }
     let (_, parsed) = parser::parse_config(file, &bytes);
     let (locks, problems) = decode(&parsed.body);
     let mut all = parsed.diagnostics;
     all.extend(problems);
     (locks, all)
+}
+
+/// Writes a lock file. A reader sees the old or the new content, never a part of it.
+pub fn write(path: &Path, locks: &LockFile) -> Result<(), Diagnostic> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let new = path.with_file_name(name);
+    // A file that is a link stays one.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let written = fs::write(&new, text::text(locks)).and_then(|()| match fs::rename(&new, &target) {
+        // The link may lead to another file system.
+        Err(error) if error.kind() == ErrorKind::CrossesDevices => {
+            fs::copy(&new, &target).and_then(|_| fs::remove_file(&new))
+        }
+        renamed => renamed,
+    });
+    written.map_err(|error| {
+        // What is left of it does no harm.
+        let _ = fs::remove_file(&new);
+        diagnostics::unwritable(path, &error)
+    })
+}
+
+/// The first line that marks where a merge has left two versions: from its first to its last byte.
+fn conflict_mark(text: &[u8]) -> Option<(u32, u32)> {
+    let mut start = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let content = line.trim_ascii_end();
+        if [&b"<<<<<<< "[..], b">>>>>>> ", b"||||||| "].iter().any(|mark| content.starts_with(mark))
+            || [&b"<<<<<<<"[..], b">>>>>>>", b"|||||||", b"======="].contains(&content)
+        {
+            return Some((u32::try_from(start).ok()?, u32::try_from(start + content.len()).ok()?));
+        }
+        start += line.len();
+    }
+    None
 }
 
 /// The content of a lock file. What is wrong is not in it.
@@ -131,6 +201,10 @@ fn provider_lock(block: &Block, provider: &ProviderSource, problems: &mut Diagno
 fn version(attribute: &Attribute, provider: &ProviderSource, problems: &mut Diagnostics) -> Option<ProviderVersion> {
     const SUMMARY: &str = "Invalid provider version number";
     let span = attribute.expr.span;
+    if yuba_eval::constant(&attribute.expr).0.is_null() {
+        problems.push(diagnostics::no_version(span));
+        return None;
+    }
     let text = text(&attribute.expr, problems)?;
     match ProviderVersion::parse(&text) {
         Ok(version) if version.to_string() == text.as_str() => return Some(version),
@@ -159,8 +233,12 @@ fn constraints(
 fn hashes(expr: &Expr, problems: &mut Diagnostics) -> Vec<EcoString> {
     let items = match &expr.kind {
         ExprKind::Tuple(items) if !items.is_empty() => items,
-        _ => {
+        ExprKind::Tuple(_) => {
             problems.push(diagnostics::no_hashes(expr.span));
+            return Vec::new();
+        }
+        _ => {
+            problems.push(diagnostics::no_list(expr.span));
             return Vec::new();
         }
     };
@@ -169,7 +247,7 @@ fn hashes(expr: &Expr, problems: &mut Diagnostics) -> Vec<EcoString> {
         let Some(hash) = text(item, problems) else { continue };
         match hash.split_once(':') {
             Some((scheme, _)) if !scheme.is_empty() => found.push(hash),
-            _ => problems.push(diagnostics::no_hash(&hash, item.span)),
+            _ => problems.push(diagnostics::no_hash(&hash, expr.span)),
         }
     }
     found.sort();
@@ -273,7 +351,7 @@ mod tests {
                 ! Invalid provider source address
                 ! Invalid provider version number
                 ! Invalid provider version number
-                ! Unsuitable value type
+                ! Missing required argument
                 ! Missing required argument
                 ! Invalid provider version constraints
                 ! Invalid provider hash set
@@ -283,5 +361,46 @@ mod tests {
                 ! Dependency locks for modules are not yet supported
             "#]],
         );
+    }
+
+    #[test]
+    fn the_file_has_the_form_that_opentofu_gives_it() {
+        let text = r#"# This file is maintained automatically by "tofu init".
+# Manual edits may be lost in future updates.
+
+provider "example.com/x/y" {
+  version = "0.1.0-beta1"
+}
+
+provider "registry.opentofu.org/hashicorp/null" {
+  version     = "3.2.3"
+  constraints = ">= 3.0.0, ~> 3.2"
+  hashes = [
+    "h1:a",
+    "zh:b",
+  ]
+}
+"#;
+        let sandbox = yuba_testkit::Sandbox::new("", "");
+        let path = sandbox.dir().join(LOCK_FILE);
+        fs::write(&path, text).expect("it can be written");
+        let (locks, problems) = read(&path, &mut Sources::new());
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(text::text(&locks), text);
+        write(&path, &LockFile::default()).expect("it can be written");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), text[..text.find("\nprovider").expect("one")]);
+        assert_eq!(fs::read_dir(sandbox.dir()).expect("it is there").count(), 1);
+    }
+
+    #[test]
+    fn marks_of_a_merge_are_named() {
+        for (text, expect) in [
+            ("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", Some((2, 14))),
+            ("=======\r\n", Some((0, 7))),
+            ("x = <<<<<<< HEAD", None),
+            ("========\n", None),
+        ] {
+            assert_eq!(conflict_mark(text.as_bytes()), expect, "{text:?}");
+        }
     }
 }

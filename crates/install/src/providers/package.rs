@@ -1,0 +1,46 @@
+//! Where packages are in a directory of packages, and which file of a package is the program.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use yuba_addrs::{ProviderSource, ProviderVersion};
+
+use super::platform::Platform;
+
+/// Where the unpacked package of a provider is below a directory: `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH`.
+pub fn unpacked(base: &Path, provider: &ProviderSource, version: &ProviderVersion, platform: &Platform) -> PathBuf {
+    of_provider(base, provider).join(version.to_string()).join(platform.to_string())
+}
+
+/// Where the packages of a provider are below a directory.
+pub fn of_provider(base: &Path, provider: &ProviderSource) -> PathBuf {
+    base.join(provider.host.as_str()).join(provider.namespace.as_str()).join(provider.kind.as_str())
+}
+
+/// What the archive of a package is called.
+pub fn archive_name(provider: &ProviderSource, version: &ProviderVersion, platform: &Platform) -> String {
+    format!("terraform-provider-{}_{version}_{platform}.zip", provider.kind)
+}
+
+/// The program in an unpacked package: the first file that is called `terraform-provider-TYPE`, with or without more after
+/// an underscore or a dot.
+pub fn executable(dir: &Path, provider: &ProviderSource) -> io::Result<PathBuf> {
+    let prefix = format!("terraform-provider-{}", provider.kind);
+    let mut first: Option<PathBuf> = None;
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(prefix.as_str()));
+        if !rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.'])) || entry.file_type()?.is_dir() {
+            continue;
+        }
+        let path = entry.path();
+        if first.as_ref().is_none_or(|first| path < *first) {
+            first = Some(path);
+        }
+    }
+    first.ok_or_else(|| {
+        let text = format!("it has no file whose name starts with {prefix:?}");
+        io::Error::new(io::ErrorKind::NotFound, text)
+    })
+}
