@@ -1,0 +1,277 @@
+//! Unpacking archives that nobody has reason to trust.
+//!
+//! Invariant: nothing is written outside of the directory, no link leads out of it, and the limits hold whatever an archive
+//! claims about itself. Where unpacking fails there is no directory.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+/// The kinds of archives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `.zip`
+    Zip,
+    /// `.tar`
+    Tar,
+    /// `.tar.gz` and `.tgz`
+    TarGz,
+}
+
+/// How much is too much.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Files, directories and links.
+    pub entries: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { entries: 500_000, bytes: 8 << 30 }
+    }
+}
+
+/// An archive that becomes this large may be small when packed.
+const HARMLESS: u64 = 256 << 20;
+/// How much larger than packed a larger one may be.
+const RATIO: u64 = 200;
+/// The longest target of a link.
+const LONGEST_LINK: u64 = 4096;
+
+/// Why an archive cannot be unpacked.
+#[derive(Debug)]
+pub enum ArchiveError {
+    /// It is broken.
+    Malformed(String),
+    /// It could do harm.
+    Hostile(String),
+    /// Nothing can be read or written here.
+    Io(String),
+}
+
+impl fmt::Display for ArchiveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ArchiveError::Malformed(reason) => write!(f, "the archive is broken: {reason}"),
+            ArchiveError::Hostile(reason) => write!(f, "the archive is refused: {reason}"),
+            ArchiveError::Io(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for ArchiveError {}
+
+/// Unpacks an archive into a directory that must not exist.
+pub fn unpack(archive: &Path, format: Format, into: &Path, limits: Limits) -> Result<(), ArchiveError> {
+    let unreadable =
+        |error: io::Error| ArchiveError::Io(format!("the archive {} could not be read: {error}", archive.display()));
+    let file = File::open(archive).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?.len();
+    fs::create_dir(into).map_err(|error| unwritable(into, &error))?;
+    let unpacker = Unpacker { root: into, limits, packed: size, entries: 0, bytes: 0, links: BTreeMap::new() };
+    let unpacked = match format {
+        Format::Zip => unpacker.zip(file),
+        Format::Tar => unpacker.tar(BufReader::new(file)),
+        Format::TarGz => unpacker.tar(MultiGzDecoder::new(BufReader::new(file))),
+    };
+    if unpacked.is_err() {
+        let _ = fs::remove_dir_all(into);
+    }
+    unpacked
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> ArchiveError {
+    ArchiveError::Io(format!("{} could not be written: {error}", path.display()))
+}
+
+fn malformed(error: &dyn fmt::Display) -> ArchiveError {
+    ArchiveError::Malformed(error.to_string())
+}
+
+struct Unpacker<'a> {
+    root: &'a Path,
+    limits: Limits,
+    packed: u64,
+    entries: u64,
+    bytes: u64,
+    /// Made when everything else is there, so that nothing is written through them.
+    links: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Unpacker<'_> {
+    fn zip(mut self, file: File) -> Result<(), ArchiveError> {
+        let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(|error| malformed(&error))?;
+        for index in 0..archive.len() {
+            let mut entry = archive.by_index(index).map_err(|error| malformed(&error))?;
+            let mode = entry.unix_mode().unwrap_or(0o644);
+            let path = inner_path(entry.name())?;
+            match mode & 0o170_000 {
+                0o120_000 => {
+                    let mut target = String::new();
+                    let read = entry.by_ref().take(LONGEST_LINK).read_to_string(&mut target);
+                    read.map_err(|error| malformed(&error))?;
+                    self.link(path, PathBuf::from(target))?;
+                }
+                _ if entry.is_dir() => self.directory(&path)?,
+                0 | 0o100_000 => self.file(&path, mode, &mut entry)?,
+                _ => return Err(special(&path)),
+            }
+        }
+        self.finish()
+    }
+
+    fn tar(mut self, input: impl Read) -> Result<(), ArchiveError> {
+        let mut archive = tar::Archive::new(input);
+        for entry in archive.entries().map_err(|error| malformed(&error))? {
+            let mut entry = entry.map_err(|error| malformed(&error))?;
+            let kind = entry.header().entry_type();
+            if kind.is_pax_global_extensions() || kind.is_pax_local_extensions() {
+                continue;
+            }
+            let path = entry.path().map_err(|error| malformed(&error))?;
+            let Some(path) = path.to_str() else {
+                return Err(ArchiveError::Malformed(format!("the name {} is not Unicode", path.display())));
+            };
+            let path = inner_path(path)?;
+            let mode = entry.header().mode().unwrap_or(0o644);
+            if kind.is_dir() {
+                self.directory(&path)?;
+            } else if kind.is_symlink() {
+                let target = entry.link_name().map_err(|error| malformed(&error))?.unwrap_or_default().into_owned();
+                self.link(path, target)?;
+            } else if kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse() {
+                self.file(&path, mode, &mut entry)?;
+            } else {
+                return Err(special(&path));
+            }
+        }
+        self.finish()
+    }
+
+    fn count(&mut self) -> Result<(), ArchiveError> {
+        self.entries += 1;
+        if self.entries > self.limits.entries {
+            return Err(ArchiveError::Hostile(format!("it has more than {} entries", self.limits.entries)));
+        }
+        Ok(())
+    }
+
+    fn directory(&mut self, path: &Path) -> Result<(), ArchiveError> {
+        self.count()?;
+        let path = self.root.join(path);
+        fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))
+    }
+
+    fn file(&mut self, path: &Path, mode: u32, content: &mut dyn Read) -> Result<(), ArchiveError> {
+        self.count()?;
+        if path.as_os_str().is_empty() {
+            return Err(ArchiveError::Malformed("it has a file without a name".to_owned()));
+        }
+        let path = self.root.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
+        }
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode & 0o777 | 0o600);
+        #[cfg(not(unix))]
+        let _ = mode;
+        let mut output = options.open(&path).map_err(|error| unwritable(&path, &error))?;
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let length = match content.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(malformed(&error)),
+            };
+            self.bytes += length as u64;
+            if self.bytes > self.limits.bytes {
+                return Err(ArchiveError::Hostile(format!("its files have more than {} bytes", self.limits.bytes)));
+            }
+            if self.bytes > HARMLESS && self.bytes / RATIO > self.packed {
+                let reason = format!("its files are more than {RATIO} times as large as the archive, as if to fill the disk");
+                return Err(ArchiveError::Hostile(reason));
+            }
+            output.write_all(&buffer[..length]).map_err(|error| unwritable(&path, &error))?;
+        }
+    }
+
+    /// Keeps a link in mind. A target may go up and then down, but never up again: then what it means would depend on
+    /// other links.
+    fn link(&mut self, path: PathBuf, target: PathBuf) -> Result<(), ArchiveError> {
+        self.count()?;
+        let refused = |reason: &str| {
+            Err(ArchiveError::Hostile(format!("the link {} to {} {reason}", path.display(), target.display())))
+        };
+        let mut depth = path.components().count().saturating_sub(1);
+        let mut goes_down = false;
+        for component in target.components() {
+            match component {
+                Component::CurDir => {}
+                Component::Normal(_) => goes_down = true,
+                Component::ParentDir if goes_down => return refused("goes up after it went down"),
+                Component::ParentDir if depth == 0 => return refused("leads out of it"),
+                Component::ParentDir => depth -= 1,
+                Component::RootDir | Component::Prefix(_) => return refused("leads out of it"),
+            }
+        }
+        if target.as_os_str().is_empty() {
+            return refused("leads nowhere");
+        }
+        self.links.insert(path, target);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), ArchiveError> {
+        for (path, target) in &self.links {
+            let parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
+            for parent in parents {
+                if self.links.contains_key(parent) {
+                    let reason = format!("{} is within the link {}", path.display(), parent.display());
+                    return Err(ArchiveError::Hostile(reason));
+                }
+            }
+            let path = self.root.join(path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
+            }
+            if path.symlink_metadata().is_ok() {
+                return Err(ArchiveError::Hostile(format!("{} is there twice, once as a link", path.display())));
+            }
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(target, &path).map_err(|error| unwritable(&path, &error))?;
+            #[cfg(not(unix))]
+            return Err(ArchiveError::Io(format!("links like {} are not possible here: {}", path.display(), target.display())));
+        }
+        Ok(())
+    }
+}
+
+fn special(path: &Path) -> ArchiveError {
+    ArchiveError::Hostile(format!("{} is neither a file nor a directory nor a link", path.display()))
+}
+
+/// A path in an archive, cleaned; refused if it leads elsewhere.
+fn inner_path(name: &str) -> Result<PathBuf, ArchiveError> {
+    let outside = || ArchiveError::Hostile(format!("the path {name:?} in it leads out of it"));
+    if name.contains('\0') || (cfg!(windows) && name.contains(['\\', ':'])) {
+        return Err(outside());
+    }
+    let mut path = PathBuf::new();
+    for component in Path::new(name).components() {
+        match component {
+            Component::Normal(part) => path.push(part),
+            Component::CurDir => {}
+            _ => return Err(outside()),
+        }
+    }
+    Ok(path)
+}

@@ -1,0 +1,239 @@
+//! The CLI configuration: `.tofurc` and its kin, which say how packages are installed and who we are to which host.
+//!
+//! Invariant: mistakes are reported, and what is right beside them still counts: commands go on with what there is.
+
+mod decode;
+mod installation;
+mod oci;
+mod syntax;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ecow::{EcoString, eco_format};
+use serde_json::{Map, Value as Json};
+use yuba_addrs::Hostname;
+use yuba_syntax::{Diagnostic, Diagnostics};
+
+use crate::Environment;
+use crate::http::HttpSettings;
+pub use installation::{Location, Method, ProviderInstallation, RepositoryTemplate};
+pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, repository_prefix};
+
+/// What people want.
+#[derive(Clone, Debug, Default)]
+pub struct CliConfig {
+    /// Where downloaded providers are kept for all working directories.
+    pub plugin_cache_dir: Option<PathBuf>,
+    /// Whether that may leave the lock file incomplete.
+    pub plugin_cache_may_break_lock_file: bool,
+    /// Services of hosts that are not to be asked for them.
+    pub hosts: BTreeMap<Hostname, Map<String, Json>>,
+    /// What `credentials` blocks say. Secret.
+    pub credentials: BTreeMap<Hostname, HostCredentials>,
+    /// A program that knows credentials.
+    pub credentials_helper: Option<CredentialsHelper>,
+    /// How often to try again, where that is said.
+    pub registry_retries: Option<u32>,
+    /// How long a request to a registry may take, where that is said.
+    pub registry_timeout: Option<Duration>,
+    /// Where providers come from; the usual places where nothing is said.
+    pub provider_installation: Option<ProviderInstallation>,
+    /// Credentials for container registries in general.
+    pub oci_default_credentials: Option<OciDefaultCredentials>,
+    /// Credentials for container registries.
+    pub oci_credentials: Vec<OciCredentials>,
+    /// Where everything is.
+    pub places: Places,
+}
+
+/// What a `credentials` block has. Never printed.
+#[derive(Clone, Default, PartialEq)]
+pub struct HostCredentials(pub(crate) Map<String, Json>);
+
+impl std::fmt::Debug for HostCredentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(credentials)")
+    }
+}
+
+/// A program that knows credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredentialsHelper {
+    /// The end of its name: `terraform-credentials-` comes before.
+    pub kind: EcoString,
+    /// Arguments it gets before all others.
+    pub args: Vec<String>,
+}
+
+/// Where things are on this machine that belong to the user.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The home directory.
+    pub home: Option<PathBuf>,
+    /// The directory of configuration: `~/.terraform.d` usually.
+    pub config_dir: Option<PathBuf>,
+    /// Directories whose `plugins` have plugins: `~/.terraform.d` and `$XDG_DATA_HOME/opentofu`.
+    pub data_dirs: Vec<PathBuf>,
+}
+
+impl Places {
+    fn find(environment: &Environment) -> Places {
+        let home = environment.path("HOME").or_else(std::env::home_dir).filter(|home| !home.as_os_str().is_empty());
+        let dot_dir = home.as_ref().map(|home| home.join(".terraform.d"));
+        let config_dir = dot_dir.as_ref().map(|dir| match environment.path("XDG_CONFIG_HOME") {
+            Some(xdg) if !dir.exists() => xdg.join("opentofu"),
+            _ => dir.clone(),
+        });
+        let of_xdg = environment.path("XDG_DATA_HOME").map(|dir| dir.join("opentofu")).filter(|_| home.is_some());
+        Places { data_dirs: dot_dir.into_iter().chain(of_xdg).collect(), home, config_dir }
+    }
+
+    /// The file in which `login` keeps credentials.
+    pub fn credentials_file(&self) -> Option<PathBuf> {
+        self.config_dir.as_ref().map(|dir| dir.join("credentials.tfrc.json"))
+    }
+
+    /// The configuration file, unless the environment names another: `~/.tofurc`, or its old name where only that exists.
+    fn config_file(&self, environment: &Environment) -> Option<PathBuf> {
+        let home = self.home.as_ref()?;
+        let (new, old) = (home.join(".tofurc"), home.join(".terraformrc"));
+        match environment.path("XDG_CONFIG_HOME") {
+            Some(xdg) if !new.exists() && !old.exists() => Some(xdg.join("opentofu").join("tofurc")),
+            _ if !new.exists() && old.exists() => Some(old),
+            _ => Some(new),
+        }
+    }
+}
+
+impl CliConfig {
+    /// How patient to be with hosts.
+    pub fn http_settings(&self) -> HttpSettings {
+        let usual = HttpSettings::default();
+        HttpSettings {
+            retries: self.registry_retries.unwrap_or(usual.retries),
+            timeout: self.registry_timeout.unwrap_or(usual.timeout),
+            ..usual
+        }
+    }
+
+    /// Takes over what another file says: lists grow, the rest is said by whoever was first or last, as it always was.
+    fn merge(&mut self, other: CliConfig, problems: &mut Diagnostics) {
+        self.plugin_cache_dir = self.plugin_cache_dir.take().or(other.plugin_cache_dir);
+        self.plugin_cache_may_break_lock_file |= other.plugin_cache_may_break_lock_file;
+        self.hosts.extend(other.hosts);
+        self.credentials.extend(other.credentials);
+        match (&self.credentials_helper, other.credentials_helper) {
+            (Some(one), Some(two)) if one.kind != two.kind => problems.push(several("credentials_helper")),
+            (_, Some(two)) => self.credentials_helper = Some(two),
+            (_, None) => {}
+        }
+        self.registry_retries = self.registry_retries.or(other.registry_retries);
+        self.registry_timeout = self.registry_timeout.or(other.registry_timeout);
+        match (&self.provider_installation, other.provider_installation) {
+            (Some(_), Some(_)) => problems.push(several("provider_installation")),
+            (None, Some(other)) => self.provider_installation = Some(other),
+            (_, None) => {}
+        }
+        match (&self.oci_default_credentials, other.oci_default_credentials) {
+            (Some(_), Some(_)) => problems.push(several("oci_default_credentials")),
+            (None, Some(other)) => self.oci_default_credentials = Some(other),
+            (_, None) => {}
+        }
+        for more in other.oci_credentials {
+            if self.oci_credentials.iter().any(|known| known.prefix == more.prefix) {
+                let summary = eco_format!("Duplicate oci_credentials block for {:?}", more.prefix);
+                problems.push(Diagnostic::error(summary, ""));
+            } else {
+                self.oci_credentials.push(more);
+            }
+        }
+    }
+}
+
+fn several(block: &str) -> Diagnostic {
+    Diagnostic::error(eco_format!("No more than one {block} block may be specified"), "")
+}
+
+/// Reads the configuration of the user: files, then environment variables.
+pub fn load(environment: &Environment) -> (CliConfig, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let mut config = CliConfig { places: Places::find(environment), ..CliConfig::default() };
+    let named = environment.path("TF_CLI_CONFIG_FILE").or_else(|| environment.path("TERRAFORM_CONFIG"));
+    let file = named.clone().or_else(|| config.places.config_file(environment));
+    if let Some(file) = file {
+        match fs::read(&file) {
+            Ok(bytes) => {
+                let read = decode::file(&file, &bytes, environment, &mut problems);
+                config.merge(read, &mut problems);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => {}
+            Err(error) => problems.push(unopened(&file, &error)),
+        }
+    }
+    if named.is_none()
+        && let Some(dir) = config.places.config_dir.clone()
+    {
+        match fs::read_dir(&dir) {
+            Ok(entries) => {
+                let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+                let mut names: Vec<String> =
+                    names.filter(|name| name.ends_with(".tfrc") || name.ends_with(".tfrc.json")).collect();
+                names.sort_unstable();
+                for name in names {
+                    let file = dir.join(name);
+                    match fs::read(&file) {
+                        Ok(bytes) => {
+                            let read = decode::file(&file, &bytes, environment, &mut problems);
+                            config.merge(read, &mut problems);
+                        }
+                        Err(error) => problems.push(unreadable(&file, &error)),
+                    }
+                }
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error) => problems.push(unreadable(&dir, &error)),
+        }
+    }
+    from_environment(&mut config, environment);
+    if let Some(dir) = &config.plugin_cache_dir
+        && let Err(error) = fs::metadata(dir)
+    {
+        let summary = eco_format!("The specified plugin cache dir {} cannot be opened: {error}", dir.display());
+        problems.push(Diagnostic::error(summary, ""));
+    }
+    (config, problems)
+}
+
+/// What environment variables say counts more than files.
+fn from_environment(config: &mut CliConfig, environment: &Environment) {
+    if let Some(dir) = environment.path("TF_PLUGIN_CACHE_DIR") {
+        config.plugin_cache_dir = Some(dir);
+    }
+    let may_break = environment.get("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE");
+    config.plugin_cache_may_break_lock_file |= may_break.is_some_and(|value| value != "0");
+    if let Some(retries) = environment.positive("TF_REGISTRY_DISCOVERY_RETRY") {
+        config.registry_retries = Some(retries);
+    }
+    if let Some(seconds) = environment.positive("TF_REGISTRY_CLIENT_TIMEOUT") {
+        config.registry_timeout = Some(Duration::from_secs(seconds.into()));
+    }
+}
+
+fn unopened(file: &Path, error: &io::Error) -> Diagnostic {
+    let detail = match error.kind() {
+        io::ErrorKind::NotFound => eco_format!(
+            "There is no file {}, which is named as the CLI configuration file. Nothing is configured.",
+            file.display()
+        ),
+        _ => eco_format!("The CLI configuration file {} could not be read: {error}.", file.display()),
+    };
+    Diagnostic::warning("Unable to open CLI configuration file", detail)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
+    Diagnostic::error(eco_format!("Error reading {}: {error}", path.display()), "")
+}

@@ -1,0 +1,273 @@
+//! The block `provider_installation`: where providers come from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::ProviderSource;
+use yuba_syntax::{Diagnostic, Diagnostics};
+
+use super::decode::{boolean, text, texts, whole};
+use super::oci::repository_prefix;
+use super::syntax::{Item, Node, Place};
+
+const BLOCK: &str = "Invalid provider_installation block";
+const METHOD: &str = "Invalid provider_installation method block";
+const TEMPLATE: &str = "Invalid oci_mirror repository template";
+
+/// Where providers come from.
+#[derive(Clone, Debug, Default)]
+pub struct ProviderInstallation {
+    /// The ways, in order.
+    pub methods: Vec<Method>,
+    /// Directories with providers that are being worked on, used without questions.
+    pub dev_overrides: BTreeMap<ProviderSource, PathBuf>,
+}
+
+/// A way by which providers come.
+#[derive(Clone, Debug)]
+pub struct Method {
+    /// From where.
+    pub location: Location,
+    /// Patterns of the providers that come this way; all of them if none is given.
+    pub include: Vec<EcoString>,
+    /// Patterns of the providers that do not.
+    pub exclude: Vec<EcoString>,
+    /// How often a download is tried again, where that is said.
+    pub download_retries: Option<u32>,
+    /// Whether all checksums of a network mirror are to be recorded.
+    pub trust_all_hashes: bool,
+}
+
+/// Where a method takes providers from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// The registry that a provider names.
+    Direct,
+    /// A directory.
+    FilesystemMirror(PathBuf),
+    /// A host that speaks the mirror protocol, as it was written.
+    NetworkMirror(EcoString),
+    /// Container registries.
+    OciMirror(RepositoryTemplate),
+}
+
+/// The address of a repository, with `${hostname}`, `${namespace}` and `${type}` in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepositoryTemplate(Vec<Part>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(EcoString),
+    Hostname,
+    Namespace,
+    Kind,
+}
+
+impl RepositoryTemplate {
+    fn parse(text: &str) -> Result<RepositoryTemplate, String> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            let before = &rest[..at];
+            if before.ends_with('$') {
+                return Err("\"$${\" is not possible in the address of a repository".to_owned());
+            }
+            parts.push(Part::Text(before.into()));
+            let Some(end) = rest[at..].find('}') else { return Err("a \"${\" has no closing brace".to_owned()) };
+            parts.push(match rest[at + 2..at + end].trim() {
+                "hostname" => Part::Hostname,
+                "namespace" => Part::Namespace,
+                "type" => Part::Kind,
+                other => {
+                    return Err(format!(
+                        "{other:?} is not available here; there are \"hostname\", \"namespace\" and \"type\", and nothing \
+                         can be computed from them"
+                    ));
+                }
+            });
+            rest = &rest[at + end + 1..];
+        }
+        parts.push(Part::Text(rest.into()));
+        Ok(RepositoryTemplate(parts))
+    }
+
+    fn fill(&self, hostname: &str, namespace: &str, kind: &str) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.to_string(),
+            Part::Hostname => hostname.to_owned(),
+            Part::Namespace => namespace.to_owned(),
+            Part::Kind => kind.to_owned(),
+        };
+        self.0.iter().map(part).collect()
+    }
+
+    /// The registry and the repository of a provider, or why there is none.
+    pub fn repository(&self, provider: &ProviderSource) -> Result<(String, String), String> {
+        let filled = self.fill(provider.host.as_str(), &provider.namespace, &provider.kind);
+        let (registry, repository) = repository_prefix(&filled)?;
+        match repository {
+            Some(repository) => Ok((registry, repository)),
+            None => Err(format!("{filled:?} names a registry, but no repository in it")),
+        }
+    }
+}
+
+/// Reads a block; none if nothing can be made of it.
+pub(super) fn decode(item: &Item, problems: &mut Diagnostics) -> Option<ProviderInstallation> {
+    let place = item.place;
+    let wrong = |detail: EcoString| Diagnostic::error(BLOCK, detail);
+    if item.is_assigned {
+        problems.push(wrong(eco_format!("The block provider_installation at {place} must not have an equals sign.")));
+        return None;
+    }
+    if item.keys.len() > 1 {
+        problems.push(wrong(eco_format!("The block provider_installation at {place} must not have labels.")));
+    }
+    let bodies: Vec<&Item> = match &item.value {
+        Node::Object(items) => items.iter().collect(),
+        // In JSON there may be several objects, to keep an order.
+        Node::List(nodes) if nodes.iter().all(|node| matches!(node, Node::Object(_))) => nodes
+            .iter()
+            .flat_map(|node| match node {
+                Node::Object(items) => items.as_slice(),
+                _ => &[],
+            })
+            .collect(),
+        _ => {
+            problems.push(wrong(eco_format!("provider_installation at {place} must be a block.")));
+            return None;
+        }
+    };
+    let mut installation = ProviderInstallation::default();
+    for method in bodies {
+        read_method(method, &mut installation, problems);
+    }
+    Some(installation)
+}
+
+fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &mut Diagnostics) {
+    let place = item.place;
+    if item.is_assigned {
+        let detail = eco_format!("There must be nothing but blocks in provider_installation, unlike at {place}.");
+        problems.push(Diagnostic::error(METHOD, detail));
+        return;
+    }
+    if item.keys.len() > 1 {
+        let detail = eco_format!("The blocks in provider_installation must not have labels, unlike at {place}.");
+        problems.push(Diagnostic::error(METHOD, detail));
+    }
+    let kind = item.keys.first().map_or("", String::as_str);
+    let bodies: Vec<&[Item]> = match &item.value {
+        Node::Object(body) => vec![body],
+        Node::List(nodes) => nodes.iter().filter_map(|n| if let Node::Object(b) = n { Some(b.as_slice()) } else { None }).collect(),
+        _ => Vec::new(),
+    };
+    if bodies.is_empty() {
+        let detail = eco_format!("There must be nothing but blocks in provider_installation, unlike at {place}.");
+        problems.push(Diagnostic::error(METHOD, detail));
+    }
+    for body in bodies {
+        let read = match kind {
+            "dev_overrides" if !installation.methods.is_empty() => {
+                Err("it must come before all other blocks, because it counts more than they do".to_owned())
+            }
+            "dev_overrides" => {
+                overrides(body, installation, problems);
+                Ok(())
+            }
+            _ => one_method(kind, place, body, problems).map(|method| installation.methods.extend(method)),
+        };
+        if let Err(reason) = read {
+            problems.push(Diagnostic::error(METHOD, eco_format!("The block {kind} at {place} is wrong: {reason}.")));
+        }
+    }
+}
+
+fn one_method(kind: &str, place: Place, body: &[Item], problems: &mut Diagnostics) -> Result<Option<Method>, String> {
+    let argument = |name: &str| body.iter().rev().find(|item| item.keys.first().is_some_and(|key| key == name));
+    let patterns = |name: &str| match argument(name) {
+        Some(item) => texts(item).map(|list| list.into_iter().map(EcoString::from).collect()),
+        None => Ok(Vec::new()),
+    };
+    let required = |name: &str| match argument(name).map(text).transpose()? {
+        Some(value) if !value.is_empty() => Ok(value),
+        _ => Err(format!("the argument {name:?} is required")),
+    };
+    let include: Vec<EcoString> = patterns("include")?;
+    let location = match kind {
+        "direct" => Location::Direct,
+        "filesystem_mirror" => Location::FilesystemMirror(required("path")?.into()),
+        "network_mirror" => Location::NetworkMirror(required("url")?.into()),
+        "oci_mirror" => match template(&required("repository_template")?, &include) {
+            Ok(template) => Location::OciMirror(template),
+            Err(reason) => {
+                let detail = eco_format!("The template of the block oci_mirror at {place} is wrong: {reason}.");
+                problems.push(Diagnostic::error(TEMPLATE, detail));
+                return Ok(None);
+            }
+        },
+        _ => {
+            return Err(format!(
+                "there is no way of installation {kind:?}; there are direct, filesystem_mirror, network_mirror, oci_mirror \
+                 and dev_overrides"
+            ));
+        }
+    };
+    Ok(Some(Method {
+        location,
+        include,
+        exclude: patterns("exclude")?,
+        download_retries: argument("download_retry_count").map(whole).transpose()?,
+        trust_all_hashes: argument("trust_all_hashes").map(boolean).transpose()?.unwrap_or(false),
+    }))
+}
+
+fn overrides(body: &[Item], installation: &mut ProviderInstallation, problems: &mut Diagnostics) {
+    for item in body {
+        let name = item.keys.join(" ");
+        match (ProviderSource::parse(&name), text(item)) {
+            (Ok(provider), Ok(path)) => {
+                let path = PathBuf::from(path);
+                let path = std::path::absolute(&path).unwrap_or(path);
+                installation.dev_overrides.insert(provider, path);
+            }
+            (Err(error), _) => {
+                let detail = eco_format!("At {} in dev_overrides: {}", item.place, error.detail);
+                problems.push(Diagnostic::error("Invalid provider installation dev overrides", detail));
+            }
+            (_, Err(reason)) => {
+                let detail = eco_format!("The block dev_overrides at {} is wrong: {reason}.", item.place);
+                problems.push(Diagnostic::error(METHOD, detail));
+            }
+        }
+    }
+}
+
+/// Reads a template. It must tell apart all providers that it is for.
+fn template(text: &str, include: &[EcoString]) -> Result<RepositoryTemplate, String> {
+    let template = RepositoryTemplate::parse(text)?;
+    // The three parts of a pattern; what is not written is the default registry, or its namespace.
+    let parts = include.iter().map(|pattern| {
+        let parts: Vec<&str> = pattern.split('/').collect();
+        match parts.as_slice() {
+            [host, namespace, kind] => [*host, *namespace, *kind],
+            [namespace, kind] => [yuba_addrs::DEFAULT_REGISTRY, *namespace, *kind],
+            _ => [yuba_addrs::DEFAULT_REGISTRY, "hashicorp", pattern.as_str()],
+        }
+    });
+    let parts: Vec<[&str; 3]> = parts.collect();
+    let needed = [(Part::Hostname, "hostname"), (Part::Namespace, "namespace"), (Part::Kind, "type")];
+    for (at, (part, name)) in needed.iter().enumerate() {
+        let mut values: Vec<&str> = parts.iter().map(|parts| parts[at]).filter(|value| *value != "*").collect();
+        values.sort_unstable();
+        values.dedup();
+        if values.len() != 1 && !template.0.contains(part) {
+            return Err(format!("\"${{{name}}}\" has to be in it, unless \"include\" selects exactly one {name}"));
+        }
+    }
+    match repository_prefix(&template.fill("example.com", "example-namespace", "example-type")) {
+        Ok((_, Some(_))) => Ok(template),
+        _ => Err("it has to make the address of a repository: the hostname of a registry, a slash and a name".to_owned()),
+    }
+}

@@ -1,0 +1,233 @@
+//! Who we are to which host: tokens from environment variables, CLI configuration files and a helper program, and the
+//! file in which `login` keeps them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Map, Value as Json, json};
+use yuba_addrs::Hostname;
+
+use crate::cli_config::{CliConfig, HostCredentials};
+use crate::http::Url;
+use crate::{Environment, Secret};
+
+/// All credentials for hosts.
+pub struct Credentials {
+    /// By the ASCII form of the hostname.
+    from_environment: BTreeMap<String, Secret>,
+    configured: BTreeMap<Hostname, HostCredentials>,
+    /// Hosts whose credentials are in the file that we may change.
+    in_file: BTreeSet<Hostname>,
+    file: Option<PathBuf>,
+    helper: Option<Helper>,
+}
+
+struct Helper {
+    kind: String,
+    program: PathBuf,
+    args: Vec<String>,
+    answers: Mutex<HashMap<Hostname, Option<Secret>>>,
+}
+
+/// Where the credentials of a host are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Nowhere yet.
+    Nowhere,
+    /// In the file of `login`.
+    InFile,
+    /// In a file that we leave alone.
+    Elsewhere,
+    /// A helper program keeps them.
+    ByHelper,
+}
+
+impl Credentials {
+    /// From the configuration and the environment.
+    pub fn new(config: &CliConfig, environment: &Environment) -> Credentials {
+        let tokens = environment.with_prefix("TF_TOKEN_").filter_map(|(name, token)| {
+            let host = name.replace("__", "-").replace('_', ".");
+            Some((ascii_name(&host)?, Secret::new(token)))
+        });
+        let file = config.places.credentials_file();
+        let helper = config.credentials_helper.as_ref().and_then(|helper| {
+            let program = find_helper(&config.places.data_dirs, &helper.kind)?;
+            Some(Helper { kind: helper.kind.to_string(), program, args: helper.args.clone(), answers: Mutex::default() })
+        });
+        Credentials {
+            from_environment: tokens.collect(),
+            configured: config.credentials.clone(),
+            in_file: file.as_deref().map(hosts_of).unwrap_or_default(),
+            file,
+            helper,
+        }
+    }
+
+    /// The token for a host. A helper program that fails knows none.
+    pub fn token(&self, host: &Hostname) -> Option<Secret> {
+        if let Some(token) = ascii_name(host.as_str()).and_then(|name| self.from_environment.get(&name)) {
+            return Some(token.clone());
+        }
+        if let Some(HostCredentials(object)) = self.configured.get(host) {
+            return token_of(object);
+        }
+        let helper = self.helper.as_ref()?;
+        let mut answers = helper.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.entry(host.clone()).or_insert_with(|| helper.get(host).ok().flatten()).clone()
+    }
+
+    /// Where the credentials of a host are, and where they would be put.
+    pub fn kept(&self, host: &Hostname) -> Kept {
+        match (self.configured.contains_key(host), &self.helper) {
+            (true, _) if self.in_file.contains(host) => Kept::InFile,
+            (true, _) => Kept::Elsewhere,
+            (false, Some(_)) => Kept::ByHelper,
+            (false, None) => Kept::Nowhere,
+        }
+    }
+
+    /// The file in which `login` keeps tokens.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The name of the helper.
+    pub fn helper(&self) -> Option<&str> {
+        self.helper.as_ref().map(|helper| helper.kind.as_str())
+    }
+
+    /// Keeps a token for a host, or forgets what is kept. Says why where that is not possible.
+    pub fn store(&self, host: &Hostname, token: Option<&Secret>) -> Result<(), String> {
+        match (self.kept(host), &self.helper) {
+            (Kept::Elsewhere, _) => Err(format!(
+                "the credentials for {host} are in a CLI configuration file that was written by hand; change them there"
+            )),
+            (Kept::ByHelper, Some(helper)) => helper.store(host, token),
+            _ => match &self.file {
+                Some(file) => update_file(file, host, token),
+                None => Err("there is no home directory, so there is no place for credentials".to_owned()),
+            },
+        }
+    }
+}
+
+fn token_of(object: &Map<String, Json>) -> Option<Secret> {
+    object.get("token").and_then(Json::as_str).map(Secret::new)
+}
+
+/// The name of a host as the network knows it, with its port.
+fn ascii_name(host: &str) -> Option<String> {
+    let url = Url::parse(&format!("https://{host}/")).ok()?;
+    let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+    Some(format!("{}{port}", url.host_str()?))
+}
+
+/// The hosts of the file of `login`. A file that cannot be read has none.
+fn hosts_of(file: &Path) -> BTreeSet<Hostname> {
+    let content: Json = fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let hosts = content.get("credentials").and_then(Json::as_object);
+    hosts.into_iter().flat_map(|hosts| hosts.keys()).filter_map(|host| Hostname::parse(host).ok()).collect()
+}
+
+/// Changes the entry of a host, and nothing else. A reader sees the old or the new file, and only its owner may read it.
+fn update_file(file: &Path, host: &Hostname, token: Option<&Secret>) -> Result<(), String> {
+    let shown = file.display();
+    let mut content: Map<String, Json> = match fs::read(file) {
+        Ok(text) if text.is_empty() => Map::new(),
+        Ok(text) => serde_json::from_slice(&text).map_err(|error| format!("{shown} could not be read: {error}"))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
+        Err(error) => return Err(format!("{shown} could not be read: {error}")),
+    };
+    let hosts = content.entry("credentials").or_insert_with(|| json!({}));
+    let Json::Object(hosts) = hosts else {
+        return Err(format!("{shown} is wrong: \"credentials\" must be a JSON object"));
+    };
+    hosts.retain(|given, _| Hostname::parse(given).ok().as_ref() != Some(host));
+    if let Some(token) = token {
+        hosts.insert(host.to_string(), json!({ "token": token.reveal() }));
+    }
+    let text = serde_json::to_string_pretty(&content).map_err(|error| error.to_string())?;
+    write_private(file, text.as_bytes()).map_err(|error| format!("{shown} could not be written: {error}"))
+}
+
+fn write_private(file: &Path, text: &[u8]) -> io::Result<()> {
+    let dir = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(dir)?;
+    let new = file.with_extension(format!("new-{}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&new).and_then(|mut output| {
+        output.write_all(text)?;
+        output.sync_all()
+    });
+    let replaced = written.and_then(|()| fs::rename(&new, file));
+    if replaced.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    replaced
+}
+
+/// The newest helper of this name in the directories for plugins.
+fn find_helper(data_dirs: &[PathBuf], kind: &str) -> Option<PathBuf> {
+    let name = format!("terraform-credentials-{kind}");
+    let machine = format!("{}_{}", crate::http::OS, crate::http::ARCH);
+    let dirs = data_dirs.iter().flat_map(|dir| [dir.join("plugins"), dir.join("plugins").join(&machine)]);
+    let mut found = Vec::new();
+    for dir in dirs {
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let Ok(file) = entry.file_name().into_string() else { continue };
+            let Some(rest) = file.strip_prefix(&name) else { continue };
+            let version = match rest.strip_prefix("_v") {
+                Some(version) => yuba_addrs::Version::parse(version.split("_x").next().unwrap_or(version)).ok(),
+                None if rest.is_empty() => yuba_addrs::Version::parse("0.0.0").ok(),
+                None => None,
+            };
+            if let Some(version) = version {
+                found.push((version, std::path::absolute(entry.path()).unwrap_or_else(|_| entry.path())));
+            }
+        }
+    }
+    found.into_iter().max_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, path)| path)
+}
+
+impl Helper {
+    fn run(&self, verb: &str, host: &Hostname, input: Option<&str>) -> Result<Vec<u8>, String> {
+        let program = self.program.display();
+        let host = ascii_name(host.as_str()).unwrap_or_else(|| host.to_string());
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).arg(verb).arg(host).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = command.spawn().map_err(|error| format!("{program} could not be started: {error}"))?;
+        if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
+            // It need not read it.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let output = child.wait_with_output().map_err(|error| format!("{program} failed: {error}"))?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        match String::from_utf8_lossy(&output.stderr).trim() {
+            "" => Err(format!("{program} failed without saying why")),
+            reason => Err(format!("{program} failed: {reason}")),
+        }
+    }
+
+    fn get(&self, host: &Hostname) -> Result<Option<Secret>, String> {
+        let output = self.run("get", host, None)?;
+        let object: Map<String, Json> = serde_json::from_slice(&output)
+            .map_err(|_| format!("{} did not answer with a JSON object", self.program.display()))?;
+        Ok(token_of(&object))
+    }
+
+    fn store(&self, host: &Hostname, token: Option<&Secret>) -> Result<(), String> {
+        let input = token.map(|token| json!({ "token": token.reveal() }).to_string());
+        let verb = if token.is_some() { "store" } else { "forget" };
+        self.run(verb, host, input.as_deref()).map(drop)
+    }
+}
