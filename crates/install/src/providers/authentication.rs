@@ -1,0 +1,281 @@
+//! Whether the archive of a package is what its publisher has published, and who says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ecow::EcoString;
+
+use super::hash;
+use super::platform::Platform;
+use super::signature;
+
+/// Something that has to be true of an archive.
+#[derive(Clone, Debug)]
+pub enum Check {
+    /// What a registry says about the packages for all platforms: their sizes and hashes.
+    Declared {
+        /// The platform at hand.
+        platform: Platform,
+        /// The SHA-256 sum that it declares for the archive elsewhere.
+        sum: [u8; 32],
+        /// By platform.
+        packages: BTreeMap<Platform, (u64, Vec<EcoString>)>,
+    },
+    /// A list of sums has this one for a file.
+    Listed {
+        /// The list.
+        document: Vec<u8>,
+        /// The file.
+        file: String,
+        /// Its sum.
+        sum: [u8; 32],
+    },
+    /// The archive has this sum.
+    Sum(Platform, [u8; 32]),
+    /// The list of sums is signed.
+    Signed {
+        /// The list.
+        document: Vec<u8>,
+        /// The signature.
+        signature: Vec<u8>,
+        /// Keys of the publisher, as the registry gives them.
+        keys: Vec<String>,
+        /// Whether it is an error if there is no key at all.
+        required: bool,
+        /// Whether keys that have expired are refused.
+        refuse_expired: bool,
+    },
+    /// The archive has one of these hashes.
+    AnyHash {
+        /// The platform at hand.
+        platform: Platform,
+        /// The hashes.
+        hashes: Vec<EcoString>,
+        /// Whether all of them are taken for granted if one is right.
+        trust_all: bool,
+    },
+}
+
+/// What is known about the hashes of a package.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    hashes: BTreeMap<EcoString, Known>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Known {
+    signed_by: BTreeSet<String>,
+    by_registry: bool,
+    by_mirror: bool,
+    locally: bool,
+    platform: Option<Platform>,
+}
+
+/// What is known about an archive: computed once.
+#[derive(Clone, Debug)]
+pub struct ArchiveFacts {
+    /// The SHA-256 sum.
+    pub sum: [u8; 32],
+    /// The size in bytes.
+    pub size: u64,
+    /// The hash of its files, where it was computed.
+    pub h1: Option<EcoString>,
+}
+
+impl Verdict {
+    /// The hashes that were checked here.
+    pub fn of_local(hashes: impl IntoIterator<Item = EcoString>) -> Verdict {
+        let known = |hash| (hash, Known { locally: true, ..Known::default() });
+        Verdict { hashes: hashes.into_iter().map(known).collect() }
+    }
+
+    fn merge(&mut self, other: Verdict) {
+        for (hash, known) in other.hashes {
+            let all = self.hashes.entry(hash).or_default();
+            all.signed_by.extend(known.signed_by);
+            all.by_registry |= known.by_registry;
+            all.by_mirror |= known.by_mirror;
+            all.locally |= known.locally;
+            all.platform = all.platform.take().or(known.platform);
+        }
+    }
+
+    fn any(&self, is: impl Fn(&Known) -> bool) -> bool {
+        self.hashes.values().any(is)
+    }
+
+    fn some(&self, is: impl Fn(&Known) -> bool) -> Vec<EcoString> {
+        self.hashes.iter().filter(|(_, known)| is(known)).map(|(hash, _)| hash.clone()).collect()
+    }
+
+    /// Whether anybody has signed it.
+    pub fn is_signed(&self) -> bool {
+        self.any(|known| !known.signed_by.is_empty())
+    }
+
+    /// Whether it comes from a registry that has no keys for it.
+    pub fn is_signing_skipped(&self) -> bool {
+        !self.is_signed() && self.any(|known| known.by_registry || known.by_mirror)
+    }
+
+    /// The keys that it is signed with.
+    pub fn keys(&self) -> String {
+        let keys: BTreeSet<&String> = self.hashes.values().flat_map(|known| &known.signed_by).collect();
+        keys.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+
+    /// In a word.
+    pub fn summary(&self) -> &'static str {
+        if self.is_signed() {
+            "signed"
+        } else if self.any(|known| known.by_registry) {
+            "signing skipped"
+        } else if self.any(|known| known.locally) {
+            "verified checksum"
+        } else if self.any(|known| known.by_mirror) {
+            "signing skipped"
+        } else {
+            "unauthenticated"
+        }
+    }
+
+    /// The hashes that were checked here.
+    pub fn local(&self) -> Vec<EcoString> {
+        self.some(|known| known.locally)
+    }
+
+    /// The hashes that somebody stands for: by a signature where one is required.
+    pub fn vouched(&self, signature_required: bool) -> Vec<EcoString> {
+        self.some(|known| match signature_required {
+            true => !known.signed_by.is_empty(),
+            false => known.by_registry || known.by_mirror,
+        })
+    }
+
+    /// The hashes of the package for a platform that can be trusted.
+    pub fn of_platform(&self, platform: &Platform) -> Vec<EcoString> {
+        self.some(|known| {
+            (known.locally || known.by_registry || known.by_mirror) && known.platform.as_ref() == Some(platform)
+        })
+    }
+}
+
+/// Whether hashes of this scheme can be checked.
+fn is_checkable(hash: &str) -> bool {
+    hash.starts_with("h1:") || hash.starts_with("zh:")
+}
+
+/// Whether a check needs the hash of the files in an archive.
+pub fn needs_h1(checks: &[Check]) -> bool {
+    checks
+        .iter()
+        .any(|check| matches!(check, Check::AnyHash { hashes, .. } if hashes.iter().any(|h| h.starts_with("h1:"))))
+}
+
+/// Makes all checks. The reason why one fails is in words that end no sentence.
+pub fn check(checks: &[Check], archive: &ArchiveFacts) -> Result<Verdict, String> {
+    let mut verdict = Verdict::default();
+    for check in checks {
+        verdict.merge(one(check, archive)?);
+    }
+    Ok(verdict)
+}
+
+fn one(check: &Check, archive: &ArchiveFacts) -> Result<Verdict, String> {
+    let mut verdict = Verdict::default();
+    match check {
+        Check::Declared { packages, .. } if packages.is_empty() => {}
+        Check::Declared { platform, sum, packages } => {
+            let Some((size, hashes)) = packages.get(platform) else {
+                return Err(format!("the registry declares no package for {platform}"));
+            };
+            if *size != archive.size {
+                return Err(format!("the registry declares {size} bytes, but the archive has {}", archive.size));
+            }
+            let zip: Vec<&EcoString> = hashes.iter().filter(|hash| hash.starts_with("zh:")).collect();
+            if zip.is_empty() || zip.iter().any(|hash| **hash != hash::of_archive_sum(sum)) {
+                return Err("the registry declares two different checksums for the archive".to_owned());
+            }
+            for (platform, (_, hashes)) in packages {
+                for hash in hashes.iter().filter(|hash| is_checkable(hash)) {
+                    let known = Known { by_registry: true, platform: Some(platform.clone()), ..Known::default() };
+                    verdict.hashes.insert(hash.clone(), known);
+                }
+            }
+        }
+        Check::Listed { document, file, sum } => {
+            let text = String::from_utf8_lossy(document);
+            let line = text.lines().map(|line| line.split_whitespace()).find_map(|mut words| {
+                let (listed, name) = (words.next()?, words.next()?);
+                (name == file).then(|| listed.to_owned())
+            });
+            let Some(listed) = line else { return Err(format!("the list of checksums has none for {file:?}")) };
+            match hash::parse_sum(&listed) {
+                Some(listed) if listed == *sum => {}
+                Some(_) => {
+                    return Err(format!(
+                        "the list of checksums has {listed} for {file:?}, and the registry {} itself",
+                        hash::hex(sum)
+                    ));
+                }
+                None => {
+                    return Err(format!("the list of checksums has {listed:?} for {file:?}, which is no SHA-256 sum"));
+                }
+            }
+        }
+        Check::Sum(platform, sum) => {
+            let (got, wanted) = (hash::of_archive_sum(&archive.sum), hash::of_archive_sum(sum));
+            if got != wanted {
+                return Err(format!("the archive has the checksum {got} instead of {wanted}"));
+            }
+            let known = Known { locally: true, platform: Some(platform.clone()), ..Known::default() };
+            verdict.hashes.insert(got, known);
+        }
+        Check::Signed { document, signature, keys, required, refuse_expired } => {
+            let mut signed_by = BTreeSet::new();
+            if *required || !keys.is_empty() {
+                let key = signature::check(document, signature, keys, *refuse_expired).map_err(|reason| {
+                    format!("the provider is not signed with a valid signing key; please contact the provider author ({reason})")
+                })?;
+                signed_by.insert(key);
+            }
+            for hash in sums(document).unwrap_or_default() {
+                let known = Known { by_registry: true, signed_by: signed_by.clone(), ..Known::default() };
+                verdict.hashes.insert(hash, known);
+            }
+        }
+        Check::AnyHash { platform, hashes, trust_all } => {
+            let checkable: Vec<&EcoString> = hashes.iter().filter(|hash| is_checkable(hash)).collect();
+            if checkable.is_empty() {
+                return Err("its checksums are in formats that this version of Yuba does not know".to_owned());
+            }
+            let zip = hash::of_archive_sum(&archive.sum);
+            let is_right = |hash: &EcoString| *hash == zip || archive.h1.as_ref() == Some(hash);
+            if !checkable.iter().any(|hash| is_right(hash)) {
+                return Err(match checkable.as_slice() {
+                    [only] => format!("the package does not have the expected checksum {only}"),
+                    _ => "the package has none of the expected checksums".to_owned(),
+                });
+            }
+            for hash in checkable {
+                let locally = is_right(hash);
+                if locally || *trust_all {
+                    let platform = Some(platform.clone());
+                    let known = Known { locally, by_mirror: !locally, platform, ..Known::default() };
+                    verdict.hashes.insert(hash.clone(), known);
+                }
+            }
+        }
+    }
+    Ok(verdict)
+}
+
+/// The hashes in a list of sums; none if it is something else.
+fn sums(document: &[u8]) -> Option<Vec<EcoString>> {
+    let text = std::str::from_utf8(document).ok()?;
+    let line = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (sum, _) = (words.next()?, words.next()?);
+        Some(hash::of_archive_sum(&hash::parse_sum(sum)?))
+    };
+    text.lines().map(line).collect()
+}

@@ -1,0 +1,117 @@
+//! The places that people have configured: the block `provider_installation`, or the usual ones.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use yuba_syntax::Diagnostics;
+
+use super::diagnostics;
+use super::local_mirror::LocalMirror;
+use super::network_mirror::NetworkMirror;
+use super::registry::{Registry, Signing};
+use super::source::{Pattern, Place, Places, Rule};
+use crate::Environment;
+use crate::cli_config::{CliConfig, Location, Method};
+use crate::discovery::Services;
+
+/// What all places need.
+#[derive(Clone)]
+pub struct Means {
+    /// What people want.
+    pub config: Arc<CliConfig>,
+    /// Hosts.
+    pub services: Arc<Services>,
+    /// How strict to be with signatures.
+    pub signing: Signing,
+    /// How often a download is tried again, where that is said.
+    pub retries: Option<u32>,
+}
+
+impl Means {
+    /// As configuration and environment want it.
+    pub fn new(config: Arc<CliConfig>, services: Arc<Services>, environment: &Environment) -> Means {
+        let retries = environment.get("TF_PROVIDER_DOWNLOAD_RETRY").and_then(|text| text.parse().ok());
+        // A package is worth more patience than a question.
+        let retries = Some(retries.unwrap_or(2));
+        Means { config, services, signing: Signing::of(environment), retries }
+    }
+
+    /// Registries.
+    pub fn registry(&self) -> Registry {
+        Registry::new(self.services.clone(), self.signing, self.retries)
+    }
+
+    /// A network mirror, or why there cannot be one.
+    pub fn network_mirror(&self, url: &str) -> Result<NetworkMirror, String> {
+        NetworkMirror::new(url, self.services.clone(), false, self.retries)
+    }
+}
+
+/// The places for providers. `dir` is where the program was started.
+pub fn places(means: &Means, dir: &Path, environment: &Environment) -> (Places, Diagnostics) {
+    match &means.config.provider_installation {
+        Some(installation) if !installation.methods.is_empty() => explicit(means, &installation.methods),
+        // Quirk: with nothing but dev_overrides there is no other place.
+        Some(_) => (Places::default(), Diagnostics::new()),
+        None => (usual(means, dir, environment), Diagnostics::new()),
+    }
+}
+
+/// Directories only, as `-plugin-dir` wants it.
+pub fn directories(dirs: impl IntoIterator<Item = PathBuf>) -> Places {
+    let rule = |dir| Rule { place: Place::Local(LocalMirror::new(dir)), include: Vec::new(), exclude: Vec::new() };
+    Places { rules: dirs.into_iter().map(rule).collect() }
+}
+
+fn explicit(means: &Means, methods: &[Method]) -> (Places, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let mut rules = Vec::new();
+    for method in methods {
+        let retries = method.download_retries.or(means.retries);
+        let place = match &method.location {
+            Location::Direct => Place::Registry(Registry::new(means.services.clone(), means.signing, retries)),
+            Location::FilesystemMirror(path) => Place::Local(LocalMirror::new(path.clone())),
+            Location::NetworkMirror(url) => {
+                match NetworkMirror::new(url, means.services.clone(), method.trust_all_hashes, retries) {
+                    Ok(mirror) => Place::Network(mirror),
+                    Err(reason) => {
+                        problems.push(diagnostics::mirror_url(&reason));
+                        continue;
+                    }
+                }
+            }
+            // Container registries are yet to come.
+            Location::OciMirror(_) => continue,
+        };
+        let patterns = |texts: &[ecow::EcoString]| texts.iter().map(|text| Pattern::parse(text)).collect();
+        let include: Result<Vec<Pattern>, _> = patterns(&method.include);
+        let exclude: Result<Vec<Pattern>, _> = patterns(&method.exclude);
+        match (include, exclude) {
+            (Ok(include), Ok(exclude)) => rules.push(Rule { place, include, exclude }),
+            (Err(reason), _) => problems.push(diagnostics::pattern(true, &reason)),
+            (_, Err(reason)) => problems.push(diagnostics::pattern(false, &reason)),
+        }
+    }
+    (Places { rules }, problems)
+}
+
+/// Directories that are searched where they exist, and registries for everything that is in none of them.
+fn usual(means: &Means, dir: &Path, environment: &Environment) -> Places {
+    let mut dirs = vec![dir.join("terraform.d/plugins")];
+    dirs.extend(means.config.places.data_dirs.iter().map(|dir| dir.join("plugins")));
+    let home = means.config.places.home.as_ref().map(|home| home.join(".local/share"));
+    let of_user = environment.path("XDG_DATA_HOME").or(home);
+    let of_system = environment.get("XDG_DATA_DIRS").unwrap_or("/usr/local/share:/usr/share");
+    let shared = of_user.into_iter().chain(of_system.split(':').filter(|dir| !dir.is_empty()).map(PathBuf::from));
+    dirs.extend(shared.map(|dir| dir.join("terraform/plugins")));
+    let mut exclude = Vec::new();
+    let mut rules = Vec::new();
+    for dir in dirs.into_iter().filter(|dir| dir.is_dir()) {
+        let mirror = LocalMirror::new(dir);
+        // What cannot be read now is reported when it is needed.
+        exclude.extend(mirror.providers().unwrap_or_default().iter().map(Pattern::exactly));
+        rules.push(Rule { place: Place::Local(mirror), include: Vec::new(), exclude: Vec::new() });
+    }
+    rules.push(Rule { place: Place::Registry(means.registry()), include: Vec::new(), exclude });
+    Places { rules }
+}

@@ -1,0 +1,438 @@
+//! Selects versions of providers and installs their packages: what `init` and `providers lock` do.
+//!
+//! A provider whose locked version is installed already costs a look at its files: nothing is asked, nothing is hashed.
+//! Everything else happens for several providers at a time. A failure of one does not keep the others from being installed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, PoisonError};
+
+use ecow::EcoString;
+use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
+
+use super::authentication::Verdict;
+use super::fetch::{Arrival, Delivery};
+use super::package;
+use super::platform::Platform;
+use super::registry::Signing;
+use super::source::{Places, QueryError};
+use super::staging::PlaceLock;
+use super::verified::Verified;
+use crate::http::Client;
+use crate::lock_file::{LockFile, ProviderLock};
+
+/// How many providers are worked on at a time.
+const WORKERS: usize = 8;
+
+/// What to install.
+pub struct Request<'a> {
+    /// The providers, and what is demanded of their versions. Built-in ones are not among them.
+    pub needed: &'a BTreeMap<ProviderSource, ProviderConstraints>,
+    /// Those of them that somebody else runs.
+    pub others: &'a BTreeSet<ProviderSource>,
+    /// What was selected before.
+    pub locks: &'a LockFile,
+    /// Where packages come from.
+    pub places: &'a Places,
+    /// For packages from elsewhere.
+    pub client: &'a Client,
+    /// The directory of packages.
+    pub base: &'a Path,
+    /// For which platform.
+    pub platform: &'a Platform,
+    /// A directory of packages that working directories share.
+    pub cache: Option<&'a Cache>,
+    /// How.
+    pub mode: Mode,
+    /// How strict to be with signatures.
+    pub signing: Signing,
+    /// What is known of packages.
+    pub verified: &'a Verified,
+}
+
+/// A directory of packages that working directories share.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// Where it is.
+    pub dir: PathBuf,
+    /// Use what is there even if that leaves the lock file incomplete.
+    pub may_break_lock_file: bool,
+}
+
+/// How to treat what was selected before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It stays.
+    Keep,
+    /// The newest versions are selected.
+    Upgrade,
+    /// It stays, and its hashes are found out anew.
+    Rehash,
+}
+
+/// What is going on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A locked version is used.
+    Reusing(ProviderSource),
+    /// A version is looked for.
+    Finding(ProviderSource, ProviderConstraints),
+    /// It is there already.
+    Present {
+        /// The provider.
+        provider: ProviderSource,
+        /// Its version.
+        version: ProviderVersion,
+        /// There means in the shared directory.
+        in_cache: bool,
+    },
+    /// It is being installed.
+    Installing {
+        /// The provider.
+        provider: ProviderSource,
+        /// Its version.
+        version: ProviderVersion,
+        /// Into the shared directory.
+        to_cache: bool,
+    },
+    /// It comes from the shared directory.
+    FromCache(ProviderSource, ProviderVersion),
+    /// Somebody else has locked the shared directory for long.
+    Waiting(PathBuf),
+    /// A download goes on.
+    Progress {
+        /// The provider.
+        provider: ProviderSource,
+        /// Bytes so far.
+        received: u64,
+        /// Bytes in all.
+        total: Option<u64>,
+    },
+    /// It is installed.
+    Installed {
+        /// The provider.
+        provider: ProviderSource,
+        /// Its version.
+        version: ProviderVersion,
+        /// Who stands for it, in a word.
+        verdict: &'static str,
+        /// The keys it is signed with.
+        keys: String,
+        /// The registry has no keys for it.
+        is_signing_skipped: bool,
+    },
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// What is selected now. Without providers that failed there is no reason to keep it.
+    pub locks: LockFile,
+    /// What went wrong.
+    pub failures: BTreeMap<ProviderSource, Failure>,
+    /// What registries have to say.
+    pub warnings: BTreeMap<ProviderSource, Vec<String>>,
+    /// Providers whose hashes are known for this platform only.
+    pub incomplete: Vec<ProviderSource>,
+    /// Whether any provider that was installed is signed.
+    pub any_signed: bool,
+}
+
+/// What went wrong with a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It is not known which versions there are.
+    Query(QueryError),
+    /// No version can be selected, for a reason that ends no sentence.
+    Select(String),
+    /// It is not known where its package is.
+    Offer(ProviderVersion, QueryError),
+    /// Its package cannot be installed, for a reason that ends no sentence.
+    Install(ProviderVersion, String),
+    /// Its package in the shared directory cannot be used, for a reason that ends no sentence.
+    Link(ProviderVersion, String),
+}
+
+/// What came of one provider.
+struct Done {
+    version: ProviderVersion,
+    hashes: Vec<EcoString>,
+    is_incomplete: bool,
+    is_signed: bool,
+}
+
+/// Installs what is needed.
+pub fn install(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
+    let mut outcome = Outcome::default();
+    let needed: Vec<&ProviderSource> =
+        request.needed.keys().filter(|provider| !request.others.contains(*provider)).collect();
+    for provider in &needed {
+        emit(match request.locked(provider) {
+            Some(_) => Event::Reusing((*provider).clone()),
+            None => Event::Finding((*provider).clone(), request.needed[*provider].clone()),
+        });
+    }
+    let results = parallel(&needed, emit, |provider, events| {
+        let mut warnings = Vec::new();
+        let done = Job { request, provider, events }.run(&mut warnings);
+        (done, warnings)
+    });
+    let mut locks = request.locks.clone();
+    for (provider, (done, warnings)) in needed.into_iter().zip(results) {
+        if !warnings.is_empty() {
+            outcome.warnings.insert(provider.clone(), warnings);
+        }
+        match done {
+            Ok(done) => {
+                let constraints = request.needed[provider].clone();
+                locks.providers.insert(provider.clone(), ProviderLock::new(done.version, constraints, done.hashes));
+                outcome.any_signed |= done.is_signed;
+                if done.is_incomplete {
+                    outcome.incomplete.push(provider.clone());
+                }
+            }
+            Err(failure) => drop(outcome.failures.insert(provider.clone(), failure)),
+        }
+    }
+    locks.providers.retain(|provider, _| request.needed.contains_key(provider));
+    outcome.locks = locks;
+    outcome
+}
+
+/// Does something for several things at a time, and gives back the results in order.
+fn parallel<T: Copy + Sync, R: Send>(
+    things: &[T],
+    emit: &mut dyn FnMut(Event),
+    work: impl Fn(T, &Sender<Event>) -> R + Sync,
+) -> Vec<R> {
+    let (events, received) = mpsc::channel();
+    let next = Mutex::new(0..things.len());
+    let results = Mutex::new(things.iter().map(|_| None).collect::<Vec<Option<R>>>());
+    std::thread::scope(|scope| {
+        for _ in 0..things.len().min(WORKERS) {
+            let events = events.clone();
+            let (next, results, work) = (&next, &results, &work);
+            scope.spawn(move || {
+                loop {
+                    let Some(at) = next.lock().unwrap_or_else(PoisonError::into_inner).next() else { break };
+                    let result = work(things[at], &events);
+                    results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(result);
+                }
+            });
+        }
+        drop(events);
+        received.iter().for_each(emit);
+    });
+    results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+}
+
+impl Request<'_> {
+    /// What stays selected of a provider.
+    fn locked(&self, provider: &ProviderSource) -> Option<&ProviderLock> {
+        self.locks.providers.get(provider).filter(|_| self.mode != Mode::Upgrade)
+    }
+}
+
+/// The work for one provider.
+struct Job<'a> {
+    request: &'a Request<'a>,
+    provider: &'a ProviderSource,
+    events: &'a Sender<Event>,
+}
+
+impl Job<'_> {
+    fn emit(&self, event: Event) {
+        // Nobody listens any more only when nobody waits for the result either.
+        let _ = self.events.send(event);
+    }
+
+    fn run(&self, warnings: &mut Vec<String>) -> Result<Done, Failure> {
+        let request = self.request;
+        let version = match request.locked(self.provider) {
+            Some(lock) => self.check_locked(lock, warnings)?,
+            None => self.newest(warnings)?,
+        };
+        // Other hashes are to be expected of another version.
+        let lock = request.locks.providers.get(self.provider).filter(|lock| lock.version == version);
+        let allowed: Vec<EcoString> = lock.into_iter().flat_map(ProviderLock::checkable).cloned().collect();
+        let target = package::unpacked(request.base, self.provider, &version, request.platform);
+        if let Some(lock) = lock
+            && self.is_there(&target, &allowed)
+        {
+            self.emit(Event::Present { provider: self.provider.clone(), version: version.clone(), in_cache: false });
+            return Ok(Done::unchanged(lock));
+        }
+        let Some(cache) = request.cache else {
+            return self.install(request.base, &target, &version, lock, &allowed, None);
+        };
+        let cached = package::unpacked(&cache.dir, self.provider, &version, request.platform);
+        let done = match lock {
+            Some(lock) if self.is_there(&cached, &allowed) => {
+                let provider = self.provider.clone();
+                self.emit(Event::Present { provider, version: version.clone(), in_cache: true });
+                Done::unchanged(lock)
+            }
+            lock => self.install(&cache.dir, &cached, &version, lock, &allowed, Some(cache))?,
+        };
+        self.emit(Event::FromCache(self.provider.clone(), version.clone()));
+        let delivery = self.delivery(request.base, &target, &version, &[]);
+        delivery.link(&cached).map_err(|reason| Failure::Link(version, reason))?;
+        Ok(done)
+    }
+
+    /// The locked version, if it can stay.
+    fn check_locked(&self, lock: &ProviderLock, warnings: &mut Vec<String>) -> Result<ProviderVersion, Failure> {
+        let request = self.request;
+        let (provider, version, constraints) = (self.provider, &lock.version, &request.needed[self.provider]);
+        if !constraints.is_empty() && !constraints.allows(version) {
+            return Err(Failure::Select(format!(
+                "locked provider {provider} {version} does not match configured version constraint {constraints}; run \
+                 \"yuba init -upgrade\" to select another version"
+            )));
+        }
+        self.check_specified(version)?;
+        // What is here already need not be anywhere else.
+        let bases = [Some(request.base), request.cache.map(|cache| cache.dir.as_path())];
+        let is_here = |base: &Path| package::unpacked(base, provider, version, request.platform).is_dir();
+        if bases.into_iter().flatten().any(is_here) {
+            return Ok(version.clone());
+        }
+        let found = request.places.versions(provider).map_err(Failure::Query)?;
+        warnings.extend(found.warnings);
+        match found.list.contains(version) {
+            true => Ok(version.clone()),
+            false => Err(Failure::Select(format!(
+                "the previously-selected version {version} is no longer available; run \"yuba init -upgrade\" to select \
+                 another one"
+            ))),
+        }
+    }
+
+    /// The newest version that meets what is demanded.
+    fn newest(&self, warnings: &mut Vec<String>) -> Result<ProviderVersion, Failure> {
+        let constraints = &self.request.needed[self.provider];
+        if constraints.to_string() == ProviderVersion::default().to_string() {
+            self.check_specified(&ProviderVersion::default())?;
+        }
+        let found = self.request.places.versions(self.provider).map_err(Failure::Query)?;
+        warnings.extend(found.warnings);
+        let is_good =
+            |version: &&ProviderVersion| **version != ProviderVersion::default() && constraints.allows(version);
+        let newest = found.list.iter().rev().find(is_good).cloned();
+        newest.ok_or_else(|| {
+            let newest = found.list.iter().rev().take(3).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let there_are = match found.list.len() {
+                0 => String::new(),
+                1..=3 => format!("; available: {newest}"),
+                _ => format!("; the newest available are {newest}"),
+            };
+            Failure::Select(match constraints.is_empty() {
+                true => format!("no available releases{there_are}"),
+                false => format!("no available releases match the given constraints {constraints}{there_are}"),
+            })
+        })
+    }
+
+    fn check_specified(&self, version: &ProviderVersion) -> Result<(), Failure> {
+        if *version != ProviderVersion::default() {
+            return Ok(());
+        }
+        let reason = "0.0.0 is not a valid provider version. For a provider that is not published, use dev_overrides in the \
+                      CLI configuration";
+        Err(Failure::Select(reason.to_owned()))
+    }
+
+    /// Whether an unpacked package is one of those that are allowed.
+    fn is_there(&self, package: &Path, allowed: &[EcoString]) -> bool {
+        self.request.mode != Mode::Rehash
+            && allowed.iter().any(|hash| hash.starts_with("h1:"))
+            && package.is_dir()
+            && package::executable(package, self.provider).is_ok()
+            && self.request.verified.hash(package).is_ok_and(|hash| allowed.contains(&hash))
+    }
+
+    fn delivery<'b>(
+        &'b self,
+        base: &'b Path,
+        target: &'b Path,
+        version: &'b ProviderVersion,
+        allowed: &'b [EcoString],
+    ) -> Delivery<'b> {
+        let Request { verified, client, .. } = self.request;
+        Delivery { provider: self.provider, version, base, target, allowed, verified, client }
+    }
+
+    /// Installs a package into a directory of packages.
+    fn install(
+        &self,
+        base: &Path,
+        target: &Path,
+        version: &ProviderVersion,
+        lock: Option<&ProviderLock>,
+        known: &[EcoString],
+        cache: Option<&Cache>,
+    ) -> Result<Done, Failure> {
+        let request = self.request;
+        let offer = request.places.offer(self.provider, version, request.platform);
+        let offer = offer.map_err(|error| Failure::Offer(version.clone(), error))?;
+        let provider = self.provider.clone();
+        self.emit(Event::Installing { provider, version: version.clone(), to_cache: cache.is_some() });
+        let failed = |reason: String| Failure::Install(version.clone(), reason);
+        let place_lock = PlaceLock::acquire(target, &mut || self.emit(Event::Waiting(base.to_path_buf())));
+        let place_lock =
+            place_lock.map_err(|error| failed(format!("{} cannot be written: {error}", base.display())))?;
+        let allowed = if request.mode == Mode::Rehash { &[][..] } else { known };
+        let arrival = match self.already(target, allowed, cache) {
+            Some(arrival) => arrival,
+            None => {
+                let mut progress = |received, total| {
+                    self.emit(Event::Progress { provider: self.provider.clone(), received, total });
+                };
+                let delivery = self.delivery(base, target, version, allowed);
+                delivery.bring(&offer, &mut progress).map_err(failed)?
+            }
+        };
+        drop(place_lock);
+        let verdict = arrival.verdict.unwrap_or_default();
+        let mut local = verdict.local();
+        local.push(arrival.hash.clone());
+        local.sort();
+        local.dedup();
+        let vouched = verdict.vouched(request.signing.is_required(self.provider));
+        // Where others have given hashes before, they know what they do.
+        let is_incomplete = vouched.is_empty() && (lock.is_none() || known.is_empty() || local == known);
+        self.emit(Event::Installed {
+            provider: self.provider.clone(),
+            version: version.clone(),
+            verdict: verdict.summary(),
+            keys: verdict.keys(),
+            is_signing_skipped: verdict.is_signing_skipped(),
+        });
+        let hashes = known.iter().cloned().chain(local).chain(vouched).collect();
+        Ok(Done { version: version.clone(), hashes, is_incomplete, is_signed: verdict.is_signed() })
+    }
+
+    /// What somebody else has installed in the meantime.
+    fn already(&self, target: &Path, allowed: &[EcoString], cache: Option<&Cache>) -> Option<Arrival> {
+        let is_good_enough = cache.is_some_and(|cache| cache.may_break_lock_file) && allowed.is_empty();
+        if !target.is_dir() || package::executable(target, self.provider).is_err() {
+            return None;
+        }
+        if is_good_enough {
+            return Some(Arrival { verdict: None, hash: self.request.verified.hash(target).ok()? });
+        }
+        if !self.is_there(target, allowed) {
+            return None;
+        }
+        let hash = self.request.verified.hash(target).ok()?;
+        Some(Arrival { verdict: Some(Verdict::of_local([hash.clone()])), hash })
+    }
+}
+
+impl Done {
+    fn unchanged(lock: &ProviderLock) -> Done {
+        let (version, hashes) = (lock.version.clone(), lock.hashes.clone());
+        Done { version, hashes, is_incomplete: false, is_signed: false }
+    }
+}

@@ -1,0 +1,115 @@
+//! Hashes of packages for several platforms, for the lock file: what `providers lock` does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ecow::EcoString;
+use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
+use yuba_syntax::Diagnostics;
+
+use super::diagnostics;
+use super::installing::{self, Mode};
+use super::platform::Platform;
+use super::registry::Signing;
+use super::source::Places;
+use super::staging::Staging;
+use super::verified::Verified;
+use crate::http::Client;
+use crate::lock_file::{LockFile, ProviderLock};
+
+/// What to lock.
+pub struct Request<'a> {
+    /// The providers, and what is demanded of their versions.
+    pub needed: &'a BTreeMap<ProviderSource, ProviderConstraints>,
+    /// What was selected before.
+    pub locks: &'a LockFile,
+    /// Where packages come from.
+    pub places: &'a Places,
+    /// For packages from elsewhere.
+    pub client: &'a Client,
+    /// For which platforms.
+    pub platforms: &'a [Platform],
+    /// How strict to be with signatures.
+    pub signing: Signing,
+}
+
+/// What is going on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A package is fetched.
+    Fetching(ProviderSource, ProviderVersion, Platform),
+    /// A package is here; with who stands for it and the keys it is signed with.
+    Retrieved(ProviderSource, ProviderVersion, Platform, &'static str, String),
+    /// The hashes for a platform are known.
+    Obtained(ProviderSource, Platform, Change),
+}
+
+/// What is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The provider.
+    Provider,
+    /// Hashes.
+    Hashes,
+    /// Nothing.
+    Nothing,
+}
+
+/// Finds the hashes of all packages. Without errors there is a new lock file, and whether it says anything new.
+pub fn lock(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Result<(LockFile, bool), Diagnostics> {
+    let mut found: Vec<(&Platform, LockFile)> = Vec::new();
+    for platform in request.platforms {
+        let staging = Staging::new(&std::env::temp_dir())
+            .map_err(|error| Diagnostics::from(diagnostics::no_temporary_directory(&error)))?;
+        let base = staging.join("packages");
+        let wanted = installing::Request {
+            needed: request.needed,
+            others: &BTreeSet::new(),
+            locks: request.locks,
+            places: request.places,
+            client: request.client,
+            base: &base,
+            platform,
+            cache: None,
+            mode: Mode::Rehash,
+            signing: request.signing,
+            verified: &Verified::default(),
+        };
+        let outcome = installing::install(&wanted, &mut |event| match event {
+            installing::Event::Installing { provider, version, .. } => {
+                emit(Event::Fetching(provider, version, platform.clone()));
+            }
+            installing::Event::Installed { provider, version, verdict, keys, .. } => {
+                emit(Event::Retrieved(provider, version, platform.clone(), verdict, keys));
+            }
+            _ => {}
+        });
+        if !outcome.failures.is_empty() {
+            return Err(diagnostics::not_locked(platform, &outcome.failures).into());
+        }
+        found.push((platform, outcome.locks));
+    }
+    let mut locks = request.locks.clone();
+    let mut any_change = false;
+    for provider in request.needed.keys() {
+        let before = request.locks.providers.get(provider);
+        let mut hashes: Vec<EcoString> = before.map(|lock| lock.hashes.clone()).unwrap_or_default();
+        let mut last = None;
+        for (platform, found) in &found {
+            let Some(lock) = found.providers.get(provider) else { continue };
+            let change = match before {
+                None => Change::Provider,
+                Some(before) if lock.hashes.iter().all(|hash| before.hashes.contains(hash)) => Change::Nothing,
+                Some(_) => Change::Hashes,
+            };
+            any_change |= change != Change::Nothing;
+            emit(Event::Obtained(provider.clone(), (*platform).clone(), change));
+            hashes.extend(lock.hashes.iter().cloned());
+            last = Some(lock);
+        }
+        if let Some(lock) = last {
+            let lock = ProviderLock::new(lock.version.clone(), lock.constraints.clone(), hashes);
+            locks.providers.insert(provider.clone(), lock);
+        }
+    }
+    Ok((locks, any_change))
+}

@@ -1,0 +1,151 @@
+//! A host with copies of packages, in the provider network mirror protocol.
+
+use std::sync::Arc;
+
+use ecow::EcoString;
+use serde_json::Value as Json;
+use yuba_addrs::{Hostname, ProviderSource, ProviderVersion};
+
+use super::authentication::Check;
+use super::platform::Platform;
+use super::registry::{below, texts};
+use super::source::{Content, Offer, QueryError, Versions};
+use crate::discovery::Services;
+use crate::http::{Request, Response, Url};
+
+/// A network mirror.
+#[derive(Clone)]
+pub struct NetworkMirror {
+    base: Url,
+    services: Arc<Services>,
+    trust_all_hashes: bool,
+    retries: Option<u32>,
+}
+
+impl NetworkMirror {
+    /// At a URL, or why it cannot be there.
+    pub fn new(
+        url: &str,
+        services: Arc<Services>,
+        trust_all_hashes: bool,
+        retries: Option<u32>,
+    ) -> Result<NetworkMirror, String> {
+        let base = Url::parse(url).map_err(|error| format!("{url:?} is no URL: {error}"))?;
+        let is_loopback = matches!(base.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"));
+        if base.host_str().is_none() || !(base.scheme() == "https" || base.scheme() == "http" && is_loopback) {
+            return Err(format!("{:?} cannot be a mirror: it must be an https URL", crate::http::shown(&base)));
+        }
+        Ok(NetworkMirror { base, services, trust_all_hashes, retries })
+    }
+
+    /// For people.
+    pub fn shown(&self) -> String {
+        crate::http::shown(&self.base)
+    }
+
+    /// The versions of a provider.
+    pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
+        let response = self.ask(provider, "index.json")?;
+        if response.status == 404 {
+            return Err(QueryError::NotFound(Vec::new()));
+        }
+        let body = self.json(provider, &response)?;
+        let names = body["versions"].as_object().into_iter().flatten().map(|(name, _)| name);
+        // Others may list what means nothing here.
+        let mut list: Vec<ProviderVersion> = names.filter_map(|name| ProviderVersion::parse(name).ok()).collect();
+        list.sort();
+        Ok(Versions { list, warnings: Vec::new() })
+    }
+
+    /// The package for a platform.
+    pub fn offer(
+        &self,
+        provider: &ProviderSource,
+        version: &ProviderVersion,
+        platform: &Platform,
+    ) -> Result<Offer, QueryError> {
+        let response = self.ask(provider, &format!("{version}.json"))?;
+        if response.status == 404 {
+            return Err(self.failed(provider, &format!("it lists the version {version}, but has no packages of it")));
+        }
+        let body = self.json(provider, &response)?;
+        let Some(archives) = body["archives"].as_object() else { return Err(self.no_platform()) };
+        let Some(archive) = archives.get(&platform.to_string()) else { return Err(self.no_platform()) };
+        let text = archive["url"].as_str().unwrap_or_default();
+        let url = match response.url.join(text) {
+            Ok(url) if !text.is_empty() && matches!(url.scheme(), "http" | "https") => url,
+            _ => return Err(self.failed(provider, &format!("{text:?} is no URL of a package"))),
+        };
+        let mut hashes = Vec::new();
+        for (name, archive) in archives {
+            if !self.trust_all_hashes && *name != platform.to_string() {
+                continue;
+            }
+            for hash in texts(&archive["hashes"]) {
+                if !hash.contains(':') {
+                    return Err(self.failed(provider, &format!("{hash:?} is no hash")));
+                }
+                hashes.push(EcoString::from(hash));
+            }
+        }
+        let checks = match hashes.is_empty() {
+            true => Vec::new(),
+            false => {
+                vec![Check::AnyHash { platform: platform.clone(), hashes, trust_all: self.trust_all_hashes }]
+            }
+        };
+        let mut request = Request::new(url.clone());
+        request.retries = self.retries;
+        // The mirror itself may want to know who we are; nobody else.
+        if url.origin() == self.base.origin() {
+            request = request.with_token(self.token());
+        }
+        Ok(Offer { at: Content::Remote(Box::new(request), None), checks })
+    }
+
+    fn no_platform(&self) -> QueryError {
+        QueryError::NoPlatform(Some(format!("the mirror {}", self.shown())))
+    }
+
+    fn host(&self) -> Option<Hostname> {
+        let port = self.base.port().map_or_else(String::new, |port| format!(":{port}"));
+        Hostname::parse(&format!("{}{port}", self.base.host_str()?)).ok()
+    }
+
+    fn token(&self) -> Option<crate::Secret> {
+        self.services.token(&self.host()?)
+    }
+
+    fn ask(&self, provider: &ProviderSource, file: &str) -> Result<Response, QueryError> {
+        let path = format!("{}/{}/{}/{file}", provider.host, provider.namespace, provider.kind);
+        let url = below(self.base.clone(), &format!("./{path}")).map_err(|reason| self.failed(provider, &reason))?;
+        let request = Request::new(url).with_token(self.token()).with_header("accept", "application/json");
+        let has_credentials = request.token.is_some();
+        let response =
+            self.services.client().get(&request).map_err(|error| self.failed(provider, &error.to_string()))?;
+        match response.status {
+            200 => match response.media_type().as_deref() {
+                Some("application/json") => Ok(response),
+                other => {
+                    let other = other.unwrap_or("nothing");
+                    Err(self.failed(provider, &format!("its answer is {other:?} instead of \"application/json\"")))
+                }
+            },
+            404 => Ok(response),
+            401 | 403 => {
+                let host = self.base.host_str().unwrap_or_default().to_owned();
+                Err(QueryError::Unauthorized { host, has_credentials })
+            }
+            _ => Err(self.failed(provider, &format!("it answered \"{}\"", response.status_text()))),
+        }
+    }
+
+    fn json(&self, provider: &ProviderSource, response: &Response) -> Result<Json, QueryError> {
+        serde_json::from_slice(&response.body)
+            .map_err(|error| self.failed(provider, &format!("its answer is no JSON document: {error}")))
+    }
+
+    fn failed(&self, provider: &ProviderSource, reason: &str) -> QueryError {
+        QueryError::Failed(format!("failed to query provider mirror {} for {provider}: {reason}", self.shown()))
+    }
+}

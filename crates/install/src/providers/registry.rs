@@ -1,0 +1,247 @@
+//! The registry that a provider names, in the provider registry protocol.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ecow::EcoString;
+use serde_json::Value as Json;
+use yuba_addrs::{DEFAULT_REGISTRY, ProviderSource, ProviderVersion};
+
+use super::authentication::Check;
+use super::hash;
+use super::platform::Platform;
+use super::source::{Content, Offer, QueryError, Versions};
+use crate::Environment;
+use crate::discovery::{ServiceError, Services};
+use crate::http::{Request, Response, Url};
+
+/// Versions of the provider protocol that are spoken here: from the first, before the second.
+const PROTOCOLS: (u64, u64) = (5, 7);
+
+/// How large a list of checksums or a signature can be.
+const MAX_SIGNED: u64 = 4 << 20;
+
+/// Registries.
+#[derive(Clone)]
+pub struct Registry {
+    services: Arc<Services>,
+    signing: Signing,
+    retries: Option<u32>,
+    /// What was asked for already.
+    known: Arc<Mutex<HashMap<ProviderSource, Listing>>>,
+}
+
+/// How strict to be with signatures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signing {
+    /// Even where the registry has no keys for a provider.
+    pub always_required: bool,
+    /// Also with keys that have expired.
+    pub refuse_expired: bool,
+}
+
+impl Signing {
+    /// As the environment wants it.
+    pub fn of(environment: &Environment) -> Signing {
+        Signing {
+            always_required: environment.get("OPENTOFU_ENFORCE_GPG_VALIDATION") == Some("true"),
+            refuse_expired: environment.get("OPENTOFU_ENFORCE_GPG_EXPIRATION") == Some("true"),
+        }
+    }
+
+    /// Whether a provider must be signed.
+    pub fn is_required(&self, provider: &ProviderSource) -> bool {
+        provider.host.as_str() != DEFAULT_REGISTRY || self.always_required
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Listing {
+    versions: BTreeMap<ProviderVersion, Vec<String>>,
+    warnings: Vec<String>,
+}
+
+impl Registry {
+    /// Registries, found by the services of hosts.
+    pub fn new(services: Arc<Services>, signing: Signing, retries: Option<u32>) -> Registry {
+        Registry { services, signing, retries, known: Arc::default() }
+    }
+
+    /// All versions of a provider.
+    pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
+        let listing = self.listing(provider)?;
+        Ok(Versions { list: listing.versions.into_keys().collect(), warnings: listing.warnings })
+    }
+
+    fn listing(&self, provider: &ProviderSource) -> Result<Listing, QueryError> {
+        if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(provider) {
+            return Ok(known.clone());
+        }
+        let response = self.ask(provider, &format!("{}/{}/versions", provider.namespace, provider.kind))?;
+        if response.status == 404 {
+            return Err(QueryError::NotKnown);
+        }
+        let body = self.json(provider, &response)?;
+        let mut listing = Listing::default();
+        for entry in body["versions"].as_array().into_iter().flatten() {
+            let text = entry["version"].as_str().unwrap_or_default();
+            let version = ProviderVersion::parse(text).map_err(|error| {
+                self.failed(provider, &format!("it lists the version {text:?}, which is none: {error}"))
+            })?;
+            listing.versions.insert(version, texts(&entry["protocols"]));
+        }
+        listing.warnings = texts(&body["warnings"]);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(known.entry(provider.clone()).or_insert(listing).clone())
+    }
+
+    /// The package for a platform.
+    pub fn offer(
+        &self,
+        provider: &ProviderSource,
+        version: &ProviderVersion,
+        platform: &Platform,
+    ) -> Result<Offer, QueryError> {
+        let Platform { os, arch } = platform;
+        let path = format!("{}/{}/{version}/download/{os}/{arch}", provider.namespace, provider.kind);
+        let response = self.ask(provider, &path)?;
+        if response.status == 404 {
+            return Err(QueryError::NoPlatform(None));
+        }
+        let body = self.json(provider, &response)?;
+        let protocols = texts(&body["protocols"]);
+        if !protocols.is_empty() && !is_spoken(&protocols) {
+            return Err(QueryError::NoProtocol(self.spoken_version(provider)?));
+        }
+        if body["os"].as_str() != Some(os) || body["arch"].as_str() != Some(arch) {
+            return Err(self.failed(provider, &format!("its answer is about another platform than {platform}")));
+        }
+        let url = |member: &str| {
+            let text = body[member].as_str().unwrap_or_default();
+            match response.url.join(text) {
+                Ok(url) if !text.is_empty() && matches!(url.scheme(), "http" | "https") => Ok(url),
+                _ => Err(self.failed(provider, &format!("its answer has no http or https URL in {member:?}"))),
+            }
+        };
+        let download = url("download_url")?;
+        let sum = body["shasum"].as_str().unwrap_or_default();
+        let sum = hash::parse_sum(sum).ok_or_else(|| {
+            self.failed(provider, &format!("its answer has {sum:?} in \"shasum\", which is no SHA-256 sum"))
+        })?;
+        let document = self.file(provider, url("shasums_url")?)?;
+        let signature = self.file(provider, url("shasums_signature_url")?)?;
+        let keys = body["signing_keys"]["gpg_public_keys"].as_array().into_iter().flatten();
+        let keys: Vec<String> = keys.filter_map(|key| key["ascii_armor"].as_str().map(str::to_owned)).collect();
+        let checks = vec![
+            Check::Declared { platform: platform.clone(), sum, packages: self.declared(provider, &body["packages"])? },
+            Check::Listed {
+                document: document.clone(),
+                file: body["filename"].as_str().unwrap_or_default().to_owned(),
+                sum,
+            },
+            Check::Sum(platform.clone(), sum),
+            Check::Signed {
+                document,
+                signature,
+                keys,
+                required: self.signing.is_required(provider),
+                refuse_expired: self.signing.refuse_expired,
+            },
+        ];
+        // Packages are often elsewhere, where our credentials are nobody's business.
+        let mut request = Request::new(download);
+        request.retries = self.retries;
+        Ok(Offer { at: Content::Remote(Box::new(request), None), checks })
+    }
+
+    /// What a registry says about the packages for all platforms.
+    fn declared(
+        &self,
+        provider: &ProviderSource,
+        packages: &Json,
+    ) -> Result<BTreeMap<Platform, (u64, Vec<EcoString>)>, QueryError> {
+        let mut declared = BTreeMap::new();
+        for (name, package) in packages.as_object().into_iter().flatten() {
+            let platform = Platform::parse(name)
+                .ok_or_else(|| self.failed(provider, &format!("its answer has {name:?} instead of a platform")))?;
+            let mut hashes = Vec::new();
+            for text in texts(&package["hashes"]) {
+                if !text.contains(':') {
+                    return Err(self.failed(provider, &format!("its answer has {text:?} instead of a hash")));
+                }
+                hashes.push(EcoString::from(text));
+            }
+            let Some(size) = package["package_size"].as_u64().filter(|size| *size > 0) else {
+                return Err(self.failed(provider, &format!("its answer has no size for {platform}")));
+            };
+            declared.insert(platform, (size, hashes));
+        }
+        Ok(declared)
+    }
+
+    /// The newest version that can be spoken with.
+    fn spoken_version(&self, provider: &ProviderSource) -> Result<Option<ProviderVersion>, QueryError> {
+        let listing = self.listing(provider)?;
+        let mut newest_first = listing.versions.into_iter().rev();
+        Ok(newest_first.find(|(_, protocols)| is_spoken(protocols)).map(|(version, _)| version))
+    }
+
+    fn ask(&self, provider: &ProviderSource, path: &str) -> Result<Response, QueryError> {
+        let host = &provider.host;
+        let base = self.services.url(host, "providers.v1").map_err(|error| match error {
+            ServiceError::NotProvided(_) => QueryError::NoRegistry { host: host.clone(), has_other_version: false },
+            ServiceError::OtherVersion(_) => QueryError::NoRegistry { host: host.clone(), has_other_version: true },
+            error => QueryError::Failed(format!("could not connect to {host}: {error}")),
+        })?;
+        let url = below(base, path).map_err(|reason| self.failed(provider, &reason))?;
+        let request = self.services.request(host, url).with_header("accept", "application/json");
+        let has_credentials = request.token.is_some();
+        let response =
+            self.services.client().get(&request).map_err(|error| self.failed(provider, &error.to_string()))?;
+        match response.status {
+            200 | 404 => Ok(response),
+            401 | 403 => Err(QueryError::Unauthorized { host: host.to_string(), has_credentials }),
+            _ => Err(self.failed(provider, &format!("it answered \"{}\"", response.status_text()))),
+        }
+    }
+
+    fn json(&self, provider: &ProviderSource, response: &Response) -> Result<Json, QueryError> {
+        serde_json::from_slice(&response.body)
+            .map_err(|error| self.failed(provider, &format!("its answer is no JSON document: {error}")))
+    }
+
+    fn file(&self, provider: &ProviderSource, url: Url) -> Result<Vec<u8>, QueryError> {
+        let shown = crate::http::shown(&url);
+        let response = self.services.client().get(&Request::new(url).at_most(MAX_SIGNED));
+        match response {
+            Ok(response) if response.is_success() => Ok(response.body),
+            Ok(response) => {
+                let reason = format!("{shown} answered \"{}\"", response.status_text());
+                Err(self.failed(provider, &reason))
+            }
+            Err(error) => Err(self.failed(provider, &error.to_string())),
+        }
+    }
+
+    fn failed(&self, provider: &ProviderSource, reason: &str) -> QueryError {
+        QueryError::Failed(format!("could not query provider registry for {provider}: {reason}"))
+    }
+}
+
+/// A URL below another, which counts as a directory.
+pub(super) fn below(mut base: Url, path: &str) -> Result<Url, String> {
+    if !base.path().ends_with('/') {
+        base.set_path(&format!("{}/", base.path()));
+    }
+    base.join(path).map_err(|error| format!("{path:?} cannot be a part of a URL: {error}"))
+}
+
+fn is_spoken(protocols: &[String]) -> bool {
+    let major = |text: &String| ProviderVersion::parse(text).ok().map(|version| version.major);
+    protocols.iter().filter_map(major).any(|major| (PROTOCOLS.0..PROTOCOLS.1).contains(&major))
+}
+
+/// The texts of a list.
+pub(super) fn texts(list: &Json) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}

@@ -1,0 +1,314 @@
+//! Where providers come from: which versions there are, and which package belongs to a version and a platform.
+//!
+//! Several places can be asked, by rules that say which place is for which providers. Versions of all of them count; a
+//! package comes from the first that has it.
+
+use std::fmt;
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::{DEFAULT_REGISTRY, Hostname, ProviderSource, ProviderVersion};
+
+use super::authentication::Check;
+use super::local_mirror::LocalMirror;
+use super::network_mirror::NetworkMirror;
+use super::platform::Platform;
+use super::registry::Registry;
+use crate::http::Request;
+
+/// A place where providers come from.
+pub enum Place {
+    /// A directory.
+    Local(LocalMirror),
+    /// A host that speaks the mirror protocol.
+    Network(NetworkMirror),
+    /// The registry that a provider names.
+    Registry(Registry),
+}
+
+/// A place, and which providers come from there.
+pub struct Rule {
+    /// The place.
+    pub place: Place,
+    /// The providers; all if there is none.
+    pub include: Vec<Pattern>,
+    /// Providers that do not.
+    pub exclude: Vec<Pattern>,
+}
+
+/// All places, in order.
+#[derive(Default)]
+pub struct Places {
+    /// Their rules.
+    pub rules: Vec<Rule>,
+}
+
+/// Versions of a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Versions {
+    /// In ascending order, each once.
+    pub list: Vec<ProviderVersion>,
+    /// What a place has to say about the provider.
+    pub warnings: Vec<String>,
+}
+
+/// A package of a provider.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    /// Where it is.
+    pub at: Content,
+    /// What has to be true of its archive.
+    pub checks: Vec<Check>,
+}
+
+/// Where the content of a package is.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// A directory with its files.
+    Dir(std::path::PathBuf),
+    /// An archive on this machine.
+    Archive(std::path::PathBuf),
+    /// An archive elsewhere, with its SHA-256 sum where that is its name.
+    Remote(Box<Request>, Option<[u8; 32]>),
+}
+
+/// Why a place does not say what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueryError {
+    /// No place has the provider; these were asked.
+    NotFound(Vec<String>),
+    /// Its registry does not have the provider.
+    NotKnown,
+    /// The host is no registry of providers.
+    NoRegistry {
+        /// The host.
+        host: Hostname,
+        /// It is one that is made for other programs.
+        has_other_version: bool,
+    },
+    /// The host wants to know who we are.
+    Unauthorized {
+        /// The host.
+        host: String,
+        /// It was told.
+        has_credentials: bool,
+    },
+    /// There is no package for the platform; of this mirror, where it is one.
+    NoPlatform(Option<String>),
+    /// The provider cannot be spoken with; with the newest version that could.
+    NoProtocol(Option<ProviderVersion>),
+    /// Something else, in words that end no sentence.
+    Failed(String),
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueryError::NotFound(_) => f.write_str("it was not found in any of the places that were searched"),
+            QueryError::NotKnown => f.write_str("its registry does not have it"),
+            QueryError::NoRegistry { host, has_other_version: false } => {
+                write!(f, "the host {host} is no registry of providers")
+            }
+            QueryError::NoRegistry { host, has_other_version: true } => {
+                write!(f, "the host {host} speaks other versions of the registry protocol only")
+            }
+            QueryError::Unauthorized { host, has_credentials: true } => {
+                write!(f, "the host {host} rejected the credentials that it was given")
+            }
+            QueryError::Unauthorized { host, has_credentials: false } => {
+                write!(
+                    f,
+                    "the host {host} needs credentials, and there are none for it; \"yuba login {host}\" makes some"
+                )
+            }
+            QueryError::NoPlatform(None) => f.write_str("there is no package for this platform"),
+            QueryError::NoPlatform(Some(mirror)) => write!(f, "{mirror} has no package for this platform"),
+            QueryError::NoProtocol(_) => f.write_str("it speaks other versions of the provider protocol only"),
+            QueryError::Failed(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl Place {
+    /// The versions of a provider.
+    pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
+        match self {
+            Place::Local(mirror) => mirror.versions(provider),
+            Place::Network(mirror) => mirror.versions(provider),
+            Place::Registry(registry) => registry.versions(provider),
+        }
+    }
+
+    /// The package for a platform.
+    pub fn offer(
+        &self,
+        provider: &ProviderSource,
+        version: &ProviderVersion,
+        platform: &Platform,
+    ) -> Result<Offer, QueryError> {
+        match self {
+            Place::Local(mirror) => mirror.offer(provider, version, platform),
+            Place::Network(mirror) => mirror.offer(provider, version, platform),
+            Place::Registry(registry) => registry.offer(provider, version, platform),
+        }
+    }
+
+    /// For people.
+    fn shown(&self, provider: &ProviderSource) -> String {
+        match self {
+            Place::Local(mirror) => mirror.dir().display().to_string(),
+            Place::Network(mirror) => format!("provider mirror at {}", mirror.shown()),
+            Place::Registry(_) => format!("registry {}", provider.host),
+        }
+    }
+}
+
+impl Places {
+    /// One place for all providers.
+    pub fn only(place: Place) -> Places {
+        Places { rules: vec![Rule { place, include: Vec::new(), exclude: Vec::new() }] }
+    }
+
+    fn of<'a>(&'a self, provider: &'a ProviderSource) -> impl Iterator<Item = &'a Place> {
+        let is_for = move |rule: &&Rule| {
+            let matches = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(provider));
+            !matches(&rule.exclude) && (rule.include.is_empty() || matches(&rule.include))
+        };
+        self.rules.iter().filter(is_for).map(|rule| &rule.place)
+    }
+
+    /// The versions that all places have.
+    pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
+        let mut all = Versions::default();
+        let mut asked_registry = false;
+        for place in self.of(provider) {
+            match place.versions(provider) {
+                Ok(found) => {
+                    all.list.extend(found.list);
+                    all.warnings.extend(found.warnings);
+                }
+                Err(QueryError::NotKnown) => asked_registry = true,
+                Err(QueryError::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if all.list.is_empty() {
+            return Err(match asked_registry {
+                true => QueryError::NotKnown,
+                false => QueryError::NotFound(self.of(provider).map(|place| place.shown(provider)).collect()),
+            });
+        }
+        all.list.sort();
+        all.list.dedup();
+        Ok(all)
+    }
+
+    /// The package of the first place that has it.
+    pub fn offer(
+        &self,
+        provider: &ProviderSource,
+        version: &ProviderVersion,
+        platform: &Platform,
+    ) -> Result<Offer, QueryError> {
+        let mut none = None;
+        for place in self.of(provider) {
+            match place.offer(provider, version, platform) {
+                Err(error @ QueryError::NoPlatform(_)) if self.rules.len() == 1 => none = Some(error),
+                Err(QueryError::NotFound(_) | QueryError::NotKnown | QueryError::NoPlatform(_)) => {}
+                found => return found,
+            }
+        }
+        Err(none.unwrap_or(QueryError::NoPlatform(None)))
+    }
+}
+
+/// Which providers a rule is about: `registry.example.com/*/*`, `hashicorp/*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    host: Option<Hostname>,
+    namespace: Option<EcoString>,
+    kind: Option<EcoString>,
+}
+
+impl Pattern {
+    /// Reads a pattern, or says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Pattern, EcoString> {
+        let parts: Vec<&str> = text.split('/').collect();
+        let (host, namespace, kind) = match parts.as_slice() {
+            [namespace, kind] => (DEFAULT_REGISTRY, *namespace, *kind),
+            [host, namespace, kind] => (*host, *namespace, *kind),
+            _ => return Err(eco_format!("{text:?} must have two or three parts with slashes between them")),
+        };
+        let part = |given: &str, what: &str| match given {
+            "*" => Ok(None),
+            given => ProviderSource::parse_part(given)
+                .map(Some)
+                .map_err(|reason| eco_format!("the {what} {given:?} in {text:?} is not possible: {reason}")),
+        };
+        let host = match host {
+            "*" => None,
+            host => Some(
+                Hostname::parse(host)
+                    .map_err(|reason| eco_format!("the hostname {host:?} in {text:?} is not possible: {reason}"))?,
+            ),
+        };
+        let pattern = Pattern { host, kind: part(kind, "type")?, namespace: part(namespace, "namespace")? };
+        if pattern.host.is_none() && (pattern.namespace.is_some() || pattern.kind.is_some()) {
+            return Err(eco_format!("in {text:?} the hostname can be \"*\" only where all other parts are too"));
+        }
+        if pattern.namespace.is_none() && pattern.kind.is_some() {
+            return Err(eco_format!("in {text:?} the namespace can be \"*\" only where the type is too"));
+        }
+        Ok(pattern)
+    }
+
+    /// Exactly one provider.
+    pub fn exactly(provider: &ProviderSource) -> Pattern {
+        Pattern {
+            host: Some(provider.host.clone()),
+            namespace: Some(provider.namespace.clone()),
+            kind: Some(provider.kind.clone()),
+        }
+    }
+
+    fn matches(&self, provider: &ProviderSource) -> bool {
+        self.host.as_ref().is_none_or(|host| *host == provider.host)
+            && self.namespace.as_ref().is_none_or(|namespace| *namespace == provider.namespace)
+            && self.kind.as_ref().is_none_or(|kind| *kind == provider.kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_select_providers() {
+        let provider = |text| ProviderSource::parse(text).expect("because it is well-formed");
+        for (pattern, expect) in [
+            ("*/*", "yes no"),
+            ("*/*/*", "yes yes"),
+            ("hashicorp/*", "yes no"),
+            ("hashicorp/null", "yes no"),
+            ("Hashicorp/NULL", "yes no"),
+            ("other/null", "no no"),
+            ("example.com/*/*", "no yes"),
+            ("example.com/x/*", "no yes"),
+            ("example.com/x/y", "no yes"),
+            ("*/x/y", "error"),
+            ("example.com/*/y", "error"),
+            ("*/y", "error"),
+            ("null", "error"),
+            ("a/b/c/d", "error"),
+            ("a_b/c", "error"),
+        ] {
+            let shown = match Pattern::parse(pattern) {
+                Err(_) => "error".to_owned(),
+                Ok(pattern) => {
+                    let answer = |name| if pattern.matches(&provider(name)) { "yes" } else { "no" };
+                    format!("{} {}", answer("hashicorp/null"), answer("example.com/x/y"))
+                }
+            };
+            assert_eq!(shown, expect, "{pattern}");
+        }
+    }
+}
