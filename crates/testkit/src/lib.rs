@@ -13,6 +13,8 @@
 
 mod fixture;
 mod sandbox;
+mod test_provider;
 
 pub use fixture::{File, parse_fixture};
 pub use sandbox::{Run, Sandbox};
+pub use test_provider::{TEST_PROVIDER, platform, provider_mirror, provider_mirror_version, test_provider};

@@ -51,6 +51,11 @@ impl Sandbox {
         self.root.join("work")
     }
 
+    /// What holds everything of the sandbox.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The home directory of the commands.
     pub fn home(&self) -> PathBuf {
         self.root.join("home")

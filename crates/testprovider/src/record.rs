@@ -1,0 +1,84 @@
+//! What really exists and what was really done: files in a directory that survive every process.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Result, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Objects as files, and the record of deeds. Without a directory everything is forgotten at once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Record {
+    directory: Option<PathBuf>,
+}
+
+impl Record {
+    pub(crate) fn new(directory: Option<PathBuf>) -> Result<Record> {
+        if let Some(directory) = &directory {
+            std::fs::create_dir_all(directory.join("objects"))?;
+        }
+        Ok(Record { directory })
+    }
+
+    /// A line `VERB KIND ID INSTANCE PROCESS`; on disk when this returns.
+    pub(crate) fn note(&self, verb: &str, kind: &str, id: &str, instance: &str) -> Result<()> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let shown = |text: &str| if text.is_empty() { "-".to_owned() } else { text.replace([' ', '\n'], "_") };
+        let line = format!("{verb} {} {} {} {}\n", shown(kind), shown(id), shown(instance), std::process::id());
+        let mut file = OpenOptions::new().create(true).append(true).open(directory.join("record"))?;
+        // One write: lines of several processes do not mix.
+        file.write_all(line.as_bytes())?;
+        file.sync_data()
+    }
+
+    /// Makes an object: its id is the name and the first free number.
+    pub(crate) fn create(&self, name: &str, content: impl Fn(&str) -> String) -> Result<String> {
+        for number in 1_u64.. {
+            let id = format!("{name}#{number}");
+            let Some(path) = self.path(&id) else { return Ok(id) };
+            match File::create_new(path) {
+                Ok(mut file) => {
+                    file.write_all(content(&id).as_bytes())?;
+                    return Ok(id);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
+    pub(crate) fn write(&self, id: &str, content: &str) -> Result<()> {
+        self.path(id).map_or(Ok(()), |path| std::fs::write(path, content))
+    }
+
+    /// Whether it was there.
+    pub(crate) fn delete(&self, id: &str) -> Result<bool> {
+        match self.path(id).map(std::fs::remove_file) {
+            None | Some(Ok(())) => Ok(true),
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// What is known of an object.
+    pub(crate) fn read(&self, id: &str) -> Result<Found> {
+        match self.path(id).map(std::fs::read_to_string) {
+            None => Ok(Found::Forgotten),
+            Some(Ok(text)) => Ok(Found::There(text)),
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => Ok(Found::Gone),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    fn path(&self, id: &str) -> Option<PathBuf> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._#-".contains(c);
+        let name: String = id.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+        self.directory.as_deref().map(|directory: &Path| directory.join("objects").join(name))
+    }
+}
+
+pub(crate) enum Found {
+    There(String),
+    Gone,
+    /// Nothing is kept: it is what whoever asks thinks it is.
+    Forgotten,
+}
