@@ -392,6 +392,7 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
             (false, false) => Mode::Normal,
         },
         refresh,
+        relevant: kind == Kind::Plan && args.text("out").is_some_and(|path| !path.is_empty()),
         generate_config: args.table_has("generate-config-out")
             && args.text("generate-config-out").is_some_and(|path| !path.is_empty()),
         ..PlanOptions::default()

@@ -5,7 +5,7 @@
 //! order of the graph; with slow ones as many jobs run together as allowed.
 
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -18,12 +18,17 @@ pub(crate) type Job<'j, T> = Pin<Box<dyn Future<Output = T> + 'j>>;
 /// Jobs that a step hands out.
 pub(crate) struct Jobs<'j, T> {
     new: VecDeque<(Option<u32>, Job<'j, T>)>,
+    aside: Vec<Job<'j, T>>,
 }
 
 impl<'j, T> Jobs<'j, T> {
     /// Hands out a job.
     pub(crate) fn push(&mut self, job: impl Future<Output = T> + 'j) {
         self.new.push_back((None, Box::pin(job)));
+    }
+    /// Hands out a job that nobody waits for: it is dropped when everything else is done, and does not count as running.
+    pub(crate) fn push_aside(&mut self, job: impl Future<Output = T> + 'j) {
+        self.aside.push(Box::pin(job));
     }
     /// Hands out a job; [`Steps::starting`] is asked with the number when it really begins.
     pub(crate) fn push_numbered(&mut self, number: u32, job: impl Future<Output = T> + 'j) {
@@ -45,6 +50,10 @@ pub(crate) trait Steps<'j> {
     fn answer(&mut self, step: u32, answer: Self::Answer, jobs: &mut Jobs<'j, Self::Answer>);
     /// All jobs of a step have reported. Whether it went well: if not, steps that wait for it are skipped.
     fn end(&mut self, step: u32) -> bool;
+    /// Everything begins, or begins again: jobs aside may be handed out.
+    fn resume(&mut self, _jobs: &mut Jobs<'j, Self::Answer>) {}
+    /// Takes what a job aside reports; may hand out more of them.
+    fn aside(&mut self, _answer: Self::Answer, _jobs: &mut Jobs<'j, Self::Answer>) {}
     /// Nothing is left to do but to wait.
     fn idle(&mut self) {}
     /// No more jobs are to be begun.
@@ -99,6 +108,7 @@ struct Loop<'g, 'j, S: Steps<'j>, O: Order + ?Sized> {
     open_jobs: Vec<u32>,
     ready: VecDeque<u32>,
     queue: VecDeque<(u32, Option<u32>, Job<'j, S::Answer>)>,
+    aside: FuturesUnordered<Job<'j, S::Answer>>,
     endings: Vec<Ending>,
 }
 
@@ -127,9 +137,11 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
         open_jobs: vec![0; count],
         ready,
         queue: VecDeque::new(),
+        aside: FuturesUnordered::new(),
         endings: vec![Ending::NotReached; count],
     };
     let mut running = FuturesUnordered::new();
+    run.aside_jobs(|steps, jobs| steps.resume(jobs));
     loop {
         while let Some(step) = run.ready.pop_front() {
             run.begin(step);
@@ -154,15 +166,33 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
             continue;
         }
         run.steps.idle();
-        match running.next().await {
-            Some((step, answer)) => run.answer(step, answer),
-            None => break,
+        if running.is_empty() {
+            break;
+        }
+        let next = poll_fn(|task| {
+            if let Poll::Ready(Some((step, answer))) = running.poll_next_unpin(task) {
+                return Poll::Ready((Some(step), answer));
+            }
+            match run.aside.poll_next_unpin(task) {
+                Poll::Ready(Some(answer)) => Poll::Ready((None, answer)),
+                _ => Poll::Pending,
+            }
+        });
+        match next.await {
+            (Some(step), answer) => run.answer(step, answer),
+            (None, answer) => run.aside_jobs(|steps, jobs| steps.aside(answer, jobs)),
         }
     }
     run.endings
 }
 
 impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
+    fn aside_jobs(&mut self, go: impl FnOnce(&mut S, &mut Jobs<'j, S::Answer>)) {
+        let mut jobs = Jobs { new: VecDeque::new(), aside: Vec::new() };
+        go(self.steps, &mut jobs);
+        self.aside.extend(jobs.aside);
+    }
+
     fn begin(&mut self, step: u32) {
         if self.blocked[step as usize] {
             self.finish(step, Ending::Failed);
@@ -171,7 +201,7 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
         if self.steps.stopped() {
             return;
         }
-        let mut jobs = Jobs { new: VecDeque::new() };
+        let mut jobs = Jobs { new: VecDeque::new(), aside: Vec::new() };
         self.steps.begin(step, &mut jobs);
         self.take(step, jobs);
         self.end_if_done(step);
@@ -179,12 +209,13 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
 
     fn take(&mut self, step: u32, jobs: Jobs<'j, S::Answer>) {
         self.open_jobs[step as usize] += jobs.new.len() as u32;
+        self.aside.extend(jobs.aside);
         self.queue.extend(jobs.new.into_iter().map(|(number, job)| (step, number, job)));
     }
 
     fn answer(&mut self, step: u32, answer: S::Answer) {
         self.open_jobs[step as usize] -= 1;
-        let mut jobs = Jobs { new: VecDeque::new() };
+        let mut jobs = Jobs { new: VecDeque::new(), aside: Vec::new() };
         self.steps.answer(step, answer, &mut jobs);
         self.take(step, jobs);
         self.end_if_done(step);

@@ -62,6 +62,8 @@ pub struct PlanOptions {
     /// `import`: objects to take into the state, with their ids. Nothing else is read or planned then; the state of the
     /// plan has them.
     pub imports: Vec<(AbsResourceInstance, EcoString)>,
+    /// Whether the plan says which attributes its changes come from, though nothing changed outside.
+    pub relevant: bool,
     /// Whether configuration is written for imported objects that have none.
     pub generate_config: bool,
 }
@@ -82,6 +84,7 @@ impl Default for PlanOptions {
             excludes: Vec::new(),
             force_replace: Vec::new(),
             imports: Vec::new(),
+            relevant: false,
             generate_config: false,
         }
     }

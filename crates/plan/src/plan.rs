@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecow::EcoString;
-use yuba_addrs::{AbsResource, AbsResourceInstance, Target};
+use yuba_addrs::{AbsResourceInstance, Target};
 use yuba_state::{CheckResult, State};
 use yuba_value::{Path, Value};
 
@@ -35,8 +35,8 @@ pub struct PlannedVariable {
 /// An attribute that something in the configuration depends on, for reports of what changed outside.
 #[derive(Clone, Debug)]
 pub struct RelevantAttribute {
-    /// The resource.
-    pub resource: AbsResource,
+    /// The instance; without key where all instances are meant.
+    pub resource: AbsResourceInstance,
     /// The attribute; empty for all of it.
     pub path: Path,
 }

@@ -178,6 +178,14 @@ impl BlockSchema {
         BlockSchema { attributes, blocks, description, markdown: false, deprecated: None, ephemeral: false, derived }
     }
 
+    /// The same with nothing but one argument or block type.
+    #[must_use]
+    pub fn only(&self, name: &str) -> BlockSchema {
+        let attributes = self.attributes.get_key_value(name).map(|(name, schema)| (name.clone(), schema.clone()));
+        let blocks = self.blocks.get_key_value(name).map(|(name, schema)| (name.clone(), schema.clone()));
+        BlockSchema::new(attributes).with_blocks(blocks)
+    }
+
     /// The schema of blocks that stand for objects of a type: everything may be left out.
     pub fn of_object(ty: &Type) -> BlockSchema {
         let attributes = ty.attrs().unwrap_or_default().iter();

@@ -27,7 +27,7 @@ use crate::planning::data::DataAnswer;
 use crate::request::Context;
 use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
-use crate::walk::ephemeral::OpenAnswer;
+use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
 use crate::walk::providers::ProviderAnswer;
 
 pub use provision::{ProvisionOrder, Provisioned, Provisioners};
@@ -93,6 +93,7 @@ pub(crate) enum Answer<'a> {
     End(Box<change::EndAnswer<'a>>),
     Data(Box<DataAnswer<'a>>),
     Opened(Box<OpenAnswer<'a>>),
+    Renewed(Box<RenewAnswer>),
 }
 
 /// A plan on its way to be done.
@@ -232,11 +233,29 @@ impl<'a> Steps<'a> for Applier<'a> {
             Answer::Provisioned(answer) => self.provisioned(*answer),
             Answer::End(answer) => self.end_answer(*answer),
             Answer::Data(answer) => self.data_answer(*answer),
-            Answer::Opened(answer) => self.walk.opened_answer(*answer),
+            Answer::Opened(answer) => {
+                let ok = self.walk.opened_answer(*answer);
+                if ok {
+                    self.keep_open(self.walk.last_opened(), jobs);
+                }
+                ok
+            }
+            Answer::Renewed(_) => true,
         };
         self.failed[step as usize] |= !ok;
         if self.doors.recorder.due() {
             self.flush();
+        }
+    }
+
+    fn resume(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
+        (0..self.walk.open_count()).for_each(|at| self.keep_open(at, jobs));
+    }
+
+    fn aside(&mut self, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
+        if let Answer::Renewed(answer) = answer {
+            let at = self.walk.renewed(*answer);
+            self.keep_open(at, jobs);
         }
     }
 
@@ -254,6 +273,13 @@ impl<'a> Steps<'a> for Applier<'a> {
 }
 
 impl<'a> Applier<'a> {
+    /// An ephemeral resource is renewed when its time comes.
+    fn keep_open(&self, at: usize, jobs: &mut Jobs<'a, Answer<'a>>) {
+        if let Some(renewal) = self.walk.renewal(at) {
+            jobs.push_aside(async move { Answer::Renewed(Box::new(renewal.await)) });
+        }
+    }
+
     fn begin_vertex(&mut self, step: u32, vertex: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         if !self.included[vertex as usize] {
             return;

@@ -13,7 +13,7 @@ use yuba_syntax::Diagnostics;
 
 use super::provision::Provisioned;
 use super::{ApplyDoors, ProvisionOrder, Provisioners, Recorder, apply};
-use crate::interrupt::{Clock, Interrupt, NoTime};
+use crate::interrupt::{Clock, Interrupt};
 use crate::planning::plan;
 use crate::request::{Context, PlanOptions};
 use crate::testing;
@@ -53,8 +53,11 @@ fn check(text: &str, expect: &Expect) {
 
 /// What the provider is asked for a configuration without variables, and the outputs after it.
 fn run(text: &str) -> String {
+    run_all(text, FakeWorld::new(), false)
+}
+
+fn run_all(text: &str, fake: FakeWorld, then_destroy: bool) -> String {
     let config = testing::config(text);
-    let fake = FakeWorld::new();
     let world = MemoryWorld::default();
     let variables = BTreeMap::new();
     let context = Context {
@@ -70,28 +73,58 @@ fn run(text: &str) -> String {
         providers: &fake,
         events: &|_| {},
         interrupt: &Interrupt::new(),
-        clock: &NoTime,
+        clock: &Hurry,
         plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
         parallelism: 1,
     };
-    let options = PlanOptions::default();
-    let (planned, problems) = plan(context, State::empty(), &options).now_or_never().expect("because nothing is slow");
+    let (mut out, state) = plan_and_apply(context, &config, &fake, State::empty(), &PlanOptions::default());
+    if let (true, Some(state)) = (then_destroy, state) {
+        out += "destroy\n";
+        let options = PlanOptions { mode: yuba_plan::Mode::Destroy, ..PlanOptions::default() };
+        out += &plan_and_apply(context, &config, &fake, state, &options).0;
+    }
+    assert_eq!(fake.open_tokens().len(), 0, "everything was closed");
+    out
+}
+
+/// Polls to the end.
+fn finish<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut task = std::task::Context::from_waker(std::task::Waker::noop());
+    for _ in 0..1000 {
+        if let std::task::Poll::Ready(answer) = future.as_mut().poll(&mut task) {
+            return answer;
+        }
+    }
+    panic!("it hangs");
+}
+
+fn plan_and_apply(
+    context: Context<'_>,
+    config: &testing::Config,
+    fake: &FakeWorld,
+    state: State,
+    options: &PlanOptions,
+) -> (String, Option<State>) {
+    let (planned, problems) = finish(plan(context, state, options));
     let mut out = testing::show(&problems, &config.sources);
     out += "plan:\n";
     fake.take_log().iter().for_each(|line| out += &format!("  {line}\n"));
     let Some(planned) = planned.filter(|planned| !planned.errored) else {
-        return out;
+        return (out, None);
     };
+    for attribute in &planned.relevant {
+        out += &format!("  from {} {:?}\n", attribute.resource, attribute.path);
+    }
     let doors = ApplyDoors { recorder: &mut Nothing, provisioners: &Nothing, random: &|| 1 };
-    let applied = apply(context, &planned, doors).now_or_never().expect("because nothing is slow");
+    let applied = finish(apply(context, &planned, doors));
     out += &testing::show(&applied.problems, &config.sources);
     out += "apply:\n";
     fake.take_log().iter().for_each(|line| out += &format!("  {line}\n"));
     for (name, output) in &applied.state.outputs {
         out += &format!("{name} = {:?}\n", output.value);
     }
-    assert_eq!(fake.open_tokens().len(), 0, "everything was closed");
-    out
+    (out, Some(applied.state))
 }
 
 #[test]
@@ -354,4 +387,120 @@ fn the_second_time_nobody_is_waited_for() {
         Look whether they happened. What was created and is not in the state can be taken into it with "yuba import".
         in the state: fake_thing.a
     "#]].assert_eq(&run_interrupted(THREE, Fault::Deaf));
+}
+
+#[test]
+fn what_stays_open_is_renewed_while_others_work() {
+    let text = r#"
+ephemeral "fake_token" "e" {
+  name     = "t"
+  renew_at = 5
+}
+resource "fake_thing" "x" {
+  name     = "x"
+  password = ephemeral.fake_token.e.value
+  behave   = "slow_create"
+}
+"#;
+    expect![[r#"
+        plan:
+          configure 
+          open t
+          plan x
+          close t
+        apply:
+          configure 
+          open t
+          plan x
+          create x
+          renew t
+          created x
+          close t
+    "#]]
+    .assert_eq(&run_all(text, FakeWorld::new(), false));
+}
+
+#[test]
+fn providers_that_need_ephemeral_resources_get_them_for_the_end_too() {
+    let text = r#"
+ephemeral "fake_token" "e" { name = "t" }
+data "fake_lookup" "d" { name = "d" }
+provider "fake" {
+  alias  = "a"
+  region = "${ephemeral.fake_token.e.name}-${data.fake_lookup.d.name}"
+}
+resource "fake_thing" "x" {
+  provider = fake.a
+  name     = "x"
+}
+"#;
+    expect![[r#"
+        plan:
+          configure 
+          open t
+          data d
+          configure t-d
+          plan x
+          close t
+        apply:
+          configure 
+          open t
+          configure t-d
+          plan x
+          create x
+          created x
+          close t
+        destroy
+        plan:
+          configure 
+          open t
+          configure t-d
+          read x
+          plan x
+          close t
+        apply:
+          configure 
+          open t
+          data d
+          configure t-d
+          delete x
+          deleted x
+          close t
+    "#]]
+    .assert_eq(&run_all(text, FakeWorld::new(), true));
+}
+
+#[test]
+fn what_a_module_says_to_its_provider() {
+    let text = r#"
+//- main.tf
+terraform {
+  provider_meta "fake" { tag = "root" }
+}
+module "m" { source = "./m" }
+resource "fake_thing" "x" { name = "x" }
+//- m/main.tf
+terraform {
+  provider_meta "fake" { tag = "m" }
+}
+resource "fake_thing" "y" { name = "y" }
+"#;
+    expect![[r#"
+        plan:
+          configure 
+          meta root
+          plan x
+          meta m
+          plan y
+        apply:
+          configure 
+          meta root
+          plan x
+          create x
+          created x
+          meta m
+          plan y
+          create y
+          created y
+    "#]].assert_eq(&run_all(text, FakeWorld::new(), false));
 }

@@ -46,7 +46,13 @@ impl<'a> Planner<'a> {
         resource: &'a Resource,
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) {
-        if self.options.mode == Mode::Destroy {
+        let is_needed = match resource.key.mode {
+            ResourceMode::Ephemeral => true,
+            ResourceMode::Data => !self.walk.is_in_state(&self.state, module, resource),
+            ResourceMode::Managed => false,
+        };
+        // To destroy everything only what providers are configured with is read.
+        if self.options.mode == Mode::Destroy && !is_needed {
             self.walk.values_of_state(&self.state, module, resource);
             return;
         }

@@ -12,6 +12,7 @@ mod generated;
 pub(crate) mod ignore;
 pub(crate) mod managed;
 mod outputs;
+mod relevant;
 pub(crate) mod removal;
 mod triggers;
 
@@ -36,7 +37,7 @@ use crate::interrupt::attend;
 use crate::request::{Context, PlanOptions};
 use crate::walk::Walk;
 use crate::walk::dependencies::dependencies;
-use crate::walk::ephemeral::OpenAnswer;
+use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
 use crate::walk::providers::ProviderAnswer;
 pub(crate) use exec::provider_blocks;
 
@@ -53,6 +54,7 @@ pub(crate) enum Answer<'a> {
     Data(Box<data::DataAnswer<'a>>),
     Generated(Box<generated::GeneratedAnswer<'a>>),
     Opened(Box<OpenAnswer<'a>>),
+    Renewed(Box<RenewAnswer>),
 }
 
 /// Changes planned for a resource in one instance of its module, by key.
@@ -305,17 +307,35 @@ impl<'a> Steps<'a> for Planner<'a> {
         }
     }
 
-    fn answer(&mut self, step: u32, answer: Answer<'a>, _: &mut Jobs<'a, Answer<'a>>) {
+    fn answer(&mut self, step: u32, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
         let ok = match answer {
             Answer::Provider(answer) => self.walk.provider_answer(answer),
             Answer::Managed(answer) => self.managed_answer(step, *answer),
             Answer::Removal(answer) => self.removal_answer(*answer),
             Answer::Data(answer) => self.data_answer(step, *answer),
             Answer::Generated(answer) => self.generated_answer(*answer),
-            Answer::Opened(answer) => self.walk.opened_answer(*answer),
+            Answer::Opened(answer) => {
+                let ok = self.walk.opened_answer(*answer);
+                if ok {
+                    self.keep_open(self.walk.last_opened(), jobs);
+                }
+                ok
+            }
+            Answer::Renewed(_) => true,
         };
         if !self.at_end {
             self.failed[step as usize] |= !ok;
+        }
+    }
+
+    fn resume(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
+        (0..self.walk.open_count()).for_each(|at| self.keep_open(at, jobs));
+    }
+
+    fn aside(&mut self, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
+        if let Answer::Renewed(answer) = answer {
+            let at = self.walk.renewed(*answer);
+            self.keep_open(at, jobs);
         }
     }
 
@@ -338,6 +358,13 @@ impl<'a> Steps<'a> for Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
+    /// An ephemeral resource is renewed when its time comes.
+    fn keep_open(&self, at: usize, jobs: &mut Jobs<'a, Answer<'a>>) {
+        if let Some(renewal) = self.walk.renewal(at) {
+            jobs.push_aside(async move { Answer::Renewed(Box::new(renewal.await)) });
+        }
+    }
+
     /// Providers that are used without any block.
     async fn start_bare_providers(&mut self) {
         let tree = self.walk.context.tree;
@@ -404,6 +431,11 @@ impl<'a> Planner<'a> {
         changes.sort_by(|a, b| a.addr.cmp(&b.addr).then_with(|| a.deposed.cmp(&b.deposed)));
         let mut drift = std::mem::take(&mut self.drift);
         drift.sort_by(|a, b| a.addr.cmp(&b.addr));
+        // Nobody asks where changes come from unless something changed outside, or the plan is kept.
+        let relevant = match self.options.relevant || !drift.is_empty() {
+            true if self.options.mode != Mode::Destroy => relevant::relevant(&self.walk, &changes, &outputs),
+            _ => Vec::new(),
+        };
         let exec = match errored {
             true => ExecGraph::default(),
             false => exec::build(graph, order, context.tree, &changes, &self.state, self.options.mode),
@@ -426,7 +458,7 @@ impl<'a> Planner<'a> {
             variables,
             changes,
             drift,
-            relevant: Vec::new(),
+            relevant,
             outputs,
             checks: self.walk.checks.results(),
             previous_state: previous,

@@ -64,7 +64,7 @@ impl<'a> Walk<'a> {
 
     /// What everything that talks about an object needs.
     pub(crate) fn subject(
-        &self,
+        &mut self,
         addr: &AbsResourceInstance,
         server: &Server,
         schemas: &Arc<ProviderSchema>,
@@ -83,8 +83,41 @@ impl<'a> Walk<'a> {
             provider_name,
             schemas: schemas.clone(),
             body: resource.map(|resource| &resource.body),
-            meta: Value::null_dynamic(),
+            meta: self.provider_meta(addr, server, schemas),
         }
+    }
+
+    /// What the module of an object says to its provider; null if it says nothing.
+    fn provider_meta(&mut self, addr: &AbsResourceInstance, server: &Server, schemas: &ProviderSchema) -> Value {
+        if !self.has_provider_meta {
+            return Value::null_dynamic();
+        }
+        let key = (addr.module.clone(), server.config.provider.clone());
+        if let Some(known) = self.metas.get(&key) {
+            return known.clone();
+        }
+        let tree = self.context.tree;
+        let module = tree.find(&addr.module.module());
+        let said = module.and_then(|module| tree.node(module).module.provider_metas.get(&server.config.provider));
+        let value = match (said, self.live.find(&addr.module), &schemas.meta) {
+            (Some(said), Some(at), Some(schema)) => {
+                let (value, found) = self.scope(at).eval_body(&said.body, &schema.block);
+                self.tell(found);
+                value.unmark_deep().0
+            }
+            (Some(said), _, None) => {
+                let provider = server.config.provider.for_display();
+                let detail = eco_format!(
+                    "{addr} belongs to the provider {provider}, which has no provider_meta blocks. Remove the block."
+                );
+                let summary = eco_format!("Provider {provider} doesn't support provider_meta");
+                self.tell(std::iter::once(Diagnostic::error(summary, detail).at(said.span)));
+                Value::null_dynamic()
+            }
+            _ => Value::null_dynamic(),
+        };
+        self.metas.insert(key, value.clone());
+        value
     }
 
     /// The place of an instance's body.

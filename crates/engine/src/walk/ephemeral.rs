@@ -1,10 +1,12 @@
-//! Ephemeral resources: opened where a walk comes to them, closed when it is over, never kept.
+//! Ephemeral resources: opened where a walk comes to them, kept open as long as it takes, closed when it is over, never kept.
+
+use std::future::Future;
 
 use ecow::eco_format;
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::Phase;
-use yuba_provider::{Outcome, Private};
+use yuba_provider::{Millis, Opened, Outcome, Private, Renewed};
 use yuba_syntax::Diagnostics;
 use yuba_value::{Mark, Value};
 
@@ -15,6 +17,15 @@ use crate::object::{Subject, conforms};
 pub(crate) struct Open<'a> {
     subject: Subject<'a>,
     private: Private,
+    renew_at: Option<Millis>,
+}
+
+/// What became of keeping one open.
+pub(crate) struct RenewAnswer {
+    /// Which one, by its place among those that are open.
+    at: usize,
+    renewed: Option<Renewed>,
+    problems: Diagnostics,
 }
 
 /// One that is to be opened.
@@ -31,7 +42,7 @@ pub(crate) struct OpenAnswer<'a> {
     subject: Subject<'a>,
     resource: &'a Resource,
     at: ModuleInstanceId,
-    opened: Option<(Value, Private)>,
+    opened: Option<Opened>,
     problems: Diagnostics,
 }
 
@@ -47,10 +58,10 @@ impl<'a> OpenJob<'a> {
             let Outcome { value, problems: found } =
                 subject.provider.open_ephemeral(subject.kind().clone(), config).await;
             problems.extend(subject.placed(found));
-            opened = value.filter(|_| !problems.has_errors()).map(|opened| (opened.value, opened.private));
+            opened = value.filter(|_| !problems.has_errors());
             let schema = subject.schemas.ephemeral.get(subject.kind());
-            if let (Some((value, _)), Some(schema)) = (&opened, schema)
-                && let Err(reason) = conforms(value, schema.block.implied_type())
+            if let (Some(opened_now), Some(schema)) = (&opened, schema)
+                && let Err(reason) = conforms(&opened_now.value, schema.block.implied_type())
             {
                 let what = eco_format!("opened {} with a value that does not fit: {reason}", subject.addr);
                 problems.push(subject.broken("Provider produced invalid object", &what));
@@ -58,7 +69,8 @@ impl<'a> OpenJob<'a> {
             }
             subject.finished(Phase::Open, &Value::null_dynamic(), opened.is_some());
         }
-        let opened = opened.map(|(value, private)| (value.mark_at(&marks).mark(Mark::Ephemeral), private));
+        let mark = |opened: Opened| Opened { value: opened.value.mark_at(&marks).mark(Mark::Ephemeral), ..opened };
+        let opened = opened.map(mark);
         OpenAnswer { subject, resource, at, opened, problems }
     }
 }
@@ -68,16 +80,54 @@ impl<'a> Walk<'a> {
     pub(crate) fn opened_answer(&mut self, answer: OpenAnswer<'a>) -> bool {
         let OpenAnswer { subject, resource, at, opened, problems } = answer;
         let ok = self.tell(problems);
-        let Some((value, private)) = opened.filter(|_| ok) else { return false };
+        let Some(Opened { value, private, renew_at }) = opened.filter(|_| ok) else { return false };
         let addr = subject.addr.clone();
         self.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
-        self.opened.push(Open { subject, private });
+        self.opened.push(Open { subject, private, renew_at });
         self.postconditions(at, resource, &addr, value)
+    }
+
+    /// Waits until one that is open has to be renewed, and does that.
+    pub(crate) fn renewal(&self, at: usize) -> Option<impl Future<Output = RenewAnswer> + use<'a>> {
+        let open = self.opened.get(at)?;
+        let (subject, private, when) = (open.subject.clone(), open.private.clone(), open.renew_at?);
+        Some(async move {
+            subject.context.clock.until(when).await;
+            subject.started(Phase::Renew, &Value::null_dynamic());
+            let Outcome { value, problems } = subject.provider.renew_ephemeral(subject.kind().clone(), private).await;
+            let problems = subject.placed(problems);
+            let renewed = value.filter(|_| !problems.has_errors());
+            subject.finished(Phase::Renew, &Value::null_dynamic(), renewed.is_some());
+            RenewAnswer { at, renewed, problems }
+        })
+    }
+
+    /// The last one that was opened.
+    pub(crate) fn last_opened(&self) -> usize {
+        self.opened.len().saturating_sub(1)
+    }
+
+    /// How many are open.
+    pub(crate) fn open_count(&self) -> usize {
+        self.opened.len()
+    }
+
+    /// Takes what became of renewing one; which one that was.
+    pub(crate) fn renewed(&mut self, answer: RenewAnswer) -> usize {
+        self.tell(answer.problems);
+        if let Some(open) = self.opened.get_mut(answer.at) {
+            open.renew_at = None;
+            if let Some(renewed) = answer.renewed {
+                open.private = renewed.private;
+                open.renew_at = renewed.renew_at;
+            }
+        }
+        answer.at
     }
 
     /// Closes what was opened, the last first.
     pub(crate) async fn close_all(&mut self) {
-        while let Some(Open { subject, private }) = self.opened.pop() {
+        while let Some(Open { subject, private, .. }) = self.opened.pop() {
             subject.started(Phase::Close, &Value::null_dynamic());
             let found = subject.provider.close_ephemeral(subject.kind().clone(), private).await;
             let problems = subject.placed(found);

@@ -8,7 +8,8 @@ pub(crate) mod providers;
 pub(crate) mod stored;
 
 use ecow::{EcoString, eco_format};
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
+use yuba_addrs::{ModuleInstance, ProviderSource};
 use yuba_config::check::CheckRule;
 use yuba_config::output::Output;
 use yuba_config::variable::{Local, Variable};
@@ -17,6 +18,7 @@ use yuba_eval::module_scope::marked;
 use yuba_eval::{Evaluation, Live, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, Verdict};
 use yuba_state::CheckKind;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Span};
+use yuba_value::Value;
 
 use crate::request::Context;
 use checks::{Checks, in_instance, in_module};
@@ -37,6 +39,9 @@ pub(crate) struct Walk<'a> {
     pub(crate) tell_deprecated_variables: bool,
     /// Ephemeral resources that are open.
     opened: Vec<ephemeral::Open<'a>>,
+    /// Whether any module has a `provider_meta` block, and what these say.
+    has_provider_meta: bool,
+    metas: HashMap<(ModuleInstance, ProviderSource), Value>,
     problems: Diagnostics,
     /// An error is among them.
     failed: bool,
@@ -62,6 +67,8 @@ impl<'a> Walk<'a> {
             rule_severity: Severity::Error,
             tell_deprecated_variables: true,
             opened: Vec::new(),
+            has_provider_meta: context.tree.iter().any(|(_, node)| !node.module.provider_metas.is_empty()),
+            metas: HashMap::default(),
             problems: Diagnostics::new(),
             failed: false,
             told: HashSet::default(),

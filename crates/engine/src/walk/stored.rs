@@ -43,6 +43,12 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Whether the state has objects of a resource.
+    pub(crate) fn is_in_state(&self, state: &State, module: ModuleId, resource: &Resource) -> bool {
+        let mut places = self.live.instances(module).into_iter();
+        places.any(|at| state.get(&ResourceName::from(&resource.key).absolute(self.live.address(at))).is_some())
+    }
+
     /// The block of an object of the state, if there is one.
     pub(crate) fn declared(&self, addr: &AbsResourceInstance) -> Option<&'a Resource> {
         let tree = self.context.tree;

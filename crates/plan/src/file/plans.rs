@@ -44,7 +44,7 @@ pub(super) fn write(writer: &mut Writer, plan: &Plan) {
     writer.list(changes, write_change);
     writer.list(drift, write_change);
     writer.list(relevant, |writer, attribute| {
-        writer.abs_resource(&attribute.resource);
+        writer.instance(&attribute.resource);
         writer.path(&attribute.path);
     });
     writer.list(outputs, write_output);
@@ -68,7 +68,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Read<Plan> {
     let changes = reader.list(read_change)?;
     let drift = reader.list(read_change)?;
     let relevant =
-        reader.list(|reader| Ok(RelevantAttribute { resource: reader.abs_resource()?, path: reader.path()? }))?;
+        reader.list(|reader| Ok(RelevantAttribute { resource: reader.instance()?, path: reader.path()? }))?;
     let outputs = reader.list(read_output)?;
     let checks = reader.list(read_check)?;
     let (prior_state, previous_state) = states::read(reader)?;

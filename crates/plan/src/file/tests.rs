@@ -1,9 +1,7 @@
 //! Plan files, whole, cut and changed.
 
 use proptest::prelude::*;
-use yuba_addrs::{
-    AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, ModulePath, ProviderSource, Target,
-};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey, ModulePath, ProviderSource, Target};
 use yuba_state::{CheckKind, CheckObject, CheckResult, CheckStatus, DeposedKey, Edit, Object, Output, State};
 use yuba_syntax::{FileId, Span};
 use yuba_value::{Bound, Deprecation, Mark, Number, Path, Type, Value};
@@ -119,7 +117,7 @@ fn full() -> PlanFile {
     plan.force_replace = vec![addr("t.b[\"q\"]")];
     plan.variables.insert("v".into(), PlannedVariable { value: before.clone(), ephemeral: false });
     plan.drift = vec![same];
-    let resource = AbsResource::parse_text(FileId(0), "module.a.t.b").expect("because it is well-formed");
+    let resource = AbsResourceInstance::parse_text(FileId(0), "module.a.t.b").expect("because it is well-formed");
     plan.relevant = vec![RelevantAttribute { resource, path: Path::new().attr("a") }];
     plan.outputs = vec![OutputChange {
         name: "o".into(),

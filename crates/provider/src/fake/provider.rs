@@ -118,7 +118,10 @@ impl Provider for Fake {
     }
 
     fn plan(&self, request: PlanRequest) -> Answer<'_, Outcome<PlanAnswer>> {
-        let PlanRequest { prior, proposed, prior_private: private, .. } = request;
+        let PlanRequest { prior, proposed, prior_private: private, provider_meta, .. } = request;
+        if !provider_meta.is_null() {
+            self.world.note(eco_format!("meta {}", text(&provider_meta, "tag")));
+        }
         let named = if proposed.is_null() { &prior } else { &proposed };
         self.answer("plan", thing::name(named), &text(named, "behave"), move |_, fault| {
             let (planned, requires_replace) = match proposed.is_null() {

@@ -30,6 +30,7 @@ pub(super) static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| {
         resources: Schemas::from([("fake_thing", schema(1, thing()))]),
         data: Schemas::from([("fake_lookup", schema(0, lookup))]),
         ephemeral: Schemas::from([("fake_token", schema(0, token))]),
+        meta: Some(schema(0, BlockSchema::new([("tag", text())]))),
         ..ProviderSchema::default()
     })
 });

@@ -164,26 +164,32 @@ fn write_drift(out: &mut String, plan: &Plan, schemas: Schemas<'_>, look: Look) 
     true
 }
 
+/// An instance, or without key all instances of a resource.
+type Place<'a> = (&'a yuba_addrs::ModuleInstance, &'a yuba_addrs::Resource, Option<&'a yuba_addrs::InstanceKey>);
+
 /// Which attributes the configuration depends on, by resource.
 struct Relevant<'a> {
-    by_resource: std::collections::HashMap<
-        (&'a yuba_addrs::ModuleInstance, &'a yuba_addrs::Resource),
-        Vec<&'a yuba_value::Path>,
-    >,
+    by_resource: std::collections::HashMap<Place<'a>, Vec<&'a yuba_value::Path>>,
 }
 
 impl<'a> Relevant<'a> {
     fn of(plan: &'a Plan) -> Relevant<'a> {
         let mut by_resource: std::collections::HashMap<_, Vec<_>> = std::collections::HashMap::new();
         for attribute in &plan.relevant {
-            let key = (&attribute.resource.module, &attribute.resource.resource);
+            let at = &attribute.resource;
+            let key = (&at.module, &at.resource, at.key.as_ref());
             by_resource.entry(key).or_default().push(&attribute.path);
         }
         Relevant { by_resource }
     }
     fn paths(&self, change: &'a ResourceChange) -> Option<Paths<'a>> {
-        let paths = self.by_resource.get(&(&change.addr.module, &change.addr.resource))?;
-        Some(Paths::new(paths.iter().copied(), true))
+        let (module, resource) = (&change.addr.module, &change.addr.resource);
+        let own = self.by_resource.get(&(module, resource, change.addr.key.as_ref()));
+        let all = change.addr.key.as_ref().and_then(|_| self.by_resource.get(&(module, resource, None)));
+        if own.is_none() && all.is_none() {
+            return None;
+        }
+        Some(Paths::new(own.into_iter().chain(all).flatten().copied(), true))
     }
 }
 

@@ -152,7 +152,7 @@ fn changes_outside() {
     drifted.drift.push(change("terraform_data.a", Action::Update, old(1), old(2)));
     // Nothing depends on it.
     expect!["false"].assert_eq(&render(&drifted, &builtin, Look::default()).contains("Note:").to_string());
-    let resource = addr("terraform_data.a").containing();
+    let resource = addr("terraform_data.a");
     drifted.relevant.push(RelevantAttribute { resource, path: Path::new().attr("output") });
     check(
         &drifted,

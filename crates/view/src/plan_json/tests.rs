@@ -68,7 +68,7 @@ fn a_plan() {
     hidden.sensitive = true;
     let data_gone = change("data.terraform_remote_state.x", Action::Delete, gone.clone(), null());
     let mut plan = made(vec![data_gone, deleted, replaced], vec![told, hidden]);
-    let resource = addr("terraform_data.new").containing();
+    let resource = addr("terraform_data.new");
     plan.relevant = vec![RelevantAttribute { resource, path: Path::new().attr("output") }];
     let mut state = State::empty();
     stored(&mut state, "terraform_data.gone[0]", &gone);
