@@ -16,7 +16,6 @@ use yuba_session::backend::StateFlags;
 use yuba_session::clock::Tick;
 use yuba_session::operation::{Operation, OperationRequest, SavedPlan, Watch, read_plan};
 use yuba_session::provisioners::LocalProvisioners;
-use yuba_session::validate::schemas;
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, Span};
 use yuba_value::EcoString;
 
@@ -114,7 +113,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         return close(speaker, operation, notes, 1);
     };
     if kind != Kind::Refresh || plan.errored {
-        speaker.plan(&plan, &schemas);
+        speaker.plan(&plan, settings.providers().schemas());
     }
     if notes.has_errors() || plan.errored {
         return close(speaker, operation, notes, 1);

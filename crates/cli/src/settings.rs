@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use yuba_eval::inputs::{Ask, ENVIRONMENT_PREFIX};
 use yuba_eval::tree::Purpose;
 use yuba_session::SystemWorld;
 use yuba_session::load::{DEFAULT_TEST_DIR, LoadRequest, VariableFlag, selected_workspace};
+use yuba_session::providers::{OurProviders, ProviderSettings};
 use yuba_session::workspaces::Selected;
 
 use crate::flags::{Args, Flag};
@@ -43,6 +45,7 @@ pub(crate) struct Settings {
     selected: Selected,
     environment: Vec<(String, String)>,
     variables: Vec<VariableFlag>,
+    providers: Arc<OurProviders>,
 }
 
 impl Settings {
@@ -70,6 +73,7 @@ impl Settings {
             original_dir: args.original_dir.clone(),
             environment: std::env::vars_os().filter_map(is_variable).collect(),
             variables: variables.collect(),
+            providers: Arc::new(OurProviders::new(ProviderSettings::default())),
         }
     }
 
@@ -78,12 +82,18 @@ impl Settings {
         &self.selected
     }
 
+    /// All providers there are.
+    pub(crate) fn providers(&self) -> &Arc<OurProviders> {
+        &self.providers
+    }
+
     /// The request to read it.
     pub(crate) fn request(&self, purpose: Purpose) -> LoadRequest<'_> {
         LoadRequest {
             dir: &self.dir,
             data_dir: &self.data_dir,
             world: &SystemWorld,
+            providers: &self.providers,
             original_dir: self.original_dir.as_deref(),
             workspace: &self.selected.name,
             variables: &self.variables,

@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use foldhash::{HashMap, HashMapExt};
-use yuba_addrs::{InstanceKey, ModuleInstance};
+use yuba_addrs::{AbsProviderConfig, InstanceKey, ModuleInstance};
 use yuba_config::resource::ResourceKey;
+use yuba_provider::Provider;
 use yuba_value::Value;
 
 use crate::module_scope::InstanceValues;
+use crate::provider_functions::LiveProviders;
 use crate::tree::ModuleId;
 use crate::world::Timestamp;
 
@@ -155,6 +157,7 @@ impl LiveModule {
 pub struct Live {
     modules: RefCell<Vec<LiveModule>>,
     by_module: RefCell<HashMap<ModuleId, Vec<ModuleInstanceId>>>,
+    providers: RefCell<LiveProviders>,
     /// Changes are being made: functions whose answers differ each time are called, and `terraform.applying` is true.
     pub applying: bool,
     /// What `plantimestamp` says.
@@ -166,7 +169,17 @@ impl Live {
     pub fn new(applying: bool, plan_time: Option<Timestamp>) -> Live {
         let root = LiveModule::new(ModuleId::ROOT, None, ModuleInstance::default());
         let by_module = [(ModuleId::ROOT, vec![ModuleInstanceId::ROOT])].into_iter().collect();
-        Live { modules: RefCell::new(vec![root]), by_module: RefCell::new(by_module), applying, plan_time }
+        let modules = RefCell::new(vec![root]);
+        Live { modules, by_module: RefCell::new(by_module), providers: RefCell::default(), applying, plan_time }
+    }
+
+    /// An instance of a provider configuration that is ready: its functions can be called.
+    pub fn set_provider(&self, config: AbsProviderConfig, key: Option<EcoString>, provider: Arc<dyn Provider>) {
+        self.providers.borrow_mut().insert(config, key, provider);
+    }
+    /// An instance of a provider configuration, if it is ready.
+    pub(crate) fn provider(&self, config: AbsProviderConfig, key: Option<EcoString>) -> Option<Arc<dyn Provider>> {
+        self.providers.borrow().get(config, key)
     }
 
     fn with<T>(&self, at: ModuleInstanceId, read: impl FnOnce(&LiveModule) -> T) -> T {

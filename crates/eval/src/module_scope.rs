@@ -10,23 +10,19 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
-use yuba_addrs::{
-    InstanceKey, ModuleSource, ParseRefContext, ProviderFunction, ProviderSource, Reference, ResourceMode, Subject,
-};
+use yuba_addrs::{InstanceKey, ModuleSource, ParseRefContext, ProviderSource, Reference, ResourceMode, Subject};
 use yuba_config::module_call::ModuleCall;
 use yuba_config::output::Output;
 use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::Variable;
-use yuba_provider::{BlockSchema, EvalExpr, LocalNames, ProviderSchema, builtin};
-use yuba_syntax::suggestion::did_you_mean;
+use yuba_provider::{BlockSchema, ProviderSchema};
 use yuba_syntax::{Diagnostics, Expr, Sources};
-use yuba_value::function::{self, Signature};
 use yuba_value::{Deprecation, Mark, Type, Value};
 
-use crate::constant::constant;
 use crate::functions::{CallContext, FunctionTable, OtherFunctions};
 use crate::inputs;
 use crate::live::{Live, ModuleInstanceId};
+use crate::provider_functions::AskProviders;
 use crate::scope::{Scope, eval_expr, path_value, terraform_value};
 use crate::symbols::{self, SymbolScope};
 use crate::tree::{ConfigTree, ModuleId, ModuleNode};
@@ -45,6 +41,8 @@ pub struct EvalEnv<'a> {
     pub original_dir: Option<&'a str>,
     /// Schemas of providers; none where a provider is not there.
     pub schemas: &'a dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>,
+    /// Providers to ask; where there are none, what they would answer is unknown.
+    pub providers: Option<&'a dyn AskProviders>,
     /// The files expressions come from.
     pub sources: Option<&'a Sources>,
 }
@@ -172,6 +170,10 @@ impl<'a> Evaluation<'a> {
     /// A place in an instance of a module, outside of anything repeated.
     pub fn scope_at(&'a self, live: &Live, at: ModuleInstanceId) -> ModuleScope<'a> {
         ModuleScope { at, ..self.scope(live.module(at)) }
+    }
+    /// What is known about values.
+    pub(crate) fn mode(&self) -> Mode<'a> {
+        self.mode
     }
     fn live(&self) -> Option<&'a Live> {
         match self.mode {
@@ -529,6 +531,10 @@ impl<'a> ModuleScope<'a> {
     pub fn module(&self) -> ModuleId {
         self.module
     }
+    /// The instance of the module it is in.
+    pub(crate) fn instance_of_module(&self) -> ModuleInstanceId {
+        self.at
+    }
 
     fn check_resource(&self, reference: &Reference, key: &ResourceKey, instance: Option<&InstanceKey>) -> Diagnostics {
         let mut problems = Diagnostics::new();
@@ -577,36 +583,6 @@ impl<'a> ModuleScope<'a> {
     }
 }
 
-/// Functions of the providers that the module requires.
-impl OtherFunctions for ModuleScope<'_> {
-    fn signature(&self, name: &str) -> Option<Signature> {
-        let function = ProviderFunction::parse(name)?.ok()?;
-        let required = self.node.module.requirements.providers.get(&function.provider)?;
-        self.evaluation.provider_schema(&required.provider)?.functions.get(&function.function).cloned()
-    }
-    fn call(&self, name: &str, args: &[Value]) -> function::Result {
-        let called = ProviderFunction::parse(name).and_then(Result::ok);
-        let required = called.as_ref().and_then(|called| self.node.module.requirements.providers.get(&called.provider));
-        let answer = match (&called, required) {
-            (Some(called), Some(required)) if required.provider.is_builtin() => {
-                builtin::call_function(&called.function, args, &mut ConstantExpr)
-            }
-            _ => None,
-        };
-        // Other providers would have to be asked, which is not done here.
-        answer.unwrap_or_else(|| Ok(Value::unknown_dynamic()))
-    }
-}
-
-/// Evaluates expressions that refer to nothing.
-struct ConstantExpr;
-
-impl EvalExpr for ConstantExpr {
-    fn eval(&mut self, expr: &Expr, _: &LocalNames) -> (Value, Diagnostics) {
-        constant(expr)
-    }
-}
-
 impl Scope for ModuleScope<'_> {
     fn context(&self) -> &dyn ParseRefContext {
         &*self.node.module
@@ -637,18 +613,7 @@ impl Scope for ModuleScope<'_> {
             Subject::Symbol(_) | Subject::SymbolFunction(_) => {
                 symbols::check(reference, &self.node.symbols, self.context())
             }
-            Subject::ProviderFunction(function) => {
-                let required = self.node.module.requirements.providers.get(&function.provider);
-                let schemas = required.and_then(|required| self.evaluation.provider_schema(&required.provider));
-                match schemas {
-                    None => diagnostics::unknown_function_provider(&function.provider, reference.span).into(),
-                    Some(schemas) if !schemas.functions.contains_key(&function.function) => {
-                        let hint = did_you_mean(&function.function, schemas.functions.keys().map(EcoString::as_str));
-                        diagnostics::missing_provider_function(&function.function, &hint, reference.span).into()
-                    }
-                    Some(_) => Diagnostics::new(),
-                }
-            }
+            Subject::ProviderFunction(function) => self.check_function(function, reference.span),
             _ => Diagnostics::new(),
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec};
 use yuba_addrs::{AbsResourceInstance, ProviderSource};
-use yuba_value::function::FunctionError;
+use yuba_value::function::{FunctionError, Signature};
 use yuba_value::{MarkedPaths, Path, Value};
 
 use crate::problem::Problem;
@@ -108,6 +108,11 @@ pub trait Provider: Send + Sync {
     /// Closes an ephemeral resource.
     fn close_ephemeral(&self, kind: EcoString, private: Private) -> Answer<'_, Vec<Problem>>;
 
+    /// The functions that can be called, by name without namespace: once it is configured there may be more than its schema
+    /// says.
+    fn functions(&self) -> Answer<'_, Outcome<BTreeMap<EcoString, Signature>>> {
+        ready(Outcome::ok(self.schema().functions.clone()))
+    }
     /// Calls a function by its name without namespace.
     fn call_function(&self, name: EcoString, args: Vec<Value>) -> Answer<'_, Result<Value, FunctionError>>;
 

@@ -12,7 +12,7 @@ use yuba_engine::{Context, Interrupt, NoTime, RootVariable};
 use yuba_eval::symbols::SymbolScope;
 use yuba_eval::{
     CallContext, ConfigTree, EmptyModule, EvalEnv, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
-    Scope, ValidateEnv, World, check_values, eval_expr, inputs,
+    OtherFunctions, Scope, ValidateEnv, World, check_values, eval_expr, inputs,
 };
 use yuba_state::State;
 use yuba_syntax::lexer::{self, lex};
@@ -24,7 +24,7 @@ use yuba_value::{EcoString, Mark, Type, Value};
 use crate::backend::{StateFlags, place_of};
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 use crate::providers::OurProviders;
-use crate::validate::{eval_env, schemas};
+use crate::validate::eval_env;
 
 /// The name of what was typed, in messages.
 const INPUT_NAME: &str = "<console-input>";
@@ -72,6 +72,7 @@ To leave, type \"exit\" and press <enter>, or press Control-C or Control-D.";
 /// One conversation with the console.
 pub struct ConsoleSession {
     world: Arc<dyn World>,
+    providers: Arc<OurProviders>,
     original_dir: Option<EcoString>,
     workspace: EcoString,
     pending: Pending,
@@ -91,9 +92,10 @@ struct Names {
 impl ConsoleSession {
     /// A console in a directory without configuration. `original_dir` is where the program was started, if that is not
     /// the working directory.
-    pub fn new(world: Arc<dyn World>, original_dir: Option<EcoString>) -> ConsoleSession {
+    pub fn new(world: Arc<dyn World>, providers: Arc<OurProviders>, original_dir: Option<EcoString>) -> ConsoleSession {
         ConsoleSession {
             world,
+            providers,
             original_dir,
             workspace: "default".into(),
             pending: Pending::default(),
@@ -213,7 +215,8 @@ impl ConsoleSession {
             world,
             workspace: &self.workspace,
             original_dir: self.original_dir.as_deref(),
-            schemas: &schemas,
+            schemas: self.providers.schemas(),
+            providers: Some(&*self.providers),
             sources: Some(&self.sources),
         };
         let live = self.names.as_ref().and_then(|names| names.live.as_ref());
@@ -236,7 +239,7 @@ impl ConsoleSession {
             plan_time: None,
             pure_only: false,
             functions: FunctionTable::console(),
-            others: None,
+            others: module.as_ref().map(|module| module as &dyn OtherFunctions),
             template_depth: 0,
             sources: Some(&self.sources),
             symbols: libraries.map(SymbolScope::of_module),
@@ -288,7 +291,7 @@ fn look_around(
         tree: &configuration.tree,
         env: eval_env(request, &configuration.sources),
         variables: &variables.collect(),
-        providers: &OurProviders,
+        providers: request.providers,
         events: &|_| {},
         interrupt: &Interrupt::new(),
         clock: &NoTime,
@@ -351,7 +354,7 @@ mod tests {
     /// Feeds lines; each answer is one line of text.
     fn check(lines: &str, expect: &Expect) {
         let world = MemoryWorld::new().with_file("a.txt", "text");
-        let mut session = ConsoleSession::new(Arc::new(world), None);
+        let mut session = ConsoleSession::new(Arc::new(world), Arc::new(OurProviders::built_in()), None);
         let mut out = String::new();
         for line in lines.lines() {
             out += &match session.line(line) {

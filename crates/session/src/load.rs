@@ -18,6 +18,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, json, parser};
 use yuba_value::Value;
 
 use crate::manifest::read_manifest;
+use crate::providers::OurProviders;
 
 /// Where test files are, besides the directory of the module, unless somebody says otherwise.
 pub const DEFAULT_TEST_DIR: &str = "tests";
@@ -30,6 +31,8 @@ pub struct LoadRequest<'a> {
     pub data_dir: &'a Path,
     /// The outside.
     pub world: &'a dyn World,
+    /// All providers there are.
+    pub providers: &'a OurProviders,
     /// The directory the program was started in, where that is not the working directory.
     pub original_dir: Option<&'a str>,
     /// The name of the workspace.
@@ -443,6 +446,7 @@ run "two" {}
             dir: &dir,
             data_dir: Path::new(".terraform"),
             world: &SystemWorld,
+            providers: &OurProviders::built_in(),
             original_dir: None,
             workspace: "default",
             variables: &[],

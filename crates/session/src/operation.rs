@@ -25,8 +25,7 @@ use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
 use crate::clock::{SystemClock, Tick, run};
 use crate::load::{Configuration, LoadRequest, Snapshot, load};
 use crate::manifest::{manifest_text, parse_manifest};
-use crate::providers::OurProviders;
-use crate::validate::eval_env;
+use crate::validate::{eval_env, or_failures};
 
 /// What to work on.
 pub struct OperationRequest<'a> {
@@ -100,7 +99,7 @@ impl<'a> Operation<'a> {
         if load_request.snapshot.is_none() {
             let env =
                 ValidateEnv { eval: eval_env(&load_request, &configuration.sources), inputs: &configuration.inputs };
-            let mut found = yuba_eval::validate(&configuration.tree, &env);
+            let mut found = or_failures(&load_request, yuba_eval::validate(&configuration.tree, &env));
             // Planning says more about values, and nothing about those of modules without instances.
             found.retain(|problem| !VALUE_SUMMARIES.contains(&&*problem.summary));
             if found.has_errors() {
@@ -128,7 +127,7 @@ impl<'a> Operation<'a> {
             }
         };
         notes.extend(std::mem::take(&mut opened.notes));
-        let providers = &OurProviders;
+        let providers = load_request.providers;
         Ok(Operation { load: load_request, configuration, opened, variables, parallelism, providers, notes, uses })
     }
 

@@ -8,10 +8,8 @@ mod selecting;
 mod transferring;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use yuba_addrs::{AbsResourceInstance, ProviderSource};
-use yuba_provider::ProviderSchema;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 
@@ -23,6 +21,7 @@ pub use transferring::{read_file, read_given};
 use crate::backend::Refusal;
 use crate::diagnostics;
 use crate::load::{LoadRequest, has_configuration, load};
+use crate::providers::OurProviders;
 
 /// A state that has to be there.
 pub fn required(state: Option<State>) -> Result<State, Refusal> {
@@ -37,21 +36,20 @@ pub fn instance_address(text: &str) -> Result<AbsResourceInstance, Refusal> {
 }
 
 /// Providers of a state whose schemas nobody has.
-pub fn missing_schemas(state: &State) -> Result<(), Diagnostic> {
+pub fn missing_schemas(providers: &OurProviders, state: &State) -> Result<(), Diagnostic> {
     let mut missing: Vec<&ProviderSource> = Vec::new();
     for resource in state.iter() {
         let provider = &resource.provider.provider;
-        if crate::validate::schemas(provider).is_none() && !missing.contains(&provider) {
+        if !missing.contains(&provider) && providers.schemas()(provider).is_none() {
             missing.push(provider);
         }
     }
     missing.sort();
-    if missing.is_empty() { Ok(()) } else { Err(diagnostics::no_schemas(&missing)) }
-}
-
-/// The schemas of a provider.
-pub fn schemas(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
-    crate::validate::schemas(provider)
+    match providers.failures().into_iter().next() {
+        Some(failure) => Err(failure),
+        None if missing.is_empty() => Ok(()),
+        None => Err(diagnostics::no_schemas(&missing)),
+    }
 }
 
 /// Whether the configuration beside a state can be read. The schemas of its providers may be needed to show the state.

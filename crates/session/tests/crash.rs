@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use ecow::EcoString;
@@ -72,6 +72,8 @@ resource "terraform_data" "new" {
 }
 "#;
 
+static BUILT_IN: LazyLock<OurProviders> = LazyLock::new(OurProviders::built_in);
+
 /// Writes down what is made and destroyed.
 struct Recording {
     record: Arc<Mutex<File>>,
@@ -84,10 +86,10 @@ struct Recorded {
 
 impl Providers for Recording {
     fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
-        OurProviders.schema(provider)
+        BUILT_IN.schema(provider)
     }
     fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        Ok(Arc::new(Recorded { inner: OurProviders.start(provider)?, record: self.record.clone() }))
+        Ok(Arc::new(Recorded { inner: BUILT_IN.start(provider)?, record: self.record.clone() }))
     }
 }
 
@@ -182,6 +184,7 @@ fn request<'a>() -> LoadRequest<'a> {
         dir: ".",
         data_dir: Path::new(".terraform"),
         world: &SystemWorld,
+        providers: &BUILT_IN,
         original_dir: None,
         workspace: "default",
         variables: &[],
@@ -265,7 +268,8 @@ fn check(dir: &Path, what: &str) -> usize {
     let Ok(opened) = opened else { panic!("{what}: the state cannot be opened") };
     let notes: String = opened.notes.iter().map(|note| format!("{}\n{}\n", note.summary, note.detail)).collect();
     let state = opened.state.clone().expect("because there was one before");
-    let ty = yuba_session::validate::schemas(&ProviderSource::builtin("terraform"))
+    let ty = BUILT_IN
+        .schema(&ProviderSource::builtin("terraform"))
         .and_then(|schema| Some(schema.resources.get("terraform_data")?.block.implied_type().clone()))
         .expect("because it is built in");
     let mut known = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! `yuba providers schema`: what providers know, for programs.
 
 use yuba_eval::tree::Purpose;
-use yuba_session::{show, state};
+use yuba_session::show;
 use yuba_view::provider_json;
 
 use super::{Command, Run};
@@ -35,11 +35,14 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let configuration = show::loaded(&request).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
     let mut found = Vec::new();
     for source in configuration.tree.requirements().into_keys() {
-        match state::schemas(&source) {
+        match settings.providers().schemas()(&source) {
             Some(schemas) => found.push((source, schemas)),
             None => {
-                let problem = yuba_eval::missing_provider(&source);
-                return Err(Failure::Failed(problem.into(), configuration.sources));
+                let mut problems = settings.providers().failures();
+                if !problems.has_errors() {
+                    problems.push(yuba_eval::missing_provider(&source));
+                }
+                return Err(Failure::Failed(problems, configuration.sources));
             }
         }
     }

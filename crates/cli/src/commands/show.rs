@@ -5,6 +5,7 @@ use std::path::Path;
 use yuba_eval::tree::Purpose;
 use yuba_session::backend::{Refusal, StateFlags, joined};
 use yuba_session::load::Configuration;
+use yuba_session::providers::OurProviders;
 use yuba_session::show::{self, NotShown, PlanAndConfiguration};
 use yuba_session::state;
 use yuba_state::State;
@@ -96,7 +97,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let settings = Settings::new(args);
     let shown =
         find(terminal, &settings, &subject).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
-    let written = write(terminal, args, &shown, into.as_mut());
+    let written = write(terminal, args, (&shown, settings.providers()), into.as_mut());
     Ok(written.map_or_else(
         |why| {
             // Quirk: this one is no diagnostic.
@@ -142,35 +143,40 @@ fn find(terminal: &mut Terminal, settings: &Settings, subject: &Subject<'_>) -> 
     };
     if let Some(state) = &state {
         state::usable_configuration(&settings.request(Purpose::Look))?;
-        state::missing_schemas(state)?;
+        state::missing_schemas(settings.providers(), state)?;
     }
     Ok(Shown::State(state))
 }
 
 /// Writes what was found to all places that want it; the error says why it cannot be shown.
-fn write(terminal: &mut Terminal, args: &Args, shown: &Shown, into: Option<&mut JsonInto>) -> Result<(), String> {
+fn write(
+    terminal: &mut Terminal,
+    args: &Args,
+    (shown, providers): (&Shown, &OurProviders),
+    into: Option<&mut JsonInto>,
+) -> Result<(), String> {
     if let Some(into) = into {
-        into.write(&json(shown)?);
+        into.write(&json(shown, providers)?);
     }
     let look = terminal.look(args.is_on("show-sensitive"));
     let text = match shown {
-        _ if args.is_on("json") => json(shown)?,
+        _ if args.is_on("json") => json(shown, providers)?,
         Shown::State(None) => "No state.\n".to_owned(),
         Shown::State(Some(state)) => {
-            yuba_view::state::render(state, &state::schemas, look).map_err(|problems| joined(&problems))?
+            yuba_view::state::render(state, providers.schemas(), look).map_err(|problems| joined(&problems))?
         }
-        Shown::Plan(found) => yuba_view::plan::render(&found.plan, &state::schemas, look),
-        Shown::Configuration(_) | Shown::Module(_) => json(shown)?,
+        Shown::Plan(found) => yuba_view::plan::render(&found.plan, providers.schemas(), look),
+        Shown::Configuration(_) | Shown::Module(_) => json(shown, providers)?,
     };
     terminal.out(&text);
     Ok(())
 }
 
-fn json(shown: &Shown) -> Result<String, String> {
+fn json(shown: &Shown, providers: &OurProviders) -> Result<String, String> {
     let document = match shown {
-        Shown::State(state) => yuba_view::state_json::state(state.as_ref(), &state::schemas),
-        Shown::Plan(found) => yuba_view::plan_json::plan(&found.plan, &found.configuration.tree, &state::schemas),
-        Shown::Configuration(configuration) => yuba_view::config_json::config(&configuration.tree, &state::schemas),
+        Shown::State(state) => yuba_view::state_json::state(state.as_ref(), providers.schemas()),
+        Shown::Plan(found) => yuba_view::plan_json::plan(&found.plan, &found.configuration.tree, providers.schemas()),
+        Shown::Configuration(configuration) => yuba_view::config_json::config(&configuration.tree, providers.schemas()),
         Shown::Module(module) => Ok(module.clone()),
     };
     document.map(|document| format!("{document}\n")).map_err(|why| why.to_string())

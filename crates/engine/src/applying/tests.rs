@@ -67,6 +67,7 @@ fn run_all(text: &str, fake: FakeWorld, then_destroy: bool) -> String {
             workspace: "default",
             original_dir: None,
             schemas: &|_| Some(FakeWorld::schema()),
+            providers: None,
             sources: Some(&config.sources),
         },
         variables: &variables,

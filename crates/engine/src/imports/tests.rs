@@ -17,7 +17,14 @@ fn check(fixture: &str, expect: &Expect) {
     let config = testing::config(fixture);
     let live = testing::expand(&config.tree);
     let world = MemoryWorld::default();
-    let env = EvalEnv { world: &world, workspace: "default", original_dir: None, schemas: &schemas, sources: None };
+    let env = EvalEnv {
+        world: &world,
+        workspace: "default",
+        original_dir: None,
+        schemas: &schemas,
+        providers: None,
+        sources: None,
+    };
     let evaluation = Evaluation::new(&config.tree, env, Mode::Live(&live));
     let scope = evaluation.scope(ModuleId::ROOT);
     let mut imports = Imports::default();

@@ -183,6 +183,7 @@ impl Simulation {
                 workspace: "default",
                 original_dir: None,
                 schemas: &schemas,
+                providers: None,
                 sources: Some(&config.sources),
             },
             variables: &variables,

@@ -32,7 +32,14 @@ fn targets(options: &str) -> Targets {
 fn check(fixture: &str, options: &str, instances: &[&str], expect: &Expect) {
     let config = testing::config(fixture);
     let world = MemoryWorld::default();
-    let env = EvalEnv { world: &world, workspace: "default", original_dir: None, schemas: &schemas, sources: None };
+    let env = EvalEnv {
+        world: &world,
+        workspace: "default",
+        original_dir: None,
+        schemas: &schemas,
+        providers: None,
+        sources: None,
+    };
     let evaluation = Evaluation::new(&config.tree, env, Mode::Types);
     let graph = build(&evaluation, &Arguments::read(&config.tree).0, &[]);
     let selection = Selection::new(&graph, &config.tree, &targets(options));

@@ -234,6 +234,9 @@ impl<'a> Walk<'a> {
     /// Keeps a provider that was configured, or not.
     pub(crate) fn provider_answer(&mut self, mut answer: ProviderAnswer) -> bool {
         let ok = self.tell(std::mem::take(&mut answer.problems));
+        if let Some(provider) = &answer.provider {
+            self.live.set_provider(answer.config.clone(), answer.key.clone(), provider.clone());
+        }
         self.providers.insert(answer);
         ok
     }

@@ -2,7 +2,7 @@
 
 use ecow::EcoString;
 use foldhash::{HashMap, HashMapExt};
-use yuba_addrs::{Reference, Subject};
+use yuba_addrs::{ProviderFunction, Reference, Subject};
 use yuba_config::check::CheckRule;
 use yuba_config::provider::ProviderKey;
 use yuba_config::provisioner::ProvisionerWhen;
@@ -12,7 +12,8 @@ use yuba_syntax::{Body, Expr, Traversal};
 
 use super::{Arguments, RefGraph, Vertex};
 use crate::module_scope::{Evaluation, schema_of};
-use crate::references::each_traversal;
+use crate::provider_functions::provider_block;
+use crate::references::{each_call, each_traversal};
 use crate::tree::ModuleId;
 use crate::validate::provisioner;
 
@@ -271,6 +272,21 @@ impl<'a> Builder<'a, '_> {
 
     fn expr(&mut self, at: u32, module: ModuleId, expr: &Expr) {
         each_traversal(expr, &mut |traversal| self.traversal(at, module, traversal));
+        self.calls(at, module, expr);
+    }
+
+    /// Functions of providers can be called when the provider is configured.
+    fn calls(&mut self, at: u32, module: ModuleId, expr: &Expr) {
+        each_call(expr, &mut |call| {
+            let Some(Ok(function)) = ProviderFunction::parse(&call.name) else { return };
+            let block = provider_block(self.evaluation.tree(), module, &function);
+            if let Some(provider) = block.and_then(|block| self.providers.get(&block).copied())
+                && provider != at
+            {
+                self.graph.unused[provider as usize] = false;
+                self.graph.connect(at, provider);
+            }
+        });
     }
 
     fn body(&mut self, at: u32, module: ModuleId, body: &Body, schema: &BlockSchema) {
@@ -280,6 +296,7 @@ impl<'a> Builder<'a, '_> {
                     self.traversal(at, module, traversal);
                 }
             });
+            self.calls(at, module, expr);
         });
     }
 

@@ -501,6 +501,7 @@ fn check_validate(fixture: &str, expect: &Expect) {
         workspace: "default",
         original_dir: None,
         schemas: &schemas,
+        providers: None,
         sources: Some(&memory.sources),
     };
     let problems = validate(&tree, &ValidateEnv { eval, inputs: &inputs });

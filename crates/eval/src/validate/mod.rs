@@ -142,7 +142,11 @@ fn missing_plugins(evaluation: &Evaluation<'_>) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let tree = evaluation.tree();
     for provider in tree.requirements().keys() {
-        if evaluation.provider_schema(provider).is_none() {
+        let has = match evaluation.env().providers {
+            Some(ask) => ask.has(provider),
+            None => evaluation.provider_schema(provider).is_some(),
+        };
+        if !has {
             problems.push(diagnostics::missing_provider(provider));
         }
     }

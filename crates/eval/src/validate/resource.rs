@@ -1,7 +1,7 @@
 //! Resources and provider configurations.
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{Reference, ResourceMode, Subject};
+use yuba_addrs::{AbsProviderConfig, Reference, ResourceMode, Subject};
 use yuba_config::provider::ProviderConfig;
 use yuba_config::resource::{IgnoreChanges, Repetition, Resource, ResourceKey};
 use yuba_provider::{BlockSchema, ProviderSchema, builtin};
@@ -12,6 +12,7 @@ use yuba_value::{Type, convert};
 use super::{body, deprecation, diagnostics, provisioner, repetition, rules, traversal};
 use crate::constant::constant;
 use crate::module_scope::{Evaluation, InstanceValues, ModuleScope, schema_of};
+use crate::provider_functions::ConfigurationOf;
 use crate::references::each_traversal;
 use crate::scope::Scope;
 use crate::tree::ModuleId;
@@ -77,11 +78,18 @@ fn check_content(
             problems.extend(replace_trigger(scope, resource, expr));
         }
     }
-    if provider.is_builtin() {
-        let address = diagnostics::address_in(&evaluation.tree().node(module).path, &resource.key);
-        let found = builtin::validate_resource_config(resource.key.mode, &resource.key.kind, &value);
-        problems.extend(found.into_iter().map(|problem| problem.in_body(&resource.body, Some(&address))));
-    }
+    let ResourceKey { mode, kind, .. } = &resource.key;
+    let found = if provider.is_builtin() {
+        builtin::validate_resource_config(*mode, kind, &value)
+    } else {
+        let (plain, _) = value.unmark_deep();
+        let asked = evaluation.env().providers;
+        asked
+            .map(|ask| ask.validate(&provider, ConfigurationOf::Resource(*mode, kind.clone()), plain))
+            .unwrap_or_default()
+    };
+    let address = diagnostics::address_in(&evaluation.tree().node(module).path, &resource.key);
+    problems.extend(found.into_iter().map(|problem| problem.in_body(&resource.body, Some(&address))));
     problems
 }
 
@@ -226,7 +234,8 @@ pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, prov
     }
     let tree = evaluation.tree();
     let source = tree.provider_type(module, &provider.key.name);
-    let Some(schemas) = source.and_then(|source| evaluation.provider_schema(&source)) else { return problems };
+    let Some(source) = source else { return problems };
+    let Some(schemas) = evaluation.provider_schema(&source) else { return problems };
     let mut schema = schemas.provider.block.clone();
     schema.ephemeral = true;
     let instances: Vec<InstanceValues> =
@@ -244,7 +253,22 @@ pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, prov
         };
     for instance in instances {
         let scope = evaluation.scope(module).of_instance(instance);
-        for problem in body::eval(&scope, &provider.body, &schema).1 {
+        let (value, mut found) = body::eval(&scope, &provider.body, &schema);
+        if let Some(ask) = evaluation.env().providers
+            && !found.has_errors()
+            && !source.is_builtin()
+        {
+            let (plain, _) = value.unmark_deep();
+            let theirs = ask.validate(&source, ConfigurationOf::Provider, plain);
+            let config = AbsProviderConfig {
+                module: tree.node(module).path.clone(),
+                provider: source.clone(),
+                alias: provider.key.alias.clone(),
+            };
+            let address = eco_format!("{config}");
+            found.extend(theirs.into_iter().map(|problem| problem.in_body(&provider.body, Some(&address))));
+        }
+        for problem in found {
             let is_same = |known: &yuba_syntax::Diagnostic| {
                 known.summary == problem.summary && known.subject == problem.subject && known.detail == problem.detail
             };

@@ -41,8 +41,9 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     check(args)?;
-    let mut session = ConsoleSession::new(Arc::new(SystemWorld), args.original_dir.as_deref().map(Into::into));
     let mut settings = Settings::new(args);
+    let original_dir = args.original_dir.as_deref().map(Into::into);
+    let mut session = ConsoleSession::new(Arc::new(SystemWorld), settings.providers().clone(), original_dir);
     settings.test_dir = None;
     match session.read(&settings.request(Purpose::Use), &state_access::flags(args)?) {
         Ok(problems) => terminal.report_spaced(&args.wanted(problems), session.sources()),

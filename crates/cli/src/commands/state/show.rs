@@ -49,7 +49,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         })?;
         messages.note(&opened.notes);
         if let Some(state) = &opened.state {
-            state::missing_schemas(state)?;
+            state::missing_schemas(settings.providers(), state)?;
         }
         let state = state::required(opened.state)?;
         let found = state.get(&addr.containing()).and_then(|resource| {
@@ -69,7 +69,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         });
         let title = "Failed to marshal state to json";
         let refuse = |why: &str| Diagnostic::error(title, format!("{addr} cannot be shown: {why}."));
-        let json = || yuba_view::state_json::state(Some(&alone), &state::schemas).map_err(|why| refuse(&why));
+        let json =
+            || yuba_view::state_json::state(Some(&alone), settings.providers().schemas()).map_err(|why| refuse(&why));
         if messages.wants_json_file() {
             let document = json()?;
             messages.json_file(&format!("{document}\n"));
@@ -80,7 +81,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             return Ok(());
         }
         let look = messages.terminal().look(args.is_on("show-sensitive"));
-        let text = yuba_view::state::render(&alone, &state::schemas, look)
+        let text = yuba_view::state::render(&alone, settings.providers().schemas(), look)
             .map_err(|problems| state::under(title, &problems))?;
         messages.terminal().out(&text);
         Ok(())

@@ -1,6 +1,7 @@
 //! What is found wrong with configurations: `--- path` starts a file.
 
 mod modules;
+mod providers;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use yuba_syntax::Severity;
 use super::{ValidateEnv, validate};
 use crate::inputs::Inputs;
 use crate::module_scope::EvalEnv;
+use crate::provider_functions::AskProviders;
 use crate::tree::tests::Memory;
 use crate::tree::{Link, Manifest, Purpose, link};
 use crate::world::MemoryWorld;
@@ -20,8 +22,17 @@ fn schemas(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
     provider.is_builtin().then(|| Arc::new(builtin::TERRAFORM.clone()))
 }
 
-/// Each message as `file:line:column severity: summary`, sorted; with the detail where `details` says so.
 fn found(fixture: &str, details: bool) -> String {
+    found_with(fixture, details, &schemas, None)
+}
+
+/// Each message as `file:line:column severity: summary`, sorted; with the detail where `details` says so.
+fn found_with(
+    fixture: &str,
+    details: bool,
+    schemas: &dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>,
+    providers: Option<&dyn AskProviders>,
+) -> String {
     let mut files = Memory::new(fixture);
     let (world, inputs, manifest) = (MemoryWorld::default(), Inputs::default(), Manifest::default());
     let options = Link {
@@ -39,7 +50,8 @@ fn found(fixture: &str, details: bool) -> String {
             world: &world,
             workspace: "default",
             original_dir: None,
-            schemas: &schemas,
+            schemas,
+            providers,
             sources: Some(&files.sources),
         };
         problems.extend(validate(&tree, &ValidateEnv { eval, inputs: &inputs }));

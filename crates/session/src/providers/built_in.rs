@@ -1,37 +1,23 @@
-//! The providers of this program: so far the one that is built in.
+//! The provider that is built in, with the ids and states of this machine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::ProviderSource;
 use yuba_backend::{Backend as _, Disk, Local, LocalSettings};
-use yuba_provider::builtin::{RemoteOutput, RemoteState, StateReader, Terraform};
+use yuba_provider::builtin::{self, RemoteOutput, RemoteState, StateReader, Terraform};
 use yuba_provider::contract::ready;
-use yuba_provider::{Answer, EvalExpr, LocalNames, Outcome, Problem, Provider, ProviderSchema, Providers};
+use yuba_provider::{Answer, EvalExpr, LocalNames, Outcome, Problem, ProviderSchema};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr};
 use yuba_value::Value;
 
-use crate::validate::schemas;
+/// What it has.
+pub(super) static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Arc::new(builtin::TERRAFORM.clone()));
 
-/// Starts providers.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OurProviders;
-
-impl Providers for OurProviders {
-    fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
-        schemas(provider)
-    }
-
-    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        if schemas(provider).is_none() {
-            let detail = eco_format!("This version of Yuba cannot start the provider {}.", provider.for_display());
-            return Err(Box::new(Problem::nowhere(Diagnostic::error("Provider not available", detail))));
-        }
-        let terraform = Terraform::new(Arc::new(new_id), Arc::new(LocalStates)).with_constants(constants);
-        Ok(Arc::new(terraform))
-    }
+/// Makes one.
+pub(super) fn start() -> Terraform {
+    Terraform::new(Arc::new(new_id), Arc::new(LocalStates)).with_constants(constants)
 }
 
 /// A new random UUID.
