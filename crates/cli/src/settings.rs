@@ -68,12 +68,12 @@ impl Settings {
                 Some(name) => Selected { name, is_overridden: true },
                 None => Selected { name: selected_workspace(&data_dir), is_overridden: false },
             },
-            data_dir,
             test_dir: Some(test_dir.to_owned()).filter(|dir| !dir.is_empty()),
             original_dir: args.original_dir.clone(),
             environment: std::env::vars_os().filter_map(is_variable).collect(),
             variables: variables.collect(),
-            providers: Arc::new(OurProviders::new(ProviderSettings::default())),
+            providers: Arc::new(OurProviders::new(ProviderSettings::new(&data_dir))),
+            data_dir,
         }
     }
 

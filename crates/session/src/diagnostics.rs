@@ -1,8 +1,9 @@
 //! Everything that can go wrong here, said in one place.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{Error, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ecow::EcoString;
 use yuba_addrs::{AbsResource, AbsResourceInstance, ProviderSource, ResourceMode, TargetSubject};
@@ -130,6 +131,19 @@ pub(crate) fn no_schemas(providers: &[&ProviderSource]) -> Diagnostic {
          \"terraform\" only, and the state also has objects of:{names}"
     );
     Diagnostic::error("Failed to load plugin schemas", detail)
+}
+
+/// Providers under development are used.
+pub(crate) fn overrides_in_effect(overrides: &BTreeMap<ProviderSource, PathBuf>) -> Diagnostic {
+    let list: String = overrides
+        .iter()
+        .map(|(provider, dir)| format!(" - {} in {}\n", provider.for_display(), dir.display()))
+        .collect();
+    let detail = format!(
+        "The CLI configuration names directories of providers under development:\n{list}\nThey may behave unlike any \
+         published version, and states written with them may not fit published versions any more."
+    );
+    Diagnostic::warning("Provider development overrides are in effect", detail)
 }
 
 /// An address that means nothing in the state.

@@ -239,7 +239,7 @@ fn find_providers(needed: &BTreeMap<ProviderSource, Requirement>, emit: &mut dyn
 }
 
 /// What is demanded of a provider's version.
-fn constraints(requirement: &Requirement) -> Result<ProviderConstraints, Box<Diagnostic>> {
+pub(crate) fn constraints(requirement: &Requirement) -> Result<ProviderConstraints, Box<Diagnostic>> {
     let mut all = ProviderConstraints::default();
     for (text, span) in &requirement.constraints {
         let read = ProviderConstraints::parse(text);

@@ -85,11 +85,12 @@ impl<'a> Operation<'a> {
     pub fn begin(request: OperationRequest<'a>, waiting: &mut dyn FnMut()) -> Result<Operation<'a>, Refusal> {
         let OperationRequest { load: load_request, ask, state, name, parallelism } = request;
         let (configuration, mut notes) = load(&load_request, ask);
-        let configuration = match configuration {
+        let mut configuration = match configuration {
             Ok(configuration) if !notes.has_errors() => configuration,
             Ok(configuration) => return Err(Refusal { problems: notes, sources: configuration.sources }),
             Err(sources) => return Err(Refusal { problems: notes, sources }),
         };
+        notes.extend(load_request.providers.check(&mut configuration));
         let (variables, found) = root_variables(&configuration);
         notes.extend(found);
         if notes.has_errors() {
@@ -159,6 +160,7 @@ impl<'a> Operation<'a> {
     pub fn plan(&self, options: &PlanOptions, watch: Watch<'_>) -> (Option<Plan>, Diagnostics) {
         let context = self.context(watch, self.load.world.now());
         let (plan, mut problems) = run(watch.tick, watch.interrupt, yuba_engine::plan(context, self.state(), options));
+        problems.extend(self.load.providers.failures());
         if options.mode == Mode::Destroy {
             let is_new = |one: &&Diagnostic| problems.iter().all(|other| other.subject != one.subject);
             let uses: Vec<Diagnostic> = self.uses.iter().filter(is_new).cloned().collect();
@@ -261,6 +263,7 @@ impl<'a> Operation<'a> {
         state.lineage = start.lineage;
         state.serial = start.serial.max(state.serial);
         let mut problems = applied.problems;
+        problems.extend(load.providers.failures());
         let mut unsaved = None;
         if let Err(found) = recorder.journal.close(&mut state) {
             problems.extend(found);

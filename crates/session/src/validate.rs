@@ -11,13 +11,13 @@ use crate::load::{LoadRequest, load};
 /// Reads the configuration and checks it, with its test files and the modules they test.
 pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
     let (configuration, mut problems) = load(request, None);
-    let configuration = match configuration {
+    let mut configuration = match configuration {
         Ok(configuration) if !problems.has_errors() => configuration,
         Ok(configuration) => return (problems, configuration.sources),
         Err(sources) => return (problems, sources),
     };
-    problems.extend(request.providers.warnings());
-    problems.extend(request.providers.missing_plugins_short());
+    problems.extend(request.providers.check_lock_file(&mut configuration.sources));
+    problems.extend(request.providers.selection().missing_plugins_short());
     if problems.has_errors() {
         return (problems, configuration.sources);
     }

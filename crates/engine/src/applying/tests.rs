@@ -308,6 +308,7 @@ fn run_interrupted(text: &str, fault: Fault) -> String {
             workspace: "default",
             original_dir: None,
             schemas: &|_| Some(FakeWorld::schema()),
+            providers: None,
             sources: Some(&config.sources),
         },
         variables: &variables,

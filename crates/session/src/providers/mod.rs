@@ -5,9 +5,10 @@
 
 mod asking;
 mod built_in;
+mod selecting;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ecow::eco_format;
 use yuba_addrs::ProviderSource;
@@ -16,13 +17,10 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 
 pub use asking::Functions;
 pub use built_in::new_id;
+pub use selecting::ProviderSettings;
 
 /// Finds the schema of a provider.
 pub type Schemas = dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>> + Send + Sync;
-
-/// What decides which providers there are, and how they are started.
-#[derive(Clone, Debug, Default)]
-pub struct ProviderSettings {}
 
 /// All providers there are.
 pub struct OurProviders {
@@ -31,6 +29,8 @@ pub struct OurProviders {
 }
 
 struct Inner {
+    settings: ProviderSettings,
+    found: OnceLock<selecting::Found>,
     /// Schemas that somebody asked for; none where they could not be had.
     schemas: Mutex<HashMap<ProviderSource, Option<Arc<ProviderSchema>>>>,
     /// Why schemas could not be had, until somebody says it.
@@ -47,20 +47,27 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl OurProviders {
     /// Those of a working directory.
     pub fn new(settings: ProviderSettings) -> OurProviders {
-        let _ = settings;
-        let inner = Arc::new(Inner { schemas: Mutex::default(), failures: Mutex::default(), idle: Mutex::default() });
+        let inner = Arc::new(Inner {
+            settings,
+            found: OnceLock::new(),
+            schemas: Mutex::default(),
+            failures: Mutex::default(),
+            idle: Mutex::default(),
+        });
         let of = inner.clone();
         OurProviders { inner, schemas: Box::new(move |provider| of.schema(provider)) }
     }
 
     /// Only what is built in.
     pub fn built_in() -> OurProviders {
-        OurProviders::new(ProviderSettings::default())
+        OurProviders::new(ProviderSettings { only_built_in: true, ..ProviderSettings::new("") })
     }
 
     /// Whether there is a provider, without starting it.
     pub fn has(&self, provider: &ProviderSource) -> bool {
-        self.inner.is_built_in(provider)
+        is_built_in(provider)
+            || self.inner.is_special(provider)
+            || matches!(self.selection().packages.get(provider), Some(Ok(_)))
     }
 
     /// Finds schemas.
@@ -85,13 +92,22 @@ impl Providers for OurProviders {
     }
 }
 
+fn is_built_in(provider: &ProviderSource) -> bool {
+    provider.is_builtin() && provider.kind == "terraform"
+}
+
 impl Inner {
-    fn is_built_in(&self, provider: &ProviderSource) -> bool {
-        provider.is_builtin() && provider.kind == "terraform"
+    fn found(&self) -> &selecting::Found {
+        self.found.get_or_init(|| selecting::find(&self.settings, &BTreeSet::new()))
+    }
+
+    /// Whether a provider is under development or run by somebody else, so that its version does not matter.
+    fn is_special(&self, provider: &ProviderSource) -> bool {
+        self.settings.overrides.contains_key(provider)
     }
 
     fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
-        if self.is_built_in(provider) {
+        if is_built_in(provider) {
             return Some(built_in::SCHEMA.clone());
         }
         if let Some(known) = lock(&self.schemas).get(provider) {
@@ -101,7 +117,7 @@ impl Inner {
     }
 
     fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        if self.is_built_in(provider) {
+        if is_built_in(provider) {
             return Ok(Arc::new(built_in::start()));
         }
         let detail = eco_format!("This version of Yuba cannot start the provider {}.", provider.for_display());

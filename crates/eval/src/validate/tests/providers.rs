@@ -50,7 +50,7 @@ fn schema(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
     let schema = Schema { version: 0, block: named };
     let all = ProviderSchema {
         provider: schema.clone(),
-        resources: BTreeMap::from([("p_r".into(), schema)]),
+        resources: [("p_r", schema)].into(),
         functions: BTreeMap::from([("half".into(), half)]),
         ..ProviderSchema::default()
     };
