@@ -172,7 +172,9 @@ impl BlockSchema {
         BlockSchema { blocks, derived, ..self }
     }
 
-    fn of(attributes: BTreeMap<EcoString, Attribute>, blocks: BTreeMap<EcoString, NestedBlock>) -> BlockSchema {
+    /// A block of attributes and nested blocks. If a block has the name of an attribute, the attribute counts.
+    pub fn of(attributes: BTreeMap<EcoString, Attribute>, mut blocks: BTreeMap<EcoString, NestedBlock>) -> BlockSchema {
+        blocks.retain(|name, _| !attributes.contains_key(name));
         let derived = Derived::new(&attributes, &blocks);
         let description = EcoString::new();
         BlockSchema { attributes, blocks, description, markdown: false, deprecated: None, ephemeral: false, derived }

@@ -1,0 +1,189 @@
+//! A connection to a provider: over a socket, encrypted, with the process behind it.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ecow::eco_format;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tonic::transport::{Channel, Endpoint, Uri};
+use tonic::{Code, Status};
+use yuba_addrs::ProviderSource;
+use yuba_provider::Problem;
+
+use crate::diagnostics;
+use crate::log::{Level, LogSink};
+use crate::process::Process;
+use crate::settings::Address;
+use crate::tls::Identity;
+use crate::wire::{self, Call, Protocol};
+
+/// How long connecting may take once the provider listens.
+const CONNECT: Duration = Duration::from_secs(20);
+/// How long a process may take to end after its connection broke, before it is taken for alive.
+const DYING: Duration = Duration::from_secs(2);
+/// How much the other side may send before we have read it: a schema of a big provider should not have to wait.
+const WINDOW: u32 = 8 << 20;
+
+/// A connection to a provider. When it is dropped the process is asked to end.
+pub(crate) struct Connection {
+    pub(crate) who: ProviderSource,
+    client: wire::Client,
+    /// The process, if we have started it.
+    process: Option<Arc<Process>>,
+    /// A process that somebody else has started ends when it is asked to.
+    asked_to_end: bool,
+}
+
+/// What it takes to connect.
+pub(crate) struct Target<'a> {
+    pub(crate) who: &'a ProviderSource,
+    pub(crate) protocol: Protocol,
+    pub(crate) address: &'a Address,
+    /// Who we are, and the certificate that the other side must show.
+    pub(crate) tls: Option<(&'a Identity, Vec<u8>)>,
+    pub(crate) process: Option<Arc<Process>>,
+    pub(crate) asked_to_end: bool,
+    pub(crate) log: &'a LogSink,
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+impl Target<'_> {
+    pub(crate) async fn connect(self) -> Result<Connection, Problem> {
+        let failed = |reason: &str| diagnostics::no_connection(self.who, self.address, reason);
+        let encrypted = self.tls.is_some();
+        let stream = match timeout(CONNECT, open(self.address, self.tls)).await {
+            Err(_) => return Err(failed("it listens, but does not answer")),
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) if encrypted && error.kind() == io::ErrorKind::InvalidData => {
+                let reason = format!(
+                    "the encrypted connection failed ({error}). It is refused if the certificate is not the one that the \
+                     provider announced: something else may listen in its place"
+                );
+                return Err(failed(&reason));
+            }
+            Ok(Err(error)) => return Err(failed(&error.to_string())),
+        };
+        let channel = channel(stream).await.map_err(|error| failed(&chain(&error)))?;
+        let client = wire::Client::new(channel, self.protocol);
+        let logger = match &self.process {
+            Some(process) => {
+                let _ = process.client.set(client.clone());
+                process.logger.clone()
+            }
+            None => eco_format!("unmanaged.provider.{}", self.who.kind),
+        };
+        tokio::spawn(follow_stdio(client.clone(), self.log.clone(), logger));
+        let Target { who, process, asked_to_end, .. } = self;
+        Ok(Connection { who: who.clone(), client, process, asked_to_end })
+    }
+}
+
+/// Connects, and shows and checks certificates if there are any.
+async fn open(address: &Address, tls: Option<(&Identity, Vec<u8>)>) -> io::Result<Box<dyn Stream>> {
+    let plain: Box<dyn Stream> = match address {
+        Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
+        Address::Tcp(address) => {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            Box::new(stream)
+        }
+    };
+    let Some((identity, expected)) = tls else { return Ok(plain) };
+    let (config, name) = identity.client(expected).map_err(io::Error::other)?;
+    Ok(Box::new(TlsConnector::from(Arc::new(config)).connect(name, plain).await?))
+}
+
+/// Speaks HTTP/2 over a stream. There is never another stream: a provider that lost its connection is lost.
+async fn channel(stream: Box<dyn Stream>) -> Result<Channel, tonic::transport::Error> {
+    let stream = Arc::new(Mutex::new(Some(stream)));
+    let connector = tower::service_fn(move |_: Uri| {
+        let stream = stream.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        let gone = || io::Error::new(io::ErrorKind::NotConnected, "the connection to the provider is gone");
+        std::future::ready(stream.map(TokioIo::new).ok_or_else(gone))
+    });
+    Endpoint::from_static("http://localhost")
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(2 * WINDOW)
+        .connect_with_connector(connector)
+        .await
+}
+
+/// Logs what the process writes to its standard streams, which nobody should: and it would block if it were not read.
+async fn follow_stdio(client: wire::Client, log: LogSink, logger: ecow::EcoString) {
+    let Ok(mut stream) = client.stdio().await else { return };
+    while let Ok(Some(piece)) = stream.message().await {
+        let text = String::from_utf8_lossy(piece.data.get(..1024).unwrap_or(&piece.data)).into_owned();
+        let name = if piece.channel == i32::from(wire::StdioChannel::Stderr) { "error" } else { "output" };
+        log.say(Level::Warn, &logger, || eco_format!("unexpected data on standard {name}: {}", text.trim()));
+    }
+}
+
+/// An error with all that is behind it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text += &format!(": {error}");
+        source = error.source();
+    }
+    text
+}
+
+impl Connection {
+    pub(crate) fn protocol(&self) -> Protocol {
+        self.client.protocol()
+    }
+
+    /// Calls; what went wrong with the call itself is a problem. What the provider finds wrong is in the response.
+    pub(crate) async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Problem> {
+        match self.client.call::<C>(request).await {
+            Ok(response) => Ok(response),
+            Err(status) => Err(self.explain(name_of::<C>(), &status).await),
+        }
+    }
+
+    /// Calls something that not every provider has; none if this one does not have it.
+    pub(crate) async fn call_if_there<C: Call>(&self, request: C::Request) -> Result<Option<C::Response>, Problem> {
+        match self.client.call::<C>(request).await {
+            Ok(response) => Ok(Some(response)),
+            Err(status) if status.code() == Code::Unimplemented => Ok(None),
+            Err(status) => Err(self.explain(name_of::<C>(), &status).await),
+        }
+    }
+
+    /// Why a call failed: if the process is gone that is the reason, whatever the status says.
+    async fn explain(&self, call: &str, status: &Status) -> Problem {
+        let is_broken = status.code() == Code::Unavailable || std::error::Error::source(status).is_some();
+        if let (Some(process), true) = (&self.process, is_broken)
+            && let Ok(how) = timeout(DYING, process.exited()).await
+        {
+            return diagnostics::crashed(&self.who, call, &how, process.last_words());
+        }
+        diagnostics::call_failed(&self.who, call, status)
+    }
+}
+
+/// The name of a call in protocol 6, which is the clearer one.
+pub(crate) fn name_of<C: Call>() -> &'static str {
+    C::path(Protocol::V6).rsplit('/').next().unwrap_or_default()
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(process) = &self.process {
+            process.stop();
+        } else if self.asked_to_end
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let client = self.client.clone();
+            runtime.spawn(async move { client.call::<wire::Shutdown>(wire::Empty {}).await });
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What can go wrong with provider processes and what they answer.
+
+use std::path::Path;
+
+use ecow::{EcoString, eco_format};
+use tonic::{Code, Status};
+use yuba_addrs::ProviderSource;
+use yuba_provider::{Place, Problem};
+use yuba_syntax::Diagnostic;
+
+use crate::process::StartFailure;
+use crate::wire::MESSAGE_LIMIT;
+
+pub(crate) fn invalid_reattach(reason: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The environment variable TF_REATTACH_PROVIDERS names providers that run already, but {reason}. Unset it to have \
+         providers started, or copy what the provider printed when it was started."
+    );
+    Diagnostic::error("Invalid TF_REATTACH_PROVIDERS", detail)
+}
+
+/// About the whole block that a request was made for.
+fn about_block(summary: &str, detail: EcoString) -> Problem {
+    Problem { diagnostic: Diagnostic::error(summary, detail), place: Place::Block }
+}
+
+fn with_last_words(mut detail: String, words: Option<String>) -> EcoString {
+    if let Some(words) = words {
+        detail += "\n\nIts last words were:\n\n";
+        words.lines().for_each(|line| detail += &format!("  {line}\n"));
+    }
+    detail.trim_end().into()
+}
+
+/// A provider did not start.
+pub(crate) fn start_failed(who: &ProviderSource, executable: &Path, failure: StartFailure) -> Problem {
+    let who = who.for_display();
+    let program = executable.display();
+    let detail = match failure {
+        StartFailure::Spawn(error) => eco_format!(
+            "The provider {who} could not be started: {program}: {error}. Run \"yuba init\" to install it again, or \
+             check the program if you built it yourself."
+        ),
+        StartFailure::Exited(how, words) => {
+            let text = format!(
+                "The provider {who} ended right after it was started ({how}), before it said how it can be reached. The \
+                 program is {program}; it may be one for another platform, or it may need something of this machine."
+            );
+            with_last_words(text, words)
+        }
+        StartFailure::NoHandshake(reason, words) => with_last_words(
+            format!("The provider {who} could not be reached. {reason}. The program is {program}."),
+            words,
+        ),
+        StartFailure::Silent(patience, words) => {
+            let text = format!(
+                "The provider {who} was started, but did not say within {} how it can be reached, so it was stopped. The \
+                 program is {program}; the machine may be too busy, or the program may not be a provider.",
+                seconds(patience)
+            );
+            with_last_words(text, words)
+        }
+    };
+    Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail))
+}
+
+fn seconds(time: std::time::Duration) -> String {
+    match time.as_secs() {
+        0 => format!("{} milliseconds", time.as_millis()),
+        1 => "a second".into(),
+        many => format!("{many} seconds"),
+    }
+}
+
+/// A provider was started or is said to run, but there is no connection to it.
+pub(crate) fn no_connection(who: &ProviderSource, address: &dyn std::fmt::Display, reason: &str) -> Problem {
+    let detail = eco_format!("There is no connection to the provider {} at {address}: {reason}.", who.for_display());
+    Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail))
+}
+
+/// The connection must be encrypted, and the provider did not say how.
+pub(crate) fn no_certificate(who: &ProviderSource) -> Problem {
+    let detail = eco_format!(
+        "The provider {} was asked to encrypt the connection, and showed no certificate. It was built with a library \
+         that is too old for that: choose a newer version of the provider. In an emergency, the environment variable \
+         TF_DISABLE_PLUGIN_TLS=1 turns encryption off.",
+        who.for_display()
+    );
+    Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail))
+}
+
+/// Nothing can be started here at all.
+pub(crate) fn cannot_start(who: &ProviderSource, reason: &str) -> Problem {
+    let detail = eco_format!("The provider {} could not be started: {reason}.", who.for_display());
+    Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail))
+}
+
+/// What a provider has could not be found out, for the reason that another problem tells.
+pub(crate) fn no_schema(problem: Problem) -> Problem {
+    let detail = problem.diagnostic.detail;
+    Problem::nowhere(Diagnostic { summary: "Failed to load plugin schemas".into(), detail, ..problem.diagnostic })
+}
+
+/// What a provider says about itself makes no sense.
+pub(crate) fn invalid_schema(who: &ProviderSource, reason: &str) -> Problem {
+    let detail = eco_format!(
+        "The provider {} describes what it has in a way that makes no sense: {reason}. This is a bug in the provider: \
+         choose another version of it, and tell its maintainers.",
+        who.for_display()
+    );
+    Problem::nowhere(Diagnostic::error("Failed to load plugin schemas", detail))
+}
+
+/// A call failed because the process is gone.
+pub(crate) fn crashed(who: &ProviderSource, call: &str, how: &str, words: Option<String>) -> Problem {
+    let panicked =
+        words.as_deref().is_some_and(|words| words.starts_with("panic: ") || words.starts_with("fatal error: "));
+    let text = format!(
+        "The provider {} {} while it was working on {call} ({how}). This is a bug in the provider; what it was doing may \
+         be half done.{}",
+        who.for_display(),
+        if panicked { "crashed" } else { "ended" },
+        match words {
+            Some(_) => "",
+            None => " It said nothing about it; with TF_LOG_PROVIDER=trace more may be seen.",
+        }
+    );
+    about_block("Plugin did not respond", with_last_words(text, words))
+}
+
+/// A call failed although the process is there.
+pub(crate) fn call_failed(who: &ProviderSource, call: &str, status: &Status) -> Problem {
+    let who = who.for_display();
+    match status.code() {
+        Code::Unavailable => {
+            let detail = eco_format!(
+                "The provider {who} could not be reached for {call}: {}. It may have ended; its logs may tell more.",
+                reason(status)
+            );
+            about_block("Plugin did not respond", detail)
+        }
+        Code::Cancelled => about_block("Request cancelled", eco_format!("The provider {who} cancelled {call}.")),
+        Code::Unimplemented => {
+            let detail =
+                eco_format!("The provider {who} cannot do {call}. A newer version of the provider may be able to.");
+            about_block("Unsupported plugin method", detail)
+        }
+        Code::OutOfRange | Code::ResourceExhausted if status.message().contains("length too large") => {
+            let detail = eco_format!(
+                "The provider {who} answered {call} with more than {} MiB, which is not read. Ask for less at a time if \
+                 you can, or choose another version of the provider.",
+                MESSAGE_LIMIT >> 20
+            );
+            about_block("Plugin error", detail)
+        }
+        _ => {
+            let detail = eco_format!("The provider {who} answered {call} with an error: {}.", reason(status));
+            about_block("Plugin error", detail)
+        }
+    }
+}
+
+/// What is behind a status, as far as it is known.
+fn reason(status: &Status) -> String {
+    let message = status.message().trim_end_matches('.');
+    let mut text = if message.is_empty() { status.code().description().to_owned() } else { message.to_owned() };
+    let mut source = std::error::Error::source(status);
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text += ": ";
+            text += &more;
+        }
+        source = error.source();
+    }
+    text
+}
+
+/// We are ending while something was still asked.
+pub(crate) fn cancelled(who: &ProviderSource) -> Problem {
+    let detail = eco_format!("The provider {} was not waited for, because the program is ending.", who.for_display());
+    about_block("Request cancelled", detail)
+}
+
+/// A value cannot be sent.
+pub(crate) fn cannot_send(who: &ProviderSource, what: &str, reason: &str) -> Problem {
+    let detail = eco_format!(
+        "{what} cannot be sent to the provider {}: {reason}. This is a bug in Yuba: please report it.",
+        who.for_display()
+    );
+    about_block("Plugin error", detail)
+}
+
+/// A value that came back cannot be read.
+pub(crate) fn cannot_read(who: &ProviderSource, call: &str, what: &str, reason: &str) -> Problem {
+    let detail = eco_format!(
+        "The provider {} answered {call}, but {what} in the answer cannot be read: {reason}. This is a bug in the \
+         provider.",
+        who.for_display()
+    );
+    about_block("Plugin error", detail)
+}
+
+/// A type that the schema does not have.
+pub(crate) fn unknown_type(who: &ProviderSource, what: &str, kind: &str) -> Problem {
+    let detail = eco_format!("The provider {} has no {what} type {kind:?}.", who.for_display());
+    about_block("Plugin error", detail)
+}
+
+pub(crate) fn no_identity_schema(who: &ProviderSource, kind: &str) -> Problem {
+    let detail = eco_format!(
+        "The provider {} does not say what identifies objects of the type {kind:?}, so these have no identity.",
+        who.for_display()
+    );
+    Problem::nowhere(Diagnostic::error("No identity schema found", detail))
+}
+
+pub(crate) fn no_identity(who: &ProviderSource, kind: &str) -> Problem {
+    let detail = eco_format!(
+        "The provider {} was given the stored identity of an object of the type {kind:?} and answered with none, without \
+         saying why. This is a bug in the provider.",
+        who.for_display()
+    );
+    Problem::nowhere(Diagnostic::error("Provider returned no identity after upgrade", detail))
+}
+
+/// A write-only attribute has a value in an answer.
+pub(crate) fn write_only_value(who: &ProviderSource, kind: &str, path: &str) -> Problem {
+    let detail = eco_format!(
+        "The provider {} gave back a value for the write-only attribute {path:?} of the type {kind:?}, where there must \
+         never be one. This is a bug in the provider.",
+        who.for_display()
+    );
+    Problem::nowhere(Diagnostic::error("Invalid provider response", detail))
+}
+
+/// The provider wants to be asked again in a later run.
+pub(crate) fn deferred(who: &ProviderSource, call: &str, reason: &str) -> Problem {
+    let detail = eco_format!(
+        "The provider {} put off {call} to a later run ({reason}), although it was told that this is not possible here. \
+         This is a bug in the provider. Values that are unknown until apply are often the reason: apply what they depend \
+         on first, with -target.",
+        who.for_display()
+    );
+    about_block("Provider deferred changes unexpectedly", detail)
+}
+
+/// A provider that was asked to come to an end says that it cannot.
+pub(crate) fn stop_failed(who: &ProviderSource, reason: &str) -> Problem {
+    let detail = eco_format!("The provider {} could not stop what it is doing: {reason}", who.for_display());
+    Problem::nowhere(Diagnostic::warning("Provider did not stop", detail))
+}
+
+/// A provider was asked what it has and answered with an error.
+pub(crate) fn schema_refused(who: &ProviderSource, problem: &Problem) -> Problem {
+    let Diagnostic { summary, detail, .. } = &problem.diagnostic;
+    let colon = if detail.is_empty() { "" } else { ": " };
+    let detail = eco_format!("The provider {} does not say what it has: {summary}{colon}{detail}", who.for_display());
+    Problem::nowhere(Diagnostic::error("Failed to load plugin schemas", detail))
+}

@@ -1,0 +1,200 @@
+//! What providers log: lines of JSON or of text on their standard error, with a level.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use serde_json::Value as Json;
+
+/// How important it is, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Every step.
+    Trace,
+    /// For those who look for a mistake.
+    Debug,
+    /// What happens.
+    Info,
+    /// What may be wrong.
+    Warn,
+    /// What is wrong.
+    Error,
+}
+
+impl Level {
+    /// By its name, in any case.
+    pub fn parse(name: &str) -> Option<Level> {
+        [Level::Trace, Level::Debug, Level::Info, Level::Warn, Level::Error]
+            .into_iter()
+            .find(|level| level.name().eq_ignore_ascii_case(name))
+    }
+    /// Its name: `DEBUG`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Trace => "TRACE",
+            Level::Debug => "DEBUG",
+            Level::Info => "INFO",
+            Level::Warn => "WARN",
+            Level::Error => "ERROR",
+        }
+    }
+}
+
+/// One thing that was logged.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// How important it is.
+    pub level: Level,
+    /// Who says it: `provider.terraform-provider-time_v0.14.2`.
+    pub logger: EcoString,
+    /// What it says.
+    pub message: EcoString,
+    /// More about it.
+    pub fields: Vec<(EcoString, Json)>,
+}
+
+/// Where logs go.
+#[derive(Clone)]
+pub struct LogSink {
+    level: Option<Level>,
+    write: Arc<dyn Fn(&Record) + Send + Sync>,
+}
+
+impl LogSink {
+    /// Nowhere.
+    pub fn off() -> LogSink {
+        LogSink { level: None, write: Arc::new(|_| {}) }
+    }
+    /// To a function, if it is of a level or above.
+    pub fn new(level: Level, write: impl Fn(&Record) + Send + Sync + 'static) -> LogSink {
+        LogSink { level: Some(level), write: Arc::new(write) }
+    }
+
+    /// Whether anything is logged.
+    pub(crate) fn is_on(&self) -> bool {
+        self.level.is_some()
+    }
+    pub(crate) fn write(&self, record: &Record) {
+        if self.level.is_some_and(|level| record.level >= level) {
+            (self.write)(record);
+        }
+    }
+    /// Logs what we do ourselves with a provider.
+    pub(crate) fn say(&self, level: Level, logger: &EcoString, message: impl FnOnce() -> EcoString) {
+        if self.level.is_some_and(|least| level >= least) {
+            (self.write)(&Record { level, logger: logger.clone(), message: message(), fields: Vec::new() });
+        }
+    }
+}
+
+impl fmt::Debug for LogSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogSink").field("level", &self.level).finish_non_exhaustive()
+    }
+}
+
+impl Record {
+    /// What a line on standard error says.
+    pub(crate) fn of_line(line: &str, logger: &EcoString) -> Record {
+        structured(line, logger).unwrap_or_else(|| {
+            let level = ["[TRACE]", "[DEBUG]", "[INFO]", "[WARN]", "[ERROR]"]
+                .into_iter()
+                .find(|prefix| line.starts_with(prefix))
+                .and_then(|prefix| Level::parse(prefix.trim_matches(['[', ']'])));
+            let is_panic = line.starts_with("panic: ") || line.starts_with("fatal error: ");
+            let level = level.unwrap_or(if is_panic { Level::Error } else { Level::Debug });
+            Record { level, logger: logger.clone(), message: line.into(), fields: Vec::new() }
+        })
+    }
+
+    /// As a line without the time: `[DEBUG] provider.x: message: key=value`.
+    pub fn text(&self) -> String {
+        let mut text = format!("[{}] {}{}: {}", self.level.name(), padding(self.level), self.logger, self.message);
+        for (at, (name, value)) in self.fields.iter().enumerate() {
+            text += if at == 0 { ": " } else { " " };
+            text += name;
+            text.push('=');
+            text += &match value {
+                Json::String(value) if value.contains(|c: char| c.is_whitespace() || c == '"' || c == '=') => {
+                    format!("{value:?}")
+                }
+                Json::String(value) => value.clone(),
+                other => other.to_string(),
+            };
+        }
+        text
+    }
+}
+
+/// Levels of four letters stand as wide as those of five.
+fn padding(level: Level) -> &'static str {
+    if level.name().len() == 4 { " " } else { "" }
+}
+
+/// A line of JSON as the logging library of Go providers writes it.
+fn structured(line: &str, logger: &EcoString) -> Option<Record> {
+    if !line.starts_with('{') {
+        return None;
+    }
+    let Ok(Json::Object(mut members)) = serde_json::from_str(line) else { return None };
+    let mut take = |name: &str| match members.remove(name) {
+        Some(Json::String(text)) => Some(text),
+        _ => None,
+    };
+    let level = take("@level").and_then(|level| Level::parse(&level))?;
+    let message = take("@message").unwrap_or_default().into();
+    let time = take("@timestamp");
+    let mut fields: Vec<(EcoString, Json)> =
+        members.into_iter().map(|(name, value)| (eco_format!("{name}"), value)).collect();
+    fields.extend(time.map(|time| ("timestamp".into(), Json::String(time))));
+    Some(Record { level, logger: logger.clone(), message, fields })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn lines_have_levels() {
+        let lines = [
+            r#"{"@level":"trace","@message":"hello","@module":"sdk.proto","@timestamp":"2024-01-02T03:04:05Z","n":1,"s":"a b"}"#,
+            r#"{"@level":"warn","@message":""}"#,
+            r#"{"level":"info"}"#,
+            "{broken",
+            "[ERROR] no",
+            "[INFO] yes",
+            "plain text",
+            "panic: runtime error",
+        ];
+        let text = lines.iter().map(|line| Record::of_line(line, &"provider.x".into()).text() + "\n");
+        expect![[r#"
+            [TRACE] provider.x: hello: @module=sdk.proto n=1 s="a b" timestamp=2024-01-02T03:04:05Z
+            [WARN]  provider.x: 
+            [DEBUG] provider.x: {"level":"info"}
+            [DEBUG] provider.x: {broken
+            [ERROR] provider.x: [ERROR] no
+            [INFO]  provider.x: [INFO] yes
+            [DEBUG] provider.x: plain text
+            [ERROR] provider.x: panic: runtime error
+        "#]]
+        .assert_eq(&text.collect::<String>());
+    }
+
+    #[test]
+    fn a_sink_takes_a_level_and_above() {
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let inner = taken.clone();
+        let sink = LogSink::new(Level::Info, move |record| {
+            inner.lock().expect("because nobody panics").push(record.level);
+        });
+        for level in [Level::Debug, Level::Info, Level::Error] {
+            sink.say(level, &"x".into(), EcoString::new);
+        }
+        assert_eq!(*taken.lock().expect("because nobody panics"), [Level::Info, Level::Error]);
+        assert!(!LogSink::off().is_on());
+    }
+}

@@ -1,0 +1,281 @@
+//! One provider process: started, listened to, and ended.
+
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use ecow::{EcoString, eco_format};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use crate::handshake::{self, Handshake};
+use crate::last_words::LastWords;
+use crate::log::{Level, LogSink, Record};
+use crate::socket_dir::SocketDir;
+use crate::wire;
+
+/// How long a provider may take to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long what a process wrote before it ended is waited for.
+const DRAIN: Duration = Duration::from_millis(500);
+/// Longer lines are read in pieces.
+const LINE: usize = 64 << 10;
+/// How often a program is tried that somebody is still writing, and how long to wait between.
+const BUSY: (u32, Duration) = (20, Duration::from_millis(50));
+
+/// A provider process.
+pub(crate) struct Process {
+    /// Whose logs these are.
+    pub(crate) logger: EcoString,
+    /// The connection to it, once there is one.
+    pub(crate) client: OnceLock<wire::Client>,
+    orders: mpsc::UnboundedSender<Order>,
+    exit: watch::Receiver<Option<EcoString>>,
+    words: Arc<Mutex<LastWords>>,
+}
+
+/// What its keeper is told.
+enum Order {
+    /// Ask it over the connection to end; kill it if it does not.
+    Stop(wire::Client),
+    Kill,
+}
+
+/// Why a provider did not start.
+pub(crate) enum StartFailure {
+    /// The program could not be started.
+    Spawn(io::Error),
+    /// It ended at once: how, and what it said.
+    Exited(EcoString, Option<String>),
+    /// What it printed is not the handshake: a sentence, and what it said.
+    NoHandshake(EcoString, Option<String>),
+    /// It did not say anything in time.
+    Silent(Duration, Option<String>),
+}
+
+/// What is needed to start a provider.
+pub(crate) struct Launch<'a> {
+    pub(crate) executable: &'a Path,
+    /// The certificate that we will show.
+    pub(crate) certificate: Option<&'a str>,
+    pub(crate) log: &'a LogSink,
+    pub(crate) patience: Duration,
+}
+
+impl Launch<'_> {
+    /// Starts it and waits until it says where it listens. Whatever happens, no process is left behind.
+    pub(crate) async fn run(self) -> Result<(Process, Handshake, SocketDir), StartFailure> {
+        let sockets = SocketDir::new().map_err(StartFailure::Spawn)?;
+        let mut command = Command::new(self.executable);
+        command
+            .envs(handshake::environment())
+            .env("PLUGIN_UNIX_SOCKET_DIR", sockets.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        match self.certificate {
+            Some(pem) => command.env("PLUGIN_CLIENT_CERT", pem),
+            None => command.env_remove("PLUGIN_CLIENT_CERT"),
+        };
+        crate::parent_death::end_with_us(command.as_std_mut());
+        let mut child = spawn(&mut command).await.map_err(StartFailure::Spawn)?;
+
+        let file_name = self.executable.file_name().unwrap_or(self.executable.as_os_str());
+        let logger = eco_format!("provider.{}", file_name.to_string_lossy());
+        let pid = child.id().unwrap_or_default();
+        let log = self.log;
+        log.say(Level::Debug, &logger, || eco_format!("started {} as process {pid}", self.executable.display()));
+        let words = Arc::new(Mutex::new(LastWords::default()));
+        let (said, line) = oneshot::channel();
+        let drained = match child.stderr.take() {
+            Some(stderr) => tokio::spawn(listen(stderr, words.clone(), log.clone(), logger.clone())),
+            None => tokio::spawn(std::future::ready(())),
+        };
+        if let Some(stdout) = child.stdout.take() {
+            tokio::spawn(greet(stdout, said, log.clone(), logger.clone()));
+        }
+        let (orders, for_keeper) = mpsc::unbounded_channel();
+        let (ended, exit) = watch::channel(None);
+        tokio::spawn(keep(child, for_keeper, ended, drained, log.clone(), logger.clone()));
+        let process = Process { logger, client: OnceLock::new(), orders, exit, words };
+
+        match timeout(self.patience, line).await {
+            Err(_) => {
+                process.end().await;
+                Err(StartFailure::Silent(self.patience, process.last_words()))
+            }
+            // Standard output was closed before there was a line.
+            Ok(Err(_)) => match timeout(GRACE, process.exited()).await {
+                Ok(how) => Err(StartFailure::Exited(how, process.last_words())),
+                Err(_) => {
+                    process.end().await;
+                    let reason = "It closed its standard output without saying how it can be reached";
+                    Err(StartFailure::NoHandshake(reason.into(), process.last_words()))
+                }
+            },
+            Ok(Ok(line)) => match handshake::read(&line) {
+                Ok(handshake) => Ok((process, handshake, sockets)),
+                Err(reason) => {
+                    process.end().await;
+                    Err(StartFailure::NoHandshake(reason, process.last_words()))
+                }
+            },
+        }
+    }
+}
+
+/// A program that was just written may be open for writing in a process that is being started at this moment.
+async fn spawn(command: &mut Command) -> io::Result<Child> {
+    let (tries, pause) = BUSY;
+    for _ in 0..tries {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => tokio::time::sleep(pause).await,
+            other => return other,
+        }
+    }
+    command.spawn()
+}
+
+impl Process {
+    /// Waits until it has ended; how it did, such as `exit status: 1`.
+    pub(crate) async fn exited(&self) -> EcoString {
+        let mut exit = self.exit.clone();
+        match exit.wait_for(Option::is_some).await {
+            Ok(how) => how.clone().unwrap_or_default(),
+            Err(_) => "its keeper is gone".into(),
+        }
+    }
+    /// Whether it has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.exit.borrow().is_some()
+    }
+    /// What it said last.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        self.words.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text()
+    }
+    /// Asks it to end; it is killed if it does not.
+    pub(crate) fn stop(&self) {
+        let order = self.client.get().map_or(Order::Kill, |client| Order::Stop(client.clone()));
+        let _ = self.orders.send(order);
+    }
+    /// Kills it and waits until it is gone.
+    async fn end(&self) {
+        let _ = self.orders.send(Order::Kill);
+        self.exited().await;
+    }
+}
+
+/// Owns the process until it has ended, so that it is always waited for.
+async fn keep(
+    mut child: Child,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+    ended: watch::Sender<Option<EcoString>>,
+    drained: tokio::task::JoinHandle<()>,
+    log: LogSink,
+    logger: EcoString,
+) {
+    let order = tokio::select! {
+        status = child.wait() => Err(status),
+        order = orders.recv() => Ok(order),
+    };
+    let status = match order {
+        Err(status) => status,
+        Ok(Some(Order::Stop(client))) => {
+            let graceful = async {
+                // That it answers is not certain: it may be gone before.
+                let _ = client.call::<wire::Shutdown>(wire::Empty {}).await;
+                child.wait().await
+            };
+            match timeout(GRACE, graceful).await {
+                Ok(status) => status,
+                Err(_) => {
+                    log.say(Level::Warn, &logger, || "did not end when asked to, so it is killed".into());
+                    kill(&mut child).await
+                }
+            }
+        }
+        Ok(Some(Order::Kill) | None) => kill(&mut child).await,
+    };
+    let how = status.map_or_else(|error| eco_format!("{error}"), describe);
+    log.say(Level::Debug, &logger, || eco_format!("ended: {how}"));
+    // Others may hold its standard error open.
+    let _ = timeout(DRAIN, drained).await;
+    let _ = ended.send(Some(how));
+}
+
+/// Kills it with everything in its process group, and waits for it.
+async fn kill(child: &mut Child) -> io::Result<ExitStatus> {
+    // As long as it was not waited for, its id is its own.
+    if let Some(pid) = child.id().and_then(|pid| i32::try_from(pid).ok()) {
+        let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
+    }
+    let _ = child.start_kill();
+    child.wait().await
+}
+
+/// `exit status 1`, `killed by signal 9`
+fn describe(status: ExitStatus) -> EcoString {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        let name = Signal::try_from(signal).map_or("unknown", Signal::as_str);
+        return eco_format!("killed by signal {signal}, {name}");
+    }
+    status.code().map_or_else(|| eco_format!("{status}"), |code| eco_format!("exit status {code}"))
+}
+
+/// Reads standard error to its end.
+async fn listen(stderr: impl AsyncRead + Unpin, words: Arc<Mutex<LastWords>>, log: LogSink, logger: EcoString) {
+    let mut reader = BufReader::with_capacity(LINE, stderr);
+    while let Some(line) = next_line(&mut reader).await {
+        words.lock().unwrap_or_else(std::sync::PoisonError::into_inner).hear(&line);
+        if log.is_on() {
+            log.write(&Record::of_line(&line, &logger));
+        }
+    }
+}
+
+/// Takes the first line of standard output, and reads the rest, which should not be there.
+async fn greet(stdout: impl AsyncRead + Unpin, said: oneshot::Sender<String>, log: LogSink, logger: EcoString) {
+    let mut reader = BufReader::new(stdout);
+    let Some(first) = next_line(&mut reader).await else { return };
+    let _ = said.send(first);
+    while let Some(line) = next_line(&mut reader).await {
+        log.say(Level::Warn, &logger, || eco_format!("unexpected data on standard output: {}", line.trim()));
+    }
+}
+
+/// The next line without its end, or as much of it as fits into the buffer.
+async fn next_line(reader: &mut BufReader<impl AsyncRead + Unpin>) -> Option<String> {
+    let mut line = Vec::new();
+    loop {
+        let available = reader.fill_buf().await.ok()?;
+        if available.is_empty() {
+            break;
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(available.len()).min(LINE - line.len());
+        line.extend_from_slice(available.get(..taken).unwrap_or_default());
+        let at_end = end == Some(taken);
+        reader.consume(taken + usize::from(at_end));
+        if at_end || line.len() >= LINE {
+            return Some(text(line));
+        }
+    }
+    (!line.is_empty()).then(|| text(line))
+}
+
+fn text(line: Vec<u8>) -> String {
+    let mut text = String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into());
+    if text.ends_with('\r') {
+        text.pop();
+    }
+    text
+}

@@ -1,0 +1,84 @@
+//! Directories for the sockets of providers: private, with short names, and gone as soon as the connection stands.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+
+/// Names of such directories begin so; the id of the process that made it follows.
+const PREFIX: &str = "yuba-plugin-";
+
+/// The path of a socket has at most 104 bytes on some systems, and its file name about 20.
+const LONGEST: usize = 80;
+
+/// A directory that nobody connects through any more after this time.
+const STALE: Duration = Duration::from_secs(600);
+
+/// A directory for the socket of one provider. Is removed with this.
+#[derive(Debug)]
+pub(crate) struct SocketDir(PathBuf);
+
+impl SocketDir {
+    pub(crate) fn new() -> io::Result<SocketDir> {
+        let mut random = [0_u8; 6];
+        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+        let random = random.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let name = format!("{PREFIX}{}-{random}", std::process::id());
+        let mut parent = std::env::temp_dir();
+        if parent.as_os_str().len() + 1 + name.len() > LONGEST {
+            parent = PathBuf::from("/tmp");
+        }
+        let path = parent.join(name);
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&path)?;
+        Ok(SocketDir(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for SocketDir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Removes directories of processes that were killed while a provider was starting.
+pub(crate) fn remove_stale() {
+    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
+        let pid = rest.split('-').next().and_then(|pid| pid.parse().ok());
+        let is_gone = pid.is_some_and(|pid| kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH));
+        let age = entry.metadata().and_then(|data| data.modified()).ok().and_then(|at| at.elapsed().ok());
+        if is_gone && age.is_some_and(|age| age > STALE) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_lives_as_long_as_it_is_held() {
+        let dir = SocketDir::new().expect("because there is a place for temporary files");
+        let path = dir.path().to_owned();
+        fs::write(path.join("socket"), "").expect("because the directory is ours");
+        assert!(path.as_os_str().len() <= LONGEST);
+        remove_stale();
+        assert!(path.exists());
+        drop(dir);
+        assert!(!path.exists());
+    }
+}
