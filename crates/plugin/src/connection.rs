@@ -8,6 +8,7 @@ use ecow::eco_format;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint, Uri};
@@ -37,6 +38,7 @@ pub(crate) struct Connection {
     process: Option<Arc<Process>>,
     /// A process that somebody else has started ends when it is asked to.
     asked_to_end: bool,
+    runtime: Handle,
 }
 
 /// What it takes to connect.
@@ -81,7 +83,7 @@ impl Target<'_> {
         };
         tokio::spawn(follow_stdio(client.clone(), self.log.clone(), logger));
         let Target { who, process, asked_to_end, .. } = self;
-        Ok(Connection { who: who.clone(), client, process, asked_to_end })
+        Ok(Connection { who: who.clone(), client, process, asked_to_end, runtime: Handle::current() })
     }
 }
 
@@ -179,11 +181,9 @@ impl Drop for Connection {
     fn drop(&mut self) {
         if let Some(process) = &self.process {
             process.stop();
-        } else if self.asked_to_end
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
+        } else if self.asked_to_end {
             let client = self.client.clone();
-            runtime.spawn(async move { client.call::<wire::Shutdown>(wire::Empty {}).await });
+            self.runtime.spawn(async move { client.call::<wire::Shutdown>(wire::Empty {}).await });
         }
     }
 }

@@ -111,6 +111,17 @@ pub(crate) fn invalid_schema(who: &ProviderSource, reason: &str) -> Problem {
     Problem::nowhere(Diagnostic::error("Failed to load plugin schemas", detail))
 }
 
+/// A provider is there, but does not answer.
+pub(crate) fn no_answer(who: &ProviderSource, call: &str, patience: std::time::Duration) -> Problem {
+    let detail = eco_format!(
+        "The provider {} was asked {call} and did not answer within {}, so it was stopped. The machine may be too busy; \
+         otherwise choose another version of the provider.",
+        who.for_display(),
+        seconds(patience)
+    );
+    about_block("Plugin did not respond", detail)
+}
+
 /// A call failed because the process is gone.
 pub(crate) fn crashed(who: &ProviderSource, call: &str, how: &str, words: Option<String>) -> Problem {
     let panicked =

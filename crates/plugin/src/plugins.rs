@@ -1,7 +1,7 @@
 //! All provider processes of this program.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use ecow::eco_format;
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use yuba_addrs::ProviderSource;
 use yuba_provider::{Problem, Provider, ProviderSchema};
 
-use crate::connection::{Connection, Target};
+use crate::connection::{self, Connection, Target};
 use crate::diagnostics;
 use crate::log::Level;
 use crate::process::{Launch, Process};
@@ -153,16 +153,18 @@ impl Shared {
 
         let runtime = self.runtime(who)?;
         let (shared, asked, supply) = (self.clone(), who.clone(), supply.clone());
-        // Not on this thread: processes end with the thread that started them.
-        let task = runtime.spawn(async move {
+        let found = wait_for(&runtime, async move {
             let connection = shared.open(&asked, &supply).await?;
-            let described = describe(&connection).await?;
-            Ok::<_, Problem>((connection, described))
+            let patience = shared.settings.start_timeout * 2;
+            match timeout(patience, describe(&connection)).await {
+                Ok(described) => Ok((connection, described?)),
+                Err(_) => Err(diagnostics::no_answer(&asked, connection::name_of::<wire::GetSchema>(), patience)),
+            }
         });
-        let (connection, mut described) = match futures_executor::block_on(task) {
-            Ok(Ok(found)) => found,
-            Ok(Err(problem)) => return Err(Box::new(diagnostics::no_schema(problem))),
-            Err(_) => return Err(Box::new(diagnostics::cancelled(who))),
+        let (connection, mut described) = match found {
+            Some(Ok(found)) => found,
+            Some(Err(problem)) => return Err(Box::new(diagnostics::no_schema(problem))),
+            None => return Err(Box::new(diagnostics::cancelled(who))),
         };
         let invalid = |reason: ecow::EcoString| Box::new(diagnostics::invalid_schema(who, &reason));
         described.check().map_err(invalid)?;
@@ -238,12 +240,22 @@ impl Shared {
         let processes = std::mem::take(&mut *lock(&self.processes));
         let Some(Ok(runtime)) = self.runtime.get() else { return };
         processes.iter().for_each(|process| process.stop());
-        let gone = runtime.spawn(async move {
+        wait_for(runtime.handle(), async move {
             let all = join_all(processes.iter().map(|process| process.exited()));
             let _ = timeout(ENDING, all).await;
         });
-        let _ = futures_executor::block_on(gone);
     }
+}
+
+/// Has something done on the runtime, and waits for it whatever runs on this thread. None if it did not come to an end.
+///
+/// Processes end with the thread that started them, so that must be one of the runtime.
+fn wait_for<T: Send + 'static>(runtime: &Handle, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    let (done, waiting) = mpsc::sync_channel(1);
+    runtime.spawn(async move {
+        let _ = done.send(work.await);
+    });
+    waiting.recv().ok()
 }
 
 /// Asks a provider what it has.
