@@ -41,6 +41,8 @@ pub struct ProviderConfig {
     pub span: Span,
     /// The label.
     pub name_span: Span,
+    /// It is the `mock_provider` block of a test file: there is nothing to configure.
+    pub is_mock: bool,
 }
 
 /// `aws`, `aws.west` or `aws.by_region[each.key]`
@@ -91,6 +93,7 @@ pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<ProviderConf
         body,
         span: block.header_span,
         name_span: *name_span,
+        is_mock: false,
     };
     config.key.alias = alias.and_then(|alias| decode_alias(alias, "provider", None, with, &mut problems));
     if let Some(attribute) = content.attribute("version") {

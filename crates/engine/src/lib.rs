@@ -26,8 +26,8 @@ mod simulator;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use applying::{Applied, ApplyDoors, Counts, ProvisionOrder, Provisioned, Provisioners, Recorder, apply};
+pub use applying::{Applied, ApplyDoors, Counts, ProvisionOrder, Provisioned, Provisioners, Recorder, apply, apply_into};
 pub use interrupt::{Clock, Interrupt, NoTime};
 pub use look::look;
-pub use planning::plan;
+pub use planning::{plan, plan_into};
 pub use request::{Context, PlanOptions, RootVariable};

@@ -312,6 +312,36 @@ impl ModuleScope<'_> {
         (None, problems)
     }
 
+    /// Evaluates an assertion of a test: everything must be known.
+    pub fn check_assertion(&self, rule: &CheckRule) -> (Verdict, Diagnostics) {
+        let Some((condition, message)) = rules::parts(rule) else { return (Verdict::Error, Diagnostics::new()) };
+        let (holds, text, mut problems) = rules::eval_both(self, condition, message);
+        if problems.has_errors() {
+            return (Verdict::Error, problems);
+        }
+        let (verdict, problem) = match rules::holds_known(&holds, "Invalid condition run", condition.span) {
+            Ok(Some(true)) => return (Verdict::Pass, problems),
+            Ok(Some(false)) => {
+                let hidden = "The condition does not hold. What its author says about that cannot be shown here.";
+                let detail = text.clone().unwrap_or_else(|| hidden.into());
+                let problem = Diagnostic::error("Test assertion failed", detail).at(condition.span);
+                (Verdict::Fail(text.unwrap_or_default()), problem)
+            }
+            Ok(None) => {
+                let detail = "This condition depends on values that are not known, because they show only when changes are \
+                              made, or because they were left out of this run. Use \"command = apply\", or assert something \
+                              else.";
+                (Verdict::Unknown, Diagnostic::error("Unknown condition run", detail).at(condition.span))
+            }
+            Err(found) => {
+                problems.extend(found);
+                return (Verdict::Error, problems);
+            }
+        };
+        problems.push(rules::explained(self, condition, problem));
+        (verdict, problems)
+    }
+
     /// Evaluates a condition. A condition that fails is reported with this severity.
     pub fn check_rule(&self, rule: &CheckRule, kind: RuleKind, severity: Severity) -> (Verdict, Diagnostics) {
         let Some((condition, message)) = rules::parts(rule) else { return (Verdict::Error, Diagnostics::new()) };

@@ -178,6 +178,15 @@ impl Inputs {
         problems
     }
 
+    /// Everything that was given and can be read without a declaration, by name: texts are just that.
+    pub fn literals(&self) -> BTreeMap<EcoString, Value> {
+        let read = |(name, given): (&EcoString, &Given)| {
+            let (input, problems) = given.read(Parsing::Literal);
+            (!problems.has_errors()).then(|| (name.clone(), input.value))
+        };
+        self.given.iter().filter_map(read).collect()
+    }
+
     /// Whether anything was given for a variable.
     pub fn has(&self, name: &str) -> bool {
         self.given.contains_key(name)

@@ -16,7 +16,7 @@ use yuba_config::output::Output;
 use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::Variable;
 use yuba_provider::{BlockSchema, ProviderSchema};
-use yuba_syntax::{Diagnostics, Expr, Sources};
+use yuba_syntax::{Diagnostics, Expr, Sources, Span, Traversal};
 use yuba_value::{Deprecation, Mark, Type, Value};
 
 use crate::functions::{CallContext, FunctionTable, OtherFunctions};
@@ -25,7 +25,7 @@ use crate::live::{Live, ModuleInstanceId};
 use crate::provider_functions::AskProviders;
 use crate::scope::{Scope, eval_expr, path_value, terraform_value};
 use crate::symbols::{self, SymbolScope};
-use crate::tree::{ConfigTree, ModuleId, ModuleNode};
+use crate::tree::{ConfigTree, ModuleId, ModuleNode, Tested};
 use crate::validate::diagnostics;
 use crate::validate::traversal;
 use crate::world::World;
@@ -165,6 +165,7 @@ impl<'a> Evaluation<'a> {
             own_value: None,
             check: None,
             variable: None,
+            assertion: None,
         }
     }
     /// A place in an instance of a module, outside of anything repeated.
@@ -476,9 +477,22 @@ pub struct ModuleScope<'a> {
     check: Option<&'a str>,
     /// A variable whose own rules are being checked, with its value.
     variable: Option<(&'a str, &'a Value)>,
+    /// Inside of an assertion of a test.
+    assertion: Option<&'a Tested>,
 }
 
 impl<'a> ModuleScope<'a> {
+    /// Inside of an assertion of a test.
+    #[must_use]
+    pub fn in_assertion(mut self, tested: &'a Tested) -> ModuleScope<'a> {
+        self.assertion = Some(tested);
+        self
+    }
+    /// What a test knows beside the module, where an expression of the test stands.
+    fn tested(&self, span: Option<Span>) -> Option<&Tested> {
+        let of_tree = self.evaluation.tree.tested.as_deref().filter(|tested| tested.is_here(span));
+        self.assertion.or(of_tree)
+    }
     /// Inside of an instance of something repeated.
     #[must_use]
     pub fn of_instance(mut self, instance: InstanceValues) -> ModuleScope<'a> {
@@ -588,6 +602,17 @@ impl Scope for ModuleScope<'_> {
         &*self.node.module
     }
 
+    fn parse(&self, traversal: &Traversal) -> (Option<Reference>, Diagnostics) {
+        let in_test = match self.assertion {
+            Some(_) => true,
+            None => traversal.root == "run" && self.tested(Some(traversal.span)).is_some(),
+        };
+        match in_test {
+            true => Reference::parse_in_test(traversal, self.context()),
+            false => Reference::parse(traversal, self.context()),
+        }
+    }
+
     fn check(&self, reference: &Reference) -> Diagnostics {
         match &reference.subject {
             Subject::SelfObject => match self.own {
@@ -614,6 +639,9 @@ impl Scope for ModuleScope<'_> {
                 symbols::check(reference, &self.node.symbols, self.context())
             }
             Subject::ProviderFunction(function) => self.check_function(function, reference.span),
+            Subject::Run(name) if !self.tested(reference.span).is_some_and(|tested| tested.runs.contains_key(name)) => {
+                diagnostics::undeclared_run(name, reference.span).into()
+            }
             _ => Diagnostics::new(),
         }
     }
@@ -626,6 +654,10 @@ impl Scope for ModuleScope<'_> {
             Subject::Variable(name) => match (self.variable, module.variables.get(name)) {
                 (Some((own, value)), _) if own == name => return known(value.clone()),
                 (_, Some(variable)) => return known(self.evaluation.variable(self.module, self.at, variable)),
+                (_, None) if self.tested(reference.span).is_some_and(|tested| tested.variables.contains_key(name)) => {
+                    let value = self.tested(reference.span).and_then(|tested| tested.variables.get(name).cloned());
+                    return known(value.unwrap_or_else(Value::unknown_dynamic));
+                }
                 (_, None) => diagnostics::undeclared_variable(name, module, reference.span),
             },
             Subject::Local(name) => match module.locals.get(name) {
@@ -678,9 +710,23 @@ impl Scope for ModuleScope<'_> {
                 None => diagnostics::no_each_value(reference.span),
             },
             Subject::Each(name) => diagnostics::invalid_each_attribute(name, reference.span),
-            Subject::Output(_)
-            | Subject::Check(_)
-            | Subject::Run(_)
+            Subject::Run(name) => {
+                let run = self.tested(reference.span).and_then(|tested| tested.runs.get(name).cloned());
+                return known(run.unwrap_or_else(Value::unknown_dynamic));
+            }
+            Subject::Output(name) if self.assertion.is_some() && !module.outputs.contains_key(name) => {
+                diagnostics::undeclared_output(name, module, reference.span)
+            }
+            Subject::Output(name) => {
+                let found = self.evaluation.live().and_then(|live| live.output(self.at, name));
+                let value = match (found, module.outputs.get(name)) {
+                    (Some(value), Some(output)) if output.sensitive == Some(true) => value.mark(Mark::Sensitive),
+                    (Some(value), _) => value,
+                    (None, _) => Value::unknown_dynamic(),
+                };
+                return known(value);
+            }
+            Subject::Check(_)
             | Subject::ProviderFunction(_)
             | Subject::SymbolFunction(_) => return known(Value::unknown_dynamic()),
         };

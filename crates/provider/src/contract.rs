@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec};
-use yuba_addrs::{AbsResourceInstance, ProviderSource};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ModulePath, ProviderSource};
 use yuba_value::function::{FunctionError, Signature};
 use yuba_value::{MarkedPaths, Path, Value};
 
@@ -128,6 +128,30 @@ pub trait Providers: Send + Sync {
     fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>>;
     /// Starts a provider. Asked once for each instance of a provider configuration.
     fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>>;
+
+    /// Starts the provider of a configuration, or what stands in for it.
+    fn start_config(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        self.start(&config.provider)
+    }
+    /// Who is asked about an instance of a resource instead of the provider it belongs to.
+    fn stand_in(
+        &self,
+        config: &AbsProviderConfig,
+        instance: &AbsResourceInstance,
+        provider: &Arc<dyn Provider>,
+    ) -> Option<Arc<dyn Provider>> {
+        let _ = (config, instance, provider);
+        None
+    }
+    /// Outputs that a module has without being evaluated: an object. Nothing in the module happens then.
+    fn module_outputs(&self, module: &ModulePath) -> Option<&Value> {
+        let _ = module;
+        None
+    }
+    /// Whether any module has outputs without being evaluated.
+    fn replaces_modules(&self) -> bool {
+        false
+    }
 }
 
 /// A stored object as it is stored.

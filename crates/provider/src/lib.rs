@@ -18,6 +18,7 @@ mod dynamic;
 pub mod fake;
 mod follow;
 pub mod legality;
+pub mod mock;
 mod problem;
 pub mod schema;
 mod schema_marks;

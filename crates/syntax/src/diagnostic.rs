@@ -47,6 +47,10 @@ pub struct Extra {
     pub difference: Option<(EcoString, EcoString)>,
     /// It is the result of a `check` block.
     pub of_check: bool,
+    /// The object whose condition does not hold, or is not known yet, by its address.
+    pub condition_of: Option<EcoString>,
+    /// It was an error before the `check` block around it made it a warning.
+    pub was_error: bool,
     /// It is about the use of something deprecated.
     pub deprecation: Option<DeprecatedUse>,
 }

@@ -8,7 +8,7 @@ use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Event, Phase, ResourceChange};
 use yuba_state::{CheckKind, Edit, Object, Status};
-use yuba_syntax::{Diagnostic, Diagnostics, Severity};
+use yuba_syntax::Diagnostics;
 
 use super::change::{ChangeAnswer, EndAnswer, unknown_as_null};
 use super::{Answer, Applier, provision};
@@ -16,7 +16,7 @@ use crate::drive::Jobs;
 use crate::object::{Existing, Subject, cannot_be_stored, object_id};
 use crate::planning::data::DataAnswer;
 use crate::walk::checks::{in_instance, in_module};
-use crate::walk::{data_verdict, of_check};
+use crate::walk::{data_verdict, of_check_data};
 
 /// What became of the provisioners of a new object.
 pub(crate) struct Provisioned<'a> {
@@ -201,7 +201,7 @@ impl<'a> Applier<'a> {
             let config = in_module(&self.walk.context.tree.node(self.walk.live.module(job.at)).path, &name);
             let object = in_instance(&addr.module, &name);
             self.walk.checks.report(CheckKind::Check, &config, &object, &data_verdict(&problems));
-            self.walk.tell(problems.into_iter().map(|p| of_check(Diagnostic { severity: Severity::Warning, ..p })));
+            self.walk.tell(problems.into_iter().map(|problem| of_check_data(problem, &object)));
             if value.is_none() {
                 self.keep_unread(&job);
                 return true;

@@ -29,8 +29,7 @@ impl<'a> Applier<'a> {
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
         let resource = block.resource;
-        let address = eco_format!("{addr}");
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = OpenJob { subject, resource, at, config };
@@ -138,7 +137,7 @@ impl<'a> Applier<'a> {
             _ => None,
         };
         match self.walk.providers.find(&change.provider, key.as_ref()) {
-            Ok(server) => Some(server),
+            Ok(server) => Some(self.walk.standing_in(server, &change.addr)),
             Err(NoServer::Failed) => None,
             Err(reason) => {
                 let deposed = change.deposed.as_ref();
@@ -194,9 +193,8 @@ impl<'a> Applier<'a> {
                 None => true,
             };
         }
-        let address = eco_format!("{addr}");
         let resource = block.resource;
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         if !config.is_wholly_known() {
             let detail = eco_format!("The configuration of {addr} is still not known when it has to be read.");

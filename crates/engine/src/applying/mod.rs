@@ -123,9 +123,14 @@ pub(crate) struct Applier<'a> {
 
 /// Applies a plan.
 pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> Applied {
-    let tree = context.tree;
     let live = Live::new(true, Some(context.plan_time));
-    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(&live));
+    apply_into(context, plan, doors, &live).await
+}
+
+/// The same; the values of everything are kept, for who wants to know more than the state says.
+pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>, live: &Live) -> Applied {
+    let tree = context.tree;
+    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
     let (arguments, problems) = Arguments::read(tree);
     let state = (*plan.prior_state).clone();
     let mut used = planning::providers_of_state(tree, &state);
@@ -152,7 +157,7 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let targets = crate::targets::Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     let selection = crate::targets::Selection::new(&graph, tree, &targets);
-    let mut walk = Walk::new(context, &evaluation, &live, &graph, &arguments);
+    let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
     walk.tell_deprecated_variables = false;
     let changes = plan.changes.iter().enumerate().filter(|(_, change)| change.deposed.is_none());
     let mut applier = Applier {
@@ -281,7 +286,7 @@ impl<'a> Applier<'a> {
     }
 
     fn begin_vertex(&mut self, step: u32, vertex: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
-        if !self.included[vertex as usize] {
+        if !self.included[vertex as usize] || self.walk.is_replaced(vertex) {
             return;
         }
         let graph = self.walk.graph;

@@ -120,8 +120,7 @@ impl<'a> Planner<'a> {
             self.walk.value_of_state(&self.state, at, addr, block.schema());
             return true;
         }
-        let address = eco_format!("{addr}");
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let plans = self.options.mode == Mode::Normal;
         let Some(config) = self.walk.config_of(block, at, addr, values, plans) else { return false };
         let only_import = self.imports.is_asked(addr);
@@ -210,7 +209,9 @@ impl<'a> Planner<'a> {
             if !destroying {
                 // A resource that was not reached because of an error is not a leftover.
                 let module_exists = self.walk.live.find(&addr.module).is_some();
-                if self.walk.declared(&addr).is_some() && (module_exists || incomplete) {
+                let module = self.walk.context.tree.find(&addr.module.module());
+                let replaced = module.is_some_and(|module| self.walk.is_in_replaced(module));
+                if self.walk.declared(&addr).is_some() && (module_exists || incomplete) && !replaced {
                     continue;
                 }
             }
@@ -246,8 +247,7 @@ impl<'a> Planner<'a> {
             let Some((by, importing)) = request else { continue };
             self.walk.tell(std::iter::once(crate::generate::experimental()));
             let (at, values) = (ModuleInstanceId::ROOT, InstanceValues::default());
-            let address = eco_format!("{addr}");
-            let Some(server) = self.walk.server(&resolved, import.span, at, &values, &address) else { continue };
+            let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr) else { continue };
             let subject = self.walk.subject(&addr, &server, &schemas, None, None);
             let job = GenerateJob { subject, server, by, importing };
             jobs.push(async move { Answer::Generated(Box::new(job.run().await)) });
@@ -394,7 +394,7 @@ impl<'a> Planner<'a> {
         };
         let schemas = self.walk.evaluation.provider_schema(&provider.provider);
         let server = match self.walk.providers.find(&provider, text.as_ref()) {
-            Ok(server) => server,
+            Ok(server) => self.walk.standing_in(server, addr),
             Err(reason) => {
                 // Forgetting asks nobody anything.
                 if let (Ending::Forget(why), Some(schemas)) = (ending, &schemas) {
@@ -501,8 +501,7 @@ impl<'a> Planner<'a> {
             self.walk.value_of_state(&self.state, at, addr, block.schema());
             return true;
         }
-        let address = eco_format!("{addr}");
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let Some(schema) = block.schema() else { return false };
         let known = config.is_wholly_known();
@@ -560,9 +559,8 @@ impl<'a> Planner<'a> {
         pending: bool,
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
-        let address = eco_format!("{addr}");
         let resource = block.resource;
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, &address) else { return false };
+        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let Some(schema) = block.schema() else { return false };
         if config.is_wholly_known() && !pending {

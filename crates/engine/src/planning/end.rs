@@ -6,7 +6,7 @@ use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Mode, Reason, ResourceChange};
 use yuba_state::{CheckKind, Edit, Object};
-use yuba_syntax::{Diagnostic, Diagnostics, Severity};
+use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Type, Value, convert};
 
 use super::Planner;
@@ -16,7 +16,7 @@ use super::removal::RemovalAnswer;
 use crate::object::{Existing, cannot_be_stored};
 use crate::removal::forgotten;
 use crate::walk::checks::{in_instance, in_module};
-use crate::walk::{data_verdict, of_check, providers::Server};
+use crate::walk::{data_verdict, of_check_data, providers::Server};
 
 impl<'a> Planner<'a> {
     pub(super) fn managed_answer(&mut self, step: u32, mut answer: ManagedAnswer<'a>) -> bool {
@@ -298,9 +298,7 @@ impl<'a> Planner<'a> {
             let config = in_module(&tree.node(self.walk.live.module(at)).path, &name);
             let object = in_instance(&addr.module, &name);
             self.walk.checks.report(CheckKind::Check, &config, &object, &data_verdict(&found));
-            let softened =
-                found.into_iter().map(|problem| of_check(Diagnostic { severity: Severity::Warning, ..problem }));
-            self.walk.tell(softened);
+            self.walk.tell(found.into_iter().map(|problem| of_check_data(problem, &object)));
             if value.is_none()
                 && let Some(schema) = schema
             {

@@ -96,9 +96,19 @@ pub(crate) struct Planner<'a> {
 
 /// Makes a plan. Without one the diagnostics say why; with one there may be errors too, then it can only be shown.
 pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
-    let tree = context.tree;
     let live = Live::new(false, Some(context.plan_time));
-    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(&live));
+    plan_into(context, state, options, &live).await
+}
+
+/// The same; the values of everything are kept, for who wants to know more than the plan says.
+pub async fn plan_into(
+    context: Context<'_>,
+    state: State,
+    options: &PlanOptions,
+    live: &Live,
+) -> (Option<Plan>, Diagnostics) {
+    let tree = context.tree;
+    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
     let (arguments, mut problems) = Arguments::read(tree);
     problems.extend(tree.unbound_resources());
     if problems.has_errors() {
@@ -135,7 +145,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     }
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let selected = Selection::new(&graph, tree, &targets);
-    let mut walk = Walk::new(context, &evaluation, &live, &graph, &arguments);
+    let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
     if options.mode != Mode::Normal {
         walk.rule_severity = Severity::Warning;
     }
@@ -181,7 +191,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     attend(context.interrupt, context.clock, &started, planner.walk.close_all()).await;
     if options.mode == Mode::Normal {
         // What is wrong with moves matters most: everything else may follow from it.
-        let found = moves::validate(&statements, tree, &live, context.env.sources);
+        let found = moves::validate(&statements, tree, live, context.env.sources);
         if found.has_errors() {
             return (None, found);
         }
@@ -189,7 +199,7 @@ pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> 
     }
     let imports = options.mode == Mode::Normal || !options.imports.is_empty();
     if imports && !planner.walk.has_errors() {
-        let found = planner.imports.check(&live);
+        let found = planner.imports.check(live);
         planner.walk.tell(found);
     }
     planner.walk.tell(targets.plan_warnings());
@@ -288,7 +298,7 @@ impl<'a> Steps<'a> for Planner<'a> {
             self.begin_generated(jobs);
             return;
         }
-        if !self.included[step as usize] {
+        if !self.included[step as usize] || self.walk.is_replaced(step) {
             return;
         }
         let graph = self.walk.graph;

@@ -108,6 +108,16 @@ impl<'a> Walk<'a> {
     pub(crate) fn evaluate(&mut self, vertex: u32) -> bool {
         let graph = self.graph;
         let node = &graph.nodes[vertex as usize];
+        if let Vertex::Output(output) = node.vertex
+            && let Some(outputs) = self.context.providers.module_outputs(&self.context.tree.node(node.module).path)
+        {
+            let given = outputs.entries().and_then(|all| all.into_iter().find(|(name, _)| *name == output.name));
+            let value = given.map_or_else(Value::null_dynamic, |(_, value)| value);
+            for at in self.live.instances(node.module) {
+                self.live.set_output(at, &output.name, value.clone());
+            }
+            return true;
+        }
         match node.vertex {
             Vertex::Variable(variable) => self.variable(node.module, variable),
             Vertex::Input(variable) => self.input(node.module, variable),
@@ -134,6 +144,33 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Whether nothing happens in a vertex, because the outputs of its module are given.
+    pub(crate) fn is_replaced(&self, vertex: u32) -> bool {
+        let providers = self.context.providers;
+        if !providers.replaces_modules() {
+            return false;
+        }
+        let (tree, node) = (self.context.tree, &self.graph.nodes[vertex as usize]);
+        let here = providers.module_outputs(&tree.node(node.module).path).is_some();
+        if here && matches!(node.vertex, Vertex::Call | Vertex::Output(_) | Vertex::Variable(_) | Vertex::Input(_)) {
+            return false;
+        }
+        self.is_in_replaced(node.module)
+    }
+
+    /// Whether the outputs of a module, or of one around it, are given.
+    pub(crate) fn is_in_replaced(&self, module: ModuleId) -> bool {
+        let (tree, providers) = (self.context.tree, self.context.providers);
+        let mut at = Some(module).filter(|_| providers.replaces_modules());
+        while let Some(id) = at {
+            if providers.module_outputs(&tree.node(id).path).is_some() {
+                return true;
+            }
+            at = tree.node(id).parent;
+        }
+        false
+    }
+
     /// Evaluates conditions, and says whether none of them forbids to go on.
     pub(crate) fn rules(
         &mut self,
@@ -151,6 +188,10 @@ impl<'a> Walk<'a> {
         for rule in rules {
             let (verdict, found) = scope.check_rule(rule, rule_kind, severity);
             self.checks.report(kind, config, object, &verdict);
+            let found = match verdict {
+                Verdict::Fail(_) | Verdict::Unknown => from_condition(found, rule_kind.description(), object),
+                Verdict::Pass | Verdict::Error => found,
+            };
             ok &= match rule_kind {
                 RuleKind::CheckAssertion => self.tell(found.into_iter().map(of_check)),
                 _ => self.tell(found),
@@ -186,6 +227,7 @@ impl<'a> Walk<'a> {
             let (verdict, found) = scope.check_variable(variable, given);
             let object = in_instance(&self.live.address(at), &name);
             self.checks.report(CheckKind::Variable, &config, &object, &verdict);
+            let found = from_condition(found, "Invalid value for variable", &object);
             ok &= self.tell(found);
         }
         ok
@@ -267,6 +309,27 @@ pub(crate) fn data_verdict(found: &Diagnostics) -> Verdict {
         Some(problem) => Verdict::Fail(problem.detail.clone()),
         None => Verdict::Pass,
     }
+}
+
+/// Messages of which those with a title that begins so are about a condition of an object.
+fn from_condition(found: Diagnostics, title: &str, object: &EcoString) -> Diagnostics {
+    let mut told = Diagnostics::new();
+    told.extend(found.into_iter().map(|mut problem| {
+        if problem.summary.starts_with(title) {
+            problem.extra.get_or_insert_default().condition_of = Some(object.clone());
+        }
+        problem
+    }));
+    told
+}
+
+/// What is wrong with the data of a check, as a result of the check.
+pub(crate) fn of_check_data(problem: Diagnostic, check: &EcoString) -> Diagnostic {
+    let was_error = problem.is_error();
+    let mut problem = of_check(Diagnostic { severity: Severity::Warning, ..problem });
+    let extra = problem.extra.get_or_insert_default();
+    (extra.was_error, extra.condition_of) = (was_error, Some(check.clone()));
+    problem
 }
 
 /// A message that is the result of a check.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
-use yuba_addrs::{AbsProviderConfig, InstanceKey};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
 use yuba_config::provider::ProviderConfig;
 use yuba_config::resource::Repetition;
 use yuba_eval::tree::{KeySource, ResolvedProvider};
@@ -79,7 +79,7 @@ impl<'a> ProviderJob<'a> {
             None => eco_format!("{}", self.config),
             Some(key) => eco_format!("{}{}", self.config, InstanceKey::String(key.clone())),
         };
-        let mut provider = match self.providers.start(&self.config.provider) {
+        let mut provider = match self.providers.start_config(&self.config) {
             Ok(provider) => {
                 self.started.push(provider.clone());
                 Some(provider)
@@ -186,7 +186,10 @@ impl<'a> Walk<'a> {
                 self.providers.configured.entry(config.clone()).or_insert(Configured::Keyed(BTreeMap::new()));
             }
             for (key, values) in expansion.instances() {
-                let (value, found) = scope.clone().of_instance(values).eval_body(&block.body, &schema);
+                let (value, found) = match block.is_mock {
+                    true => (schema.empty_value(), Diagnostics::new()),
+                    false => scope.clone().of_instance(values).eval_body(&block.body, &schema),
+                };
                 let good = self.tell(found);
                 ok &= good;
                 let key = match key {
@@ -248,7 +251,7 @@ impl<'a> Walk<'a> {
         span: Span,
         at: ModuleInstanceId,
         values: &InstanceValues,
-        address: &str,
+        addr: &AbsResourceInstance,
     ) -> Option<Server> {
         let config = self.context.tree.provider_address(resolved);
         let (key, span) = match &resolved.key {
@@ -256,13 +259,21 @@ impl<'a> Walk<'a> {
             Some(source) => (Some(self.instance_key(source, at, values)?), source.expr.span),
         };
         match self.providers.find(&config, key.as_ref()) {
-            Ok(server) => Some(server),
+            Ok(server) => Some(self.standing_in(server, addr)),
             Err(reason) => {
-                let found = no_server(&reason, &config, key.as_ref(), address, span);
+                let found = no_server(&reason, &config, key.as_ref(), &eco_format!("{addr}"), span);
                 self.tell(found);
                 None
             }
         }
+    }
+
+    /// The same, unless somebody else is asked about the instance.
+    pub(crate) fn standing_in(&self, mut server: Server, addr: &AbsResourceInstance) -> Server {
+        if let Some(other) = self.context.providers.stand_in(&server.config, addr, &server.provider) {
+            server.provider = other;
+        }
+        server
     }
 
     fn instance_key(&mut self, source: &KeySource, at: ModuleInstanceId, values: &InstanceValues) -> Option<EcoString> {

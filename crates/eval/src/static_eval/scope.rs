@@ -2,13 +2,14 @@
 
 use ecow::EcoString;
 use yuba_addrs::{ParseRefContext, Reference, Subject};
-use yuba_syntax::Diagnostics;
+use yuba_syntax::{Diagnostics, Traversal};
 use yuba_value::Value;
 
 use super::{Name, Place, State, Statics, diagnostics};
 use crate::scope::{Scope, path_value, terraform_value};
 use crate::symbols;
 use crate::tree::ModuleId;
+use crate::validate::diagnostics::undeclared_run;
 
 /// The names of a module that have a value before anything is planned.
 pub(super) struct StaticScope<'a> {
@@ -25,8 +26,21 @@ impl Scope for StaticScope<'_> {
         &*self.statics.tree.node(self.module).module
     }
 
+    fn parse(&self, traversal: &Traversal) -> (Option<Reference>, Diagnostics) {
+        match (&self.statics.tree.tested, traversal.root.as_str()) {
+            (Some(tested), "run") if tested.is_here(Some(traversal.span)) => {
+                Reference::parse_in_test(traversal, self.context())
+            }
+            _ => Reference::parse(traversal, self.context()),
+        }
+    }
+
     fn check(&self, reference: &Reference) -> Diagnostics {
         let summary = match &reference.subject {
+            Subject::Run(name) => {
+                let known = self.statics.tree.tested.as_ref().is_some_and(|tested| tested.runs.contains_key(name));
+                return if known { Diagnostics::new() } else { undeclared_run(name, reference.span).into() };
+            }
             Subject::Variable(_) | Subject::Local(_) | Subject::Path(_) | Subject::Terraform(..) => {
                 return Diagnostics::new();
             }
@@ -43,6 +57,10 @@ impl Scope for StaticScope<'_> {
     fn value(&self, reference: &Reference) -> (Value, Diagnostics) {
         let problem = match &reference.subject {
             Subject::Variable(name) => return self.variable(name, reference),
+            Subject::Run(name) => {
+                let run = self.statics.tree.tested.as_ref().and_then(|tested| tested.runs.get(name).cloned());
+                return (run.unwrap_or_else(Value::unknown_dynamic), Diagnostics::new());
+            }
             Subject::Local(name) => return self.local(name, reference),
             Subject::Path(name) => {
                 let node = self.statics.tree.node(self.module);
@@ -112,6 +130,11 @@ impl StaticScope<'_> {
         }
         let node = self.statics.tree.node(self.module);
         let Some(variable) = node.module.variables.get(name) else {
+            if let Some(tested) = self.statics.tree.tested.as_ref().filter(|tested| tested.is_here(reference.span))
+                && let Some(value) = tested.variables.get(name)
+            {
+                return (value.clone(), Diagnostics::new());
+            }
             let problem = diagnostics::undefined_variable(name, &node.module, reference.span);
             return (Value::unknown_dynamic(), problem.into());
         };

@@ -13,7 +13,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources};
 use yuba_value::{Type, convert};
 
 use super::{
-    ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, Stages, diagnostics, provider_rules, run_path,
+    ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, Stages, Tested, diagnostics, provider_rules, run_path,
     test_providers,
 };
 use crate::inputs::Inputs;
@@ -89,6 +89,27 @@ pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Dia
             diagnostics.extend(provider_rules::check(run, files.sources()));
         }
         diagnostics.extend(test_providers::check(&tree));
+    }
+    (tree, diagnostics)
+}
+
+/// Links the tree of a run of a test file again, with the values of the run. `path` is where the tested module is installed,
+/// if the run has one of its own.
+pub fn link_tested(
+    files: &mut dyn ModuleFiles,
+    options: &Link<'_>,
+    path: Option<(&str, &EcoString)>,
+    tested: Arc<Tested>,
+) -> (ConfigTree, Diagnostics) {
+    let mut loaded = Loaded::default();
+    let mut diagnostics = Diagnostics::new();
+    let path = path.map(|(file, run)| run_path(file, run));
+    let mut linker = Linker::new(files, options, &mut loaded, &mut diagnostics);
+    linker.tree.tested = Some(tested);
+    linker.link(EcoString::from(options.root_dir), path.as_ref(), diagnostics::root_unreadable);
+    let tree = linker.tree;
+    if !diagnostics.has_errors() {
+        diagnostics.extend(provider_rules::check(&tree, files.sources()));
     }
     (tree, diagnostics)
 }
@@ -192,7 +213,7 @@ impl<'l> Linker<'l> {
         Linker {
             files,
             options,
-            tree: ConfigTree { modules: Vec::new(), runs: BTreeMap::new(), stages: Stages::default() },
+            tree: ConfigTree { modules: Vec::new(), runs: BTreeMap::new(), stages: Stages::default(), tested: None },
             cache: StaticCache::default(),
             loaded,
             prefix: None,

@@ -22,10 +22,11 @@ use yuba_addrs::{ModulePath, ModuleSource, Version};
 use yuba_config::Module;
 use yuba_config::module_call::ModuleCall;
 use yuba_config::provider::ProviderKey;
-use yuba_syntax::{Diagnostics, Sources};
+use yuba_syntax::{Diagnostics, Expr, FileId, Sources, Span};
+use yuba_value::Value;
 
 pub(crate) use link::join;
-pub use link::{Link, Purpose, link};
+pub use link::{Link, Purpose, link, link_tested};
 pub use manifest::{Installed, Manifest};
 pub use providers::{Requirement, requirements_of};
 pub use resolve::{KeySource, ResolvedProvider};
@@ -76,6 +77,30 @@ pub struct ConfigTree {
     pub runs: BTreeMap<(EcoString, EcoString), ConfigTree>,
     /// What the diagnostics of linking are about.
     pub stages: Stages,
+    /// What expressions of a test file can refer to, if its provider blocks are in the root module.
+    pub tested: Option<Arc<Tested>>,
+}
+
+/// What expressions of a test file can refer to, beside what the tested module declares.
+#[derive(Clone, Debug, Default)]
+pub struct Tested {
+    /// The test file.
+    pub file: Option<FileId>,
+    /// The outputs of runs that were applied, by name: objects.
+    pub runs: BTreeMap<EcoString, Value>,
+    /// Variables that the test file, or who runs it, has values for.
+    pub variables: BTreeMap<EcoString, Value>,
+}
+
+impl Tested {
+    /// All runs: an object by name.
+    pub fn all_runs(&self) -> Value {
+        Value::object(self.runs.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+    /// Whether an expression stands in the test file.
+    pub(crate) fn is_here(&self, span: Option<Span>) -> bool {
+        span.is_some_and(|span| Some(span.file) == self.file)
+    }
 }
 
 /// The diagnostics of linking by what they are about: first the root module, then the modules it leads to, at last rules
@@ -108,6 +133,31 @@ impl ConfigTree {
     /// Never: there is a root module.
     pub fn is_empty(&self) -> bool {
         self.modules.is_empty()
+    }
+    /// The same tree with another root module, for a run of a test file. What it calls and its providers with `for_each`
+    /// must be the same.
+    #[must_use]
+    pub fn with_root(&self, module: Arc<Module>, tested: Arc<Tested>) -> ConfigTree {
+        let mut tree = ConfigTree {
+            modules: self.modules.clone(),
+            runs: BTreeMap::new(),
+            stages: self.stages,
+            tested: Some(tested),
+        };
+        if let Some(root) = tree.modules.first_mut() {
+            root.module = module;
+        }
+        tree
+    }
+    /// Whether something in the tree follows from the values of variables: what is called, which providers there are.
+    pub fn follows_from_variables(&self) -> bool {
+        self.modules.iter().any(|node| {
+            let module = &node.module;
+            let by_expr = |expr: &Option<Arc<Expr>>| expr.as_ref().is_some_and(|expr| !expr.variables().is_empty());
+            module.providers.values().any(|provider| provider.for_each.is_some())
+                || module.variables.values().any(|variable| variable.constant == Some(true))
+                || module.calls.values().any(|call| by_expr(&call.source) || by_expr(&call.version))
+        })
     }
     /// The block that calls a module; none for the root.
     pub fn call(&self, id: ModuleId) -> Option<&ModuleCall> {

@@ -52,6 +52,20 @@ pub(crate) fn undeclared_variable(name: &str, module: &Module, span: Option<Span
     error("Reference to undeclared input variable", detail, span)
 }
 
+pub(crate) fn undeclared_output(name: &str, module: &Module, span: Option<Span>) -> Diagnostic {
+    let hint = did_you_mean(name, module.outputs.keys().map(EcoString::as_str));
+    let detail = eco_format!("The tested module has no output named {name:?}.{hint}");
+    error("Reference to undeclared output value", detail, span)
+}
+
+pub(crate) fn undeclared_run(name: &str, span: Option<Span>) -> Diagnostic {
+    let detail = eco_format!(
+        "No run named {name:?} was applied before this one. Outputs can be taken from runs that come earlier in the same \
+         file and do not only plan."
+    );
+    error("Reference to unavailable run", detail, span)
+}
+
 pub(crate) fn undeclared_local(name: &str, module: &Module, span: Option<Span>) -> Diagnostic {
     let hint = did_you_mean(name, module.locals.keys().map(EcoString::as_str));
     let detail = eco_format!("No locals block of this module defines a value named {name:?}.{hint}");

@@ -1,0 +1,264 @@
+//! Providers that do nothing: for tests, in the place of real ones.
+//!
+//! A [`Mock`] says what is wrong with a configuration as the provider itself does, but never asks it for anything else: it
+//! has an object ready for every resource, made of the configuration, of what the test says, and of made-up values.
+//! [`Substitutes`] puts mocks in the place of provider configurations and of single resources.
+
+mod compose;
+mod generate;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath, ProviderSource, ResourceMode};
+use yuba_syntax::Diagnostic;
+use yuba_value::Value;
+use yuba_value::function::FunctionError;
+
+use crate::contract::{
+    Answer, ApplyAnswer, ApplyRequest, DataAnswer, DataRequest, ImportBy, ImportRequest, Imported, MoveAnswer,
+    MoveRequest, Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, Providers, ReadAnswer, ReadRequest,
+    Renewed, UpgradeRequest, ready,
+};
+use crate::problem::{Place, Problem};
+use crate::schema::{BlockSchema, ProviderSchema};
+use compose::Composer;
+use generate::Generator;
+
+/// A provider that does nothing.
+pub struct Mock {
+    /// Who says what is valid.
+    inner: Arc<dyn Provider>,
+    /// What the test says about the resource: an object, or null.
+    given: Value,
+    seed: u64,
+    /// What made-up values depend on, beside the seed.
+    name: EcoString,
+}
+
+impl Mock {
+    /// In the place of a provider. `given` is an object, or null.
+    pub fn new(inner: Arc<dyn Provider>, given: Value, seed: u64, name: EcoString) -> Mock {
+        Mock { inner, given, seed, name }
+    }
+
+    fn compose(&self, schema: Option<&BlockSchema>, kind: &str, config: &Value, prior: &Value) -> Outcome<Value> {
+        let Some(schema) = schema else {
+            let detail = eco_format!("The provider has no resource type {kind:?}.");
+            return Outcome::failed(Problem::nowhere(Diagnostic::error("Unsupported resource type", detail)));
+        };
+        let mut composer = Composer { generator: Generator::new(self.seed, &self.name), problems: Vec::new() };
+        let value = composer.block(schema, config, &self.given, prior);
+        let failed = composer.problems.iter().any(|problem| problem.diagnostic.is_error());
+        Outcome { value: (!failed).then_some(value), problems: composer.problems }
+    }
+
+    fn managed(&self, kind: &EcoString, config: &Value, prior: &Value) -> Outcome<Value> {
+        let schema = self.inner.schema();
+        self.compose(schema.resources.get(kind).map(|schema| &schema.block), kind, config, prior)
+    }
+}
+
+impl Provider for Mock {
+    fn schema(&self) -> Arc<ProviderSchema> {
+        self.inner.schema()
+    }
+
+    fn validate_provider_config(&self, _: Value) -> Answer<'_, Vec<Problem>> {
+        ready(Vec::new())
+    }
+    fn validate_resource_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>> {
+        self.inner.validate_resource_config(kind, config)
+    }
+    fn validate_data_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>> {
+        self.inner.validate_data_config(kind, config)
+    }
+    fn validate_ephemeral_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>> {
+        self.inner.validate_ephemeral_config(kind, config)
+    }
+    fn configure(&self, _: Value) -> Answer<'_, Vec<Problem>> {
+        ready(Vec::new())
+    }
+
+    fn upgrade_state(&self, request: UpgradeRequest) -> Answer<'_, Outcome<Value>> {
+        self.inner.upgrade_state(request)
+    }
+    fn upgrade_identity(&self, kind: EcoString, version: u64, raw: EcoString) -> Answer<'_, Outcome<Value>> {
+        self.inner.upgrade_identity(kind, version, raw)
+    }
+
+    fn read(&self, request: ReadRequest) -> Answer<'_, Outcome<ReadAnswer>> {
+        let ReadRequest { prior, private, identity, .. } = request;
+        ready(Outcome::ok(ReadAnswer { state: prior, private, identity }))
+    }
+
+    fn plan(&self, request: PlanRequest) -> Answer<'_, Outcome<PlanAnswer>> {
+        let PlanRequest { kind, prior, proposed, config, prior_private: private, prior_identity: identity, .. } = request;
+        let planned = match config.is_null() || proposed.is_null() {
+            true => Outcome::ok(proposed),
+            false => self.managed(&kind, &config, &prior),
+        };
+        ready(planned.map(|planned| PlanAnswer {
+            planned,
+            requires_replace: Vec::new(),
+            private,
+            legacy_type_system: false,
+            identity,
+        }))
+    }
+
+    fn apply(&self, request: ApplyRequest) -> Answer<'_, Outcome<ApplyAnswer>> {
+        let ApplyRequest { kind, prior, planned, config, planned_private: private, planned_identity: identity, .. } =
+            request;
+        let state = match planned.is_wholly_known() {
+            true => Outcome::ok(planned),
+            false => self.managed(&kind, &config, &prior),
+        };
+        ready(state.map(|state| ApplyAnswer { state, private, legacy_type_system: false, identity }))
+    }
+
+    fn import(&self, request: ImportRequest) -> Answer<'_, Outcome<Vec<Imported>>> {
+        let ImportRequest { kind, by } = request;
+        let schema = self.inner.schema();
+        let Some(block) = schema.resources.get(&kind).map(|schema| &schema.block) else {
+            return ready(self.managed(&kind, &Value::null_dynamic(), &Value::null_dynamic()).map(|_| Vec::new()));
+        };
+        // Nothing is there to be found, so what is imported is made up around the id.
+        let mut known = block.empty_value().entries().unwrap_or_default();
+        if let ImportBy::Id(id) = by
+            && let Some((_, value)) = known.iter_mut().find(|(name, _)| name == "id")
+        {
+            *value = Value::string(id);
+        }
+        let state = Value::object(known);
+        ready(Outcome::ok(vec![Imported { kind, state, private: Private::new(), identity: None }]))
+    }
+
+    fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {
+        let detail = eco_format!(
+            "{} would have to become {}, which only the provider itself can do, and the test replaces it.",
+            request.source_kind,
+            request.target_kind
+        );
+        let diagnostic = Diagnostic::error("Move between resource types not possible with a mock provider", detail);
+        ready(Outcome::failed(Problem { diagnostic, place: Place::Block }))
+    }
+
+    fn read_data(&self, request: DataRequest) -> Answer<'_, Outcome<DataAnswer>> {
+        let DataRequest { kind, config, .. } = request;
+        let schema = self.inner.schema();
+        let schema = schema.data.get(&kind).map(|schema| &schema.block);
+        ready(self.compose(schema, &kind, &config, &Value::null_dynamic()).map(DataAnswer::plain))
+    }
+
+    fn open_ephemeral(&self, kind: EcoString, config: Value) -> Answer<'_, Outcome<Opened>> {
+        let schema = self.inner.schema();
+        let schema = schema.ephemeral.get(&kind).map(|schema| &schema.block);
+        let opened = self.compose(schema, &kind, &config, &Value::null_dynamic());
+        ready(opened.map(|value| Opened { value, private: Private::new(), renew_at: None }))
+    }
+    fn renew_ephemeral(&self, _: EcoString, private: Private) -> Answer<'_, Outcome<Renewed>> {
+        ready(Outcome::ok(Renewed { private, renew_at: None }))
+    }
+    fn close_ephemeral(&self, _: EcoString, _: Private) -> Answer<'_, Vec<Problem>> {
+        ready(Vec::new())
+    }
+
+    fn call_function(&self, name: EcoString, args: Vec<Value>) -> Answer<'_, Result<Value, FunctionError>> {
+        self.inner.call_function(name, args)
+    }
+    fn stop(&self) -> Answer<'_, Vec<Problem>> {
+        self.inner.stop()
+    }
+}
+
+/// What a mock provider says about its resources.
+#[derive(Clone, Debug, Default)]
+pub struct MockDefaults {
+    /// For all resources of a type.
+    pub types: BTreeMap<(ResourceMode, EcoString), Value>,
+    /// For single resources.
+    pub resources: BTreeMap<ConfigResource, Value>,
+}
+
+/// Real providers that were started only to say what is valid: one of each is enough, for all runs.
+#[derive(Default)]
+pub struct Started(Mutex<BTreeMap<ProviderSource, Arc<dyn Provider>>>);
+
+impl Started {
+    fn get(&self, inner: &dyn Providers, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        let mut started = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = started.get(provider) {
+            return Ok(found.clone());
+        }
+        let new = inner.start(provider)?;
+        started.insert(provider.clone(), new.clone());
+        Ok(new)
+    }
+}
+
+/// Providers of which some are replaced.
+pub struct Substitutes<'a> {
+    /// Makes the others.
+    pub inner: &'a dyn Providers,
+    /// Shared by everyone who uses mocks.
+    pub started: &'a Started,
+    /// Provider configurations that are mocks.
+    pub mocks: BTreeMap<AbsProviderConfig, MockDefaults>,
+    /// Resources that no provider is asked about, with what the test says of them.
+    pub resources: BTreeMap<ConfigResource, Value>,
+    /// Modules that are not evaluated, with their outputs: objects.
+    pub modules: BTreeMap<ModulePath, Value>,
+    /// Made-up values are the same for the same seed.
+    pub seed: u64,
+}
+
+impl Providers for Substitutes<'_> {
+    fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
+        self.inner.schema(provider)
+    }
+
+    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        self.inner.start(provider)
+    }
+
+    fn start_config(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        if !self.mocks.contains_key(config) {
+            return self.inner.start_config(config);
+        }
+        let inner = self.started.get(self.inner, &config.provider)?;
+        Ok(Arc::new(Mock::new(inner, Value::null_dynamic(), self.seed, EcoString::new())))
+    }
+
+    fn stand_in(
+        &self,
+        config: &AbsProviderConfig,
+        instance: &AbsResourceInstance,
+        provider: &Arc<dyn Provider>,
+    ) -> Option<Arc<dyn Provider>> {
+        if self.resources.is_empty() && self.mocks.is_empty() {
+            return None;
+        }
+        let resource = instance.config();
+        let given = match (self.resources.get(&resource), self.mocks.get(config)) {
+            (Some(given), _) => given.clone(),
+            (None, Some(mock)) => {
+                let of_type = || mock.types.get(&(resource.resource.mode, resource.resource.kind.clone()));
+                mock.resources.get(&resource).or_else(of_type).cloned().unwrap_or_else(Value::null_dynamic)
+            }
+            (None, None) => return None,
+        };
+        Some(Arc::new(Mock::new(provider.clone(), given, self.seed, eco_format!("{instance}"))))
+    }
+
+    fn module_outputs(&self, module: &ModulePath) -> Option<&Value> {
+        self.modules.get(module)
+    }
+
+    fn replaces_modules(&self) -> bool {
+        !self.modules.is_empty()
+    }
+}
