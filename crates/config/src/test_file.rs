@@ -106,9 +106,14 @@ fn variables(block: &Block, what: &str, slot: &mut Option<Variables>, with: &Dec
 }
 
 impl TestFile {
+    /// What is wrong with a file, without its runs, beside what decoding found.
+    pub fn validate_overrides(&self) -> Diagnostics {
+        mock::duplicates(&self.override_resources, &self.override_modules)
+    }
+
     /// What is wrong with a file and its runs beside what decoding found.
     pub fn validate(&self) -> Diagnostics {
-        let mut problems = mock::duplicates(&self.override_resources, &self.override_modules);
+        let mut problems = self.validate_overrides();
         for run in &self.runs {
             problems.extend(run.validate());
         }

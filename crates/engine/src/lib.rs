@@ -26,7 +26,9 @@ mod simulator;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use applying::{Applied, ApplyDoors, Counts, ProvisionOrder, Provisioned, Provisioners, Recorder, apply, apply_into};
+pub use applying::{
+    Applied, ApplyDoors, Counts, ProvisionOrder, Provisioned, Provisioners, Recorder, apply, apply_into,
+};
 pub use interrupt::{Clock, Interrupt, NoTime};
 pub use look::look;
 pub use planning::{plan, plan_into};

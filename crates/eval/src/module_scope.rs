@@ -726,9 +726,9 @@ impl Scope for ModuleScope<'_> {
                 };
                 return known(value);
             }
-            Subject::Check(_)
-            | Subject::ProviderFunction(_)
-            | Subject::SymbolFunction(_) => return known(Value::unknown_dynamic()),
+            Subject::Check(_) | Subject::ProviderFunction(_) | Subject::SymbolFunction(_) => {
+                return known(Value::unknown_dynamic());
+            }
         };
         (Value::unknown_dynamic(), problem.into())
     }

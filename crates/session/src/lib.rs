@@ -17,6 +17,7 @@ pub mod providers;
 pub mod provisioners;
 pub mod show;
 pub mod state;
+pub mod test;
 pub mod validate;
 pub mod workspaces;
 pub mod world;

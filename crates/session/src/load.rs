@@ -113,7 +113,7 @@ pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuratio
         ..ModuleDirs::new()
     };
     let (inputs, mut problems) = match request.snapshot {
-        None => read_inputs(request, &mut dirs.sources),
+        None => read_inputs(request, None, &mut dirs.sources),
         Some(snapshot) => {
             // Where they were given does not matter any more.
             let place = yuba_syntax::Span::default();
@@ -151,8 +151,12 @@ pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuratio
     (Ok(Configuration { tree, inputs, sources: dirs.sources, manifest }), problems)
 }
 
-/// Collects values for variables: environment, files of the directory, flags.
-fn read_inputs(request: &LoadRequest<'_>, sources: &mut Sources) -> (Inputs, Diagnostics) {
+/// Collects values for variables: environment, files of the directory, flags, and at last files of a directory of tests.
+pub(crate) fn read_inputs(
+    request: &LoadRequest<'_>,
+    tests: Option<&str>,
+    sources: &mut Sources,
+) -> (Inputs, Diagnostics) {
     let mut problems = Diagnostics::new();
     let mut read = |path: EcoString| match fs::read(path.as_str()) {
         Ok(bytes) => Some((path, bytes)),
@@ -166,7 +170,7 @@ fn read_inputs(request: &LoadRequest<'_>, sources: &mut Sources) -> (Inputs, Dia
         .into_iter()
         .filter_map(|name| read(shown_path(request.dir, name)))
         .collect();
-    let flags: Vec<(Option<EcoString>, Vec<u8>)> = request
+    let mut flags: Vec<(Option<EcoString>, Vec<u8>)> = request
         .variables
         .iter()
         .filter_map(|flag| match flag {
@@ -174,6 +178,12 @@ fn read_inputs(request: &LoadRequest<'_>, sources: &mut Sources) -> (Inputs, Dia
             VariableFlag::File(path) => read(path.into()).map(|(path, bytes)| (Some(path), bytes)),
         })
         .collect();
+    // Quirk: what stands beside the tests wins even over the command line.
+    let tests = tests.map(|below| shown_path(request.dir, below));
+    let names = tests.as_ref().and_then(|dir| file_names(Path::new(dir.as_str())).ok()).unwrap_or_default();
+    let tests = tests.unwrap_or_default();
+    let found = auto_files(names.iter().map(String::as_str)).into_iter();
+    flags.extend(found.filter_map(|name| read(shown_path(&tests, name))).map(|(path, bytes)| (Some(path), bytes)));
     let auto: Vec<VarFile<'_>> = auto.iter().map(|(name, bytes)| VarFile { name, bytes }).collect();
     let flags: Vec<VarFlag<'_>> = flags
         .iter()
@@ -213,6 +223,16 @@ impl ModuleDirs {
     /// Nothing read yet.
     pub fn new() -> ModuleDirs {
         ModuleDirs::default()
+    }
+
+    /// These files were read before.
+    pub(crate) fn with_sources(sources: Sources) -> ModuleDirs {
+        ModuleDirs { sources, ..ModuleDirs::new() }
+    }
+
+    /// Nothing read yet; test files of a directory, and below it, are of interest.
+    pub(crate) fn with_tests(dir: &str, below: Option<&str>) -> ModuleDirs {
+        ModuleDirs { tests: below.map(|below| (dir.into(), below.into())), ..ModuleDirs::new() }
     }
 
     fn names(&self, dir: &str) -> io::Result<Vec<String>> {

@@ -28,6 +28,7 @@ pub mod requirements;
 pub mod snippet;
 pub mod state;
 pub mod state_json;
+pub mod test;
 #[cfg(test)]
 mod testing;
 pub mod validate_json;

@@ -19,6 +19,7 @@ mod providers_schema;
 mod show;
 mod state;
 mod taint;
+mod test;
 pub(crate) mod validate;
 pub(crate) mod version;
 mod workspace;
@@ -76,6 +77,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &state::rm::COMMAND,
     &state::show::COMMAND,
     &taint::TAINT,
+    &test::COMMAND,
     &taint::UNTAINT,
     &validate::COMMAND,
     &version::COMMAND,

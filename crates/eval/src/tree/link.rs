@@ -150,9 +150,18 @@ fn link_runs(
             let inputs = Inputs::evaluated(values);
             let options = Link { root_dir: options.root_dir, inputs: &inputs, ..*options };
             let mut linker = Linker::new(files, &options, loaded, diagnostics);
-            let found = linker.link(dir, Some(&path), |dir| diagnostics::local_missing(dir, &path, module.span));
-            if found {
-                tree.runs.insert((name.clone(), run.name.clone()), linker.tree);
+            let installing = options.purpose == Purpose::Install && matches!(module.source, ModuleSource::Local(_));
+            let found = linker.link(dir.clone(), Some(&path), |dir| match installing {
+                true => diagnostics::no_such_directory(dir),
+                false => diagnostics::local_missing(dir, &path, module.span),
+            });
+            let linked = found.then_some(linker.tree);
+            if !found && installing {
+                // Quirk: it is said twice, first of the name and then of the directory, and at no place.
+                diagnostics.push(diagnostics::unreadable_directory(&dir, &path));
+            }
+            if let Some(linked) = linked {
+                tree.runs.insert((name.clone(), run.name.clone()), linked);
             }
         }
     }

@@ -70,7 +70,8 @@ impl Composer {
         let given = given.map(|value| self.given(name, attribute, config.is_some(), value));
         if attribute.write_only {
             if given.is_some() {
-                let detail = "Providers never give write-only attributes back, so what the test says about it has no effect.";
+                let detail =
+                    "Providers never give write-only attributes back, so what the test says about it has no effect.";
                 let summary = eco_format!("Encountered override for write-only attribute `{name}`");
                 self.say(Diagnostic::warning(summary, detail));
             }

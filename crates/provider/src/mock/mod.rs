@@ -96,7 +96,8 @@ impl Provider for Mock {
     }
 
     fn plan(&self, request: PlanRequest) -> Answer<'_, Outcome<PlanAnswer>> {
-        let PlanRequest { kind, prior, proposed, config, prior_private: private, prior_identity: identity, .. } = request;
+        let PlanRequest { kind, prior, proposed, config, prior_private: private, prior_identity: identity, .. } =
+            request;
         let planned = match config.is_null() || proposed.is_null() {
             true => Outcome::ok(proposed),
             false => self.managed(&kind, &config, &prior),

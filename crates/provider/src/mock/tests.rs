@@ -9,7 +9,8 @@ use crate::schema::{Attribute, NestedBlock, Nesting};
 fn schema() -> BlockSchema {
     let both = Attribute { computed: true, ..Attribute::optional(Type::string()) };
     let secret = Attribute { write_only: true, ..Attribute::optional(Type::string()) };
-    let inner = BlockSchema::new([("size", Attribute::required(Type::number())), ("at", Attribute::computed(Type::string()))]);
+    let inner =
+        BlockSchema::new([("size", Attribute::required(Type::number())), ("at", Attribute::computed(Type::string()))]);
     BlockSchema::new([
         ("id", Attribute::computed(Type::string())),
         ("name", Attribute::required(Type::string())),
@@ -40,20 +41,31 @@ fn check(config: &[(&str, Value)], given: &[(&str, Value)], prior: &[(&str, Valu
 #[test]
 fn objects_are_made_of_three_things() {
     let name = ("name", Value::string("n"));
-    check(&[name.clone()], &[], &[], expect![[r#"{"count":0,"disk":[],"id":"gsM6tt4C","name":"n","note":null,"secret":null,"tags":{},"zone":"gD431ZyloZn"}"#]]);
+    check(
+        &[name.clone()],
+        &[],
+        &[],
+        expect![[
+            r#"{"count":0,"disk":[],"id":"gsM6tt4C","name":"n","note":null,"secret":null,"tags":{},"zone":"gD431ZyloZn"}"#
+        ]],
+    );
     let disk = object(&[("size", Value::int(1))]);
     let disks = ("disk", Value::list(disk.ty().clone(), vec![disk]));
     check(
         &[name.clone(), ("zone", Value::string("z")), disks],
         &[("id", Value::int(5)), ("disk", object(&[("at", Value::string("x"))]))],
         &[],
-        expect![[r#"{"count":0,"disk":[{"at":"x","size":1}],"id":"5","name":"n","note":null,"secret":null,"tags":{},"zone":"z"}"#]],
+        expect![[
+            r#"{"count":0,"disk":[{"at":"x","size":1}],"id":"5","name":"n","note":null,"secret":null,"tags":{},"zone":"z"}"#
+        ]],
     );
     check(
         &[name],
         &[],
         &[("id", Value::string("was")), ("note", Value::string("was"))],
-        expect![[r#"{"count":0,"disk":[],"id":"was","name":"n","note":null,"secret":null,"tags":{},"zone":"gD431ZyloZn"}"#]],
+        expect![[
+            r#"{"count":0,"disk":[],"id":"was","name":"n","note":null,"secret":null,"tags":{},"zone":"gD431ZyloZn"}"#
+        ]],
     );
 }
 

@@ -1,0 +1,301 @@
+//! Tells the results of tests: to people, to programs, and in a file of JUnit XML.
+
+use std::sync::Arc;
+
+use yuba_addrs::ProviderSource;
+use yuba_provider::ProviderSchema;
+use yuba_session::test::{
+    CleanupReport, Event, FileReport, InterruptReport, Leftover, Message, RunReport, Status, Suite, Verbose,
+};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+use yuba_view::snippet::Excerpts;
+use yuba_view::test::json::About;
+use yuba_view::test::{self, Counts, Interrupted, json, junit};
+use yuba_view::{diagnostic, messages_json, plan, plan_json, state, state_json};
+
+use crate::commands::validate::signature;
+use crate::commands::version::LANGUAGE_LEVEL;
+use crate::exit::Failure;
+use crate::flags::Args;
+use crate::json_into::JsonInto;
+use crate::messages::now;
+use crate::signals;
+use crate::terminal::Terminal;
+
+type Schemas<'a> = dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>> + 'a;
+
+/// Where results are told.
+pub(super) struct Teller<'t> {
+    terminal: &'t mut Terminal,
+    into: Option<JsonInto>,
+    json: bool,
+    args: Args,
+    counts: Counts,
+    /// Where JUnit XML goes, and what it will contain.
+    junit: Option<(String, Vec<junit::Group>)>,
+}
+
+fn shown(status: Status) -> test::Status {
+    match status {
+        Status::Pending => test::Status::Pending,
+        Status::Skip => test::Status::Skip,
+        Status::Pass => test::Status::Pass,
+        Status::Fail => test::Status::Fail,
+        Status::Error => test::Status::Error,
+    }
+}
+
+fn object((addr, deposed): &Leftover) -> String {
+    match deposed {
+        Some(key) => format!("{addr} ({})", key.as_str()),
+        None => addr.to_string(),
+    }
+}
+
+impl<'t> Teller<'t> {
+    /// As the flags want it.
+    pub(super) fn new(terminal: &'t mut Terminal, args: &Args) -> Result<Teller<'t>, Failure> {
+        let into = JsonInto::open(args)?;
+        let junit = args.text("junit-xml").filter(|path| !path.is_empty()).map(|path| (path.to_owned(), Vec::new()));
+        let json = args.is_on("json");
+        let mut teller = Teller { terminal, into, json, args: args.clone(), counts: Counts::default(), junit };
+        let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
+        teller.programs(|| messages_json::version(&name, LANGUAGE_LEVEL, &now()));
+        Ok(teller)
+    }
+
+    fn people(&mut self, text: &str) {
+        if !self.json {
+            self.terminal.out(text);
+        }
+    }
+
+    fn aside(&mut self, text: &str) {
+        if !self.json {
+            self.terminal.err(text);
+        }
+    }
+
+    fn programs(&mut self, lines: impl FnOnce() -> String) {
+        if !self.json && self.into.is_none() {
+            return;
+        }
+        let lines = lines();
+        if self.json {
+            self.terminal.out(&lines);
+        }
+        if let Some(into) = &mut self.into {
+            into.write(&lines);
+        }
+    }
+
+    /// Says what there is to say, about a file or a run.
+    pub(super) fn report(&mut self, file: Option<&str>, run: Option<&str>, problems: &Diagnostics, sources: &Sources) {
+        if problems.is_empty() {
+            return;
+        }
+        let wanted = self.args.wanted(problems.clone());
+        if !self.json {
+            self.terminal.report(&wanted, sources);
+        }
+        self.programs(|| {
+            let excerpts = Excerpts::new(sources);
+            let time = now();
+            let about = About { file, run, timestamp: &time };
+            wanted.iter().map(|problem| json::diagnostic(problem, &excerpts, &signature, about)).collect()
+        });
+    }
+
+    /// Says what will be tested.
+    pub(super) fn begin(&mut self, suite: &Suite) {
+        self.counts = Counts::default();
+        if let Some((_, groups)) = &mut self.junit {
+            groups.clear();
+        }
+        self.programs(|| {
+            let names = |runs: Vec<&_>| runs.into_iter().map(ToString::to_string).collect();
+            let files: Vec<(String, Vec<String>)> =
+                suite.files().map(|(name, runs)| (name.to_string(), names(runs))).collect();
+            json::abstract_of(&files, About { timestamp: &now(), ..About::default() })
+        });
+    }
+
+    /// Tells about a file.
+    pub(super) fn message(&mut self, message: &Message, suite: &Suite, schemas: &Schemas<'_>) {
+        let sources = message.sources.as_ref().unwrap_or(&suite.sources);
+        let file = message.file.as_str();
+        match &message.event {
+            Event::File(report) => self.file(file, report, sources, schemas),
+            Event::Cleanup(report) => self.cleanup(file, report, sources),
+            Event::Stopping(1) => self.stopping(signals::FIRST),
+            Event::Stopping(_) => self.stopping(signals::SECOND),
+            Event::Interrupted(report) | Event::Stuck(report) => self.interrupted(file, report),
+        }
+    }
+
+    fn stopping(&mut self, text: &str) {
+        self.aside(text);
+        self.programs(|| messages_json::line(messages_json::Level::Info, text.trim(), &now(), Vec::new()));
+    }
+
+    fn file(&mut self, name: &str, report: &FileReport, sources: &Sources, schemas: &Schemas<'_>) {
+        let status = shown(report.status);
+        let style = self.terminal.style();
+        self.people(&test::file_line(name, status, style));
+        self.programs(|| json::file(name, status, About { timestamp: &now(), ..About::default() }));
+        for run in &report.runs {
+            self.run(name, run, sources, schemas);
+        }
+        if self.junit.is_some() {
+            let cases = report.runs.iter().map(|run| self.case(run, sources)).collect();
+            if let Some((_, groups)) = &mut self.junit {
+                groups.push(junit::Group { name: name.to_owned(), cases });
+            }
+        }
+    }
+
+    fn run(&mut self, file: &str, run: &RunReport, sources: &Sources, schemas: &Schemas<'_>) {
+        let status = shown(run.status);
+        self.counts.add(status);
+        let style = self.terminal.style();
+        self.people(&test::run_line(&run.name, status, style));
+        self.programs(|| json::run(file, &run.name, status, About { timestamp: &now(), ..About::default() }));
+        let mut problems = run.problems.clone();
+        if let Some(verbose) = &run.verbose {
+            let found = self.verbose(file, &run.name, verbose, schemas);
+            problems.extend(found);
+        }
+        self.report(Some(file), Some(&run.name), &problems, sources);
+    }
+
+    /// Shows a plan or a state. What could not be shown is worth a warning.
+    fn verbose(&mut self, file: &str, run: &str, verbose: &Verbose, schemas: &Schemas<'_>) -> Diagnostics {
+        let look = self.terminal.look(false);
+        let mut problems = Diagnostics::new();
+        match verbose {
+            Verbose::Plan(planned, _) => self.people(&plan::render(planned, schemas, look)),
+            Verbose::State(after) => match state::render(after, schemas, look) {
+                Ok(text) => self.people(&text),
+                Err(found) => problems.extend(found),
+            },
+        }
+        let (document, summary) = match verbose {
+            Verbose::Plan(planned, tree) => (plan_json::plan(planned, tree, schemas), "Failed to render test plan"),
+            Verbose::State(after) => (state_json::state(Some(after), schemas), "Failed to render test state"),
+        };
+        match document {
+            Err(reason) => {
+                problems.push(Diagnostic::warning(summary, format!("It cannot be written as JSON: {reason}.")))
+            }
+            Ok(document) => self.programs(|| {
+                let time = now();
+                let about = About { file: Some(file), run: Some(run), timestamp: &time };
+                match verbose {
+                    Verbose::Plan(..) => json::plan(document, about),
+                    Verbose::State(_) => json::state(document, about),
+                }
+            }),
+        }
+        problems
+    }
+
+    fn case(&self, run: &RunReport, sources: &Sources) -> junit::Case {
+        let wanted = self.args.wanted(run.problems.clone());
+        let options = diagnostic::Options::default();
+        let texts = diagnostic::render_all(&wanted, sources, diagnostic::Style::Plain, 0, &options);
+        let title = wanted.iter().find(|problem| problem.is_error());
+        junit::Case {
+            name: run.name.to_string(),
+            status: shown(run.status),
+            took: run.took,
+            title: title.map(|problem| problem.summary.to_string()).unwrap_or_default(),
+            text: texts.into_iter().map(|(_, text)| text).collect::<String>().trim_start().to_owned(),
+        }
+    }
+
+    fn cleanup(&mut self, file: &str, report: &CleanupReport, sources: &Sources) {
+        let width = self.terminal.width();
+        let name = format!("{file}/{}", report.run);
+        if report.problems.has_errors() {
+            self.aside(&test::destroy_failed(&name, width));
+        }
+        let time = now();
+        let about = About { file: Some(file), run: Some(&report.run), timestamp: &time };
+        let saved = report.saved.as_deref();
+        if !report.left.is_empty() {
+            self.programs(|| {
+                let left: Vec<json::Object> = report
+                    .left
+                    .iter()
+                    .map(|(addr, deposed)| (addr.to_string(), deposed.as_ref().map(|key| key.as_str().to_owned())))
+                    .collect();
+                json::cleanup(&left, saved, about)
+            });
+        }
+        self.report(Some(file), Some(&report.run), &report.problems, sources);
+        if !report.left.is_empty() {
+            let left: Vec<String> = report.left.iter().map(object).collect();
+            self.aside(&test::leftovers(&name, &left, saved, width));
+        }
+        if let Some(path) = saved {
+            self.aside(&format!("\nWriting state to file: {path}\n"));
+            self.programs(|| json::saved(path, about));
+        }
+        if let Some(bytes) = &report.unsaved {
+            let detail = "The state of the objects that still exist could not be written to a file. It follows as it is: copy it \
+                          to a file, from the first brace to the last, to find the objects again.";
+            let problem = Diagnostic::error("Failed to persist state", detail);
+            self.report(Some(file), Some(&report.run), &problem.into(), sources);
+            self.terminal.err(&format!("{}\n", String::from_utf8_lossy(bytes)));
+        }
+    }
+
+    fn interrupted(&mut self, file: &str, report: &InterruptReport) {
+        let all = |left: &[Leftover]| left.iter().map(object).collect::<Vec<String>>();
+        let what = Interrupted {
+            state: all(&report.state),
+            states: report
+                .states
+                .iter()
+                .map(|(run, source, left)| (run.to_string(), source.to_string(), all(left)))
+                .collect(),
+            creating: report.creating.as_ref().map(|(run, source, planned)| {
+                let planned = planned.iter().map(ToString::to_string).collect();
+                (run.to_string(), source.as_ref().map(ToString::to_string), planned)
+            }),
+            saved: report.saved.iter().map(ToString::to_string).collect(),
+        };
+        let width = self.terminal.width();
+        self.aside(&test::interrupted(file, &what, width));
+        let time = now();
+        self.programs(|| json::interrupted(&what, About { file: Some(file), run: None, timestamp: &time }));
+    }
+
+    /// Says how everything ended. Whether all of it could be written.
+    pub(super) fn conclusion(&mut self, status: Status) -> bool {
+        let (status, counts, style) = (shown(status), self.counts, self.terminal.style());
+        self.people(&test::conclusion(status, counts, style));
+        self.programs(|| json::summary(status, counts, About { timestamp: &now(), ..About::default() }));
+        let failed = match &self.junit {
+            Some((path, groups)) => {
+                std::fs::write(path, junit::render(groups)).err().map(|error| (path.clone(), error))
+            }
+            None => None,
+        };
+        let Some((path, error)) = failed else { return true };
+        let detail = format!("The results could not be written to {path}: {error}.");
+        let problem = Diagnostic::error("Failed to write JUnit XML", detail);
+        self.report(None, None, &problem.into(), &Sources::new());
+        false
+    }
+
+    /// Says that files are watched now.
+    pub(super) fn waiting(&mut self) {
+        self.people("\nWaiting for changes; press Ctrl-C to leave.\n");
+    }
+
+    /// Brings everything out.
+    pub(super) fn finish(&mut self) {
+        self.terminal.finish(1);
+    }
+}

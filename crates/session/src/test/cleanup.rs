@@ -1,0 +1,98 @@
+//! After a file: everything its runs made is destroyed, the states that were used last first.
+
+use yuba_engine::PlanOptions;
+use yuba_eval::Live;
+use yuba_plan::Mode;
+use yuba_state::State;
+use yuba_syntax::Diagnostics;
+
+use super::file::FileRunner;
+use super::leftovers::objects;
+use super::prepare::{Prepared, Subject};
+use super::run::Work;
+use super::{CleanupReport, Event, Message};
+
+impl FileRunner<'_> {
+    /// Destroys what is left. Who is in a hurry gets a list instead.
+    pub(super) fn clean_up(&mut self, tell: &mut dyn FnMut(Message)) {
+        let mut keys: Vec<(usize, _)> =
+            self.states.iter().filter_map(|(key, known)| Some((known.last.as_ref()?.0, key.clone()))).collect();
+        keys.sort_unstable_by(|a, b| b.cmp(a));
+        for (at, key) in keys {
+            if self.is_stopped_now() {
+                break;
+            }
+            let Some(mut known) = self.states.remove(&key) else { continue };
+            let Some((_, prepared)) = known.last.take() else { continue };
+            let (state, problems) = self.destroy(at, &prepared, known.state);
+            let left = objects(&state);
+            if problems.is_empty() && left.is_empty() {
+                self.register.set(self.name, self.existing());
+                continue;
+            }
+            if self.is_stopped_now() && !left.is_empty() {
+                known.state = state;
+                known.last = Some((at, prepared));
+                self.states.insert(key, known);
+                break;
+            }
+            let mut report =
+                CleanupReport { run: self.file.runs[at].name.clone(), problems, saved: None, unsaved: None, left };
+            if !report.left.is_empty() {
+                match self.register.save(state) {
+                    Ok(path) => report.saved = Some(path),
+                    Err(bytes) => report.unsaved = Some(bytes),
+                }
+            }
+            let message = self.message(Event::Cleanup(report));
+            tell(message);
+            self.register.set(self.name, self.existing());
+        }
+        if self.is_stopped_now() {
+            self.tell_what_exists(tell);
+        }
+    }
+
+    /// Everything was stopped: what exists now is listed and kept.
+    fn tell_what_exists(&mut self, tell: &mut dyn FnMut(Message)) {
+        let mut report = self.existing();
+        for (_, known) in std::mem::take(&mut self.states) {
+            if !objects(&known.state).is_empty()
+                && let Ok(path) = self.register.save(known.state)
+            {
+                report.saved.push(path);
+            }
+        }
+        let message = self.message(Event::Interrupted(report));
+        tell(message);
+    }
+
+    fn destroy(&self, at: usize, prepared: &Prepared, state: State) -> (State, Diagnostics) {
+        if state.is_empty() && state.outputs.is_empty() {
+            return (state, Diagnostics::new());
+        }
+        let subject = Subject {
+            suite: self.suite,
+            request: self.request,
+            file_name: self.name,
+            file: self.file,
+            run: &self.file.runs[at],
+            outputs: &self.outputs,
+        };
+        let work = Work { subject: &subject, prepared };
+        let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
+        let plan_time = self.request.load.world.now();
+        let live = Live::new(false, Some(plan_time));
+        let (plan, mut problems) = work.plan(state.clone(), &options, plan_time, &live);
+        // That it uses deprecated things was said when it was made.
+        problems.retain(|problem| !problem.is_about_deprecation());
+        let plan = match plan {
+            Some(plan) if !problems.has_errors() && !plan.errored => plan,
+            _ => return (state, problems),
+        };
+        let live = Live::new(true, Some(plan_time));
+        let (state, found) = work.apply(&plan, plan_time, &live);
+        problems.extend(found.into_iter().filter(|problem| !problem.is_about_deprecation()));
+        (state, problems)
+    }
+}

@@ -1,0 +1,162 @@
+//! One test file: its runs one after the other, with a state for each module they test.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ecow::{EcoString, eco_format};
+use yuba_config::test_file::TestFile;
+use yuba_state::State;
+use yuba_syntax::{Diagnostics, Sources};
+use yuba_value::{Mark, Value};
+
+use super::leftovers::{Register, objects};
+use super::prepare::{Prepared, Subject};
+use super::run::execute;
+use super::suite::Suite;
+use super::{Event, FileReport, InterruptReport, Message, RunReport, Status, TestRequest};
+
+/// The state of one module that runs of a file test.
+pub(super) struct ModuleState {
+    /// The source of the module; none for the one the file belongs to.
+    pub(super) source: Option<EcoString>,
+    pub(super) state: State,
+    /// The run that used it last, and what that worked with.
+    pub(super) last: Option<(usize, Prepared)>,
+}
+
+/// A file on its way.
+pub(super) struct FileRunner<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) request: &'a TestRequest<'a>,
+    pub(super) register: &'a Register,
+    pub(super) name: &'a EcoString,
+    pub(super) file: &'a TestFile,
+    /// By source of the module.
+    pub(super) states: BTreeMap<EcoString, ModuleState>,
+    /// Outputs of runs that were applied: objects.
+    pub(super) outputs: BTreeMap<EcoString, Value>,
+    /// Files that were read for runs of this file.
+    pub(super) sources: Option<Arc<Sources>>,
+}
+
+/// Runs a file and cleans up after it.
+pub(super) fn run(
+    suite: &Suite,
+    request: &TestRequest<'_>,
+    register: &Register,
+    name: &EcoString,
+    tell: &mut dyn FnMut(Message),
+) -> Status {
+    let Some(file) = suite.file(name) else { return Status::Pending };
+    let mut runner = FileRunner {
+        suite,
+        request,
+        register,
+        name,
+        file,
+        states: BTreeMap::new(),
+        outputs: BTreeMap::new(),
+        sources: None,
+    };
+    let began = Instant::now();
+    let (status, runs) = runner.runs();
+    let report = FileReport { status, runs, took: began.elapsed() };
+    let message = runner.message(Event::File(report));
+    tell(message);
+    runner.clean_up(tell);
+    register.forget(name);
+    status
+}
+
+impl FileRunner<'_> {
+    pub(super) fn message(&self, event: Event) -> Message {
+        Message { file: self.name.clone(), sources: self.sources.clone(), event }
+    }
+
+    pub(super) fn is_stopped_now(&self) -> bool {
+        self.request.stop.is_now()
+    }
+
+    fn runs(&mut self) -> (Status, Vec<RunReport>) {
+        let mut status = Status::Pass;
+        let mut reports = Vec::with_capacity(self.file.runs.len());
+        for at in 0..self.file.runs.len() {
+            let run = &self.file.runs[at];
+            let left_out = match () {
+                () if self.is_stopped_now() => Some(Status::Pending),
+                () if self.request.stop.is_asked() || status == Status::Error => Some(Status::Skip),
+                () => None,
+            };
+            let report = match left_out {
+                Some(status) => RunReport {
+                    name: run.name.clone(),
+                    status,
+                    problems: Diagnostics::new(),
+                    verbose: None,
+                    took: Duration::ZERO,
+                },
+                None => self.execute(at),
+            };
+            status = status.max(report.status);
+            reports.push(report);
+        }
+        (status, reports)
+    }
+
+    fn execute(&mut self, at: usize) -> RunReport {
+        let run = &self.file.runs[at];
+        let source = run.module.as_ref().map(|module| eco_format!("{}", module.source));
+        let key = source.clone().unwrap_or_default();
+        let state = self.states.get(&key).map_or_else(State::empty, |known| known.state.clone());
+        let subject = Subject {
+            suite: self.suite,
+            request: self.request,
+            file_name: self.name,
+            file: self.file,
+            run,
+            outputs: &self.outputs,
+        };
+        let existing = self.existing();
+        let creating = |objects| {
+            let creating = Some((run.name.clone(), source.clone(), objects));
+            self.register.set(self.name, InterruptReport { creating, ..existing.clone() });
+        };
+        let executed = execute(&subject, state, &creating);
+        if executed.sources.is_some() {
+            self.sources = executed.sources;
+        }
+        if let Some((prepared, state)) = executed.changed {
+            let output = |(name, output): (&EcoString, &yuba_state::Output)| {
+                let value = match output.sensitive {
+                    true => output.value.mark(Mark::Sensitive),
+                    false => output.value.clone(),
+                };
+                (name.clone(), value)
+            };
+            let outputs = Value::object(state.outputs.iter().map(output).collect());
+            self.outputs.insert(run.name.clone(), outputs);
+            self.states.insert(key, ModuleState { source, state, last: Some((at, prepared)) });
+        }
+        self.register.set(self.name, self.existing());
+        executed.report
+    }
+
+    /// The objects of all states.
+    pub(super) fn existing(&self) -> InterruptReport {
+        let mut report = InterruptReport::default();
+        for known in self.states.values() {
+            let left = objects(&known.state);
+            match &known.source {
+                _ if left.is_empty() => {}
+                None => report.state = left,
+                Some(source) => {
+                    let run = known.last.as_ref().and_then(|(at, _)| self.file.runs.get(*at));
+                    let run = run.map(|run| run.name.clone()).unwrap_or_default();
+                    report.states.push((run, source.clone(), left));
+                }
+            }
+        }
+        report
+    }
+}

@@ -1,0 +1,157 @@
+//! Which files run at the same time, and how what they tell gets in order.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ecow::EcoString;
+use yuba_addrs::AbsProviderConfig;
+use yuba_config::test_file::TestFile;
+use yuba_eval::ConfigTree;
+
+use super::leftovers::Register;
+use super::substitution::config_of;
+use super::suite::Suite;
+use super::{Event, Message, Status, TestRequest, file};
+
+/// How long what is under way may take after everything was told to stop.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is asked whether to stop.
+const TICK: Duration = Duration::from_millis(200);
+
+/// What a thread says.
+enum Said {
+    Message(usize, Message),
+    Done(usize, Status),
+}
+
+/// Runs all files. How all of them ended.
+pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> Status {
+    let register = Register::default();
+    let names = &suite.selected;
+    let alone: Vec<bool> = names.iter().map(|name| request.parallel <= 1 || !shares_nothing(suite, name)).collect();
+    // Those that others could see, in order, in one lane; the others wherever there is room.
+    let mut together: VecDeque<usize> = (0..names.len()).filter(|at| !alone[*at]).collect();
+    let one_by_one: VecDeque<usize> = (0..names.len()).filter(|at| alone[*at]).collect();
+    let lanes = request.parallel.max(1).min(together.len());
+    if lanes == 0 && one_by_one.len() <= 1 && names.len() <= 1 {
+        together.clear();
+    }
+    let (say, hear) = mpsc::channel();
+    let queue = Mutex::new(together);
+    std::thread::scope(|scope| {
+        let work = |at: usize, say: &mpsc::Sender<Said>| {
+            let status = file::run(suite, request, &register, &names[at], &mut |message| {
+                let _ = say.send(Said::Message(at, message));
+            });
+            let _ = say.send(Said::Done(at, status));
+        };
+        if !one_by_one.is_empty() {
+            let say = say.clone();
+            scope.spawn(move || one_by_one.into_iter().for_each(|at| work(at, &say)));
+        }
+        for _ in 0..lanes {
+            let (say, queue) = (say.clone(), &queue);
+            scope.spawn(move || {
+                while let Some(at) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
+                    work(at, &say);
+                }
+            });
+        }
+        drop(say);
+        in_order(&hear, request, &register, tell)
+    })
+}
+
+/// Passes on what is said: everything about the first file, then everything about the second.
+fn in_order(
+    hear: &mpsc::Receiver<Said>,
+    request: &TestRequest<'_>,
+    register: &Register,
+    tell: &mut dyn FnMut(Message),
+) -> Status {
+    let mut status = Status::Pass;
+    let mut turn = 0;
+    let mut waiting: BTreeMap<usize, (Vec<Message>, bool)> = BTreeMap::new();
+    let mut stopping = Stopping { heard: 0, since: None };
+    loop {
+        let said = hear.recv_timeout(TICK);
+        stopping.listen(request, register, tell);
+        let said = match said {
+            Ok(said) => said,
+            Err(RecvTimeoutError::Disconnected) => return status,
+            Err(RecvTimeoutError::Timeout) => continue,
+        };
+        match said {
+            Said::Message(at, message) if at == turn => tell(message),
+            Said::Message(at, message) => waiting.entry(at).or_default().0.push(message),
+            Said::Done(at, ended) => {
+                status = status.max(ended);
+                waiting.entry(at).or_default().1 = true;
+            }
+        }
+        while let Some((messages, done)) = waiting.get_mut(&turn) {
+            std::mem::take(messages).into_iter().for_each(&mut *tell);
+            if !*done {
+                break;
+            }
+            waiting.remove(&turn);
+            turn += 1;
+        }
+    }
+}
+
+/// How far stopping has come.
+struct Stopping {
+    /// How often somebody asked, as far as was told.
+    heard: u8,
+    /// When somebody asked again.
+    since: Option<Instant>,
+}
+
+impl Stopping {
+    /// Passes on that somebody asked to stop. What does not end is left behind after a while.
+    fn listen(&mut self, request: &TestRequest<'_>, register: &Register, tell: &mut dyn FnMut(Message)) {
+        let asked = request.stop.asked.count().min(3);
+        while self.heard < asked {
+            self.heard += 1;
+            if self.heard < 3 {
+                tell(Message { file: EcoString::new(), sources: None, event: Event::Stopping(self.heard) });
+            }
+            if self.heard > 1 {
+                request.stop.hard.raise();
+                self.since.get_or_insert_with(Instant::now);
+            }
+        }
+        if self.since.is_some_and(|since| since.elapsed() > PATIENCE) {
+            for (file, report) in register.all() {
+                tell(Message { file, sources: None, event: Event::Stuck(report) });
+            }
+            self.since = Some(Instant::now());
+        }
+    }
+}
+
+/// Whether nobody can see the objects of a file: all its providers are mocks, or keep nothing outside of the state.
+fn shares_nothing(suite: &Suite, name: &EcoString) -> bool {
+    let Some(file) = suite.file(name) else { return true };
+    file.runs.iter().all(|run| {
+        let own = run.module.as_ref().and_then(|_| suite.runs.get(&(name.clone(), run.name.clone())));
+        let tree = own.unwrap_or(&suite.root);
+        let mocks = if run.providers.is_empty() { mocks_of(file, tree) } else { Vec::new() };
+        tree.iter().all(|(id, node)| {
+            node.module.resources.values().all(|resource| {
+                let provider = tree.resource_provider(id, resource);
+                let is_harmless = provider.is_some_and(|resolved| {
+                    resolved.provider.is_builtin() || mocks.contains(&tree.provider_address(&resolved))
+                });
+                is_harmless && resource.provisioners.is_empty()
+            })
+        })
+    })
+}
+
+fn mocks_of(file: &TestFile, tree: &ConfigTree) -> Vec<AbsProviderConfig> {
+    file.mock_providers.keys().filter_map(|key| config_of(tree, key)).collect()
+}

@@ -1,0 +1,203 @@
+//! What a run works with: the tested module with what the test puts into it, and the values of its variables.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecow::EcoString;
+use yuba_addrs::{AbsProviderConfig, ConfigResource, ModulePath};
+use yuba_config::test_file::{TestFile, TestRun};
+use yuba_engine::RootVariable;
+use yuba_eval::inputs::{Inputs, prepare};
+use yuba_eval::tree::{Link, Purpose, Tested, link_tested};
+use yuba_eval::{ConfigTree, VALUE_SUMMARIES, ValidateEnv};
+use yuba_provider::mock::{MockDefaults, Substitutes};
+use yuba_syntax::{Diagnostics, Sources, Span};
+use yuba_value::Value;
+
+use super::suite::{Again, Suite};
+use super::variables::{self, RunValues, TestNames};
+use super::{TestRequest, substitution};
+use crate::load::ModuleDirs;
+
+/// A run that can begin.
+pub(super) struct Prepared {
+    pub(super) tree: Arc<ConfigTree>,
+    /// The files of the tree, where these are not those of the suite.
+    pub(super) sources: Option<Arc<Sources>>,
+    pub(super) variables: BTreeMap<EcoString, RootVariable>,
+    /// What assertions can refer to, beside the module.
+    pub(super) tested: Arc<Tested>,
+    mocks: BTreeMap<AbsProviderConfig, MockDefaults>,
+    resources: BTreeMap<ConfigResource, Value>,
+    modules: BTreeMap<ModulePath, Value>,
+}
+
+/// Who is prepared.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) request: &'a TestRequest<'a>,
+    pub(super) file_name: &'a EcoString,
+    pub(super) file: &'a TestFile,
+    pub(super) run: &'a TestRun,
+    /// Outputs of earlier runs.
+    pub(super) outputs: &'a BTreeMap<EcoString, Value>,
+}
+
+impl Prepared {
+    /// The providers of the run.
+    pub(super) fn substitutes<'a>(&self, suite: &'a Suite, request: &'a TestRequest<'a>) -> Substitutes<'a> {
+        Substitutes {
+            inner: request.providers,
+            started: &suite.started,
+            mocks: self.mocks.clone(),
+            resources: self.resources.clone(),
+            modules: self.modules.clone(),
+            seed: request.seed,
+        }
+    }
+}
+
+impl<'a> Subject<'a> {
+    /// The tested module as it was read.
+    fn base(&self) -> Arc<ConfigTree> {
+        let own = self.run.module.as_ref();
+        let own = own.and_then(|_| self.suite.runs.get(&(self.file_name.clone(), self.run.name.clone())));
+        own.unwrap_or(&self.suite.root).clone()
+    }
+
+    /// Finds everything a run needs. With errors there is nothing to run.
+    pub(super) fn prepare(&self) -> (Option<Prepared>, Diagnostics) {
+        let Subject { suite, request, file, run, .. } = *self;
+        let base = self.base();
+        let module = &base.root().module;
+        let outer = variables::outer_values(module, &suite.inputs);
+        let mut names = TestNames {
+            runs: Value::object(self.outputs.iter().map(|(name, value)| (name.clone(), value.clone())).collect()),
+            variables: Value::object(outer.iter().map(|(name, value)| (name.clone(), value.clone())).collect()),
+            module,
+            symbols: &base.root().symbols,
+            world: request.load.world,
+            sources: &suite.sources,
+        };
+        let (values, mut problems) = variables::of_run(file, run, &mut names, &outer, &suite.inputs);
+        if problems.has_errors() {
+            return (None, problems);
+        }
+        let RunValues { given, others } = values;
+        let file_id = Some(run.span.file);
+        let tested = Arc::new(Tested { file: file_id, runs: self.outputs.clone(), variables: others });
+        let inputs = Inputs::evaluated(
+            given.iter().map(|(name, value)| (name.clone(), (value.clone(), Span::default()))).collect(),
+        );
+        let (tree, sources, mocks) = match self.tree(&base, &inputs, &tested, &mut problems) {
+            Some(found) => found,
+            None => return (None, problems),
+        };
+        let (resources, found) = substitution::resources(file, run, &tree);
+        problems.extend(found);
+        let (modules, found) = substitution::modules(file, run, &tree);
+        problems.extend(found);
+        if problems.has_errors() {
+            return (None, problems);
+        }
+        problems.extend(self.validate(&tree, &base, &inputs, sources.as_deref().unwrap_or(&suite.sources)));
+        if problems.has_errors() {
+            return (None, problems);
+        }
+        let mut variables = BTreeMap::new();
+        for (name, variable) in &tree.root().module.variables {
+            let given = given.get(name).cloned();
+            let (value, found) = prepare(variable, given.clone(), None);
+            problems.extend(found);
+            variables.insert(name.clone(), RootVariable { value, given, span: None });
+        }
+        if problems.has_errors() {
+            return (None, problems);
+        }
+        (Some(Prepared { tree, sources, variables, tested, mocks, resources, modules }), problems)
+    }
+
+    /// The tested module with the providers of the test.
+    #[allow(clippy::type_complexity)]
+    fn tree(
+        &self,
+        base: &Arc<ConfigTree>,
+        inputs: &Inputs,
+        tested: &Arc<Tested>,
+        problems: &mut Diagnostics,
+    ) -> Option<(Arc<ConfigTree>, Option<Arc<Sources>>, BTreeMap<AbsProviderConfig, MockDefaults>)> {
+        let Subject { suite, request, file, run, .. } = *self;
+        let has_for_each = file.providers.values().any(|config| config.for_each.is_some())
+            || file.mock_providers.values().any(|mock| mock.for_each.is_some());
+        let again = has_for_each || base.follows_from_variables();
+        let dir = &base.root().dir;
+        let module = suite.modules.get(dir).filter(|_| again).unwrap_or(&base.root().module);
+        let (providers, found) = substitution::providers(file, run, module);
+        problems.extend(found);
+        if problems.has_errors() {
+            return None;
+        }
+        if !again {
+            let tree = match &providers.module {
+                None => base.clone(),
+                Some(module) => Arc::new(base.with_root(module.clone(), tested.clone())),
+            };
+            let mocks = providers.mocks(&tree);
+            return Some((tree, None, mocks));
+        }
+        let dirs = ModuleDirs::with_sources((*suite.sources).clone());
+        let root = (dir.clone(), providers.module.clone().unwrap_or_else(|| module.clone()));
+        let mut files = Again { dirs, known: &suite.modules, root };
+        let options = Link {
+            root_dir: dir,
+            world: request.load.world,
+            workspace: request.load.workspace,
+            original_dir: request.load.original_dir,
+            inputs,
+            manifest: &suite.manifest,
+            purpose: Purpose::Use,
+        };
+        let path = run.module.as_ref().map(|_| (self.file_name.as_str(), &run.name));
+        let (tree, mut found) = link_tested(&mut files, &options, path, tested.clone());
+        // Warnings about the module were given when it was read.
+        found.retain(yuba_syntax::Diagnostic::is_error);
+        problems.extend(found);
+        if problems.has_errors() {
+            return None;
+        }
+        let mocks = providers.mocks(&tree);
+        Some((Arc::new(tree), Some(Arc::new(files.dirs.sources)), mocks))
+    }
+
+    /// What is wrong with the tested module for all values. That is found once for each module, unless the run changes it.
+    fn validate(
+        &self,
+        tree: &Arc<ConfigTree>,
+        base: &Arc<ConfigTree>,
+        inputs: &Inputs,
+        sources: &Sources,
+    ) -> Diagnostics {
+        let Subject { suite, request, .. } = *self;
+        let key = match Arc::ptr_eq(tree, base) {
+            false => None,
+            true if self.run.module.is_none() => Some((EcoString::new(), EcoString::new())),
+            true => Some((self.file_name.clone(), self.run.name.clone())),
+        };
+        let mut known = key.as_ref().map(|_| suite.validated.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        if let (Some(known), Some(key)) = (&known, &key)
+            && let Some(found) = known.get(key)
+        {
+            return found.clone();
+        }
+        let schemas = |provider: &yuba_addrs::ProviderSource| request.providers.schema(provider);
+        let env = ValidateEnv { eval: Suite::env(request, &schemas, sources), inputs };
+        let mut found = yuba_eval::validate(tree, &env);
+        // Planning says more about values, and repeats warnings.
+        found.retain(|problem| problem.is_error() && !VALUE_SUMMARIES.contains(&&*problem.summary));
+        if let (Some(known), Some(key)) = (&mut known, key) {
+            known.insert(key, found.clone());
+        }
+        found
+    }
+}

@@ -1,0 +1,163 @@
+//! What a test file puts in the place of parts of the tested module: provider configurations, resources, modules.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ecow::eco_format;
+use yuba_addrs::{AbsProviderConfig, ConfigResource, ModulePath, ResourceMode};
+use yuba_config::Module;
+use yuba_config::provider::{ProviderConfig, ProviderKey};
+use yuba_config::resource::ResourceKey;
+use yuba_config::test_file::{MockProvider, OverrideModule, OverrideResource, TestFile, TestRun};
+use yuba_eval::{ConfigTree, ModuleId};
+use yuba_provider::mock::MockDefaults;
+use yuba_syntax::{Body, Diagnostics};
+use yuba_value::Value;
+
+use super::diagnostics;
+
+/// The provider blocks that a run uses, and which of them are mocks.
+pub(super) struct RunProviders<'f> {
+    /// The module with these blocks; none if it stays as it is.
+    pub(super) module: Option<Arc<Module>>,
+    mocks: Vec<(ProviderKey, &'f MockProvider)>,
+}
+
+/// Puts the provider blocks of a test file into the tested module.
+pub(super) fn providers<'f>(file: &'f TestFile, run: &TestRun, module: &Module) -> (RunProviders<'f>, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let mut mocks = Vec::new();
+    if file.providers.is_empty() && file.mock_providers.is_empty() && run.providers.is_empty() {
+        return (RunProviders { module: None, mocks }, problems);
+    }
+    let mut next = module.providers.clone();
+    if run.providers.is_empty() {
+        next.extend(file.providers.iter().map(|(key, config)| (key.clone(), config.clone())));
+        for (key, mock) in &file.mock_providers {
+            next.insert(key.clone(), block_of(mock, key));
+            mocks.push((key.clone(), mock));
+        }
+    }
+    for passed in &run.providers {
+        let (wanted, key) = (&passed.in_parent.key, &passed.in_child.key);
+        if let Some(config) = file.providers.get(wanted) {
+            next.insert(key.clone(), ProviderConfig { key: key.clone(), ..config.clone() });
+        } else if let Some(mock) = file.mock_providers.get(wanted) {
+            next.insert(key.clone(), block_of(mock, key));
+            mocks.push((key.clone(), mock));
+        } else {
+            let shown = match &wanted.alias {
+                Some(alias) => eco_format!("{}.{alias}", wanted.name),
+                None => wanted.name.clone(),
+            };
+            problems.push(diagnostics::missing_provider(&shown, passed.in_parent.name_span));
+        }
+    }
+    let module = Module { providers: next, ..module.clone() };
+    (RunProviders { module: Some(Arc::new(module)), mocks }, problems)
+}
+
+fn block_of(mock: &MockProvider, key: &ProviderKey) -> ProviderConfig {
+    ProviderConfig {
+        key: key.clone(),
+        alias_span: mock.alias_span,
+        version: None,
+        for_each: mock.for_each.clone(),
+        body: Body::empty(mock.span),
+        span: mock.span,
+        name_span: mock.name_span,
+        is_mock: true,
+    }
+}
+
+impl RunProviders<'_> {
+    /// The mocks by address.
+    pub(super) fn mocks(&self, tree: &ConfigTree) -> BTreeMap<AbsProviderConfig, MockDefaults> {
+        let address = |key: &ProviderKey| config_of(tree, key);
+        self.mocks.iter().filter_map(|(key, mock)| Some((address(key)?, defaults(mock)))).collect()
+    }
+}
+
+/// The address of a provider configuration of the tested module.
+pub(super) fn config_of(tree: &ConfigTree, key: &ProviderKey) -> Option<AbsProviderConfig> {
+    let provider = tree.provider_type(ModuleId::ROOT, &key.name)?;
+    Some(AbsProviderConfig { module: ModulePath::ROOT, provider, alias: key.alias.clone() })
+}
+
+fn defaults(mock: &MockProvider) -> MockDefaults {
+    let given = |value: &Option<Value>| value.clone().unwrap_or_else(Value::null_dynamic);
+    let types = mock.resources.iter().map(|known| ((known.mode, known.kind.clone()), given(&known.defaults)));
+    let resources = mock.override_resources.iter().filter(|known| known.mode == known.target.resource.mode);
+    MockDefaults {
+        types: types.collect(),
+        resources: resources.map(|known| (known.target.clone(), given(&known.values))).collect(),
+    }
+}
+
+/// Resources that are replaced, those of the run before those of the file.
+pub(super) fn resources(
+    file: &TestFile,
+    run: &TestRun,
+    tree: &ConfigTree,
+) -> (BTreeMap<ConfigResource, Value>, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let in_run: BTreeSet<&ConfigResource> = run.override_resources.iter().map(|known| &known.target).collect();
+    let mut all: Vec<&OverrideResource> = run.override_resources.iter().collect();
+    for known in &file.override_resources {
+        if in_run.contains(&known.target) {
+            let block = if known.mode == ResourceMode::Data { "override_data" } else { "override_resource" };
+            problems.push(diagnostics::overridden_twice(block, &eco_format!("{}", known.target), known.target_span));
+        } else {
+            all.push(known);
+        }
+    }
+    let mut replaced = BTreeMap::new();
+    for known in all {
+        let (target, span) = (&known.target, known.target_span);
+        let Some(module) = tree.find(&target.module) else {
+            problems.push(diagnostics::module_not_found(&target.module, span));
+            continue;
+        };
+        if !tree.node(module).module.resources.contains_key(&ResourceKey::from(&target.resource)) {
+            problems.push(diagnostics::resource_not_found(target, span));
+            continue;
+        }
+        if target.resource.mode != known.mode {
+            problems.push(diagnostics::wrong_override(known.mode, target, span));
+            continue;
+        }
+        let values = known.values.clone().unwrap_or_else(Value::null_dynamic);
+        replaced.insert(target.clone(), values);
+    }
+    (replaced, problems)
+}
+
+/// Modules that are replaced, those of the run before those of the file.
+pub(super) fn modules(file: &TestFile, run: &TestRun, tree: &ConfigTree) -> (BTreeMap<ModulePath, Value>, Diagnostics) {
+    let mut problems = Diagnostics::new();
+    let in_run: BTreeSet<&ModulePath> = run.override_modules.iter().map(|known| &known.target).collect();
+    let mut all: Vec<&OverrideModule> = run.override_modules.iter().collect();
+    for known in &file.override_modules {
+        if in_run.contains(&known.target) {
+            let target = eco_format!("{}", known.target);
+            problems.push(diagnostics::overridden_twice("override_module", &target, known.target_span));
+        } else {
+            all.push(known);
+        }
+    }
+    let mut replaced = BTreeMap::new();
+    for known in all {
+        let Some(module) = tree.find(&known.target) else {
+            problems.push(diagnostics::module_not_found(&known.target, known.target_span));
+            continue;
+        };
+        let outputs = known.outputs.clone().unwrap_or_else(Value::empty_object);
+        for (name, _) in outputs.entries().unwrap_or_default() {
+            if !tree.node(module).module.outputs.contains_key(&name) {
+                problems.push(diagnostics::output_not_found(&name, &known.target, known.target_span));
+            }
+        }
+        replaced.insert(known.target.clone(), outputs);
+    }
+    (replaced, problems)
+}

@@ -1,0 +1,202 @@
+//! The tests of a module: the configuration, the files, and everything that is the same for all of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use ecow::EcoString;
+use yuba_addrs::ProviderSource;
+use yuba_config::Module;
+use yuba_config::test_file::TestFile;
+use yuba_eval::inputs::Inputs;
+use yuba_eval::symbols::LibraryFiles;
+use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
+use yuba_eval::{ConfigTree, EvalEnv, link};
+use yuba_provider::ProviderSchema;
+use yuba_provider::mock::Started;
+use yuba_syntax::{Diagnostics, Sources};
+
+use super::{Message, Status, TestRequest, diagnostics, lanes};
+use crate::backend::Refusal;
+use crate::load::{ModuleDirs, read_inputs};
+use crate::manifest::read_manifest;
+
+/// The schemas of providers.
+pub(super) type Schemas<'a> = dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>> + 'a;
+
+/// A configuration with its test files.
+pub struct Suite {
+    /// The module under test, without its tests.
+    pub(super) root: Arc<ConfigTree>,
+    tests: BTreeMap<EcoString, TestFile>,
+    /// The modules that runs test instead.
+    pub(super) runs: BTreeMap<(EcoString, EcoString), Arc<ConfigTree>>,
+    pub(super) inputs: Inputs,
+    pub(super) manifest: Manifest,
+    /// The files that were read.
+    pub sources: Arc<Sources>,
+    /// Modules as they were read, by directory.
+    pub(super) modules: BTreeMap<EcoString, Arc<Module>>,
+    /// The files to run.
+    pub(super) selected: Vec<EcoString>,
+    /// Providers that mocks ask what is valid.
+    pub(super) started: Started,
+    /// What validation found, by what was validated.
+    pub(super) validated: Mutex<BTreeMap<(EcoString, EcoString), Diagnostics>>,
+}
+
+impl Suite {
+    /// Reads everything. What there is to say so far is no error.
+    pub fn load(request: &TestRequest<'_>) -> Result<(Suite, Diagnostics), Refusal> {
+        let load = &request.load;
+        let dirs = ModuleDirs::with_tests(load.dir, load.test_dir);
+        let mut files = Remembered { dirs, modules: BTreeMap::new() };
+        let (inputs, mut problems) = read_inputs(load, load.test_dir, &mut files.dirs.sources);
+        if problems.has_errors() {
+            return Err(Refusal { problems, sources: files.dirs.sources });
+        }
+        let manifest = match read_manifest(load.data_dir) {
+            Ok(manifest) => manifest,
+            Err(problem) => {
+                problems.push(problem);
+                return Err(Refusal { problems, sources: files.dirs.sources });
+            }
+        };
+        let options = Link {
+            root_dir: load.dir,
+            world: load.world,
+            workspace: load.workspace,
+            original_dir: load.original_dir,
+            inputs: &inputs,
+            manifest: &manifest,
+            // What follows from variables is found again for each run, with its values.
+            purpose: Purpose::Look,
+        };
+        let (mut tree, found) = link(&mut files, &options);
+        problems.extend(found);
+        let Remembered { dirs, mut modules } = files;
+        if problems.has_errors() {
+            return Err(Refusal { problems, sources: dirs.sources });
+        }
+        let runs = std::mem::take(&mut tree.runs);
+        // Runs have a root module of their own; they need no copy of all tests.
+        let mut root = (*tree.root().module).clone();
+        let all = std::mem::take(&mut root.tests);
+        tree = tree.with_root(Arc::new(root), Arc::default());
+        if let Some(raw) = modules.get_mut(load.dir) {
+            Arc::make_mut(raw).tests = BTreeMap::new();
+        }
+        let mut selected: Vec<EcoString> = all.keys().cloned().collect();
+        if !request.filter.is_empty() {
+            let wanted: Vec<&str> =
+                request.filter.iter().map(|name| name.strip_prefix("./").unwrap_or(name.as_str())).collect();
+            selected.retain(|name| wanted.contains(&name.as_str()));
+            match selected.is_empty() {
+                true => problems.push(diagnostics::no_tests_found()),
+                false => {
+                    let unknown = wanted.iter().filter(|name| !all.contains_key(**name));
+                    problems.extend(unknown.map(|name| diagnostics::unknown_file(name)));
+                }
+            }
+        }
+        let suite = Suite {
+            root: Arc::new(tree),
+            tests: all,
+            runs: runs.into_iter().map(|(key, tree)| (key, Arc::new(tree))).collect(),
+            inputs,
+            manifest,
+            sources: Arc::new(dirs.sources),
+            modules,
+            selected,
+            started: Started::default(),
+            validated: Mutex::default(),
+        };
+        Ok((suite, problems))
+    }
+
+    /// The files to run with the names of their runs, in order.
+    pub fn files(&self) -> impl Iterator<Item = (&EcoString, Vec<&EcoString>)> {
+        self.selected.iter().filter_map(|name| {
+            let file = self.file(name)?;
+            Some((name, file.runs.iter().map(|run| &run.name).collect()))
+        })
+    }
+
+    /// Runs only some of the files.
+    pub fn select(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.selected.retain(|name| wanted(name));
+    }
+
+    pub(super) fn file(&self, name: &str) -> Option<&TestFile> {
+        self.tests.get(name)
+    }
+
+    /// Runs the tests. How all of them ended.
+    pub fn run(&self, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> Status {
+        lanes::run(self, request, tell)
+    }
+
+    /// What evaluation needs besides a configuration.
+    pub(super) fn env<'a>(request: &TestRequest<'a>, schemas: &'a Schemas<'a>, sources: &'a Sources) -> EvalEnv<'a> {
+        EvalEnv {
+            world: request.load.world,
+            workspace: request.load.workspace,
+            original_dir: request.load.original_dir,
+            schemas,
+            sources: Some(sources),
+        }
+    }
+}
+
+/// The directories of modules; what was read is kept, to be linked again.
+struct Remembered {
+    dirs: ModuleDirs,
+    modules: BTreeMap<EcoString, Arc<Module>>,
+}
+
+impl ModuleFiles for Remembered {
+    fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
+        let (module, problems) = self.dirs.module(dir)?;
+        if !problems.has_errors() {
+            self.modules.insert(dir.into(), module.clone());
+        }
+        Some((module, problems))
+    }
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+        self.dirs.library(path)
+    }
+    fn identity(&mut self, dir: &str) -> EcoString {
+        self.dirs.identity(dir)
+    }
+    fn sources(&self) -> Option<&Sources> {
+        Some(&self.dirs.sources)
+    }
+}
+
+/// Modules that were read before, one of them changed; what else is needed is read now.
+pub(super) struct Again<'a> {
+    pub(super) dirs: ModuleDirs,
+    pub(super) known: &'a BTreeMap<EcoString, Arc<Module>>,
+    /// The directory of the tested module, and the module as the run has it.
+    pub(super) root: (EcoString, Arc<Module>),
+}
+
+impl ModuleFiles for Again<'_> {
+    fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
+        if dir == self.root.0 {
+            return Some((self.root.1.clone(), Diagnostics::new()));
+        }
+        match self.known.get(dir) {
+            Some(module) => Some((module.clone(), Diagnostics::new())),
+            None => self.dirs.module(dir),
+        }
+    }
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+        self.dirs.library(path)
+    }
+    fn identity(&mut self, dir: &str) -> EcoString {
+        self.dirs.identity(dir)
+    }
+    fn sources(&self) -> Option<&Sources> {
+        Some(&self.dirs.sources)
+    }
+}

@@ -1,0 +1,135 @@
+//! Results of tests as JUnit XML.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::Status;
+
+/// A run.
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// How it ended.
+    pub status: Status,
+    /// How long it took.
+    pub took: Duration,
+    /// The title of the first error.
+    pub title: String,
+    /// Everything there is to say.
+    pub text: String,
+}
+
+/// A file.
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Its runs.
+    pub cases: Vec<Case>,
+}
+
+/// The whole document.
+pub fn render(groups: &[Group]) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    for group in groups {
+        let count = |wanted: &[Status]| group.cases.iter().filter(|case| wanted.contains(&case.status)).count();
+        let time: Duration = group.cases.iter().map(|case| case.took).sum();
+        let _ = writeln!(
+            out,
+            "  <testsuite name=\"{}\" tests=\"{}\" skipped=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3}\">",
+            escaped(&group.name),
+            group.cases.len(),
+            count(&[Status::Skip, Status::Pending]),
+            count(&[Status::Fail]),
+            count(&[Status::Error]),
+            time.as_secs_f64()
+        );
+        for case in &group.cases {
+            write_case(&mut out, case, &group.name);
+        }
+        out.push_str("  </testsuite>\n");
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+fn write_case(out: &mut String, case: &Case, group: &str) {
+    let _ = write!(
+        out,
+        "    <testcase name=\"{}\" classname=\"{}\" time=\"{:.3}\"",
+        escaped(&case.name),
+        escaped(group),
+        case.took.as_secs_f64()
+    );
+    let inside = match case.status {
+        Status::Skip | Status::Pending => "      <skipped></skipped>\n".to_owned(),
+        Status::Pass if case.text.is_empty() => String::new(),
+        Status::Pass => format!("      <system-out>{}</system-out>\n", escaped(&case.text)),
+        Status::Fail | Status::Error => {
+            let element = if case.status == Status::Fail { "failure" } else { "error" };
+            format!("      <{element} message=\"{}\">{}</{element}>\n", escaped(&case.title), escaped(&case.text))
+        }
+    };
+    match inside.is_empty() {
+        true => out.push_str("></testcase>\n"),
+        false => {
+            let _ = write!(out, ">\n{inside}    </testcase>\n");
+        }
+    }
+}
+
+/// What is text in XML, without characters that XML cannot have.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push(character),
+            '\r' => out.push_str("&#13;"),
+            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn one_element_for_each_run() {
+        let case = |name: &str, status, title: &str, text: &str| Case {
+            name: name.into(),
+            status,
+            took: Duration::from_millis(5),
+            title: title.into(),
+            text: text.into(),
+        };
+        let cases = vec![
+            case("a", Status::Pass, "", ""),
+            case("b", Status::Fail, "Test \"<assertion>\" failed", "Error: x & y\u{1}\n"),
+            case("c", Status::Skip, "", ""),
+        ];
+        expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuites>
+              <testsuite name="main.tftest.hcl" tests="3" skipped="1" failures="1" errors="0" time="0.015">
+                <testcase name="a" classname="main.tftest.hcl" time="0.005"></testcase>
+                <testcase name="b" classname="main.tftest.hcl" time="0.005">
+                  <failure message="Test &quot;&lt;assertion&gt;&quot; failed">Error: x &amp; y�
+            </failure>
+                </testcase>
+                <testcase name="c" classname="main.tftest.hcl" time="0.005">
+                  <skipped></skipped>
+                </testcase>
+              </testsuite>
+            </testsuites>
+        "#]]
+        .assert_eq(&render(&[Group { name: "main.tftest.hcl".into(), cases }]));
+    }
+}

@@ -1,0 +1,181 @@
+//! Results of tests: for people, as lines of JSON for programs, as JUnit XML for those who collect reports.
+
+pub mod json;
+pub mod junit;
+
+use crate::paint::{GREEN, GREY, Paint, RED, Style};
+use crate::wrap::wrap;
+
+/// How something ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// It did not begin.
+    Pending,
+    /// It was left out.
+    Skip,
+    /// All is well.
+    Pass,
+    /// An assertion does not hold.
+    Fail,
+    /// Something went wrong.
+    Error,
+}
+
+impl Status {
+    /// As people read it: whatever is wrong is a failure.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Skip => "skip",
+            Status::Pass => "pass",
+            Status::Fail | Status::Error => "fail",
+        }
+    }
+    /// As programs read it.
+    fn name(self) -> &'static str {
+        match self {
+            Status::Error => "error",
+            other => other.word(),
+        }
+    }
+    fn painted(self, paint: Paint) -> String {
+        let colour = match self {
+            Status::Pass => GREEN,
+            Status::Fail | Status::Error => RED,
+            Status::Pending | Status::Skip => GREY,
+        };
+        paint.with(colour, self.word()).into_owned()
+    }
+}
+
+/// How many runs ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All is well.
+    pub passed: usize,
+    /// An assertion does not hold.
+    pub failed: usize,
+    /// Something went wrong.
+    pub errored: usize,
+    /// Left out.
+    pub skipped: usize,
+}
+
+impl Counts {
+    /// One more.
+    pub fn add(&mut self, status: Status) {
+        match status {
+            Status::Pending => {}
+            Status::Skip => self.skipped += 1,
+            Status::Pass => self.passed += 1,
+            Status::Fail => self.failed += 1,
+            Status::Error => self.errored += 1,
+        }
+    }
+
+    fn sentence(self, status: Status, title: impl Fn(&'static str) -> String) -> String {
+        let head = match status {
+            Status::Pending | Status::Skip => "Executed 0 tests".to_owned(),
+            _ => {
+                let title = title(if status == Status::Pass { "Success!" } else { "Failure!" });
+                format!("{title} {} passed, {} failed", self.passed, self.failed + self.errored)
+            }
+        };
+        match self.skipped {
+            0 => format!("{head}."),
+            skipped => format!("{head}, {skipped} skipped."),
+        }
+    }
+}
+
+/// The line of a file.
+pub fn file_line(name: &str, status: Status, style: Style) -> String {
+    format!("{name}... {}\n", status.painted(Paint::new(style)))
+}
+
+/// The line of a run.
+pub fn run_line(name: &str, status: Status, style: Style) -> String {
+    format!("  run {name:?}... {}\n", status.painted(Paint::new(style)))
+}
+
+/// The last line.
+pub fn conclusion(status: Status, counts: Counts, style: Style) -> String {
+    let colour = if status == Status::Pass { GREEN } else { RED };
+    let paint = Paint::new(style);
+    format!("\n{}\n", counts.sentence(status, |title| paint.with(colour, title).into_owned()))
+}
+
+/// Objects that could not be destroyed. `run` is the file and the run, such as `main.tftest.hcl/setup`.
+pub fn destroy_failed(run: &str, width: usize) -> String {
+    wrap(&format!("\nSomething went wrong while destroying what was made by {run}.\n"), width)
+}
+
+/// Objects that still exist, with where their state is.
+pub fn leftovers(run: &str, left: &[String], saved: Option<&str>, width: usize) -> String {
+    let place = match saved {
+        Some(path) => format!(" Their state is in the file {path}."),
+        None => String::new(),
+    };
+    let head = format!("\nThese objects were made by {run} and still exist; somebody has to remove them.{place}\n");
+    let mut text = wrap(&head, width);
+    for one in left {
+        text += &format!("  - {one}\n");
+    }
+    text
+}
+
+/// What exists in a file that was stopped at once.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupted {
+    /// Objects of the module under test.
+    pub state: Vec<String>,
+    /// Objects of other modules: the run, the source of the module, the objects.
+    pub states: Vec<(String, String, Vec<String>)>,
+    /// The run that was under way with what it was creating, and where from.
+    pub creating: Option<(String, Option<String>, Vec<String>)>,
+    /// Where states were saved.
+    pub saved: Vec<String>,
+}
+
+/// What exists in a file that was stopped at once, for people.
+pub fn interrupted(file: &str, what: &Interrupted, width: usize) -> String {
+    let mut text = wrap(&format!("\nThe tests in {file} were stopped before everything was cleaned up.\n"), width);
+    let mut list = |head: String, objects: &[String]| {
+        if !objects.is_empty() {
+            text += &wrap(&format!("\n{head}\n"), width);
+            for one in objects {
+                text += &format!("  - {one}\n");
+            }
+        }
+    };
+    list("These objects of the module under test exist:".to_owned(), &what.state);
+    for (run, source, objects) in &what.states {
+        list(format!("These objects exist for the run {run:?}, from {source:?}:"), objects);
+    }
+    if let Some((run, source, objects)) = &what.creating {
+        let module = source.as_ref().map_or_else(|| "the module under test".to_owned(), |source| format!("{source:?}"));
+        list(format!("These objects of {module} were being created for the run {run:?} and may exist:"), objects);
+    }
+    for path in &what.saved {
+        text += &format!("\nState saved: {path}\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_as_opentofu_writes_them() {
+        assert_eq!(file_line("a.tftest.hcl", Status::Error, Style::Plain), "a.tftest.hcl... fail\n");
+        assert_eq!(run_line("one", Status::Skip, Style::Coloured), "  run \"one\"... \x1b[90mskip\x1b[0m\n");
+        let mut counts = Counts::default();
+        assert_eq!(conclusion(Status::Pending, counts, Style::Plain), "\nExecuted 0 tests.\n");
+        assert_eq!(conclusion(Status::Pass, counts, Style::Plain), "\nSuccess! 0 passed, 0 failed.\n");
+        for status in [Status::Pass, Status::Fail, Status::Error, Status::Skip, Status::Pending] {
+            counts.add(status);
+        }
+        assert_eq!(conclusion(Status::Error, counts, Style::Plain), "\nFailure! 1 passed, 2 failed, 1 skipped.\n");
+    }
+}
