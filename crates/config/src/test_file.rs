@@ -15,7 +15,7 @@ use crate::diagnostics::tests as diagnostics;
 use crate::provider::{self, ProviderConfig, ProviderKey};
 use crate::schema::schema;
 
-pub use mock::{MockProvider, MockResource, OverrideModule, OverrideResource};
+pub use mock::{MOCK_SUFFIXES, MockProvider, MockResource, Mocks, OverrideModule, OverrideResource, decode_mocks};
 pub use run::{PlanMode, PlanOptions, TestCommand, TestModule, TestRun};
 
 /// A test file.

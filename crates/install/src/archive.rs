@@ -197,7 +197,8 @@ impl Unpacker<'_> {
                 return Err(ArchiveError::Hostile(format!("its files have more than {} bytes", self.limits.bytes)));
             }
             if self.bytes > HARMLESS && self.bytes / RATIO > self.packed {
-                let reason = format!("its files are more than {RATIO} times as large as the archive, as if to fill the disk");
+                let reason =
+                    format!("its files are more than {RATIO} times as large as the archive, as if to fill the disk");
                 return Err(ArchiveError::Hostile(reason));
             }
             output.write_all(&buffer[..length]).map_err(|error| unwritable(&path, &error))?;
@@ -249,7 +250,11 @@ impl Unpacker<'_> {
             #[cfg(unix)]
             std::os::unix::fs::symlink(target, &path).map_err(|error| unwritable(&path, &error))?;
             #[cfg(not(unix))]
-            return Err(ArchiveError::Io(format!("links like {} are not possible here: {}", path.display(), target.display())));
+            return Err(ArchiveError::Io(format!(
+                "links like {} are not possible here: {}",
+                path.display(),
+                target.display()
+            )));
         }
         Ok(())
     }

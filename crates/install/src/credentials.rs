@@ -56,7 +56,12 @@ impl Credentials {
         let file = config.places.credentials_file();
         let helper = config.credentials_helper.as_ref().and_then(|helper| {
             let program = find_helper(&config.places.data_dirs, &helper.kind)?;
-            Some(Helper { kind: helper.kind.to_string(), program, args: helper.args.clone(), answers: Mutex::default() })
+            Some(Helper {
+                kind: helper.kind.to_string(),
+                program,
+                args: helper.args.clone(),
+                answers: Mutex::default(),
+            })
         });
         Credentials {
             from_environment: tokens.collect(),

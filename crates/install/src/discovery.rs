@@ -177,7 +177,9 @@ impl Host {
     pub fn resolve(&self, service: &str, text: &str) -> Result<Url, ServiceError> {
         let name = &self.name;
         let wrong = |reason: &str| {
-            ServiceError::Malformed(eco_format!("the host {name} has a wrong address for the service {service}: {reason}"))
+            ServiceError::Malformed(eco_format!(
+                "the host {name} has a wrong address for the service {service}: {reason}"
+            ))
         };
         let mut url = self.base.join(text).map_err(|error| wrong(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {

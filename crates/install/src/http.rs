@@ -424,7 +424,8 @@ impl Failure {
 fn start(settings: &HttpSettings) -> Result<Started, String> {
     // Fails if somebody was faster, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
     let runtime = runtime.map_err(|error| format!("threads for network requests could not be started: {error}"))?;
     let http = reqwest::Client::builder()
         .user_agent(&settings.user_agent)
@@ -438,4 +439,3 @@ fn start(settings: &HttpSettings) -> Result<Started, String> {
     let http = http.map_err(|error| format!("network requests could not be set up: {error}"))?;
     Ok(Started { runtime, http })
 }
-

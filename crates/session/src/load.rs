@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_config::symbols::decode_library;
+use yuba_config::test_file::{MOCK_SUFFIXES, MockProvider, decode_mocks};
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
 use yuba_eval::inputs::{Ask, Inputs, VarFile, VarFlag, auto_files};
 use yuba_eval::static_eval::StaticEnv;
@@ -275,6 +276,26 @@ impl ModuleDirs {
         names.iter().map(|name| self.read(dir, name, false)).collect()
     }
 
+    /// Adds the files of the directory that a `mock_provider` block names.
+    fn add_mocks(&mut self, dir: &str, mock: &mut MockProvider) -> Diagnostics {
+        let Some((source, span)) = mock.source.clone() else { return Diagnostics::new() };
+        let path = shown_path(dir, source.strip_prefix("./").unwrap_or(&source));
+        let names = match file_names(Path::new(path.as_str())) {
+            Ok(names) => names,
+            Err(error) => return no_mocks(&path, &error).at(span).into(),
+        };
+        let mut problems = Diagnostics::new();
+        for name in names.iter().filter(|name| MOCK_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))) {
+            let file = self.read(&path, &name.into(), false);
+            problems.extend(file.diagnostics);
+            let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+            let (mocks, found) = decode_mocks(&file.body, &decoding);
+            problems.extend(found);
+            mock.add(mocks);
+        }
+        problems
+    }
+
     /// Reads and parses a file that is shown by its path. A file that cannot be read is empty, with an error.
     fn read(&mut self, dir: &str, name: &EcoString, is_override: bool) -> ParsedConfigFile {
         let path = shown_path(dir, name);
@@ -312,8 +333,12 @@ impl ModuleFiles for ModuleDirs {
         let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
         let (mut module, mut problems) = decode_module(dir, &files, &decoding);
         for test in tests {
-            let (decoded, wrong) = decode_test_file(&test, &decoding);
+            let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+            let (mut decoded, wrong) = decode_test_file(&test, &decoding);
             problems.extend(wrong);
+            for mock in decoded.mock_providers.values_mut() {
+                problems.extend(self.add_mocks(dir, mock));
+            }
             module.tests.insert(test.name, decoded);
         }
         problems.extend(found);
@@ -422,6 +447,11 @@ fn unreadable_values(path: &str, error: &io::Error) -> Diagnostic {
 fn unreadable_tests(path: &str, error: &io::Error) -> Diagnostic {
     let detail = eco_format!("The directory {path} with tests could not be read: {error}.");
     Diagnostic::error("Failed to read test directory", detail)
+}
+
+fn no_mocks(path: &str, error: &io::Error) -> Diagnostic {
+    let detail = eco_format!("The directory {path} with mocks could not be read: {error}.");
+    Diagnostic::error("Failed to read mock directory", detail)
 }
 
 fn no_test_dir(path: &str) -> Diagnostic {

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ConfigResource, ModulePath, ResourceMode};
-use yuba_syntax::{Attribute, Block, BodySchema, Diagnostics, Expr, Span};
+use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostics, Expr, Span};
 use yuba_value::Value;
 
 use crate::constant::Decoding;
@@ -50,11 +50,25 @@ pub struct MockProvider {
     pub resources: Vec<MockResource>,
     /// `override_resource` and `override_data` blocks.
     pub override_resources: Vec<OverrideResource>,
+    /// `source`: a directory with more of both, in files.
+    pub source: Option<(EcoString, Span)>,
     /// The block's header.
     pub span: Span,
     /// The label.
     pub name_span: Span,
 }
+
+/// What a file of mocks has for a `mock_provider` block.
+#[derive(Clone, Debug, Default)]
+pub struct Mocks {
+    /// `mock_resource` and `mock_data` blocks.
+    pub resources: Vec<MockResource>,
+    /// `override_resource` and `override_data` blocks.
+    pub override_resources: Vec<OverrideResource>,
+}
+
+/// How the names of files of mocks end.
+pub const MOCK_SUFFIXES: [&str; 4] = [".tfmock.hcl", ".tofumock.hcl", ".tfmock.json", ".tofumock.json"];
 
 /// A `mock_resource` or `mock_data` block.
 #[derive(Clone, Debug)]
@@ -73,7 +87,12 @@ static MOCK_RESOURCE: LazyLock<BodySchema> = LazyLock::new(|| schema(&[], &["def
 static MOCK_PROVIDER: LazyLock<BodySchema> = LazyLock::new(|| {
     let blocks: [(&str, &[&str]); 4] =
         [("mock_resource", &["type"]), ("mock_data", &["type"]), ("override_resource", &[]), ("override_data", &[])];
-    schema(&[], &["alias", "for_each"], &blocks)
+    schema(&[], &["alias", "for_each", "source"], &blocks)
+});
+static MOCKS: LazyLock<BodySchema> = LazyLock::new(|| {
+    let blocks: [(&str, &[&str]); 4] =
+        [("mock_resource", &["type"]), ("mock_data", &["type"]), ("override_resource", &[]), ("override_data", &[])];
+    schema(&[], &[], &blocks)
 });
 
 /// The mode in the name of a block type, which is after the underscore.
@@ -138,6 +157,9 @@ pub(super) fn decode_provider(block: &Block, with: &Decoding<'_>, problems: &mut
         for_each: content.attribute("for_each").map(|attribute| attribute.expr.clone()),
         resources: Vec::new(),
         override_resources: Vec::new(),
+        source: content
+            .attribute("source")
+            .and_then(|source| Some((with.string(&source.expr, &mut found)?, source.expr.span))),
         span: block.header_span,
         name_span: *name_span,
     };
@@ -166,6 +188,36 @@ pub(super) fn decode_provider(block: &Block, with: &Decoding<'_>, problems: &mut
     let failed = found.has_errors();
     problems.extend(found);
     Some(mock).filter(|_| !failed)
+}
+
+/// Decodes the content of a file of mocks.
+pub fn decode_mocks(body: &Body, with: &Decoding<'_>) -> (Mocks, Diagnostics) {
+    let (content, mut problems) = body.content(&MOCKS);
+    let mut mocks = Mocks::default();
+    for inner in &content.blocks {
+        if inner.kind.starts_with("override_") {
+            mocks.override_resources.extend(decode_resource(inner, with, &mut problems));
+        } else {
+            mocks.resources.extend(decode_mock_resource(inner, with, &mut problems));
+        }
+    }
+    (mocks, problems)
+}
+
+impl MockProvider {
+    /// Adds what a file has, except for what the block, or a file before, says something about.
+    pub fn add(&mut self, mocks: Mocks) {
+        for new in mocks.resources {
+            if !self.resources.iter().any(|known| known.mode == new.mode && known.kind == new.kind) {
+                self.resources.push(new);
+            }
+        }
+        for new in mocks.override_resources {
+            if !self.override_resources.iter().any(|known| known.target == new.target) {
+                self.override_resources.push(new);
+            }
+        }
+    }
 }
 
 fn decode_mock_resource(block: &Block, with: &Decoding<'_>, problems: &mut Diagnostics) -> Option<MockResource> {

@@ -65,7 +65,8 @@ fn setting(
     let Some(name) = item.keys.first() else { return Ok(()) };
     match name.as_str() {
         "plugin_cache_dir" => {
-            config.plugin_cache_dir = Some(expand(&text(item)?, environment)).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+            config.plugin_cache_dir =
+                Some(expand(&text(item)?, environment)).filter(|dir| !dir.is_empty()).map(PathBuf::from);
         }
         "plugin_cache_may_break_dependency_lock_file" => config.plugin_cache_may_break_lock_file = boolean(item)?,
         "credentials" => {

@@ -160,7 +160,9 @@ fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &
     let kind = item.keys.first().map_or("", String::as_str);
     let bodies: Vec<&[Item]> = match &item.value {
         Node::Object(body) => vec![body],
-        Node::List(nodes) => nodes.iter().filter_map(|n| if let Node::Object(b) = n { Some(b.as_slice()) } else { None }).collect(),
+        Node::List(nodes) => {
+            nodes.iter().filter_map(|n| if let Node::Object(b) = n { Some(b.as_slice()) } else { None }).collect()
+        }
         _ => Vec::new(),
     };
     if bodies.is_empty() {
@@ -268,6 +270,8 @@ fn template(text: &str, include: &[EcoString]) -> Result<RepositoryTemplate, Str
     }
     match repository_prefix(&template.fill("example.com", "example-namespace", "example-type")) {
         Ok((_, Some(_))) => Ok(template),
-        _ => Err("it has to make the address of a repository: the hostname of a registry, a slash and a name".to_owned()),
+        _ => {
+            Err("it has to make the address of a repository: the hostname of a registry, a slash and a name".to_owned())
+        }
     }
 }

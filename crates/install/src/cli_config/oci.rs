@@ -79,7 +79,9 @@ pub fn repository_prefix(address: &str) -> Result<(String, Option<String>), Stri
         edge(part.as_bytes().first()) && edge(part.as_bytes().last()) && part.bytes().all(is_inner)
     };
     if !path.split('/').all(is_part) {
-        return Err(format!("{path:?} is not the name of a repository: it may have lower-case letters, digits, and \".\", \"_\", \"-\" between them"));
+        return Err(format!(
+            "{path:?} is not the name of a repository: it may have lower-case letters, digits, and \".\", \"_\", \"-\" between them"
+        ));
     }
     Ok((registry.to_owned(), Some(path.to_owned())))
 }
@@ -96,7 +98,8 @@ pub(super) fn default_credentials(
 ) -> Option<OciDefaultCredentials> {
     let place = item.place;
     let mut complain = |reason: &str| {
-        problems.push(Diagnostic::error(DEFAULT, eco_format!("The block oci_default_credentials at {place} {reason}.")));
+        problems
+            .push(Diagnostic::error(DEFAULT, eco_format!("The block oci_default_credentials at {place} {reason}.")));
     };
     if item.is_assigned {
         complain("must not have an equals sign");

@@ -239,7 +239,8 @@ impl<'a> Parser<'a> {
                 Some('"') => keys.push(self.text()?),
                 Some(next) if next.is_alphabetic() || next == '_' => keys.push(self.word().to_owned()),
                 Some(next) if keys.is_empty() => {
-                    return self.wrong(format!("{next:?} is unexpected; the name of a setting or of a block is expected"));
+                    return self
+                        .wrong(format!("{next:?} is unexpected; the name of a setting or of a block is expected"));
                 }
                 _ => return self.wrong(format!("an equals sign or a brace is expected after {:?}", keys.join(" "))),
             }
@@ -399,7 +400,10 @@ impl<'a> Parser<'a> {
         let mut lines = Vec::new();
         loop {
             if self.rest().is_empty() {
-                return Err(Malformed { place: open, reason: format!("there is no line {marker} that ends this text") });
+                return Err(Malformed {
+                    place: open,
+                    reason: format!("there is no line {marker} that ends this text"),
+                });
             }
             let line = self.rest().lines().next().unwrap_or_default();
             // The line break that ends the marker's line also ends the item.
@@ -438,7 +442,9 @@ mod tests {
     fn blocks_settings_and_quoted_keys() {
         check(
             "plugin_cache_dir = \"$HOME/x\" # where\ncredentials \"a.example\" {\n  token = \"t\\\"\"\n}\n/* no */\nhost \"b\" { services = { \"modules.v1\" = \"https://b/\", n = -1.5, l = [1, \"${x\\\"}\",] } }\n",
-            &expect![[r#"{"credentials":{"a.example":{"token":"t\""}},"host":{"b":{"services":{"l":[1,"${x\\\"}"],"modules.v1":"https://b/","n":-1.5}}},"plugin_cache_dir":"$HOME/x"}"#]],
+            &expect![[
+                r#"{"credentials":{"a.example":{"token":"t\""}},"host":{"b":{"services":{"l":[1,"${x\\\"}"],"modules.v1":"https://b/","n":-1.5}}},"plugin_cache_dir":"$HOME/x"}"#
+            ]],
         );
         check("a = <<-E\n    x\n      y\n  E\nb = true", &expect![[r#"{"a":"x\n  y\n","b":true}"#]]);
         check(r#"{"a": {"b": [null, 2]}}"#, &expect![[r#"{"a":{"b":[null,2]}}"#]]);
@@ -448,7 +454,10 @@ mod tests {
     fn mistakes_have_a_place() {
         check("a {\n  b = 1\n", &expect!["1:3: this brace is never closed"]);
         check("a = yes", &expect![[r#"1:5: "yes" is not a value; write strings in quotes"#]]);
-        check("a \"b\" = 1", &expect!["1:7: a block with labels must not have an equals sign; a brace is expected here"]);
+        check(
+            "a \"b\" = 1",
+            &expect!["1:7: a block with labels must not have an equals sign; a brace is expected here"],
+        );
         check("a = \"x\ny\"", &expect!["1:5: this string has no end on its line"]);
         check("= 1", &expect!["1:1: '=' is unexpected; the name of a setting or of a block is expected"]);
         check("a = [1 2]", &expect!["1:8: a comma or the end of the list is expected here"]);
