@@ -504,5 +504,6 @@ resource "fake_thing" "y" { name = "y" }
           plan y
           create y
           created y
-    "#]].assert_eq(&run_all(text, FakeWorld::new(), false));
+    "#]]
+    .assert_eq(&run_all(text, FakeWorld::new(), false));
 }

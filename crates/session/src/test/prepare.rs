@@ -18,6 +18,7 @@ use super::suite::{Again, Suite};
 use super::variables::{self, RunValues, TestNames};
 use super::{TestRequest, substitution};
 use crate::load::ModuleDirs;
+use crate::validate::{eval_env, or_failures};
 
 /// A run that can begin.
 pub(super) struct Prepared {
@@ -190,9 +191,8 @@ impl<'a> Subject<'a> {
         {
             return found.clone();
         }
-        let schemas = |provider: &yuba_addrs::ProviderSource| request.providers.schema(provider);
-        let env = ValidateEnv { eval: Suite::env(request, &schemas, sources), inputs };
-        let mut found = yuba_eval::validate(tree, &env);
+        let env = ValidateEnv { eval: eval_env(&request.load, sources), inputs };
+        let mut found = or_failures(&request.load, yuba_eval::validate(tree, &env));
         // Planning says more about values, and repeats warnings.
         found.retain(|problem| problem.is_error() && !VALUE_SUMMARIES.contains(&&*problem.summary));
         if let (Some(known), Some(key)) = (&mut known, key) {

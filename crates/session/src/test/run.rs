@@ -15,10 +15,10 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources, Span};
 
 use super::expectations::Expectations;
 use super::prepare::{Prepared, Subject};
-use super::suite::Suite;
 use super::{RunReport, Status, TestRequest, Verbose, diagnostics};
 use crate::clock::SystemClock;
 use crate::provisioners::LocalProvisioners;
+use crate::validate::eval_env;
 
 /// What a run came to.
 pub(super) struct Executed {
@@ -180,11 +180,10 @@ impl Work<'_> {
 
     fn with_context<T>(&self, plan_time: Timestamp, work: impl FnOnce(Context<'_>) -> T) -> T {
         let request = self.request();
-        let schemas = |provider: &yuba_addrs::ProviderSource| request.providers.schema(provider);
         let substitutes = self.prepared.substitutes(self.subject.suite, request);
         work(Context {
             tree: &self.prepared.tree,
-            env: Suite::env(request, &schemas, self.sources()),
+            env: eval_env(&request.load, self.sources()),
             variables: &self.prepared.variables,
             providers: &substitutes,
             events: &|_| {},
@@ -231,8 +230,7 @@ impl Work<'_> {
 
     fn assertions(&self, live: &Live) -> (Status, Diagnostics) {
         let request = self.request();
-        let schemas = |provider: &yuba_addrs::ProviderSource| request.providers.schema(provider);
-        let env = Suite::env(request, &schemas, self.sources());
+        let env = eval_env(&request.load, self.sources());
         let evaluation = Evaluation::new(&self.prepared.tree, env, EvalMode::Live(live));
         let scope = evaluation.scope_at(live, ModuleInstanceId::ROOT).in_assertion(&self.prepared.tested);
         let mut status = Status::Pass;

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use ecow::EcoString;
-use yuba_addrs::ProviderSource;
 use yuba_config::Module;
 use yuba_config::test_file::TestFile;
 use yuba_eval::inputs::Inputs;
 use yuba_eval::symbols::LibraryFiles;
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
-use yuba_eval::{ConfigTree, EvalEnv, link};
-use yuba_provider::ProviderSchema;
+use yuba_eval::{ConfigTree, link};
 use yuba_provider::mock::Started;
 use yuba_syntax::{Diagnostics, Sources};
 
@@ -19,9 +17,6 @@ use super::{Message, Status, TestRequest, diagnostics, lanes};
 use crate::backend::Refusal;
 use crate::load::{ModuleDirs, read_inputs};
 use crate::manifest::read_manifest;
-
-/// The schemas of providers.
-pub(super) type Schemas<'a> = dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>> + 'a;
 
 /// A configuration with its test files.
 pub struct Suite {
@@ -133,17 +128,6 @@ impl Suite {
     /// Runs the tests. How all of them ended.
     pub fn run(&self, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> Status {
         lanes::run(self, request, tell)
-    }
-
-    /// What evaluation needs besides a configuration.
-    pub(super) fn env<'a>(request: &TestRequest<'a>, schemas: &'a Schemas<'a>, sources: &'a Sources) -> EvalEnv<'a> {
-        EvalEnv {
-            world: request.load.world,
-            workspace: request.load.workspace,
-            original_dir: request.load.original_dir,
-            schemas,
-            sources: Some(sources),
-        }
     }
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use yuba_eval::tree::Purpose;
 use yuba_session::load::DEFAULT_TEST_DIR;
-use yuba_session::providers::OurProviders;
 use yuba_session::test::{Affected, Event, Status, Stop, Suite, TestRequest, Watcher};
 use yuba_value::EcoString;
 
@@ -136,7 +135,7 @@ fn once(
         parallel: options.parallel,
         parallelism: options.parallelism,
         seed: options.seed,
-        providers: &OurProviders,
+        providers: &**settings.providers(),
         stop: Stop::new(stop.interrupt(), stop.now_flag()),
     };
     let (mut suite, notes) = match Suite::load(&request) {
@@ -152,10 +151,9 @@ fn once(
     }
     teller.report(None, None, &notes, &suite.sources);
     teller.begin(&suite);
-    let schemas = |provider: &yuba_addrs::ProviderSource| request.providers.schema(provider);
     let status = suite.run(&request, &mut |message| {
         let stuck = matches!(message.event, Event::Stuck(_));
-        teller.message(&message, &suite, &schemas);
+        teller.message(&message, &suite, settings.providers().schemas());
         if stuck {
             // What is under way does not end, and everything is said.
             teller.finish();
