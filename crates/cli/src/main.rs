@@ -14,6 +14,7 @@ mod exit;
 mod flags;
 mod help;
 mod json_into;
+mod logging;
 mod messages;
 mod operate;
 mod running;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yuba_eval::inputs::{Ask, ENVIRONMENT_PREFIX};
@@ -72,7 +72,7 @@ impl Settings {
             original_dir: args.original_dir.clone(),
             environment: std::env::vars_os().filter_map(is_variable).collect(),
             variables: variables.collect(),
-            providers: Arc::new(OurProviders::new(ProviderSettings::new(&data_dir))),
+            providers: Arc::new(OurProviders::new(provider_settings(&data_dir))),
             data_dir,
         }
     }
@@ -103,6 +103,18 @@ impl Settings {
             snapshot: None,
         }
     }
+}
+
+/// How providers are dealt with, as the environment says.
+fn provider_settings(data_dir: &Path) -> ProviderSettings {
+    let absolute = |name: &str| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let mut settings = ProviderSettings::new(data_dir);
+    settings.plugins.schema_cache = caches.map(|caches| caches.join("yuba").join("schemas"));
+    settings.plugins.tls = environment("TF_DISABLE_PLUGIN_TLS").is_none();
+    settings.plugins.log = crate::logging::of_providers();
+    settings.reattach = environment("TF_REATTACH_PROVIDERS").unwrap_or_default();
+    settings
 }
 
 /// A text of the environment that is not empty.

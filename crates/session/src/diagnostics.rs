@@ -133,6 +133,21 @@ pub(crate) fn no_schemas(providers: &[&ProviderSource]) -> Diagnostic {
     Diagnostic::error("Failed to load plugin schemas", detail)
 }
 
+/// A provider that is selected and cannot be used as it is.
+pub(crate) fn unusable_provider(provider: &ProviderSource, reason: &str) -> Diagnostic {
+    let detail = format!("The provider {provider} cannot be started: {reason}.");
+    Diagnostic::error("Provider cannot be used", detail)
+}
+
+/// A provider that does not say what it has.
+pub(crate) fn schema_not_loaded(provider: &ProviderSource, reason: &Diagnostic) -> Diagnostic {
+    let detail = format!(
+        "The schema of the provider {provider} is needed and could not be had.\n\n{}: {}",
+        reason.summary, reason.detail
+    );
+    Diagnostic::error("Failed to load plugin schemas", detail)
+}
+
 /// Providers under development are used.
 pub(crate) fn overrides_in_effect(overrides: &BTreeMap<ProviderSource, PathBuf>) -> Diagnostic {
     let list: String = overrides

@@ -7,13 +7,15 @@ mod asking;
 mod built_in;
 mod selecting;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ecow::eco_format;
 use yuba_addrs::ProviderSource;
+use yuba_plugin::Plugins;
 use yuba_provider::{Problem, Provider, ProviderSchema, Providers};
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
+
+use crate::diagnostics;
 
 pub use asking::Functions;
 pub use built_in::new_id;
@@ -31,6 +33,7 @@ pub struct OurProviders {
 struct Inner {
     settings: ProviderSettings,
     found: OnceLock<selecting::Found>,
+    plugins: OnceLock<Plugins>,
     /// Schemas that somebody asked for; none where they could not be had.
     schemas: Mutex<HashMap<ProviderSource, Option<Arc<ProviderSchema>>>>,
     /// Why schemas could not be had, until somebody says it.
@@ -50,6 +53,7 @@ impl OurProviders {
         let inner = Arc::new(Inner {
             settings,
             found: OnceLock::new(),
+            plugins: OnceLock::new(),
             schemas: Mutex::default(),
             failures: Mutex::default(),
             idle: Mutex::default(),
@@ -66,8 +70,7 @@ impl OurProviders {
     /// Whether there is a provider, without starting it.
     pub fn has(&self, provider: &ProviderSource) -> bool {
         is_built_in(provider)
-            || self.inner.is_special(provider)
-            || matches!(self.selection().packages.get(provider), Some(Ok(_)))
+            || self.inner.found().has(provider)
     }
 
     /// Finds schemas.
@@ -98,12 +101,11 @@ fn is_built_in(provider: &ProviderSource) -> bool {
 
 impl Inner {
     fn found(&self) -> &selecting::Found {
-        self.found.get_or_init(|| selecting::find(&self.settings, &BTreeSet::new()))
+        self.found.get_or_init(|| selecting::find(&self.settings))
     }
 
-    /// Whether a provider is under development or run by somebody else, so that its version does not matter.
-    fn is_special(&self, provider: &ProviderSource) -> bool {
-        self.settings.overrides.contains_key(provider)
+    fn plugins(&self) -> &Plugins {
+        self.plugins.get_or_init(|| Plugins::new(self.settings.plugins.clone()))
     }
 
     fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
@@ -113,15 +115,38 @@ impl Inner {
         if let Some(known) = lock(&self.schemas).get(provider) {
             return known.clone();
         }
-        None
+        // Who is not there at all is missed by those who need it; who is there has to say what it has.
+        let found = match self.found().has(provider) {
+            false => None,
+            true => match self.ask_for_schema(provider) {
+                Ok(schema) => Some(schema),
+                Err(problem) => {
+                    lock(&self.failures).push(diagnostics::schema_not_loaded(provider, &problem.diagnostic));
+                    None
+                }
+            },
+        };
+        lock(&self.schemas).insert(provider.clone(), found.clone());
+        found
+    }
+
+    /// On another thread: the answer is waited for, and this one may be running an executor.
+    fn ask_for_schema(&self, provider: &ProviderSource) -> Result<Arc<ProviderSchema>, Box<Problem>> {
+        let supply = self.found().supply(provider)?;
+        let plugins = self.plugins();
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| plugins.schema(provider, &supply));
+            asking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
         if is_built_in(provider) {
             return Ok(Arc::new(built_in::start()));
         }
-        let detail = eco_format!("This version of Yuba cannot start the provider {}.", provider.for_display());
-        Err(Box::new(Problem::nowhere(Diagnostic::error("Provider not available", detail))))
+        // Its schema is known before it is started, so starting it waits for nothing.
+        self.schema(provider);
+        self.plugins().start(provider, &self.found().supply(provider)?)
     }
 
     /// A provider that nobody configures; started once.

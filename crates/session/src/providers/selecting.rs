@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use yuba_addrs::ProviderSource;
+use yuba_config::language::LANGUAGE_VERSION;
 use yuba_install::lock_file::{self, LockFile};
 use yuba_install::providers::selected::{Selection, check_selections, selected};
 use yuba_install::providers::verified::Verified;
+use yuba_plugin::{Reattach, Supply};
+use yuba_provider::Problem;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use super::OurProviders;
@@ -23,8 +26,12 @@ pub struct ProviderSettings {
     pub lock_file: PathBuf,
     /// Directories of providers under development.
     pub overrides: BTreeMap<ProviderSource, PathBuf>,
+    /// Providers that somebody else runs: what the environment variable for that says.
+    pub reattach: String,
     /// Only what is built in counts.
     pub only_built_in: bool,
+    /// How processes are dealt with.
+    pub plugins: yuba_plugin::Settings,
 }
 
 impl ProviderSettings {
@@ -34,25 +41,67 @@ impl ProviderSettings {
             data_dir: data_dir.into(),
             lock_file: lock_file::LOCK_FILE.into(),
             overrides: BTreeMap::new(),
+            reattach: String::new(),
             only_built_in: false,
+            plugins: yuba_plugin::Settings::new(LANGUAGE_VERSION),
         }
     }
 }
 
 /// What was found when somebody asked for the first time.
+#[derive(Default)]
 pub(super) struct Found {
     pub(super) locks: LockFile,
     pub(super) selection: Selection,
+    /// Providers that somebody else runs.
+    pub(super) reattached: BTreeMap<ProviderSource, Reattach>,
+    /// What is wrong with how these are given.
+    reattach_problem: Option<Diagnostic>,
 }
 
-pub(super) fn find(settings: &ProviderSettings, others: &BTreeSet<ProviderSource>) -> Found {
+pub(super) fn find(settings: &ProviderSettings) -> Found {
     if settings.only_built_in {
-        return Found { locks: LockFile::default(), selection: Selection::default() };
+        return Found::default();
     }
     // What is wrong with the file is said by `check_lock_file`.
     let (locks, _) = lock_file::read(&settings.lock_file, &mut Sources::new());
-    let selection = selected(&settings.data_dir, &locks, &settings.overrides, others, &Verified::of_user());
-    Found { locks, selection }
+    let (reattached, reattach_problem) = match yuba_plugin::reattached(&settings.reattach) {
+        Ok(reattached) => (reattached, None),
+        Err(problem) => (BTreeMap::new(), Some(problem)),
+    };
+    let others: BTreeSet<ProviderSource> = reattached.keys().cloned().collect();
+    let selection = selected(&settings.data_dir, &locks, &settings.overrides, &others, &Verified::of_user());
+    Found { locks, selection, reattached, reattach_problem }
+}
+
+impl Found {
+    /// Whether a provider is under development or run by somebody else, so that its version does not matter.
+    fn is_special(&self, provider: &ProviderSource) -> bool {
+        self.reattached.contains_key(provider)
+            || matches!(self.selection.packages.get(provider), Some(Ok(package)) if package.version.is_none())
+    }
+
+    /// Whether there is a provider.
+    pub(super) fn has(&self, provider: &ProviderSource) -> bool {
+        self.reattached.contains_key(provider) || matches!(self.selection.packages.get(provider), Some(Ok(_)))
+    }
+
+    /// Where a provider comes from.
+    pub(super) fn supply(&self, provider: &ProviderSource) -> Result<Supply, Box<Problem>> {
+        if let Some(reattach) = self.reattached.get(provider) {
+            return Ok(Supply::Reattach(reattach.clone()));
+        }
+        match self.selection.packages.get(provider) {
+            Some(Ok(package)) => {
+                Ok(Supply::Package { executable: package.executable.clone(), hash: package.hash.clone() })
+            }
+            Some(Err(unusable)) => Err(Box::new(Problem::nowhere(diagnostics::unusable_provider(
+                provider,
+                unusable.reason(),
+            )))),
+            None => Err(Box::new(Problem::nowhere(yuba_eval::missing_provider(provider)))),
+        }
+    }
 }
 
 impl OurProviders {
@@ -76,6 +125,7 @@ impl OurProviders {
             return problems;
         }
         let found = self.inner.found();
+        problems.extend(found.reattach_problem.clone());
         problems.extend(found.selection.missing_plugins());
         if problems.has_errors() {
             return problems;
@@ -87,7 +137,7 @@ impl OurProviders {
                 Err(problem) => problems.push(*problem),
             }
         }
-        problems.extend(check_selections(&needed, &found.locks, &|provider| self.inner.is_special(provider)));
+        problems.extend(check_selections(&needed, &found.locks, &|provider| found.is_special(provider)));
         problems
     }
 
