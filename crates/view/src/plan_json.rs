@@ -122,7 +122,8 @@ fn planned_resource(
     if matches!(change.after.view_ignoring_marks(), View::Object(_)) {
         known(members.key("values"), &change.after);
     }
-    sensitive(members.key("sensitive_values"), &change.after, Shape::of(&schema.block));
+    // Quirk: what the schema says is sensitive is not mentioned here.
+    sensitive(members.key("sensitive_values"), &change.after, Shape::Any);
     let identities = provider.as_ref().and_then(|provider| provider.identities.get(&resource.kind));
     if let (Some(identity), Some(identities)) = (planned_identity(change), identities) {
         known(members.key("identity"), identity);

@@ -69,8 +69,7 @@ impl OurProviders {
 
     /// Whether there is a provider, without starting it.
     pub fn has(&self, provider: &ProviderSource) -> bool {
-        is_built_in(provider)
-            || self.inner.found().has(provider)
+        is_built_in(provider) || self.inner.found().has(provider)
     }
 
     /// Finds schemas.

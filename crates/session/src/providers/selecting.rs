@@ -95,10 +95,9 @@ impl Found {
             Some(Ok(package)) => {
                 Ok(Supply::Package { executable: package.executable.clone(), hash: package.hash.clone() })
             }
-            Some(Err(unusable)) => Err(Box::new(Problem::nowhere(diagnostics::unusable_provider(
-                provider,
-                unusable.reason(),
-            )))),
+            Some(Err(unusable)) => {
+                Err(Box::new(Problem::nowhere(diagnostics::unusable_provider(provider, unusable.reason()))))
+            }
             None => Err(Box::new(Problem::nowhere(yuba_eval::missing_provider(provider)))),
         }
     }
