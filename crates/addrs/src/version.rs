@@ -185,7 +185,7 @@ impl fmt::Display for Version {
 }
 
 /// Constraints that all have to be met: `>= 1.2, < 2.0`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionConstraints {
     constraints: Vec<Constraint>,
     text: EcoString,

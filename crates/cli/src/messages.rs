@@ -60,6 +60,18 @@ impl<'t> Messages<'t> {
         self.line(&messages_json::line(Level::Info, program, &now(), Vec::new()));
     }
 
+    /// Says something to people only.
+    pub(crate) fn show(&mut self, human: &str) {
+        if !self.json {
+            self.terminal.out(human);
+        }
+    }
+
+    /// A line that says that all went well, for people.
+    pub(crate) fn success(&self, text: &str) -> String {
+        format!("{} {}", self.terminal.coloured("32;1", "Success!"), self.terminal.bold(text))
+    }
+
     /// Says a line, to people and programs alike.
     pub(crate) fn tell(&mut self, text: &str) {
         // Programs get it without the full stop.
@@ -146,6 +158,16 @@ impl<'t> Messages<'t> {
             Event::Modules { upgrade } => {
                 let text = if *upgrade { "Upgrading modules..." } else { "Initializing modules..." };
                 self.say(&format!("{}\n", self.bold(text)), text);
+            }
+            Event::Copying(source) => {
+                let text = format!("Copying configuration from {source:?}...");
+                self.say(&format!("{} from {source:?}...\n\n", self.bold("Copying configuration")), &text);
+            }
+            Event::Downloading { path, package, version } => {
+                let version = version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
+                let text = format!("Downloading {package}{version} for {path}...");
+                self.say(&format!("{text}\n"), &text);
+                self.terminal.flush();
             }
             Event::Module { path, dir } => {
                 self.say(&format!("- {path} in {dir}\n"), &format!("installing {path} in {dir}"))

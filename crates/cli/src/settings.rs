@@ -7,12 +7,15 @@ use std::sync::Arc;
 
 use yuba_eval::inputs::{Ask, ENVIRONMENT_PREFIX};
 use yuba_eval::tree::Purpose;
+use yuba_install::Hosts;
 use yuba_session::SystemWorld;
 use yuba_session::load::{DEFAULT_TEST_DIR, LoadRequest, VariableFlag, selected_workspace};
 use yuba_session::providers::{OurProviders, ProviderSettings};
 use yuba_session::workspaces::Selected;
+use yuba_syntax::Sources;
 
 use crate::flags::{Args, Flag};
+use crate::terminal::Terminal;
 
 /// `-var`
 pub(crate) const VAR: Flag = Flag::list(
@@ -46,6 +49,7 @@ pub(crate) struct Settings {
     environment: Vec<(String, String)>,
     variables: Vec<VariableFlag>,
     providers: Arc<OurProviders>,
+    hosts: Arc<Hosts>,
 }
 
 impl Settings {
@@ -74,6 +78,7 @@ impl Settings {
             variables: variables.collect(),
             providers: Arc::new(OurProviders::new(provider_settings(&data_dir))),
             data_dir,
+            hosts: Arc::new(Hosts::new()),
         }
     }
 
@@ -85,6 +90,24 @@ impl Settings {
     /// All providers there are.
     pub(crate) fn providers(&self) -> &Arc<OurProviders> {
         &self.providers
+    }
+
+    /// How to speak to hosts, and what the CLI configuration says, which is read when somebody asks for it.
+    pub(crate) fn hosts(&self) -> &Arc<Hosts> {
+        &self.hosts
+    }
+
+    /// Reads the CLI configuration, and tells what is wrong with it. Commands go on with the rest of it.
+    pub(crate) fn tell_cli_config(&self, terminal: &mut Terminal) {
+        let problems = self.hosts.problems();
+        if problems.is_empty() {
+            return;
+        }
+        terminal.err("There are some problems with the CLI configuration:\n");
+        terminal.report_aside(problems, &Sources::new());
+        if problems.has_errors() {
+            terminal.err("As a result of the above problems, Yuba may not behave as intended.\n\n\n");
+        }
     }
 
     /// The request to read it.

@@ -20,6 +20,30 @@ pub enum Format {
     Tar,
     /// `.tar.gz` and `.tgz`
     TarGz,
+    /// `.tar.bz2`
+    TarBz2,
+    /// `.tar.xz` and `.txz`
+    TarXz,
+}
+
+impl Format {
+    /// The kind of an archive by how it begins.
+    pub fn sniff(archive: &Path) -> Result<Format, String> {
+        let mut start = [0; 6];
+        let mut length = 0;
+        let mut file =
+            File::open(archive).map_err(|error| format!("{} could not be read: {error}", archive.display()))?;
+        while let Ok(more @ 1..) = file.read(&mut start[length..]) {
+            length += more;
+        }
+        match &start[..length] {
+            [b'P', b'K', 3 | 5 | 7, ..] => Ok(Format::Zip),
+            [0x1f, 0x8b, ..] => Ok(Format::TarGz),
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => Ok(Format::TarXz),
+            [b'B', b'Z', b'h', ..] => Ok(Format::TarBz2),
+            _ => Err("the package is no zip archive, and no tar archive compressed with gzip, xz or bzip2".to_owned()),
+        }
+    }
 }
 
 /// How much is too much.
@@ -79,6 +103,8 @@ pub fn unpack(archive: &Path, format: Format, into: &Path, limits: Limits) -> Re
         Format::Zip => unpacker.zip(file),
         Format::Tar => unpacker.tar(BufReader::new(file)),
         Format::TarGz => unpacker.tar(MultiGzDecoder::new(BufReader::new(file))),
+        Format::TarBz2 => unpacker.tar(bzip2::bufread::MultiBzDecoder::new(BufReader::new(file))),
+        Format::TarXz => unpacker.tar(lzma_rust2::XzReader::new(BufReader::new(file), true)),
     };
     if unpacked.is_err() {
         let _ = fs::remove_dir_all(into);
@@ -280,3 +306,6 @@ fn inner_path(name: &str) -> Result<PathBuf, ArchiveError> {
     }
     Ok(path)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,9 @@ mod installation;
 mod oci;
 mod syntax;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;

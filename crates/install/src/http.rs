@@ -439,3 +439,6 @@ fn start(settings: &HttpSettings) -> Result<Started, String> {
     let http = http.map_err(|error| format!("network requests could not be set up: {error}"))?;
     Ok(Started { runtime, http })
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,12 +10,17 @@ pub mod cli_config;
 pub mod credentials;
 pub mod discovery;
 mod environment;
+mod hosts;
 pub mod http;
 pub mod lock_file;
+pub mod login;
+pub mod modules;
+pub mod oci;
 pub mod providers;
 mod secret;
 
 pub use cli_config::CliConfig;
 pub use environment::Environment;
+pub use hosts::Hosts;
 pub use providers::selected::{Package, Selection, selected};
 pub use secret::Secret;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use ecow::EcoString;
+use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsResource, AbsResourceInstance, ProviderSource, ResourceMode, TargetSubject};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Span};
@@ -427,4 +427,24 @@ fn list(items: &[&str]) -> String {
         [only] => (*only).to_owned(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
+}
+
+pub(crate) fn already_has_configuration() -> Diagnostic {
+    let detail = "A module can be copied into an empty directory only, and this one has configuration files. To prepare the \
+                  configuration that is here, leave out -from-module.";
+    Diagnostic::error("The working directory already contains files", detail)
+}
+
+pub(crate) fn not_empty(dir: &Path, name: &str) -> Diagnostic {
+    let detail =
+        eco_format!("The directory {} is not empty: it has {name:?}. -from-module needs an empty one.", dir.display());
+    Diagnostic::error("Can't populate non-empty directory", detail)
+}
+
+pub(crate) fn unreadable_target(dir: &Path, error: &std::io::Error) -> Diagnostic {
+    let detail = eco_format!(
+        "The directory {} could not be read, so it is unknown whether it is empty: {error}.",
+        dir.display()
+    );
+    Diagnostic::error("Failed to read target directory", detail)
 }

@@ -1,11 +1,11 @@
 //! Installing what a configuration needs: `get` and `init`.
 //!
-//! Local modules and the built-in provider are where they are already; what is left to do is to record them. Modules and
-//! providers from elsewhere cannot be installed yet, which is said with the titles that OpenTofu has for packages that are
-//! nowhere to be found.
+//! Local modules and the built-in provider are where they are already; what is left to do is to record them. Other modules
+//! are brought while the configuration is linked, because only then it is known which ones are needed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
@@ -13,13 +13,15 @@ use yuba_backend::LocalSettings;
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
 use yuba_eval::tree::{Manifest, Requirement};
+use yuba_install::Hosts;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
 use crate::backend::settings_of;
 use crate::diagnostics;
 use crate::initialized;
-use crate::load::{Configuration, LoadRequest, has_configuration, load};
+use crate::load::{Configuration, LoadRequest, has_configuration, load, load_or_install};
 use crate::manifest::write_manifest;
+use crate::module_install::{Installer, Missing, copy_root};
 
 /// What is going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +32,17 @@ pub enum Event {
     Modules {
         /// Also those that are installed already.
         upgrade: bool,
+    },
+    /// A module is copied, to become the root module.
+    Copying(EcoString),
+    /// A package of a module is downloaded.
+    Downloading {
+        /// The address of the module.
+        path: EcoString,
+        /// The address of the package.
+        package: EcoString,
+        /// Its version, if it comes from a registry.
+        version: Option<EcoString>,
     },
     /// A module was installed.
     Module {
@@ -63,6 +76,10 @@ pub struct InitRequest<'a> {
     pub reconfigure: bool,
     /// Install modules.
     pub modules: bool,
+    /// A module that becomes the root module of a directory that is empty.
+    pub from_module: Option<&'a str>,
+    /// How to speak to hosts.
+    pub hosts: &'a Hosts,
     /// Look for newer modules and providers.
     pub upgrade: bool,
 }
@@ -94,8 +111,15 @@ impl Report {
 }
 
 /// Installs modules only. Mistakes in how modules and providers go together are just warnings here.
-pub fn get(request: &LoadRequest<'_>, ask: Option<Ask>, upgrade: bool, emit: &mut dyn FnMut(Event)) -> Report {
-    let (configuration, problems) = load(request, ask);
+pub fn get(
+    request: &LoadRequest<'_>,
+    ask: Option<Ask>,
+    upgrade: bool,
+    hosts: &Hosts,
+    emit: &mut dyn FnMut(Event),
+) -> Report {
+    let mut installer = Installer::new(request.data_dir, upgrade, hosts, emit);
+    let (configuration, problems) = load_or_install(request, ask, Missing::Brought(&mut installer));
     let configuration = match configuration {
         Ok(configuration) => configuration,
         Err(sources) => return Report::new(problems, sources),
@@ -110,18 +134,31 @@ pub fn get(request: &LoadRequest<'_>, ask: Option<Ask>, upgrade: bool, emit: &mu
         kept.push(problem);
     }
     if !kept.has_errors() {
-        kept.extend(record(request.data_dir, &configuration, upgrade, emit).err());
+        kept.extend(write_manifest(request.data_dir, &configuration.tree.manifest()).err());
     }
     Report::new(kept, configuration.sources)
 }
 
 /// Prepares a working directory.
 pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
-    if !has_configuration(Path::new(request.load.dir)) {
+    let dir = Path::new(request.load.dir);
+    if let Some(source) = request.from_module
+        && let Err(problem) = start_from_module(dir, request.load.data_dir, source, request.hosts, emit)
+    {
+        return Outcome::Done(Report::new(problem.into(), Sources::new()));
+    }
+    if !has_configuration(dir) {
         return Outcome::Empty;
     }
-    let (configuration, mut problems) = load(&request.load, request.ask.take());
-    let configuration = match configuration {
+    let (first_ask, second_ask) = twice(request.ask.take());
+    // First it is seen whether modules have to be brought: the backend comes before that.
+    let mut any = false;
+    let missing = match request.modules {
+        true => Missing::Noted { any: &mut any, upgrade: request.upgrade },
+        false => Missing::Told,
+    };
+    let (configuration, mut problems) = load_or_install(&request.load, first_ask, missing);
+    let mut configuration = match configuration {
         Ok(configuration) => configuration,
         Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
     };
@@ -129,16 +166,27 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     if problems.iter().take(about_root).any(Diagnostic::is_error) {
         return Outcome::Invalid(Report::new(problems, configuration.sources));
     }
+    let mut about_backend = Diagnostics::new();
     if request.backend {
         emit(Event::Backend);
         let set_up = settings_of(&configuration, &request.load)
             .and_then(|settings| set_up_backend(&configuration, &request, &settings));
-        problems.extend(set_up.err().unwrap_or_default());
+        about_backend = set_up.err().unwrap_or_default();
     }
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs {
         emit(Event::Modules { upgrade: request.upgrade });
     }
+    if any && !about_backend.has_errors() {
+        let mut installer = Installer::new(request.load.data_dir, request.upgrade, request.hosts, emit);
+        let (again, found) = load_or_install(&request.load, second_ask, Missing::Brought(&mut installer));
+        problems = found;
+        configuration = match again {
+            Ok(configuration) => configuration,
+            Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
+        };
+    }
+    problems.extend(about_backend);
     let mut repeated = Diagnostics::new();
     repeated.extend(problems.iter().take(about_root).cloned());
     if problems.has_errors() {
@@ -148,7 +196,11 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         return Outcome::Invalid(Report { problems, repeated, sources: configuration.sources });
     }
     if installs {
-        if let Err(problem) = record(request.load.data_dir, &configuration, request.upgrade, emit) {
+        let manifest = configuration.tree.manifest();
+        if !any {
+            announce(&configuration, &manifest, request.upgrade, emit);
+        }
+        if let Err(problem) = write_manifest(request.load.data_dir, &manifest) {
             problems.push(problem);
             return Outcome::Done(Report::new(problems, configuration.sources));
         }
@@ -156,6 +208,43 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     }
     problems.extend(find_providers(&configuration.tree.requirements(), emit));
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
+}
+
+/// One who can be asked, for two who want to ask: every question is asked once.
+fn twice(ask: Option<Ask>) -> (Option<Ask>, Option<Ask>) {
+    let Some(ask) = ask else { return (None, None) };
+    let answers = Mutex::new(BTreeMap::new());
+    let first = Arc::new(move |variable: &yuba_config::variable::Variable| {
+        let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.entry(variable.name.clone()).or_insert_with(|| ask(variable)).clone()
+    });
+    let second = Arc::clone(&first);
+    (Some(Box::new(move |variable| first(variable))), Some(Box::new(move |variable| second(variable))))
+}
+
+/// Copies a module into a directory that has to be empty.
+fn start_from_module(
+    dir: &Path,
+    data_dir: &Path,
+    source: &str,
+    hosts: &Hosts,
+    emit: &mut dyn FnMut(Event),
+) -> Result<(), Diagnostic> {
+    if has_configuration(dir) {
+        return Err(diagnostics::already_has_configuration());
+    }
+    emit(Event::Copying(source.into()));
+    let is_data = |entry: &std::fs::DirEntry| Path::new(&entry.file_name()) == Path::new(".terraform");
+    match std::fs::read_dir(dir) {
+        Ok(entries) => {
+            let mut others = entries.flatten().filter(|entry| !is_data(entry));
+            if let Some(other) = others.next() {
+                return Err(diagnostics::not_empty(dir, &other.file_name().to_string_lossy()));
+            }
+        }
+        Err(error) => return Err(diagnostics::unreadable_target(dir, &error)),
+    }
+    copy_root(dir, data_dir, source, hosts)
 }
 
 /// Keeps in mind which backend is used.
@@ -186,21 +275,14 @@ fn needs_modules(tree: &ConfigTree) -> bool {
     !root.calls.is_empty() || root.tests.values().flat_map(|file| &file.runs).any(|run| run.module.is_some())
 }
 
-/// Records the modules of a configuration, and tells which of them are new. Nothing is written where nothing is new.
-fn record(
-    data_dir: &Path,
-    configuration: &Configuration,
-    upgrade: bool,
-    emit: &mut dyn FnMut(Event),
-) -> Result<(), Diagnostic> {
-    let manifest: Manifest = configuration.tree.manifest();
+/// Tells which modules are new.
+fn announce(configuration: &Configuration, manifest: &Manifest, upgrade: bool, emit: &mut dyn FnMut(Event)) {
     for (path, installed) in &manifest.modules {
         let is_new = configuration.manifest.modules.get(path) != Some(installed);
         if !path.is_empty() && (upgrade || is_new) {
             emit(Event::Module { path: path.clone(), dir: installed.dir.clone() });
         }
     }
-    write_manifest(data_dir, &manifest)
 }
 
 /// Looks for the providers that are needed.

@@ -24,6 +24,7 @@ pub mod world;
 
 mod diagnostics;
 mod initialized;
+mod module_install;
 mod replace;
 
 pub use console::{Answer, ConsoleSession, Input};

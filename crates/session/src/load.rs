@@ -19,6 +19,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, json, parser};
 use yuba_value::Value;
 
 use crate::manifest::read_manifest;
+use crate::module_install::{Directories, Missing};
 use crate::providers::OurProviders;
 
 /// Where test files are, besides the directory of the module, unless somebody says otherwise.
@@ -108,6 +109,15 @@ impl Configuration {
 /// Reads and links a configuration. Where values for variables cannot be read there is no configuration. The files read are
 /// given back in any case, for messages.
 pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuration, Sources>, Diagnostics) {
+    load_or_install(request, ask, Missing::Told)
+}
+
+/// The same, with something done about modules that are missing.
+pub(crate) fn load_or_install(
+    request: &LoadRequest<'_>,
+    ask: Option<Ask>,
+    missing: Missing<'_, '_>,
+) -> (Result<Configuration, Sources>, Diagnostics) {
     let mut dirs = ModuleDirs {
         tests: request.test_dir.map(|tests| (request.dir.into(), tests.into())),
         snapshot: request.snapshot.cloned(),
@@ -145,7 +155,8 @@ pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuratio
         manifest: &manifest,
         purpose: request.purpose,
     };
-    let (mut tree, found) = link(&mut dirs, &options);
+    let mut directories = Directories::new(&mut dirs, &manifest, missing);
+    let (mut tree, found) = link(&mut directories, &options);
     tree.stages.root += problems.len();
     tree.stages.modules += problems.len();
     problems.extend(found);

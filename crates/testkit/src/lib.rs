@@ -12,9 +12,11 @@
 //! Invariant: this crate depends on no other crate of the project.
 
 mod fixture;
+mod host;
 mod sandbox;
 mod test_provider;
 
 pub use fixture::{File, parse_fixture};
+pub use host::{Asked, Host, Reply};
 pub use sandbox::{Run, Sandbox};
 pub use test_provider::{TEST_PROVIDER, platform, provider_mirror, provider_mirror_version, test_provider};

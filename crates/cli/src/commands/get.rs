@@ -16,8 +16,7 @@ pub(crate) const COMMAND: Command = Command {
     usage: "[options]",
     about: "Installs the modules that the configuration in the current directory calls, and those that they call. \
             \"yuba init\" does that too, so there is seldom a reason to run this.\n\n\
-            Local modules stay where they are, and no command needs this for them. This version cannot install modules \
-            from elsewhere yet.",
+            Local modules stay where they are, and no command needs this for them.",
     flags: &[
         Flag::switch("update", "Look for newer versions of modules that are installed already."),
         Flag::switch("json", "Write messages as lines of JSON."),
@@ -34,10 +33,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         let detail = "This command takes no arguments. Did you mean to use -chdir?";
         return Err(Failure::usage("Unexpected argument", detail));
     }
-    let mut messages = Messages::new(terminal, args)?;
     let settings = Settings::new(args);
+    settings.tell_cli_config(terminal);
+    let mut messages = Messages::new(terminal, args)?;
     let request = settings.request(Purpose::Install);
-    let report = install::get(&request, None, args.is_on("update"), &mut |event| messages.event(&event));
+    let report =
+        install::get(&request, None, args.is_on("update"), settings.hosts(), &mut |event| messages.event(&event));
     messages.report(&report);
     Ok(u8::from(report.problems.has_errors()))
 }

@@ -17,13 +17,13 @@ pub(crate) const COMMAND: Command = Command {
     about: "Installs what the configuration in the current directory needs: modules, providers, the backend of its \
             state. It is safe to run it again; then it does what is still to do.\n\n\
             Local modules, the built-in provider and a local state need no preparation at all: other commands find them \
-            by themselves. This version cannot install modules and providers from elsewhere yet.",
+            by themselves.",
     flags: &[
         Flag::switch_off("backend", "Leave the backend alone: the state is not needed to validate a configuration."),
         Flag::switch_off("cloud", "The same as -backend."),
         Flag::list("backend-config", "path", "Arguments for the backend, from a file or as 'key=value'."),
         Flag::switch("force-copy", "Answer \"yes\" to questions about copying a state."),
-        Flag::text("from-module", "source", "Copy a module into the current directory first. Not available yet."),
+        Flag::text("from-module", "source", "Copy a module into the current directory first, which must be empty."),
         Flag::switch_off("get", "Do not install modules."),
         Flag::switch_off("input", "Do not ask for values of variables that are needed now."),
         Flag::switch_off("lock", "Do not lock the state."),
@@ -45,19 +45,22 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let backend = check(args)?;
+    let settings = Settings::new(args);
+    settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     if args.is_on("upgrade") && args.text("lockfile") == Some("readonly") {
         let text = "The -upgrade flag conflicts with -lockfile=readonly.";
         messages.complain(&format!("{text}\n"), text);
         return Ok(1);
     }
-    let settings = Settings::new(args);
     let request = InitRequest {
         load: settings.request(Purpose::Install),
         ask: if args.is_on("json") { None } else { ask(args) },
         backend,
         reconfigure: args.is_on("reconfigure"),
         modules: args.is_on("get"),
+        from_module: args.text("from-module").filter(|source| !source.is_empty()),
+        hosts: settings.hosts(),
         upgrade: args.is_on("upgrade"),
     };
     match install::init(request, &mut |event| messages.event(&event)) {
@@ -105,11 +108,6 @@ fn check(args: &Args) -> Result<bool, Failure> {
     if args.is_on("reconfigure") && (args.is_on("migrate-state") || args.is_on("force-copy")) {
         let detail = "-reconfigure forgets what -migrate-state and -force-copy would copy: give one of them.";
         return Err(Failure::usage("Wrong combination of migration options", detail));
-    }
-    if args.text("from-module").is_some_and(|source| !source.is_empty()) {
-        let detail = "This version of Yuba cannot copy a module into the working directory yet. Copy its files yourself, and \
-                      run \"yuba init\" without -from-module.";
-        return Err(Failure::failed("Option not available yet", detail));
     }
     Ok(args.is_on("backend") && args.is_on("cloud"))
 }

@@ -11,6 +11,8 @@ mod get;
 mod graph;
 mod import;
 mod init;
+mod login;
+mod logout;
 mod metadata;
 mod output;
 mod plan;
@@ -60,6 +62,8 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &graph::COMMAND,
     &import::COMMAND,
     &init::COMMAND,
+    &login::COMMAND,
+    &logout::COMMAND,
     &metadata::GROUP,
     &metadata::FUNCTIONS,
     &output::COMMAND,
@@ -97,7 +101,7 @@ pub(crate) const ALIASES: &[(&str, &str)] =
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
 
 /// Commands of OpenTofu that this version does not have yet.
-pub(crate) const NOT_YET: &[&str] = &["login", "logout", "test", "env", "push"];
+pub(crate) const NOT_YET: &[&str] = &["test", "env", "push"];
 
 #[cfg(test)]
 mod tests {

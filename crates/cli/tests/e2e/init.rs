@@ -106,7 +106,7 @@ fn what_fails_leaves_nothing_behind() {
         ("//- main.tf\nresource \"aws_x\" \"y\" {}\n", &["init"], "Failed to query available provider packages"),
         ("//- main.tf\nterraform {\n  backend \"s3\" {}\n}\n", &["init"], "Backend not available yet"),
         ("//- main.tf\nterraform {\n  backend \"s4\" {}\n}\n", &["init"], "Unsupported backend type"),
-        ("//- main.tf\nlocals {}\n", &["init", "-from-module=x"], "Option not available yet"),
+        ("//- main.tf\nlocals {}\n", &["init", "-from-module=x"], "The working directory already contains files"),
         ("//- main.tf\nlocals {}\n", &["init", "x"], "Unexpected argument"),
         ("//- main.tf\nlocals {}\n", &["init", "-backend=false", "-cloud=false"], "Wrong combination of options"),
         (

@@ -8,6 +8,7 @@ mod fmt;
 mod help;
 mod init;
 mod metadata;
+mod modules;
 mod prompt;
 mod state;
 mod validate;

@@ -13,8 +13,8 @@ use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources};
 use yuba_value::{Type, convert};
 
 use super::{
-    ConfigTree, Manifest, ModuleFiles, ModuleId, ModuleNode, Stages, Tested, diagnostics, provider_rules, run_path,
-    test_providers,
+    ConfigTree, Installed, Manifest, ModuleFiles, ModuleId, ModuleNode, Stages, Tested, Wanted, diagnostics,
+    provider_rules, run_path, test_providers,
 };
 use crate::inputs::Inputs;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
@@ -128,11 +128,31 @@ fn link_runs(
         for run in &file.runs {
             let Some(module) = &run.module else { continue };
             let path = run_path(name, &run.name);
-            let dir = match (&module.source, options.manifest.get(&path)) {
-                (ModuleSource::Local(relative), _) => join(options.root_dir, relative),
-                (_, Some(installed)) => installed.dir.clone(),
-                (source, None) => {
-                    diagnostics.push(diagnostics::not_installed(&path, source, options.purpose, module.span));
+            let local = match &module.source {
+                ModuleSource::Local(relative) => Some(join(options.root_dir, relative)),
+                _ => None,
+            };
+            let wanted = Wanted {
+                path: &path,
+                source: &module.source,
+                constraints: None,
+                dir: local.as_deref(),
+                span: module.span,
+            };
+            let installed = match files.install(&wanted) {
+                Some((installed, problems)) => {
+                    diagnostics.extend(problems);
+                    if installed.is_none() {
+                        continue;
+                    }
+                    installed
+                }
+                None => options.manifest.get(&path).cloned(),
+            };
+            let dir = match (local, installed) {
+                (Some(dir), _) | (None, Some(Installed { dir, .. })) => dir,
+                (None, None) => {
+                    diagnostics.push(diagnostics::not_installed(&path, &module.source, options.purpose, module.span));
                     continue;
                 }
             };
@@ -241,6 +261,8 @@ impl<'l> Linker<'l> {
         let found = module.is_some();
         if !found {
             self.diagnostics.push(missing(&dir));
+        } else if prefix.is_some() && !self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
+            self.files.found(&dir);
         }
         let (module, symbols) = module.unwrap_or_default();
         let mut pending = self.add(ModuleNode::root(module, symbols, dir), true);
@@ -343,10 +365,14 @@ impl<'l> Linker<'l> {
             self.diagnostics.push(problem);
             return Vec::new();
         }
+        let before = self.diagnostics.len();
         let Some((module, symbols)) = self.load(&dir) else {
             self.unreadable(&dir, &path, call, &source);
             return Vec::new();
         };
+        if !self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
+            self.files.found(&dir);
+        }
         if let Some(backend) = &module.backend {
             self.diagnostics.push(diagnostics::backend_ignored(&path, backend.span));
         }
@@ -381,10 +407,21 @@ impl<'l> Linker<'l> {
         source: &ModuleSource,
         constraints: Option<&VersionConstraints>,
     ) -> Option<Location> {
-        if let ModuleSource::Local(relative) = source {
-            return Some(Location { dir: join(&self.tree.node(parent).dir, relative), version: None });
+        let local = match source {
+            ModuleSource::Local(relative) => Some(join(&self.tree.node(parent).dir, relative)),
+            _ => None,
+        };
+        let key = installed_path(self.prefix.as_ref(), path);
+        let wanted = Wanted { path: &key, source, constraints, dir: local.as_deref(), span: call.span };
+        if let Some((installed, problems)) = self.files.install(&wanted) {
+            self.diagnostics.extend(problems);
+            let Installed { dir, version, .. } = installed?;
+            return Some(Location { dir, version });
         }
-        let Some(installed) = self.options.manifest.get(&installed_path(self.prefix.as_ref(), path)) else {
+        if let Some(dir) = local {
+            return Some(Location { dir, version: None });
+        }
+        let Some(installed) = self.options.manifest.get(&key) else {
             self.diagnostics.push(diagnostics::not_installed(path, source, self.options.purpose, call.span));
             return None;
         };

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecow::EcoString;
-use yuba_addrs::{ModulePath, ModuleSource, Version};
+use yuba_addrs::{ModulePath, ModuleSource, Version, VersionConstraints};
 use yuba_config::Module;
 use yuba_config::module_call::ModuleCall;
 use yuba_config::provider::ProviderKey;
@@ -194,8 +194,29 @@ pub(crate) fn run_path(file: &str, run: &EcoString) -> ModulePath {
     path.child(run.clone())
 }
 
+/// A module that a call wants.
+pub struct Wanted<'a> {
+    /// The address by which it is recorded as installed.
+    pub path: &'a ModulePath,
+    /// Where it comes from.
+    pub source: &'a ModuleSource,
+    /// What is demanded of its version.
+    pub constraints: Option<&'a VersionConstraints>,
+    /// Its directory, if it is one beside its caller.
+    pub dir: Option<&'a str>,
+    /// The call.
+    pub span: Span,
+}
+
 /// The door to the files of modules.
 pub trait ModuleFiles {
+    /// Brings a module to this machine, and says what is to be said about that. `None` where nothing is to be brought: then
+    /// what is installed counts. Asked for every call before its module is read.
+    fn install(&mut self, _wanted: &Wanted<'_>) -> Option<(Option<Installed>, Diagnostics)> {
+        None
+    }
+    /// Told that the module of a call was read, and that nothing is wrong with it.
+    fn found(&mut self, _dir: &str) {}
     /// The module of a directory, with what is wrong with it; `None` if the directory cannot be read. Asked once for each
     /// directory.
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)>;

@@ -1,0 +1,168 @@
+//! Archives that are right, and archives that want to do harm.
+
+use std::io::Cursor;
+
+use yuba_testkit::Sandbox;
+use zip::write::SimpleFileOptions;
+
+use super::*;
+
+enum Entry {
+    File(&'static str, &'static str),
+    Link(&'static str, &'static str),
+    Dir(&'static str),
+}
+use Entry::{Dir, File as Plain, Link};
+
+fn zip_of(entries: &[Entry]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default();
+    for entry in entries {
+        match entry {
+            Plain(path, text) => {
+                writer.start_file(*path, options.unix_permissions(0o755)).expect("in memory");
+                writer.write_all(text.as_bytes()).expect("in memory");
+            }
+            Link(path, target) => writer.add_symlink(*path, *target, options).expect("in memory"),
+            Dir(path) => writer.add_directory(*path, options).expect("in memory"),
+        }
+    }
+    writer.finish().expect("in memory").into_inner()
+}
+
+fn tar_of(entries: &[Entry]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for entry in entries {
+        let mut header = tar::Header::new_ustar();
+        header.set_mode(0o755);
+        let (path, text) = match entry {
+            Plain(path, text) => (path, *text),
+            Link(path, target) => {
+                header.set_entry_type(tar::EntryType::Symlink);
+                header.set_link_name(target).expect("it fits");
+                (path, "")
+            }
+            Dir(path) => {
+                header.set_entry_type(tar::EntryType::Directory);
+                (path, "")
+            }
+        };
+        // The library itself refuses hostile paths.
+        header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
+        header.set_size(text.len() as u64);
+        header.set_cksum();
+        builder.append(&header, text.as_bytes()).expect("in memory");
+    }
+    builder.into_inner().expect("in memory")
+}
+
+/// Unpacks the same entries from every kind of archive; what there is then, or why it was refused.
+fn check(entries: &[Entry], expect: &str) {
+    let gz = |bytes: Vec<u8>| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(&bytes).and_then(|()| encoder.finish()).expect("in memory")
+    };
+    let bz = |bytes: Vec<u8>| {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+        encoder.write_all(&bytes).and_then(|()| encoder.finish()).expect("in memory")
+    };
+    let tar = tar_of(entries);
+    let kinds = [
+        (Format::Zip, zip_of(entries)),
+        (Format::Tar, tar.clone()),
+        (Format::TarGz, gz(tar.clone())),
+        (Format::TarBz2, bz(tar)),
+    ];
+    for (format, bytes) in kinds {
+        let sandbox = Sandbox::new("", "");
+        sandbox.write("archive", bytes);
+        let (archive, into) = (sandbox.dir().join("archive"), sandbox.dir().join("into"));
+        if format != Format::Tar {
+            assert_eq!(Format::sniff(&archive), Ok(format));
+        }
+        let limits = Limits { entries: 4, bytes: 100 };
+        let actual = match unpack(&archive, format, &into, limits) {
+            Ok(()) => list(&into, ""),
+            Err(error) => {
+                assert!(!into.exists(), "{format:?}: something was left behind");
+                error.to_string()
+            }
+        };
+        assert_eq!(actual.trim_end(), expect, "{format:?}");
+    }
+}
+
+fn list(dir: &Path, prefix: &str) -> String {
+    let mut names: Vec<_> = fs::read_dir(dir).expect("it is there").flatten().collect();
+    names.sort_by_key(fs::DirEntry::file_name);
+    let mut text = String::new();
+    for entry in names {
+        let (path, name) = (entry.path(), format!("{prefix}{}", entry.file_name().to_string_lossy()));
+        match fs::read_link(&path) {
+            Ok(target) => text.push_str(&format!("{name}->{} ", target.display())),
+            Err(_) if path.is_dir() => text.push_str(&list(&path, &format!("{name}/"))),
+            Err(_) => text.push_str(&format!("{name}={} ", fs::read_to_string(&path).expect("it is text"))),
+        }
+    }
+    text
+}
+
+#[test]
+fn what_is_right_is_unpacked() {
+    check(&[Dir("d/"), Plain("./d/a", "1"), Link("d/up", "../b"), Plain("b", "2")], "b=2 d/a=1 d/up->../b");
+    check(&[], "");
+}
+
+#[test]
+fn nothing_leads_out() {
+    check(&[Plain("../x", "1")], "the archive is refused: the path \"../x\" in it leads out of it");
+    check(&[Plain("a/../../x", "1")], "the archive is refused: the path \"a/../../x\" in it leads out of it");
+    check(&[Plain("/x", "1")], "the archive is refused: the path \"/x\" in it leads out of it");
+    check(&[Link("l", "../x")], "the archive is refused: the link l to ../x leads out of it");
+    check(&[Link("l", "/etc")], "the archive is refused: the link l to /etc leads out of it");
+    check(&[Link("d/l", "../../x")], "the archive is refused: the link d/l to ../../x leads out of it");
+    check(&[Link("l", "d/../x")], "the archive is refused: the link l to d/../x goes up after it went down");
+    check(&[Link("l", "."), Link("l/m", "..")], "the archive is refused: l/m is within the link l");
+}
+
+#[test]
+fn nothing_is_written_through_links() {
+    let sandbox = Sandbox::new("", "");
+    sandbox.write("archive", tar_of(&[Link("l", "d"), Plain("l/x", "1")]));
+    let into = sandbox.dir().join("into");
+    let unpacked = unpack(&sandbox.dir().join("archive"), Format::Tar, &into, Limits::default());
+    assert!(matches!(unpacked, Err(ArchiveError::Hostile(_))) && !into.exists(), "{unpacked:?}");
+}
+
+#[test]
+fn bombs_are_refused() {
+    let long: &'static str = "0123456789".repeat(11).leak();
+    check(&[Plain("a", long)], "the archive is refused: its files have more than 100 bytes");
+    check(
+        &[Dir("a/"), Dir("b/"), Dir("c/"), Dir("d/"), Dir("e/")],
+        "the archive is refused: it has more than 4 entries",
+    );
+}
+
+#[test]
+fn special_files_and_rubbish_are_refused() {
+    let mut header = tar::Header::new_ustar();
+    header.set_entry_type(tar::EntryType::Fifo);
+    header.set_path("pipe").expect("it fits");
+    header.set_cksum();
+    let mut pipe = header.as_bytes().to_vec();
+    pipe.extend([0; 1024]);
+    let rubbish = b"PK\x03\x04 but not really".to_vec();
+    for (format, bytes) in [
+        (Format::Tar, pipe),
+        (Format::Zip, rubbish.clone()),
+        (Format::TarGz, rubbish.clone()),
+        (Format::TarXz, rubbish),
+    ] {
+        let sandbox = Sandbox::new("", "");
+        sandbox.write("archive", bytes);
+        let into = sandbox.dir().join("into");
+        let unpacked = unpack(&sandbox.dir().join("archive"), format, &into, Limits::default());
+        assert!(unpacked.is_err() && !into.exists(), "{format:?}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Requests to hosts of this machine.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use yuba_testkit::{Host, Reply};
+
+use super::*;
+
+/// A client that does not wait.
+fn client() -> Client {
+    let fast = Duration::from_millis(1);
+    let short = Duration::from_secs(5);
+    Client::new(HttpSettings { retries: 2, backoff: fast, timeout: short, stall: short, ..HttpSettings::default() })
+}
+
+fn url(text: &str) -> Url {
+    Url::parse(text).expect("it is a URL")
+}
+
+#[test]
+fn a_token_does_not_follow_to_another_host() {
+    let other = Host::start(|_| Reply::ok("other"));
+    let target = other.url("/elsewhere");
+    let host = Host::start(move |asked| match asked.path() {
+        "/away" => Reply::status(302).with("Location", &target),
+        "/here" => Reply::status(302).with("Location", "/there"),
+        _ => Reply::ok("same"),
+    });
+    let ask = |path: &str, basic: bool| {
+        let mut request = Request::new(url(&host.url(path)));
+        match basic {
+            true => request.basic = Some(("user".to_owned(), Secret::new("password"))),
+            false => request.token = Some(Secret::new("token")),
+        }
+        let response = client().get(&request).expect("the host answers");
+        String::from_utf8_lossy(&response.body).into_owned()
+    };
+    assert_eq!(ask("/here", false), "same");
+    assert!(host.asked().iter().all(|asked| asked.header("authorization") == Some("Bearer token")));
+    assert_eq!((ask("/away", false), ask("/away", true)), ("other".to_owned(), "other".to_owned()));
+    assert_eq!(other.asked().len(), 2);
+    for asked in other.asked() {
+        assert_eq!((asked.header("authorization"), asked.header("referer")), (None, None), "{asked:?}");
+        assert!(asked.header("user-agent").is_some_and(|agent| agent.starts_with("Yuba/")));
+    }
+}
+
+#[test]
+fn what_may_pass_is_tried_again() {
+    let count = AtomicU32::new(0);
+    let host = Host::start(move |asked| match (asked.path(), count.fetch_add(1, Ordering::Relaxed)) {
+        ("/sometimes", 0 | 1) => Reply::status(503),
+        ("/never", _) => Reply::status(500),
+        ("/missing", _) => Reply::status(404),
+        _ => Reply::ok("at last"),
+    });
+    let status = |path: &str| client().get(&Request::new(url(&host.url(path)))).map(|response| response.status);
+    assert_eq!(status("/sometimes"), Ok(200));
+    assert_eq!((status("/never"), host.count("/never")), (Ok(500), 3));
+    assert_eq!((status("/missing"), host.count("/missing")), (Ok(404), 1));
+}
+
+#[test]
+fn limits_hold_and_leave_nothing_behind() {
+    let host = Host::start(|asked| match asked.path() {
+        "/stall" => Reply::stall(),
+        "/loop" => Reply::status(302).with("Location", "/loop"),
+        _ => Reply::ok(vec![b'x'; 1000]),
+    });
+    let short = HttpSettings { retries: 0, timeout: Duration::from_millis(50), ..HttpSettings::default() };
+    let reason = |path: &str, limit: u64| {
+        let request = Request::new(url(&host.url(path))).at_most(limit);
+        Client::new(short.clone()).get(&request).map(|r| r.body.len()).map_err(|error| error.reason)
+    };
+    assert_eq!(reason("/large", 1000), Ok(1000));
+    assert_eq!(reason("/large", 999), Err("the answer is larger than 999 bytes".to_owned()));
+    assert_eq!(reason("/stall", 1), Err("there was no complete answer within 0.05 seconds".to_owned()));
+    assert!(reason("/loop", 1).is_err());
+    let file = std::env::temp_dir().join(format!("yuba-download-{}", std::process::id()));
+    let download = |limit: u64| {
+        let request = Request::new(url(&host.url("/large"))).at_most(limit);
+        client().download(&request, &file, &mut |_, _| {}).is_ok()
+    };
+    assert!(!download(10) && !file.exists());
+    assert!(download(1000) && file.metadata().is_ok_and(|found| found.len() == 1000));
+    let _ = std::fs::remove_file(file);
+}
+
+#[test]
+fn errors_have_no_secrets() {
+    let secret = url("http://user:hidden@127.0.0.1:1/path?token=hidden");
+    let error = Client::new(HttpSettings { retries: 0, ..HttpSettings::default() }).get(&Request::new(secret));
+    let text = error.expect_err("nobody listens there").to_string();
+    assert!(text.starts_with("http://127.0.0.1:1/path?...: ") && !text.contains("hidden"), "{text}");
+}

@@ -1,0 +1,105 @@
+//! Module packages: where an address leads, and how what is there comes into a directory.
+
+mod address;
+mod checksum;
+mod files;
+mod git;
+mod netrc;
+mod oci;
+mod registry;
+mod web;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use address::Address;
+pub use files::{copy_directory, find_subdir};
+pub use registry::{PackageLocation, Registry, RegistryError};
+
+use crate::Environment;
+use crate::cli_config::CliConfig;
+use crate::discovery::Services;
+use crate::http::Url;
+
+/// How often one answer may lead to another address.
+const MOST_HOPS: u32 = 10;
+
+/// Brings packages, each of them once per run.
+pub struct Fetcher {
+    services: Arc<Services>,
+    config: Arc<CliConfig>,
+    environment: Environment,
+    /// Where packages are that came in this run.
+    previous: HashMap<String, PathBuf>,
+    from_registry: HashMap<Url, PathBuf>,
+}
+
+impl Fetcher {
+    /// Nothing fetched yet.
+    pub fn new(services: Arc<Services>, config: Arc<CliConfig>, environment: Environment) -> Fetcher {
+        Fetcher { services, config, environment, previous: HashMap::new(), from_registry: HashMap::new() }
+    }
+
+    /// Brings the package of an address, with its protocol, into a directory that does not exist. Where it fails there is
+    /// no directory, and the reason is a sentence without its period.
+    pub fn fetch(&mut self, package: &str, into: &Path) -> Result<(), String> {
+        if let Some(previous) = self.previous.get(package) {
+            return copy_whole(previous, into);
+        }
+        let fetched = self.fetch_from(package, into, 0);
+        if fetched.is_err() {
+            files::remove(into);
+        } else {
+            self.previous.insert(package.to_owned(), into.to_owned());
+        }
+        fetched
+    }
+
+    /// Brings an archive that a registry names as the package itself.
+    pub fn fetch_archive(&mut self, location: &registry::Direct, into: &Path) -> Result<(), String> {
+        if let Some(previous) = self.from_registry.get(&location.url) {
+            return copy_whole(previous, into);
+        }
+        let fetched = web::direct(self, location, into);
+        if fetched.is_err() {
+            files::remove(into);
+        } else {
+            self.from_registry.insert(location.url.clone(), into.to_owned());
+        }
+        fetched
+    }
+
+    fn fetch_from(&self, package: &str, into: &Path, hops: u32) -> Result<(), String> {
+        let address = Address::parse(package)?;
+        match address.protocol.as_str() {
+            "git" => git::fetch(&address.url, into, &self.environment),
+            "http" | "https" => web::fetch(self, address, into, hops),
+            "file" if hops > 0 => Err("the answer of a host must not lead to a file of this machine".to_owned()),
+            "file" => files::fetch(address, into),
+            "oci" => oci::fetch(self, &address.url, into),
+            "hg" => {
+                Err("repositories of Mercurial are not supported yet; use git, or an archive over https".to_owned())
+            }
+            "s3" => Err("Amazon S3 is not supported yet; use an https address of the archive".to_owned()),
+            "gcs" => Err("Google Cloud Storage is not supported yet; use an https address of the archive".to_owned()),
+            other => Err(format!("there is no way known to download from {other:?}")),
+        }
+    }
+}
+
+/// Brings what is installed already to another place.
+fn copy_whole(previous: &Path, into: &Path) -> Result<(), String> {
+    // A directory of this machine is linked to; so is its copy.
+    if let Ok(target) = std::fs::read_link(previous) {
+        return files::link(&target, into);
+    }
+    let copied = files::copy_directory(previous, into);
+    if copied.is_err() {
+        files::remove(into);
+    }
+    copied
+}

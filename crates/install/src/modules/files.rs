@@ -1,0 +1,182 @@
+//! Packages on this machine, and the directories of packages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::address::Address;
+use super::checksum::Checksum;
+use crate::archive::{Limits, unpack};
+
+/// How deep directories may be within each other.
+const DEEPEST: usize = 128;
+
+/// Brings a package of this machine: an archive is unpacked, a directory is linked to.
+pub(super) fn fetch(mut address: Address, into: &Path) -> Result<(), String> {
+    let format = address.take_format()?;
+    let checksum = address.take("checksum").map(|given| Checksum::parse(&given)).transpose()?;
+    let url = &address.url;
+    let path = url.to_file_path().map_err(|()| format!("{:?} is no path of this machine", url.path()))?;
+    let found = fs::metadata(&path).map_err(|error| format!("{} could not be read: {error}", path.display()))?;
+    match format {
+        Some(_) if found.is_dir() => Err(format!("{} is a directory, no archive", path.display())),
+        Some(format) => {
+            if let Some(checksum) = checksum {
+                checksum.check(&path)?;
+            }
+            create_parent(into)?;
+            unpack(&path, format, into, Limits::default()).map_err(|error| error.to_string())
+        }
+        None if !found.is_dir() => Err(format!("{} is neither a directory nor an archive", path.display())),
+        None if checksum.is_some() => {
+            Err("a directory has no checksum; leave out the argument \"checksum\"".to_owned())
+        }
+        None => link(&path, into),
+    }
+}
+
+pub(super) fn create_parent(path: &Path) -> Result<(), String> {
+    let Some(parent) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(parent).map_err(|error| format!("{} could not be created: {error}", parent.display()))
+}
+
+/// Makes a directory also be somewhere else.
+pub(super) fn link(target: &Path, path: &Path) -> Result<(), String> {
+    create_parent(path)?;
+    let target = std::path::absolute(target).map_err(|error| error.to_string())?;
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(&target, path)
+        .map_err(|error| format!("{} could not be linked to: {error}", target.display()));
+    #[cfg(not(unix))]
+    copy_directory(&target, path)
+}
+
+/// Removes whatever is at a path, links themselves rather than what they lead to.
+pub(super) fn remove(path: &Path) {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => drop(fs::remove_dir_all(path)),
+        Ok(_) => drop(fs::remove_file(path)),
+        Err(_) => {}
+    }
+}
+
+/// Copies a directory, without what is hidden: neither files nor directories whose names begin with a dot. Links that lead
+/// out of it are refused.
+pub fn copy_directory(from: &Path, to: &Path) -> Result<(), String> {
+    let from = fs::canonicalize(from).map_err(|error| format!("{} could not be read: {error}", from.display()))?;
+    fs::create_dir_all(to).map_err(|error| format!("{} could not be created: {error}", to.display()))?;
+    let to = fs::canonicalize(to).map_err(|error| format!("{} could not be read: {error}", to.display()))?;
+    copy_level(&from, &from, &to, &to, 0)
+}
+
+fn copy_level(root: &Path, from: &Path, to: &Path, skipped: &Path, depth: usize) -> Result<(), String> {
+    if depth > DEEPEST {
+        return Err(format!("the directories in {} are nested too deeply", root.display()));
+    }
+    let unreadable = |error: std::io::Error| format!("{} could not be read: {error}", from.display());
+    for entry in fs::read_dir(from).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let (name, source) = (entry.file_name(), entry.path());
+        if name.as_encoded_bytes().starts_with(b".") || source == skipped {
+            continue;
+        }
+        let target = to.join(&name);
+        let uncopied = |error: std::io::Error| format!("{} could not be copied: {error}", source.display());
+        let kind = entry.file_type().map_err(uncopied)?;
+        if kind.is_dir() {
+            fs::create_dir_all(&target).map_err(uncopied)?;
+            copy_level(root, &source, &target, skipped, depth + 1)?;
+        } else if kind.is_symlink() {
+            let inside = fs::canonicalize(&source).is_ok_and(|real| real.starts_with(root));
+            if !inside {
+                return Err(format!("the link {} leads out of the package", source.display()));
+            }
+            #[cfg(unix)]
+            {
+                let leads_to = fs::read_link(&source).map_err(uncopied)?;
+                if leads_to.is_absolute() {
+                    return Err(format!("the link {} leads out of the package", source.display()));
+                }
+                remove(&target);
+                std::os::unix::fs::symlink(leads_to, &target).map_err(uncopied)?;
+            }
+        } else if kind.is_file() {
+            fs::copy(&source, &target).map_err(uncopied)?;
+        }
+    }
+    Ok(())
+}
+
+/// The directory in a package that a pattern names, as a path below it: exactly one has to match.
+pub fn find_subdir(package: &Path, pattern: &str) -> Result<PathBuf, String> {
+    let mut found = vec![PathBuf::new()];
+    for part in pattern.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." {
+            return Err(format!("the subdirectory {pattern:?} leads out of the package"));
+        }
+        let mut next = Vec::new();
+        for dir in &found {
+            if !part.contains(['*', '?', '[', '\\']) {
+                let path = dir.join(part);
+                if package.join(&path).exists() {
+                    next.push(path);
+                }
+                continue;
+            }
+            let entries = fs::read_dir(package.join(dir)).into_iter().flatten().flatten();
+            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            let mut names: Vec<String> = names.filter(|name| matches(part.as_bytes(), name.as_bytes())).collect();
+            names.sort_unstable();
+            next.extend(names.into_iter().map(|name| dir.join(name)));
+        }
+        found = next;
+    }
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(format!("there is no subdirectory {pattern:?} in the package")),
+        _ => Err(format!("several subdirectories of the package match {pattern:?}")),
+    }
+}
+
+/// Whether a name matches a pattern with `*`, `?` and `[...]`.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern, name) {
+        ([], []) => true,
+        ([b'*', rest @ ..], _) => (0..=name.len()).any(|at| matches(rest, &name[at..])),
+        ([b'?', rest @ ..], [_, name @ ..]) => matches(rest, name),
+        ([b'\\', literal, rest @ ..], [first, name @ ..]) => literal == first && matches(rest, name),
+        ([b'[', rest @ ..], [first, name @ ..]) => {
+            let Some(end) = rest.iter().skip(1).position(|b| *b == b']').map(|at| at + 1) else { return false };
+            let (class, is_negated) = match rest[..end].strip_prefix(b"^") {
+                Some(class) => (class, true),
+                None => (&rest[..end], false),
+            };
+            let mut is_in = false;
+            let mut at = 0;
+            while at < class.len() {
+                if let [low, b'-', high] = class[at..(at + 3).min(class.len())] {
+                    is_in |= (low..=high).contains(first);
+                    at += 3;
+                } else {
+                    is_in |= class[at] == *first;
+                    at += 1;
+                }
+            }
+            is_in != is_negated && matches(&rest[end + 1..], name)
+        }
+        ([literal, rest @ ..], [first, name @ ..]) => literal == first && matches(rest, name),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_those_of_shells() {
+        let check = |pattern: &str, name: &str| matches(pattern.as_bytes(), name.as_bytes());
+        assert!(check("a*c", "abbc") && check("*", "x") && check("a?c", "abc") && check("[a-c]x", "bx"));
+        assert!(check("[^a]x", "bx") && check("\\*", "*") && !check("\\*", "x") && !check("[^a]x", "ax"));
+        assert!(!check("a*c", "ab") && !check("a", "ab") && !check("[", "["));
+    }
+}

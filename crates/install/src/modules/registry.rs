@@ -1,0 +1,178 @@
+//! The module registry protocol: which versions there are, and where a version is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use yuba_addrs::{ModuleSource, RegistryModule, RemoteModule};
+
+use crate::Secret;
+use crate::discovery::Services;
+use crate::http::{Response, Url};
+
+/// The service of a host.
+const SERVICE: &str = "modules.v1";
+
+/// Registries, each asked once for everything.
+pub struct Registry {
+    services: Arc<Services>,
+    versions: HashMap<String, Result<Vec<String>, RegistryError>>,
+    locations: HashMap<(String, String), Result<Place, String>>,
+}
+
+/// Where the package of a version is.
+#[derive(Clone, Debug)]
+pub enum PackageLocation {
+    /// At an address of its own.
+    Indirect(RemoteModule),
+    /// The registry has the archive itself.
+    Direct(Direct),
+}
+
+/// An archive of a registry.
+#[derive(Clone, Debug)]
+pub struct Direct {
+    /// Where it is.
+    pub url: Url,
+    /// Sent if the registry wants that.
+    pub token: Option<Secret>,
+    /// The directory in it.
+    pub subdir: Option<ecow::EcoString>,
+}
+
+/// What a registry says about a version, before the subdirectory.
+#[derive(Clone, Debug)]
+enum Place {
+    Indirect(RemoteModule),
+    Direct(Url, bool),
+}
+
+/// Why a registry has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RegistryError {
+    /// There is no such module.
+    NotFound,
+    /// The answer makes no sense.
+    Invalid,
+    /// Something else.
+    Failed(String),
+}
+
+impl Registry {
+    /// Nothing asked yet.
+    pub fn new(services: Arc<Services>) -> Registry {
+        Registry { services, versions: HashMap::new(), locations: HashMap::new() }
+    }
+
+    /// All versions of a module, as the registry writes them.
+    pub fn versions(&mut self, module: &RegistryModule) -> Result<Vec<String>, RegistryError> {
+        let key = format!("{}/{}", module.host, module.for_registry());
+        if let Some(known) = self.versions.get(&key) {
+            return known.clone();
+        }
+        let found = self.ask_versions(module);
+        self.versions.insert(key, found.clone());
+        found
+    }
+
+    fn ask_versions(&self, module: &RegistryModule) -> Result<Vec<String>, RegistryError> {
+        let response = self.ask(module, "versions").map_err(RegistryError::Failed)?;
+        match response.status {
+            200 => {}
+            404 => return Err(RegistryError::NotFound),
+            _ => {
+                let reason = format!("the registry answered \"{}\"", response.status_text());
+                return Err(RegistryError::Failed(reason));
+            }
+        }
+        let answer: Json = serde_json::from_slice(&response.body)
+            .map_err(|error| RegistryError::Failed(format!("the answer of the registry is no JSON: {error}")))?;
+        let Some(first) = answer.get("modules").and_then(Json::as_array).and_then(|modules| modules.first()) else {
+            return Err(RegistryError::Invalid);
+        };
+        let versions = first.get("versions").and_then(Json::as_array).into_iter().flatten();
+        Ok(versions.filter_map(|version| version.get("version")?.as_str().map(str::to_owned)).collect())
+    }
+
+    /// Where a version of a module is.
+    pub fn location(&mut self, module: &RegistryModule, version: &str) -> Result<PackageLocation, String> {
+        let key = (format!("{}/{}", module.host, module.for_registry()), version.to_owned());
+        let known = match self.locations.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let found = self.ask_location(module, version);
+                self.locations.insert(key, found.clone());
+                found
+            }
+        };
+        Ok(match known? {
+            Place::Indirect(remote) => PackageLocation::Indirect(remote.from_registry(module)),
+            Place::Direct(url, with_token) => {
+                let token = if with_token { self.services.token(&module.host) } else { None };
+                PackageLocation::Direct(Direct { url, token, subdir: module.subdir.clone() })
+            }
+        })
+    }
+
+    fn ask_location(&self, module: &RegistryModule, version: &str) -> Result<Place, String> {
+        let response = self.ask(module, &format!("{version}/download"))?;
+        let header = response.header("x-terraform-get").filter(|value| !value.is_empty()).map(str::to_owned);
+        match response.status {
+            204 => indirect(header, &response),
+            200 => {
+                let answer: Json = serde_json::from_slice(&response.body)
+                    .map_err(|error| format!("the answer of the registry is no JSON: {error}"))?;
+                let location = answer.get("location").and_then(Json::as_str).filter(|text| !text.is_empty());
+                match answer.get("use_registry_credentials") {
+                    None | Some(Json::Null) => indirect(location.map(str::to_owned).or(header), &response),
+                    Some(wanted) => {
+                        let location = location.ok_or("the registry does not say where the package is")?;
+                        let url = response.url.join(location).map_err(|error| {
+                            format!("the registry says that the package is at {location:?}, which is no URL: {error}")
+                        })?;
+                        if !matches!(url.scheme(), "http" | "https") || url.fragment().is_some() {
+                            return Err(format!(
+                                "the registry says that the package is at {location:?}; that must be an \
+                                                http or https URL without a fragment"
+                            ));
+                        }
+                        // Quirk: the text "true" is as good.
+                        let with_token = *wanted == Json::Bool(true) || *wanted == Json::String("true".into());
+                        Ok(Place::Direct(url, with_token))
+                    }
+                }
+            }
+            404 => Err(format!("the registry does not have version {version}")),
+            _ => Err(format!("the registry answered \"{}\"", response.status_text())),
+        }
+    }
+
+    fn ask(&self, module: &RegistryModule, what: &str) -> Result<Response, String> {
+        let base = self.services.url(&module.host, SERVICE).map_err(|error| error.to_string())?;
+        let url = base.join(&format!("{}/{what}", module.for_registry())).map_err(|error| error.to_string())?;
+        let request = self.services.request(&module.host, url);
+        // Registries know us by the version of the language that we speak.
+        let request = request.with_header("x-terraform-version", "1.12.6");
+        self.services.client().get(&request).map_err(|error| error.to_string())
+    }
+}
+
+fn indirect(location: Option<String>, response: &Response) -> Result<Place, String> {
+    let location = location.ok_or("the registry does not say where the package is")?;
+    let is_relative = ["/", "./", "../"].iter().any(|start| location.starts_with(start));
+    let wrong = |reason: &dyn std::fmt::Display| {
+        format!("the registry says that the package is at {location:?}, which is no address of a package: {reason}")
+    };
+    let absolute = match is_relative {
+        true => response.url.join(&location).map_err(|error| wrong(&error))?.to_string(),
+        false => location.clone(),
+    };
+    match ModuleSource::parse(&absolute) {
+        Ok(ModuleSource::Remote(remote)) if remote.package.starts_with("file:") => {
+            Err(wrong(&"a registry must not lead to a file of this machine"))
+        }
+        Ok(ModuleSource::Remote(remote)) => Ok(Place::Indirect(remote)),
+        Ok(_) => Err(wrong(&"it is the address of a module")),
+        Err(error) => Err(wrong(&error.at(Default::default()).detail)),
+    }
+}

@@ -1,0 +1,244 @@
+//! Packages from hosts and repositories of this machine.
+
+use std::io::{Cursor, Write as _};
+use std::process::Command;
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+use yuba_addrs::{Hostname, RegistryModule, RemoteModule};
+use yuba_testkit::{Host, Reply, Sandbox};
+
+use super::*;
+use crate::Hosts;
+use crate::http::HttpSettings;
+
+/// Those who speak to hosts, with files of a home directory.
+fn hosts(sandbox: &Sandbox) -> Hosts {
+    let environment = [("HOME", sandbox.dir().display().to_string())].into_iter().collect();
+    let settings = HttpSettings {
+        retries: 0,
+        stall: Duration::from_secs(5),
+        timeout: Duration::from_secs(5),
+        ..HttpSettings::default()
+    };
+    Hosts::with(environment, Some(settings))
+}
+
+fn package(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (path, text) in files {
+        writer.start_file(*path, zip::write::SimpleFileOptions::default()).expect("in memory");
+        writer.write_all(text.as_bytes()).expect("in memory");
+    }
+    writer.finish().expect("in memory").into_inner()
+}
+
+fn content(dir: &Path) -> String {
+    let mut names: Vec<String> = std::fs::read_dir(dir)
+        .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    names.retain(|name| name != ".git");
+    names.sort();
+    names.join(" ")
+}
+
+/// Fetches a package; the names of its files, or why there are none.
+fn fetch(sandbox: &Sandbox, source: &str) -> String {
+    let remote = match RemoteModule::parse(source) {
+        Ok(remote) => remote,
+        Err(error) => return format!("{error:?}"),
+    };
+    let into = sandbox.dir().join("modules").join("x");
+    let fetched = hosts(sandbox).fetcher().fetch(&remote.package, &into);
+    let left: Vec<_> = std::fs::read_dir(sandbox.dir().join("modules")).into_iter().flatten().flatten().collect();
+    let text = match fetched {
+        Ok(()) => {
+            assert_eq!(left.len(), 1, "{left:?}");
+            content(&into)
+        }
+        Err(reason) => {
+            assert!(left.is_empty(), "something is left behind: {left:?}");
+            reason
+        }
+    };
+    files::remove(&into);
+    text
+}
+
+#[test]
+fn archives_and_pages_of_hosts() {
+    let zip = package(&[("main.tf", ""), ("sub/deep.tf", "")]);
+    let sum = Sha256::digest(&zip).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let host = Host::start(move |asked| match asked.path() {
+        "/x.zip" | "/plain" => Reply::ok(zip.clone()),
+        "/header" => Reply::status(204).with("X-Terraform-Get", "./x.zip//sub"),
+        "/meta" => Reply::ok("<html><head><meta name=\"terraform-get\" content=\"/x.zip\"></head></html>"),
+        "/loop" => Reply::ok("").with("X-Terraform-Get", "/loop"),
+        "/local" => Reply::ok("").with("X-Terraform-Get", "file:///etc"),
+        "/nothing" => Reply::ok("hello"),
+        "/netrc.zip" if asked.header("authorization") == Some("Basic dTpw") => Reply::ok(zip.clone()),
+        "/netrc.zip" => Reply::status(401),
+        "/broken.zip" => Reply::ok("PK not"),
+        _ => Reply::status(404),
+    });
+    let sandbox = Sandbox::new("", "");
+    sandbox.write(".netrc", "machine 127.0.0.1 login u password p\n");
+    let check = |path: &str, expect: &str| {
+        let actual = fetch(&sandbox, &host.url(path)).replace(&host.name(), "host");
+        assert_eq!(actual, expect, "{path}");
+    };
+    check("/x.zip", "main.tf sub");
+    check("/plain?archive=zip", "main.tf sub");
+    check(&format!("/x.zip?checksum=sha256:{sum}"), "main.tf sub");
+    let wrong = sum.replace(&sum[..1], "f");
+    check(
+        &format!("/x.zip?checksum={wrong}"),
+        &format!("the checksum of what was downloaded is {sum}, but it should be {wrong}"),
+    );
+    check("/header", "deep.tf");
+    check("/meta", "main.tf sub");
+    check("/netrc.zip", "main.tf sub");
+    check("/loop", "http://host/loop leads on, after 10 other addresses that did the same");
+    check("/local", "the answer of a host must not lead to a file of this machine");
+    let nothing = "http://host/nothing?... is neither an archive nor a page that says where the package is: there is no header \
+                   \"X-Terraform-Get\" and no meta tag \"terraform-get\"";
+    check("/nothing", nothing);
+    check("/gone.zip", "http://host/gone.zip answered \"404 Not Found\"");
+    assert!(fetch(&sandbox, &host.url("/broken.zip")).contains("the archive is broken"));
+    assert!(fetch(&sandbox, &host.url("/x.gz")).contains("cannot hold the files of a module"));
+}
+
+#[test]
+fn a_package_comes_once() {
+    let zip = package(&[("main.tf", ""), (".hidden", "")]);
+    let host = Host::start(move |_| Reply::ok(zip.clone()));
+    let sandbox = Sandbox::new("", "");
+    let mut fetcher = hosts(&sandbox).fetcher();
+    let [one, two] = ["one", "two"].map(|name| sandbox.dir().join(name));
+    let address = host.url("/x.zip");
+    assert_eq!([fetcher.fetch(&address, &one), fetcher.fetch(&address, &two)], [Ok(()), Ok(())]);
+    assert_eq!((content(&one).as_str(), content(&two).as_str(), host.asked().len()), (".hidden main.tf", "main.tf", 1));
+}
+
+#[test]
+fn other_kinds_are_refused_clearly() {
+    let sandbox = Sandbox::new("", "");
+    for (source, expect) in [
+        ("s3::https://s3.amazonaws.com/b/k.zip", "Amazon S3 is not supported yet"),
+        ("gcs::https://www.googleapis.com/storage/v1/b/k.zip", "Google Cloud Storage is not supported yet"),
+        ("hg::https://example.com/x", "Mercurial"),
+        ("nfs::https://example.com/x", "no way known to download from \"nfs\""),
+        ("git::ext::sh", "git cannot be used with \"ext\""),
+        ("git::ssh://git@example.com:a/b", "leave out \"ssh://\""),
+        ("git::https://127.0.0.1:1/x?ref=--upload-pack=x", "is no state of a repository"),
+    ] {
+        let actual = fetch(&sandbox, source);
+        assert!(actual.contains(expect), "{source}: {actual}");
+    }
+}
+
+#[test]
+fn files_of_this_machine() {
+    let sandbox = Sandbox::new("", "//- dir/main.tf\n");
+    sandbox.write("x.zip", package(&[("a.tf", "")]));
+    let path = |name: &str| sandbox.dir().join(name).display().to_string();
+    assert_eq!(fetch(&sandbox, &path("x.zip")), "a.tf");
+    assert_eq!(fetch(&sandbox, &path("dir")), "main.tf");
+    assert!(fetch(&sandbox, &path("nowhere")).contains("could not be read"));
+    assert_eq!(find_subdir(&sandbox.dir(), "d*"), Ok("dir".into()));
+    assert!(find_subdir(&sandbox.dir(), "*").is_err_and(|reason| reason.contains("several")));
+    assert!(find_subdir(&sandbox.dir(), "nowhere").is_err());
+}
+
+/// Runs git in a directory, with nothing of the user's; whether there is git.
+fn git(dir: &Path, args: &[&str]) -> bool {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"]);
+    command.args(["-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false"]);
+    command.args(args).current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn git_repositories() {
+    let sandbox = Sandbox::new("", "//- repo/one.tf\n");
+    let repo = sandbox.dir().join("repo");
+    if !git(&repo, &["init", "-q"]) {
+        println!("skipped: there is no git on this machine");
+        return;
+    }
+    let commit = |message: &str| git(&repo, &["add", "-A"]) && git(&repo, &["commit", "-q", "-m", message]);
+    assert!(commit("one") && git(&repo, &["tag", "v1"]));
+    sandbox.write("repo/two.tf", "");
+    assert!(commit("two") && git(&repo, &["checkout", "-q", "-b", "branch"]));
+    sandbox.write("repo/sub/three.tf", "");
+    assert!(commit("three") && git(&repo, &["checkout", "-q", "main"]));
+    let source = |query: &str| format!("git::file://{}{query}", repo.display());
+    let check = |query: &str, expect: &str| assert_eq!(fetch(&sandbox, &source(query)), expect, "{query}");
+    check("", "one.tf two.tf");
+    check("?ref=v1", "one.tf");
+    check("?ref=branch", "one.tf sub two.tf");
+    check("?ref=branch&depth=1", "one.tf sub two.tf");
+    check("?depth=1", "one.tf two.tf");
+    check("//sub?ref=branch", "one.tf sub two.tf");
+    assert!(fetch(&sandbox, &source("?ref=nope")).contains("has neither a branch nor a tag nor a commit \"nope\""));
+    let nowhere = format!("git::file://{}/nowhere", sandbox.dir().display());
+    assert!(fetch(&sandbox, &nowhere).contains("\"git clone\" failed for file://"));
+}
+
+#[test]
+fn registries_say_which_versions_there_are_and_where() {
+    let zip = package(&[("main.tf", "")]);
+    let host = Host::start(move |asked| {
+        if asked.header("authorization") != Some("Bearer t0ken") {
+            return Reply::status(401);
+        }
+        match asked.path() {
+            "/m/a/b/c/versions" => {
+                Reply::json(r#"{"modules":[{"versions":[{"version":"1.0.0"},{"version":"1.1.0"}]}]}"#)
+            }
+            "/m/a/b/c/1.0.0/download" => Reply::status(204).with("X-Terraform-Get", "/files/x.zip?archive=zip"),
+            "/m/a/b/c/1.1.0/download" => Reply::json(r#"{"location":"/files/d","use_registry_credentials":true}"#),
+            "/m/a/b/c/1.2.0/download" => Reply::json(r#"{"location":"file:///etc"}"#),
+            "/m/a/b/empty/versions" => Reply::json("{}"),
+            "/files/d" => Reply::ok(zip.clone()),
+            _ => Reply::status(404),
+        }
+    });
+    let sandbox = Sandbox::new("", "");
+    let base = host.url("/m/");
+    let rc = format!(
+        "host \"r.example\" {{ services = {{ \"modules.v1\" = \"{base}\" }} }}\ncredentials \"r.example\" {{ token = \"t0ken\" }}\n"
+    );
+    sandbox.write(".tofurc", rc);
+    let hosts = hosts(&sandbox);
+    let mut registry = hosts.module_registry();
+    let module = |text: &str| RegistryModule::parse(text).expect("it is a module");
+    let wanted = module("r.example/a/b/c//sub");
+    assert_eq!(registry.versions(&wanted), Ok(vec!["1.0.0".to_owned(), "1.1.0".to_owned()]));
+    assert!(registry.versions(&wanted).is_ok() && host.count("/m/a/b/c/versions") == 1);
+    assert_eq!(registry.versions(&module("r.example/a/b/empty")), Err(RegistryError::Invalid));
+    assert_eq!(registry.versions(&module("r.example/a/b/none")), Err(RegistryError::NotFound));
+    match registry.location(&wanted, "1.0.0") {
+        Ok(PackageLocation::Indirect(remote)) => {
+            assert_eq!(remote.package.as_str(), host.url("/files/x.zip?archive=zip"));
+            assert_eq!(remote.subdir.as_deref(), Some("sub"));
+        }
+        other => panic!("{other:?}"),
+    }
+    match registry.location(&wanted, "1.1.0") {
+        Ok(PackageLocation::Direct(direct)) => {
+            let into = sandbox.dir().join("direct");
+            assert_eq!(hosts.fetcher().fetch_archive(&direct, &into), Ok(()));
+            assert_eq!(content(&into), "main.tf");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(registry.location(&wanted, "1.2.0").is_err_and(|reason| reason.contains("must not lead to a file")));
+    assert!(registry.location(&wanted, "9.9.9").is_err_and(|reason| reason.contains("does not have version 9.9.9")));
+    let unknown = hosts.services().url(&Hostname::parse("r.example").expect("it is one"), "providers.v1");
+    assert_eq!(
+        unknown.map_err(|error| error.to_string()),
+        Err("the host r.example does not provide a providers service".to_owned())
+    );
+}

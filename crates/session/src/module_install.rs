@@ -1,0 +1,312 @@
+//! Bringing the modules of a configuration to where it expects them, while it is linked.
+
+mod diagnostics;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::{ModuleSource, RegistryModule, RemoteModule, Version, VersionConstraints};
+use yuba_config::Module;
+use yuba_eval::symbols::LibraryFiles;
+use yuba_eval::tree::{Installed, Manifest, ModuleFiles, Wanted};
+use yuba_install::Hosts;
+use yuba_install::modules::{Fetcher, PackageLocation, Registry, RegistryError, copy_directory, find_subdir};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+
+use crate::install::Event;
+use crate::load::ModuleDirs;
+
+/// Brings modules.
+pub(crate) struct Installer<'a> {
+    /// Where installed modules are, in the directory for the data of the working directory.
+    pub(crate) data_dir: &'a Path,
+    /// Bring also what is there already.
+    pub(crate) upgrade: bool,
+    /// How to speak to hosts.
+    pub(crate) hosts: &'a Hosts,
+    /// Told what is going on.
+    pub(crate) emit: &'a mut dyn FnMut(Event),
+    tools: Option<(Registry, Fetcher)>,
+}
+
+impl<'a> Installer<'a> {
+    pub(crate) fn new(
+        data_dir: &'a Path,
+        upgrade: bool,
+        hosts: &'a Hosts,
+        emit: &'a mut dyn FnMut(Event),
+    ) -> Installer<'a> {
+        Installer { data_dir, upgrade, hosts, emit, tools: None }
+    }
+}
+
+/// What is done about modules that are not where a configuration expects them.
+pub(crate) enum Missing<'m, 'a> {
+    /// They are told.
+    Told,
+    /// That something is to be brought is noted.
+    Noted {
+        /// Whether there is anything.
+        any: &'m mut bool,
+        /// Also what is there already is to be brought again.
+        upgrade: bool,
+    },
+    /// They are brought.
+    Brought(&'m mut Installer<'a>),
+}
+
+/// The directories of modules, and what is done about those that are missing.
+pub(crate) struct Directories<'d, 'm, 'a> {
+    pub(crate) dirs: &'d mut ModuleDirs,
+    pub(crate) manifest: &'d Manifest,
+    pub(crate) missing: Missing<'m, 'a>,
+    /// A directory beside its caller that is told when it was read.
+    awaited: Option<(EcoString, EcoString)>,
+}
+
+impl<'d, 'm, 'a> Directories<'d, 'm, 'a> {
+    pub(crate) fn new(
+        dirs: &'d mut ModuleDirs,
+        manifest: &'d Manifest,
+        missing: Missing<'m, 'a>,
+    ) -> Directories<'d, 'm, 'a> {
+        Directories { dirs, manifest, missing, awaited: None }
+    }
+}
+
+impl ModuleFiles for Directories<'_, '_, '_> {
+    fn install(&mut self, wanted: &Wanted<'_>) -> Option<(Option<Installed>, Diagnostics)> {
+        let key = Manifest::key(wanted.path);
+        let recorded = self.manifest.modules.get(&key).filter(|recorded| is_right(recorded, wanted));
+        match &mut self.missing {
+            Missing::Told => None,
+            Missing::Noted { upgrade, .. } if wanted.dir.is_some() || (recorded.is_some() && !*upgrade) => None,
+            Missing::Noted { any, .. } => {
+                **any = true;
+                Some((None, Diagnostics::new()))
+            }
+            Missing::Brought(installer) => match (recorded.filter(|_| !installer.upgrade), wanted.dir) {
+                (Some(recorded), _) => Some((Some(recorded.clone()), Diagnostics::new())),
+                (None, Some(dir)) => {
+                    self.awaited = Some((key, dir.into()));
+                    None
+                }
+                (None, None) => Some(installer.install(&key, wanted)),
+            },
+        }
+    }
+    fn found(&mut self, dir: &str) {
+        if let (Some((path, awaited)), Missing::Brought(installer)) = (self.awaited.take(), &mut self.missing)
+            && awaited == dir
+        {
+            (installer.emit)(Event::Module { path, dir: awaited });
+        }
+    }
+    fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
+        self.dirs.module(dir)
+    }
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+        self.dirs.library(path)
+    }
+    fn identity(&mut self, dir: &str) -> EcoString {
+        self.dirs.identity(dir)
+    }
+    fn sources(&self) -> Option<&Sources> {
+        self.dirs.sources()
+    }
+}
+
+/// Whether what is recorded is what is wanted, and is still there.
+fn is_right(recorded: &Installed, wanted: &Wanted<'_>) -> bool {
+    let version_is_right = match (&recorded.version, wanted.constraints) {
+        (Some(version), Some(constraints)) => constraints.allows(version),
+        (_, None) => true,
+        (None, Some(_)) => false,
+    };
+    let is_there = match wanted.dir {
+        Some(dir) => recorded.dir == dir,
+        None => Path::new(recorded.dir.as_str()).is_dir(),
+    };
+    recorded.source == eco_format!("{}", wanted.source) && version_is_right && is_there
+}
+
+impl Installer<'_> {
+    /// Brings a module, or says why it cannot be brought.
+    fn install(&mut self, key: &EcoString, wanted: &Wanted<'_>) -> (Option<Installed>, Diagnostics) {
+        let mut problems = Diagnostics::new();
+        let package = self.data_dir.join("modules").join(key.as_str());
+        if let Err(problem) = clear(&package) {
+            return (None, problem.into());
+        }
+        let found = match wanted.source {
+            ModuleSource::Registry(module) => self.from_registry(key, module, wanted, &package, &mut problems),
+            ModuleSource::Remote(remote) => self.from_package(key, remote, wanted, &package),
+            ModuleSource::Local(_) => Err(Box::new(diagnostics::unreadable_directory(&package))),
+        };
+        match found {
+            Ok((version, dir)) => {
+                (self.emit)(Event::Module { path: key.clone(), dir: dir.clone() });
+                (Some(Installed { source: eco_format!("{}", wanted.source), version, dir }), problems)
+            }
+            Err(problem) => {
+                problems.push(*problem);
+                (None, problems)
+            }
+        }
+    }
+
+    fn tools(&mut self) -> &mut (Registry, Fetcher) {
+        self.tools.get_or_insert_with(|| (self.hosts.module_registry(), self.hosts.fetcher()))
+    }
+
+    fn from_package(
+        &mut self,
+        key: &EcoString,
+        remote: &RemoteModule,
+        wanted: &Wanted<'_>,
+        package: &Path,
+    ) -> Result<(Option<Version>, EcoString), Box<Diagnostic>> {
+        (self.emit)(Event::Downloading { path: key.clone(), package: remote.package.clone(), version: None });
+        let (_, fetcher) = self.tools();
+        fetcher
+            .fetch(&remote.package, package)
+            .map_err(|reason| diagnostics::not_downloaded(wanted, &remote.package, &reason))?;
+        let subdir = remote.subdir.as_deref().unwrap_or_default();
+        let below = find_subdir(package, subdir).map_err(|reason| diagnostics::no_subdir_match(wanted, &reason))?;
+        self.inside(wanted, package, &below).map(|dir| (None, dir))
+    }
+
+    fn from_registry(
+        &mut self,
+        key: &EcoString,
+        module: &RegistryModule,
+        wanted: &Wanted<'_>,
+        package: &Path,
+        problems: &mut Diagnostics,
+    ) -> Result<(Option<Version>, EcoString), Box<Diagnostic>> {
+        let (registry, _) = self.tools();
+        let versions = registry.versions(module).map_err(|error| match error {
+            RegistryError::NotFound => diagnostics::no_such_module(module, wanted),
+            RegistryError::Invalid => diagnostics::invalid_answer(module, wanted),
+            RegistryError::Failed(reason) => diagnostics::no_versions_known(module, wanted, &reason),
+        })?;
+        let version = select_version(&versions, module, wanted, problems)?;
+        let without_subdir = RegistryModule { subdir: None, ..module.clone() };
+        (self.emit)(Event::Downloading {
+            path: key.clone(),
+            package: eco_format!("{without_subdir}"),
+            version: Some(eco_format!("{version}")),
+        });
+        let (registry, fetcher) = self.tools();
+        let location = registry
+            .location(module, &version.to_string())
+            .map_err(|reason| diagnostics::no_location(module, &version, wanted, &reason))?;
+        let (fetched, subdir, from) = match &location {
+            PackageLocation::Indirect(remote) => {
+                (fetcher.fetch(&remote.package, package), remote.subdir.clone(), remote.package.clone())
+            }
+            PackageLocation::Direct(direct) => {
+                let from = yuba_install::http::shown(&direct.url);
+                (fetcher.fetch_archive(direct, package), direct.subdir.clone(), from.into())
+            }
+        };
+        fetched.map_err(|reason| diagnostics::not_downloaded(wanted, &from, &reason))?;
+        let subdir = subdir.unwrap_or_default();
+        if !package.join(subdir.as_str()).is_dir() {
+            return Err(Box::new(diagnostics::no_subdir(wanted, &subdir)));
+        }
+        self.inside(wanted, package, Path::new(subdir.as_str())).map(|dir| (Some(version), dir))
+    }
+
+    /// The directory of a module in its package, which must not lead out of it.
+    fn inside(&self, wanted: &Wanted<'_>, package: &Path, below: &Path) -> Result<EcoString, Box<Diagnostic>> {
+        let dir = if below.as_os_str().is_empty() { package.to_owned() } else { package.join(below) };
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        match (real(package), real(&dir)) {
+            (Some(root), Some(real)) if real.starts_with(&root) && real.is_dir() => {}
+            (Some(_), Some(real)) if real.is_dir() => return Err(Box::new(diagnostics::leads_out(wanted, below))),
+            _ => return Err(Box::new(diagnostics::no_subdir(wanted, &below.to_string_lossy()))),
+        }
+        match dir.to_str() {
+            Some(dir) => Ok(dir.into()),
+            None => Err(Box::new(diagnostics::unreadable_directory(&dir))),
+        }
+    }
+}
+
+fn clear(package: &Path) -> Result<(), Diagnostic> {
+    let removed = match fs::symlink_metadata(package) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(package),
+        Ok(_) => fs::remove_file(package),
+        Err(_) => Ok(()),
+    };
+    removed.map_err(|error| diagnostics::not_removed(package, &error))
+}
+
+/// The newest version that is wanted. A pre-release is taken only if it is named.
+fn select_version(
+    versions: &[String],
+    module: &RegistryModule,
+    wanted: &Wanted<'_>,
+    problems: &mut Diagnostics,
+) -> Result<Version, Box<Diagnostic>> {
+    let any = VersionConstraints::default();
+    let constraints = wanted.constraints.unwrap_or(&any);
+    let mut newest: Option<Version> = None;
+    let mut selected: Option<Version> = None;
+    for text in versions {
+        let Ok(version) = Version::parse(text) else {
+            problems.push(diagnostics::invalid_version(module, wanted, text));
+            continue;
+        };
+        if version.is_prerelease() && !constraints.prereleases().any(|named| *named == version) {
+            continue;
+        }
+        if constraints.allows(&version) && selected.as_ref().is_none_or(|other| version > *other) {
+            selected = Some(version.clone());
+        }
+        if newest.as_ref().is_none_or(|other| version > *other) {
+            newest = Some(version);
+        }
+    }
+    match (selected, newest) {
+        (Some(selected), _) => Ok(selected),
+        (None, Some(newest)) => Err(Box::new(diagnostics::no_version(module, wanted, &newest))),
+        (None, None) => Err(Box::new(diagnostics::no_versions(module, wanted))),
+    }
+}
+
+/// Copies a module into an empty directory, to become a root module there.
+pub(crate) fn copy_root(dir: &Path, data_dir: &Path, source: &str, hosts: &Hosts) -> Result<(), Diagnostic> {
+    let is_relative = source == "." || source == ".." || source.starts_with("./") || source.starts_with("../");
+    let absolute = match is_relative {
+        true => std::path::absolute(source).ok().and_then(|path| path.into_os_string().into_string().ok()),
+        false => None,
+    };
+    let text = absolute.as_deref().unwrap_or(source);
+    let source = ModuleSource::parse(text).map_err(|error| {
+        let at_nowhere = error.at(yuba_syntax::Span::default());
+        Diagnostic::error(at_nowhere.summary, at_nowhere.detail)
+    })?;
+    let temporary = data_dir.join("init-from-module");
+    clear(&temporary)?;
+    let path = yuba_addrs::ModulePath::ROOT.child("root");
+    let wanted = Wanted { path: &path, source: &source, constraints: None, dir: None, span: Default::default() };
+    let mut silent = |_: Event| {};
+    let mut installer = Installer::new(&temporary, false, hosts, &mut silent);
+    let (installed, mut problems) = installer.install(&"root".into(), &wanted);
+    let copied = match installed {
+        Some(installed) => copy_directory(&PathBuf::from(installed.dir.as_str()), dir)
+            .map_err(|reason| diagnostics::root_not_copied(text, &reason)),
+        None => {
+            problems.retain(Diagnostic::is_error);
+            let first = problems.into_iter().next();
+            let problem = first.unwrap_or_else(|| diagnostics::root_not_copied(text, "there is nothing"));
+            Err(Diagnostic::error(problem.summary, problem.detail))
+        }
+    };
+    let _ = clear(&temporary);
+    copied
+}
