@@ -9,6 +9,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tonic::transport::{Channel, Endpoint, Uri};
@@ -36,6 +37,8 @@ pub(crate) struct Connection {
     client: wire::Client,
     /// The process, if we have started it.
     process: Option<Arc<Process>>,
+    /// Follows the standard streams, and keeps the connection open as long as it does.
+    stdio: AbortHandle,
     /// A process that somebody else has started ends when it is asked to.
     asked_to_end: bool,
     runtime: Handle,
@@ -58,7 +61,9 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Target<'_> {
     pub(crate) async fn connect(self) -> Result<Connection, Problem> {
-        let failed = |reason: &str| diagnostics::no_connection(self.who, self.address, reason);
+        // Where a process of ours listens is its own affair.
+        let address = self.process.is_none().then_some(self.address);
+        let failed = |reason: &str| diagnostics::no_connection(self.who, address, reason);
         let encrypted = self.tls.is_some();
         let stream = match timeout(CONNECT, open(self.address, self.tls)).await {
             Err(_) => return Err(failed("it listens, but does not answer")),
@@ -75,15 +80,15 @@ impl Target<'_> {
         let channel = channel(stream).await.map_err(|error| failed(&chain(&error)))?;
         let client = wire::Client::new(channel, self.protocol);
         let logger = match &self.process {
-            Some(process) => {
-                let _ = process.client.set(client.clone());
-                process.logger.clone()
-            }
+            Some(process) => process.logger.clone(),
             None => eco_format!("unmanaged.provider.{}", self.who.kind),
         };
-        tokio::spawn(follow_stdio(client.clone(), self.log.clone(), logger));
+        let stdio = tokio::spawn(follow_stdio(client.clone(), self.log.clone(), logger)).abort_handle();
+        if let Some(process) = &self.process {
+            process.connected(client.clone(), stdio.clone());
+        }
         let Target { who, process, asked_to_end, .. } = self;
-        Ok(Connection { who: who.clone(), client, process, asked_to_end, runtime: Handle::current() })
+        Ok(Connection { who: who.clone(), client, process, stdio, asked_to_end, runtime: Handle::current() })
     }
 }
 
@@ -179,6 +184,7 @@ pub(crate) fn name_of<C: Call>() -> &'static str {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.stdio.abort();
         if let Some(process) = &self.process {
             process.stop();
         } else if self.asked_to_end {

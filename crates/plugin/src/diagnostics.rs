@@ -9,6 +9,7 @@ use yuba_provider::{Place, Problem};
 use yuba_syntax::Diagnostic;
 
 use crate::process::StartFailure;
+use crate::settings::Address;
 use crate::wire::MESSAGE_LIMIT;
 
 pub(crate) fn invalid_reattach(reason: &str) -> Diagnostic {
@@ -27,7 +28,7 @@ fn about_block(summary: &str, detail: EcoString) -> Problem {
 fn with_last_words(mut detail: String, words: Option<String>) -> EcoString {
     if let Some(words) = words {
         detail += "\n\nIts last words were:\n\n";
-        words.lines().for_each(|line| detail += &format!("  {line}\n"));
+        words.lines().for_each(|line| detail += &format!("{}{line}\n", if line.is_empty() { "" } else { "  " }));
     }
     detail.trim_end().into()
 }
@@ -73,8 +74,9 @@ fn seconds(time: std::time::Duration) -> String {
 }
 
 /// A provider was started or is said to run, but there is no connection to it.
-pub(crate) fn no_connection(who: &ProviderSource, address: &dyn std::fmt::Display, reason: &str) -> Problem {
-    let detail = eco_format!("There is no connection to the provider {} at {address}: {reason}.", who.for_display());
+pub(crate) fn no_connection(who: &ProviderSource, address: Option<&Address>, reason: &str) -> Problem {
+    let at = address.map(|address| format!(" at {address}")).unwrap_or_default();
+    let detail = eco_format!("There is no connection to the provider {}{at}: {reason}.", who.for_display());
     Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail))
 }
 

@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::handshake::{self, Handshake};
@@ -33,8 +34,8 @@ const BUSY: (u32, Duration) = (20, Duration::from_millis(50));
 pub(crate) struct Process {
     /// Whose logs these are.
     pub(crate) logger: EcoString,
-    /// The connection to it, once there is one.
-    pub(crate) client: OnceLock<wire::Client>,
+    /// The connection to it, once there is one, and who keeps it open.
+    connection: OnceLock<(wire::Client, AbortHandle)>,
     orders: mpsc::UnboundedSender<Order>,
     exit: watch::Receiver<Option<EcoString>>,
     words: Arc<Mutex<LastWords>>,
@@ -105,7 +106,7 @@ impl Launch<'_> {
         let (orders, for_keeper) = mpsc::unbounded_channel();
         let (ended, exit) = watch::channel(None);
         tokio::spawn(keep(child, for_keeper, ended, drained, log.clone(), logger.clone()));
-        let process = Process { logger, client: OnceLock::new(), orders, exit, words };
+        let process = Process { logger, connection: OnceLock::new(), orders, exit, words };
 
         match timeout(self.patience, line).await {
             Err(_) => {
@@ -161,9 +162,19 @@ impl Process {
     pub(crate) fn last_words(&self) -> Option<String> {
         self.words.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text()
     }
+    /// There is a connection to it, which a task keeps open.
+    pub(crate) fn connected(&self, client: wire::Client, open: AbortHandle) {
+        let _ = self.connection.set((client, open));
+    }
     /// Asks it to end; it is killed if it does not.
     pub(crate) fn stop(&self) {
-        let order = self.client.get().map_or(Order::Kill, |client| Order::Stop(client.clone()));
+        let order = match self.connection.get() {
+            None => Order::Kill,
+            Some((client, open)) => {
+                open.abort();
+                Order::Stop(client.clone())
+            }
+        };
         let _ = self.orders.send(order);
     }
     /// Kills it and waits until it is gone.
