@@ -10,6 +10,7 @@ mod commands;
 mod crash;
 mod deprecation;
 mod dispatch;
+mod downloads;
 mod exit;
 mod flags;
 mod help;

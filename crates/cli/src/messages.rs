@@ -3,6 +3,7 @@
 use std::io::BufRead as _;
 
 use yuba_eval::World as _;
+use yuba_install::providers::installing;
 use yuba_session::SystemWorld;
 use yuba_session::backend::Refusal;
 use yuba_session::install::{Event, Report};
@@ -14,6 +15,7 @@ use yuba_view::snippet::Excerpts;
 
 use crate::commands::validate::signature;
 use crate::commands::version::LANGUAGE_LEVEL;
+use crate::downloads::Downloads;
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::json_into::JsonInto;
@@ -24,12 +26,18 @@ pub(crate) struct Messages<'t> {
     terminal: &'t mut Terminal,
     json: bool,
     into: Option<JsonInto>,
+    downloads: Downloads,
 }
 
 impl<'t> Messages<'t> {
     /// As the flags want it.
     pub(crate) fn new(terminal: &'t mut Terminal, args: &Args) -> Result<Messages<'t>, Failure> {
-        let mut messages = Messages { json: args.is_on("json"), into: JsonInto::open(args)?, terminal };
+        let mut messages = Messages {
+            json: args.is_on("json"),
+            into: JsonInto::open(args)?,
+            terminal,
+            downloads: Downloads::default(),
+        };
         let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
         messages.line(&messages_json::version(&name, LANGUAGE_LEVEL, &now()));
         Ok(messages)
@@ -37,7 +45,12 @@ impl<'t> Messages<'t> {
 
     /// The same for a command whose JSON is a document: programs are told nothing on the way.
     pub(crate) fn silent(terminal: &'t mut Terminal, args: &Args) -> Result<Messages<'t>, Failure> {
-        Ok(Messages { json: args.is_on("json"), into: JsonInto::open(args)?, terminal })
+        Ok(Messages {
+            json: args.is_on("json"),
+            into: JsonInto::open(args)?,
+            terminal,
+            downloads: Downloads::default(),
+        })
     }
 
     /// Whether a file is to get JSON.
@@ -177,23 +190,115 @@ impl<'t> Messages<'t> {
                 self.say(&format!("\n{}\n", self.bold(text)), text);
             }
             Event::BuiltIn(provider) => self.item(&format!("{provider} is built in to Yuba")),
-            Event::Finding { provider, constraints } if constraints.is_empty() => {
-                self.item(&format!("Finding latest version of {provider}..."));
+            Event::Provider(event) => self.provider(event),
+            Event::Signed => {
+                let text = "Providers are signed by their developers.";
+                let more = "If you'd like to know more about provider signing, you can read about it here:";
+                let link = "https://opentofu.org/docs/cli/plugins/signing/";
+                self.say(&format!("\n{text}\n{more}\n{link}\n"), &format!("{text} {more} {link}"));
             }
-            Event::Finding { provider, constraints } => {
-                let constraints = constraints.as_str();
-                self.item(&format!("Finding {provider} versions matching {constraints:?}..."));
+            Event::LockFileCreated => {
+                let text = "Yuba has created a lock file .terraform.lock.hcl to record the provider selections it made above. \
+                            Include this file in your version control repository so that the same selections are made when \
+                            you run \"yuba init\" in the future.";
+                self.paragraph(text);
+            }
+            Event::LockFileChanged => {
+                let text = "Yuba has made some changes to the provider dependency selections recorded in the \
+                            .terraform.lock.hcl file. Review those changes and commit them to your version control system \
+                            if they represent changes you intended to make.";
+                self.paragraph(text);
             }
         }
     }
 
+    fn paragraph(&mut self, text: &str) {
+        self.say(&format!("\n{}\n", yuba_view::wrap::wrap(text, 78)), text);
+    }
+
+    /// Says what happens to a provider.
+    fn provider(&mut self, event: &installing::Event) {
+        use installing::Event as Happens;
+        if let Happens::Progress { provider, received, total } = event {
+            if !self.json && self.terminal.redraws() {
+                let width = self.terminal.width();
+                let drawn = self.downloads.update(provider.kind.to_string(), *received, *total, width);
+                if let Some(drawn) = drawn {
+                    self.terminal.out(&drawn);
+                    self.terminal.flush();
+                }
+            }
+            return;
+        }
+        let text = match event {
+            Happens::Reusing(provider) => {
+                format!("Reusing previous version of {} from the dependency lock file", provider.for_display())
+            }
+            Happens::Finding(provider, constraints) if constraints.is_empty() => {
+                format!("Finding latest version of {}...", provider.for_display())
+            }
+            Happens::Finding(provider, constraints) => {
+                format!("Finding {} versions matching {:?}...", provider.for_display(), constraints.to_string())
+            }
+            Happens::Present { provider, version, in_cache: false } => {
+                format!("Using previously-installed {} v{version}", provider.for_display())
+            }
+            Happens::Present { provider, version, in_cache: true } => {
+                let provider = provider.for_display();
+                format!("Detected previously-installed {provider} v{version} in the shared cache directory")
+            }
+            Happens::Installing { provider, version, to_cache } => {
+                let to = if *to_cache { " to the shared cache directory" } else { "" };
+                format!("Installing {} v{version}{to}...", provider.for_display())
+            }
+            Happens::FromCache(provider, version) => {
+                format!("Using {} v{version} from the shared cache directory", provider.for_display())
+            }
+            Happens::Waiting(dir) => format!("Waiting for lock on cache directory {}", dir.display()),
+            Happens::Installed { provider, version, verdict, keys, is_signing_skipped } => {
+                self.downloads.done(&provider.kind);
+                let provider = provider.for_display();
+                if *is_signing_skipped {
+                    let text = format!(
+                        "Installed {provider} v{version}. Signature validation was skipped due to the registry not containing \
+                         GPG keys for this provider"
+                    );
+                    return self.item_at(Level::Warn, &text, &text);
+                }
+                let (bold, plain) = match keys.is_empty() {
+                    true => (String::new(), String::new()),
+                    false => (format!(", key ID {}", self.bold(keys)), format!(", key ID {keys}")),
+                };
+                let human = format!("Installed {provider} v{version} ({verdict}{bold})");
+                return self.item_at(
+                    Level::Info,
+                    &human,
+                    &format!("Installed {provider} v{version} ({verdict}{plain})"),
+                );
+            }
+            Happens::Progress { .. } => return,
+        };
+        self.item(&text);
+    }
+
+    fn item_at(&mut self, level: Level, human: &str, program: &str) {
+        if !self.json {
+            let cleared = self.downloads.clear();
+            self.terminal.out(&format!("{cleared}- {human}\n"));
+            self.terminal.flush();
+        }
+        self.line(&messages_json::line(level, program, &now(), Vec::new()));
+    }
+
     fn item(&mut self, text: &str) {
-        self.say(&format!("- {text}\n"), text);
+        self.item_at(Level::Info, text, text);
     }
 
     /// Tells what was found.
     pub(crate) fn report(&mut self, report: &Report) {
         if !self.json {
+            let cleared = self.downloads.clear();
+            self.terminal.out(cleared);
             self.terminal.report(&report.problems, &report.sources);
         }
         let excerpts = Excerpts::new(&report.sources);

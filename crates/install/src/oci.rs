@@ -149,8 +149,8 @@ impl Repository {
         }
     }
 
-    /// All tags.
-    pub fn tags(&self) -> Result<Vec<String>, String> {
+    /// All tags; none if there is no such repository.
+    pub fn tags(&self) -> Result<Option<Vec<String>>, String> {
         let mut tags = Vec::new();
         let mut next = Some(self.url("tags/list")?);
         for _ in 0..MOST_PAGES {
@@ -159,7 +159,7 @@ impl Repository {
             let shown = &self.shown;
             match response.status {
                 200 => {}
-                404 => return Err(format!("there is no repository {shown}")),
+                404 => return Ok(None),
                 _ => return Err(format!("the registry of {shown} answered \"{}\"", response.status_text())),
             }
             let answer: Json = serde_json::from_slice(&response.body)
@@ -172,7 +172,7 @@ impl Repository {
                 response.url.join(target).ok().filter(|next| next.origin() == url.origin())
             });
         }
-        Ok(tags)
+        Ok(Some(tags))
     }
 
     fn url(&self, path: &str) -> Result<Url, String> {

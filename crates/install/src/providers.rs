@@ -10,6 +10,7 @@ pub mod local_mirror;
 pub mod locking;
 pub mod mirroring;
 pub mod network_mirror;
+pub mod oci_mirror;
 pub mod package;
 pub mod platform;
 pub mod registry;
@@ -18,3 +19,6 @@ mod signature;
 pub mod source;
 mod staging;
 pub mod verified;
+
+#[cfg(test)]
+mod tests;

@@ -398,16 +398,6 @@ pub(crate) fn invalid_constraint(reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Invalid version constraint", format!("This is no version constraint: {reason}.")).at(span)
 }
 
-/// A provider that is not built in.
-pub(crate) fn provider_not_available(provider: &ProviderSource) -> Diagnostic {
-    let detail = format!(
-        "No package of the provider {} was found. This version of Yuba has the built-in provider \"terraform\" only; it \
-         cannot install others yet.",
-        provider.for_display()
-    );
-    Diagnostic::error("Failed to query available provider packages", detail)
-}
-
 /// The operating system's reason in words that end no sentence.
 fn reason(error: &Error) -> String {
     match error.kind() {

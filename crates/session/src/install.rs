@@ -14,6 +14,7 @@ use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
 use yuba_eval::tree::{Manifest, Requirement};
 use yuba_install::Hosts;
+use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
 use crate::backend::settings_of;
@@ -22,6 +23,7 @@ use crate::initialized;
 use crate::load::{Configuration, LoadRequest, has_configuration, load, load_or_install};
 use crate::manifest::write_manifest;
 use crate::module_install::{Installer, Missing, copy_root};
+use crate::provider_install::{self, ProviderFlags};
 
 /// What is going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,13 +57,14 @@ pub enum Event {
     Providers,
     /// A provider is built in.
     BuiltIn(EcoString),
-    /// A provider is looked for.
-    Finding {
-        /// Its name.
-        provider: EcoString,
-        /// What is demanded of its version; empty if nothing is.
-        constraints: EcoString,
-    },
+    /// Something happens to a provider.
+    Provider(installing::Event),
+    /// Providers that were installed are signed.
+    Signed,
+    /// The lock file is new.
+    LockFileCreated,
+    /// The lock file says something new.
+    LockFileChanged,
 }
 
 /// What `init` should do.
@@ -82,6 +85,8 @@ pub struct InitRequest<'a> {
     pub hosts: &'a Hosts,
     /// Look for newer modules and providers.
     pub upgrade: bool,
+    /// How providers are installed.
+    pub providers: ProviderFlags,
 }
 
 /// What became of it.
@@ -105,7 +110,7 @@ pub struct Report {
 }
 
 impl Report {
-    fn new(problems: Diagnostics, sources: Sources) -> Report {
+    pub(crate) fn new(problems: Diagnostics, sources: Sources) -> Report {
         Report { problems, repeated: Diagnostics::new(), sources }
     }
 }
@@ -206,7 +211,16 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         }
         repeated.extend(problems.iter().cloned());
     }
-    problems.extend(find_providers(&configuration.tree.requirements(), emit));
+    let use_state = request.backend;
+    let found = provider_install::install(
+        &mut configuration,
+        &request.load,
+        request.hosts,
+        &request.providers,
+        use_state,
+        emit,
+    );
+    problems.extend(found);
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
 }
 
@@ -285,41 +299,6 @@ fn announce(configuration: &Configuration, manifest: &Manifest, upgrade: bool, e
     }
 }
 
-/// Looks for the providers that are needed.
-fn find_providers(needed: &BTreeMap<ProviderSource, Requirement>, emit: &mut dyn FnMut(Event)) -> Diagnostics {
-    let mut problems = Diagnostics::new();
-    let mut read = BTreeMap::new();
-    for (provider, requirement) in needed {
-        if provider.is_legacy() {
-            problems.push(diagnostics::legacy_provider(provider));
-        }
-        match constraints(requirement) {
-            Ok(constraints) => drop(read.insert(provider, constraints)),
-            Err(problem) => problems.push(*problem),
-        }
-    }
-    problems.extend(similar_providers(needed));
-    if problems.has_errors() || needed.is_empty() {
-        return problems;
-    }
-    emit(Event::Providers);
-    let (built_in, others): (Vec<_>, Vec<_>) = read.into_iter().partition(|(provider, _)| provider.is_builtin());
-    for (provider, constraints) in built_in {
-        if provider.kind != "terraform" {
-            problems.push(diagnostics::no_such_built_in(provider));
-        } else if !constraints.is_empty() {
-            problems.push(diagnostics::version_of_built_in(provider));
-        } else {
-            emit(Event::BuiltIn(provider.for_display()));
-        }
-    }
-    for (provider, constraints) in others {
-        emit(Event::Finding { provider: provider.for_display(), constraints: eco_format!("{constraints}") });
-        problems.push(diagnostics::provider_not_available(provider));
-    }
-    problems
-}
-
 /// What is demanded of a provider's version.
 pub(crate) fn constraints(requirement: &Requirement) -> Result<ProviderConstraints, Box<Diagnostic>> {
     let mut all = ProviderConstraints::default();
@@ -331,9 +310,9 @@ pub(crate) fn constraints(requirement: &Requirement) -> Result<ProviderConstrain
 }
 
 /// Providers of one name from the two publishers whose providers are taken for granted.
-fn similar_providers(needed: &BTreeMap<ProviderSource, Requirement>) -> Diagnostics {
+pub(crate) fn similar_providers<'a>(needed: impl Iterator<Item = &'a ProviderSource>) -> Diagnostics {
     let mut by_name: BTreeMap<&str, Vec<EcoString>> = BTreeMap::new();
-    for provider in needed.keys().filter(|provider| matches!(provider.namespace.as_str(), "hashicorp" | "opentofu")) {
+    for provider in needed.filter(|provider| matches!(provider.namespace.as_str(), "hashicorp" | "opentofu")) {
         by_name.entry(&provider.kind).or_default().push(provider.for_display());
     }
     let mut problems = Diagnostics::new();

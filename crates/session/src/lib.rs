@@ -13,6 +13,7 @@ pub mod install;
 pub mod load;
 pub mod manifest;
 pub mod operation;
+pub mod provider_install;
 pub mod providers;
 pub mod provisioners;
 pub mod show;

@@ -2,6 +2,7 @@
 
 use yuba_eval::tree::Purpose;
 use yuba_session::install::{self, InitRequest};
+use yuba_session::provider_install::ProviderFlags;
 
 use super::{Command, Run};
 use crate::exit::{Failure, Outcome};
@@ -62,6 +63,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         from_module: args.text("from-module").filter(|source| !source.is_empty()),
         hosts: settings.hosts(),
         upgrade: args.is_on("upgrade"),
+        providers: ProviderFlags {
+            plugin_dirs: args.iter().filter(|(name, _)| *name == "plugin-dir").map(|(_, dir)| dir.into()).collect(),
+            readonly: args.text("lockfile") == Some("readonly"),
+            upgrade: args.is_on("upgrade"),
+        },
     };
     match install::init(request, &mut |event| messages.event(&event)) {
         install::Outcome::Empty => {

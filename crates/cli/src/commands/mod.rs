@@ -17,6 +17,8 @@ mod metadata;
 mod output;
 mod plan;
 mod providers;
+mod providers_lock;
+mod providers_mirror;
 mod providers_schema;
 mod show;
 mod state;
@@ -69,6 +71,8 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &output::COMMAND,
     &plan::PLAN,
     &providers::COMMAND,
+    &providers_lock::COMMAND,
+    &providers_mirror::COMMAND,
     &providers_schema::COMMAND,
     &plan::REFRESH_COMMAND,
     &show::COMMAND,

@@ -10,6 +10,7 @@ mod init;
 mod metadata;
 mod modules;
 mod prompt;
+mod providers;
 mod state;
 mod validate;
 mod version;

@@ -8,6 +8,7 @@ use yuba_syntax::Diagnostics;
 use super::diagnostics;
 use super::local_mirror::LocalMirror;
 use super::network_mirror::NetworkMirror;
+use super::oci_mirror::OciMirror;
 use super::registry::{Registry, Signing};
 use super::source::{Pattern, Place, Places, Rule};
 use crate::Environment;
@@ -50,7 +51,7 @@ impl Means {
 /// The places for providers. `dir` is where the program was started.
 pub fn places(means: &Means, dir: &Path, environment: &Environment) -> (Places, Diagnostics) {
     match &means.config.provider_installation {
-        Some(installation) if !installation.methods.is_empty() => explicit(means, &installation.methods),
+        Some(installation) if !installation.methods.is_empty() => explicit(means, &installation.methods, environment),
         // Quirk: with nothing but dev_overrides there is no other place.
         Some(_) => (Places::default(), Diagnostics::new()),
         None => (usual(means, dir, environment), Diagnostics::new()),
@@ -63,7 +64,7 @@ pub fn directories(dirs: impl IntoIterator<Item = PathBuf>) -> Places {
     Places { rules: dirs.into_iter().map(rule).collect() }
 }
 
-fn explicit(means: &Means, methods: &[Method]) -> (Places, Diagnostics) {
+fn explicit(means: &Means, methods: &[Method], environment: &Environment) -> (Places, Diagnostics) {
     let mut problems = Diagnostics::new();
     let mut rules = Vec::new();
     for method in methods {
@@ -80,8 +81,10 @@ fn explicit(means: &Means, methods: &[Method]) -> (Places, Diagnostics) {
                     }
                 }
             }
-            // Container registries are yet to come.
-            Location::OciMirror(_) => continue,
+            Location::OciMirror(template) => {
+                let (client, config) = (means.services.client().clone(), means.config.clone());
+                Place::Oci(OciMirror::new(template.clone(), client, config, environment.clone()))
+            }
         };
         let patterns = |texts: &[ecow::EcoString]| texts.iter().map(|text| Pattern::parse(text)).collect();
         let include: Result<Vec<Pattern>, _> = patterns(&method.include);

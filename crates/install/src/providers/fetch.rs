@@ -48,8 +48,8 @@ impl Delivery<'_> {
     pub(crate) fn bring(&self, offer: &Offer, progress: Progress<'_>) -> Result<Arrival, String> {
         match &offer.at {
             Content::Dir(dir) => self.link(dir),
-            Content::Archive(path) => self.unpack(path, &offer.checks, None),
-            Content::Remote(request, sum) => {
+            Content::Archive(path) => self.unpack(path, &offer.checks),
+            Content::Remote(request) => {
                 let staging = self.staging()?;
                 let file = staging.join("package.zip");
                 let response = self.client.download(request, &file, progress).map_err(|error| error.to_string())?;
@@ -57,7 +57,13 @@ impl Delivery<'_> {
                     let shown = crate::http::shown(&request.url);
                     return Err(format!("{shown} answered \"{}\"", response.status_text()));
                 }
-                self.unpack(&file, &offer.checks, sum.as_ref())
+                self.unpack(&file, &offer.checks)
+            }
+            Content::Blob(repository, layer) => {
+                let staging = self.staging()?;
+                let file = staging.join("package.zip");
+                repository.blob(layer, &file, progress)?;
+                self.unpack(&file, &offer.checks)
             }
         }
     }
@@ -104,13 +110,10 @@ impl Delivery<'_> {
     }
 
     /// Unpacks an archive after all checks.
-    fn unpack(&self, path: &Path, checks: &[Check], sum: Option<&[u8; 32]>) -> Result<Arrival, String> {
+    fn unpack(&self, path: &Path, checks: &[Check]) -> Result<Arrival, String> {
         let unreadable = |error: io::Error| format!("the archive {} cannot be read: {error}", path.display());
         let size = fs::metadata(path).map_err(unreadable)?.len();
         let found = fs::File::open(path).and_then(hash::sum).map_err(unreadable)?;
-        if sum.is_some_and(|sum| *sum != found) {
-            return Err("the content of the package does not have the digest by which it was asked for".to_owned());
-        }
         let mut facts = ArchiveFacts { sum: found, size, h1: None };
         let zip = hash::of_archive_sum(&found);
         // What can be checked without unpacking is checked before.

@@ -79,7 +79,7 @@ impl LocalMirror {
         fs::metadata(&self.dir).map_err(|error| self.unreadable(&self.dir, &error))?;
         // A symbolic link can stand for the whole mirror only.
         let base = fs::canonicalize(&self.dir).unwrap_or_else(|_| self.dir.clone());
-        let dir = package::of_provider(&base, provider);
+        let dir = directory(&base, provider);
         self.packages_in(&dir, provider).map_err(|error| self.unreadable(&dir, &error))
     }
 
@@ -129,6 +129,23 @@ impl LocalMirror {
     fn unreadable(&self, path: &Path, error: &io::Error) -> QueryError {
         QueryError::Failed(format!("the directory {} cannot be searched: {error}", path.display()))
     }
+}
+
+/// The directory of a provider, in whichever case its names are written.
+fn directory(base: &Path, provider: &ProviderSource) -> PathBuf {
+    let exact = package::of_provider(base, provider);
+    if exact.is_dir() {
+        return exact;
+    }
+    let mut found = base.to_path_buf();
+    for part in [provider.host.as_str(), &provider.namespace, &provider.kind] {
+        let names = entries(&found).unwrap_or_default().into_iter();
+        match names.filter(|(_, path)| path.is_dir()).find(|(name, _)| name.to_lowercase() == part) {
+            Some((_, path)) => found = path,
+            None => return exact,
+        }
+    }
+    found
 }
 
 /// The version and platform in the name of an archive, in lower case.
@@ -181,6 +198,7 @@ mod tests {
 //- m/example.com/x/y/1.7.0.json
 //- m/example.com/x/y/0.0.0/linux_amd64/terraform-provider-y
 //- m/example.com/x/empty/index.json
+//- m/Example.com/Mastercard/REST/1.0.0/linux_amd64/terraform-provider-rest
 ",
         );
         let mirror = LocalMirror::new(sandbox.dir().join("m"));
@@ -201,7 +219,9 @@ mod tests {
             [offer("1.0.0", "linux_amd64"), offer("1.5.0", "linux_amd64"), offer("1.5.0", "darwin_arm64")],
             ["dir", "archive", "none"]
         );
-        assert_eq!(mirror.providers().expect("it can be read"), [provider.clone()]);
+        let written = ProviderSource::parse("example.com/Mastercard/rest").expect("because it is well-formed");
+        assert_eq!(mirror.versions(&written).expect("it can be read").list.len(), 1);
+        assert_eq!(mirror.providers().expect("it can be read"), [written, provider.clone()]);
         let nowhere = LocalMirror::new(sandbox.dir().join("nowhere"));
         assert!(matches!(nowhere.versions(&provider), Err(QueryError::Failed(_))));
     }

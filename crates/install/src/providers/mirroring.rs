@@ -145,7 +145,7 @@ fn copy(
     const RELEASE: &str = "Provider release not available";
     const DOWNLOAD: &str = "Cannot download provider release";
     let offer = request.registry.offer(provider, version, platform).map_err(|error| (RELEASE, error.to_string()))?;
-    let Content::Remote(source, _) = &offer.at else { return Err((RELEASE, "it is not in a registry".to_owned())) };
+    let Content::Remote(source) = &offer.at else { return Err((RELEASE, "it is not in a registry".to_owned())) };
     let unwritable = |error: io::Error| (DOWNLOAD, format!("{} cannot be written: {error}", request.dir.display()));
     let staging = Staging::new(request.dir).map_err(unwritable)?;
     let file = staging.join("package.zip");

@@ -100,7 +100,7 @@ impl NetworkMirror {
         if url.origin() == self.base.origin() {
             request = request.with_token(self.token());
         }
-        Ok(Offer { at: Content::Remote(Box::new(request), None), checks })
+        Ok(Offer { at: Content::Remote(Box::new(request)), checks })
     }
 
     fn no_platform(&self) -> QueryError {

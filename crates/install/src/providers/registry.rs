@@ -151,7 +151,7 @@ impl Registry {
         // Packages are often elsewhere, where our credentials are nobody's business.
         let mut request = Request::new(download);
         request.retries = self.retries;
-        Ok(Offer { at: Content::Remote(Box::new(request), None), checks })
+        Ok(Offer { at: Content::Remote(Box::new(request)), checks })
     }
 
     /// What a registry says about the packages for all platforms.

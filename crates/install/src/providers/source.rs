@@ -4,6 +4,7 @@
 //! package comes from the first that has it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{DEFAULT_REGISTRY, Hostname, ProviderSource, ProviderVersion};
@@ -11,9 +12,11 @@ use yuba_addrs::{DEFAULT_REGISTRY, Hostname, ProviderSource, ProviderVersion};
 use super::authentication::Check;
 use super::local_mirror::LocalMirror;
 use super::network_mirror::NetworkMirror;
+use super::oci_mirror::OciMirror;
 use super::platform::Platform;
 use super::registry::Registry;
 use crate::http::Request;
+use crate::oci::{Descriptor, Repository};
 
 /// A place where providers come from.
 pub enum Place {
@@ -23,6 +26,8 @@ pub enum Place {
     Network(NetworkMirror),
     /// The registry that a provider names.
     Registry(Registry),
+    /// Container registries.
+    Oci(OciMirror),
 }
 
 /// A place, and which providers come from there.
@@ -52,7 +57,7 @@ pub struct Versions {
 }
 
 /// A package of a provider.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Offer {
     /// Where it is.
     pub at: Content,
@@ -61,14 +66,16 @@ pub struct Offer {
 }
 
 /// Where the content of a package is.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Content {
     /// A directory with its files.
     Dir(std::path::PathBuf),
     /// An archive on this machine.
     Archive(std::path::PathBuf),
-    /// An archive elsewhere, with its SHA-256 sum where that is its name.
-    Remote(Box<Request>, Option<[u8; 32]>),
+    /// An archive elsewhere.
+    Remote(Box<Request>),
+    /// An archive in a container registry.
+    Blob(Arc<Repository>, Box<Descriptor>),
 }
 
 /// Why a place does not say what it was asked for.
@@ -135,6 +142,7 @@ impl Place {
             Place::Local(mirror) => mirror.versions(provider),
             Place::Network(mirror) => mirror.versions(provider),
             Place::Registry(registry) => registry.versions(provider),
+            Place::Oci(mirror) => mirror.versions(provider),
         }
     }
 
@@ -149,6 +157,7 @@ impl Place {
             Place::Local(mirror) => mirror.offer(provider, version, platform),
             Place::Network(mirror) => mirror.offer(provider, version, platform),
             Place::Registry(registry) => registry.offer(provider, version, platform),
+            Place::Oci(mirror) => mirror.offer(provider, version, platform),
         }
     }
 
@@ -158,6 +167,7 @@ impl Place {
             Place::Local(mirror) => mirror.dir().display().to_string(),
             Place::Network(mirror) => format!("provider mirror at {}", mirror.shown()),
             Place::Registry(_) => format!("registry {}", provider.host),
+            Place::Oci(_) => "OCI registry provider mirror".to_owned(),
         }
     }
 }

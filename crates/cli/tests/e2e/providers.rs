@@ -1,0 +1,198 @@
+//! Providers from a directory: what `init` says about them, what it leaves behind, and what is refused.
+
+use expect_test::expect;
+use yuba_testkit::{Sandbox, platform};
+
+use crate::sandbox;
+
+/// A directory with two versions of a provider, and a configuration that needs it.
+fn world() -> Sandbox {
+    let platform = platform();
+    let fixture = format!(
+        r#"
+//- main.tf
+terraform {{
+  required_providers {{
+    null = {{
+      source  = "example.com/x/null"
+      version = ">= 1.0, != 1.5.0"
+    }}
+  }}
+}}
+//- rc
+provider_installation {{
+  filesystem_mirror {{
+    path = "mirror"
+  }}
+}}
+//- mirror/example.com/x/null/1.0.0/{platform}/terraform-provider-null
+one
+//- mirror/example.com/x/null/1.1.0/{platform}/terraform-provider-null
+two
+//- mirror/example.com/x/null/2.0.0-beta1/{platform}/terraform-provider-null
+three
+"#
+    );
+    sandbox(&fixture).env("TF_CLI_CONFIG_FILE", "rc")
+}
+
+const LOCK: &str = ".terraform.lock.hcl";
+
+#[test]
+fn init_installs_and_locks() {
+    let sandbox = world();
+    let run = sandbox.run(&["init"]).to_string().replace(&platform(), "OS_ARCH");
+    expect![[r#"
+        exit 0
+        --- stdout
+
+        Initializing the backend...
+
+        Initializing provider plugins...
+        - Finding example.com/x/null versions matching ">= 1.0.0, != 1.5.0"...
+        - Installing example.com/x/null v1.1.0...
+        - Installed example.com/x/null v1.1.0 (unauthenticated)
+
+        Yuba has created a lock file .terraform.lock.hcl to record the provider
+        selections it made above. Include this file in your version control repository
+        so that the same selections are made when you run "yuba init" in the future.
+
+        Warning: Incomplete lock file information for providers
+
+        These providers do not come from a place that says which checksums their
+        packages have, so the checksums were calculated here:
+          - example.com/x/null
+
+        The lock file has checksums for OS_ARCH only; on other platforms they
+        cannot be installed. To add checksums for another platform, run:
+          yuba providers lock -platform=OS_ARCH
+        (where OS_ARCH is that platform)
+
+        Yuba has been successfully initialized!
+
+        You may now begin working with Yuba. If you set or change modules, providers
+        or the backend, run this command again; other commands remind you of it if
+        necessary.
+    "#]].assert_eq(&run);
+    expect![[r##"
+        # This file is maintained automatically by "tofu init".
+        # Manual edits may be lost in future updates.
+
+        provider "example.com/x/null" {
+          version     = "1.1.0"
+          constraints = ">= 1.0.0, != 1.5.0"
+          hashes = [
+            "h1:vgC0UvSqU90RiiSxVdOcMju58+ewpqkpVnZFqpDhzVk=",
+          ]
+        }
+    "##]].assert_eq(&sandbox.read(LOCK));
+    let link = sandbox.dir().join(".terraform/providers/example.com/x/null/1.1.0").join(platform());
+    assert!(std::fs::symlink_metadata(link).expect("it is there").is_symlink());
+    // Everything is there already, even if the mirror is not there any more.
+    std::fs::rename(sandbox.dir().join("rc"), sandbox.dir().join("rc2")).expect("it is there");
+    sandbox.write("rc", "provider_installation {\n  direct {}\n}\n");
+    let before = sandbox.read(LOCK);
+    let run = sandbox.run(&["init"]).stdout;
+    let lines: Vec<&str> = run.lines().filter(|line| line.starts_with("- ")).collect();
+    expect![[r#"
+        - Reusing previous version of example.com/x/null from the dependency lock file
+        - Using previously-installed example.com/x/null v1.1.0"#]].assert_eq(&lines.join("\n"));
+    assert_eq!(sandbox.read(LOCK), before);
+    expect!["+ provider example.com/x/null v1.1.0"].assert_eq(&sandbox.run(&["version"]).stdout.lines().skip(3).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn versions_stay_until_an_upgrade() {
+    let sandbox = world();
+    let main = sandbox.read("main.tf");
+    sandbox.write("main.tf", main.replace(">= 1.0, != 1.5.0", "1.0.0"));
+    assert_eq!(sandbox.run(&["init"]).code, 0);
+    sandbox.write("main.tf", &main);
+    let run = sandbox.run(&["init"]);
+    assert!(run.code == 0 && run.stdout.contains("Using previously-installed example.com/x/null v1.0.0"), "{run}");
+    let readonly = sandbox.run(&["init", "-upgrade", "-lockfile=readonly"]);
+    assert!(readonly.code == 1 && readonly.stderr.contains("The -upgrade flag conflicts"), "{readonly}");
+    let run = sandbox.run(&["init", "-upgrade"]);
+    assert!(run.code == 0 && run.stdout.contains("Installed example.com/x/null v1.1.0 (unauthenticated)"), "{run}");
+    assert!(run.stdout.contains("Yuba has made some changes to the provider dependency selections"), "{run}");
+    sandbox.write("main.tf", main.replace(">= 1.0, != 1.5.0", "1.0.0"));
+    let run = sandbox.run(&["init"]);
+    assert!(run.code == 1 && run.stderr.contains("Failed to resolve provider packages"), "{run}");
+}
+
+#[test]
+fn a_lock_file_that_must_not_change_does_not() {
+    let sandbox = world();
+    let run = sandbox.run(&["init", "-lockfile=readonly"]);
+    assert!(run.code == 1 && run.stderr.contains("Provider dependency changes detected"), "{run}");
+    assert!(!sandbox.dir().join(LOCK).exists());
+    let lock = "provider \"example.com/x/null\" {\n  version = \"1.1.0\"\n  hashes = [\n    \"zh:00\",\n  ]\n}\n";
+    sandbox.write(LOCK, lock);
+    let run = sandbox.run(&["init", "-lockfile=readonly"]);
+    assert!(run.code == 0 && run.stdout.contains("Warning: Provider lock file not updated"), "{run}");
+    assert_eq!(sandbox.read(LOCK), lock);
+}
+
+#[test]
+fn what_is_not_right_is_refused() {
+    for (file, text, args, expected) in [
+        (LOCK, "<<<<<<< HEAD\n", &["init"][..], "Merge conflict in dependency lock file"),
+        (LOCK, "provider \"a\" {}\n", &["init"], "Non-normalized provider source address"),
+        ("main.tf", "resource \"aws_x\" \"y\" {}\n", &["init"], "Failed to query available provider packages"),
+        ("main.tf", "provider \"null\" {\n  version = \"7.0\"\n}\n", &["init"], "Failed to query available"),
+        ("rc", "provider_installation {\n  network_mirror {\n    url = \"http://example.com\"\n  }\n}\n", &["init"], "Invalid URL for provider installation source"),
+        ("rc", "provider_installation {\n  direct {\n    include = [\"*/x\"]\n  }\n}\n", &["init"], "Invalid provider source inclusion patterns"),
+        ("x", "", &["providers", "lock", "-fs-mirror=mirror", "-platform=nonsense"], "Invalid target platform"),
+        ("x", "", &["providers", "lock", "-fs-mirror=mirror", "-platform=plan9_arm"], "Could not retrieve providers for locking"),
+        ("x", "", &["providers", "lock", "-fs-mirror=mirror", "hashicorp/other"], "Invalid provider argument"),
+        ("x", "", &["providers", "lock", "-net-mirror=http://example.com"], "Invalid network mirror URL"),
+        ("x", "", &["providers", "lock", "-net-mirror=x", "-fs-mirror=x"], "Invalid installation method options"),
+        ("x", "", &["providers", "mirror"], "Wrong number of arguments"),
+    ] {
+        let sandbox = world();
+        sandbox.write(file, text);
+        let run = sandbox.run(args);
+        assert!(run.code == 1 && run.stderr.contains(expected), "{args:?}: {run}");
+        assert!(!sandbox.dir().join(".terraform/providers").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_package_that_was_changed_is_noticed() {
+    let sandbox = world();
+    assert_eq!(sandbox.run(&["init"]).code, 0);
+    sandbox.write(&format!("mirror/example.com/x/null/1.1.0/{}/terraform-provider-null", platform()), "changed");
+    let run = sandbox.run(&["init"]);
+    assert!(run.code == 1 && run.stderr.contains("doesn't match any of the checksums"), "{run}");
+    // Without the package nothing goes on.
+    std::fs::remove_dir_all(sandbox.dir().join(".terraform/providers")).expect("it is there");
+    let run = sandbox.run(&["plan"]);
+    assert!(run.code == 1 && run.stderr.contains("Required plugins are not installed"), "{run}");
+    std::fs::remove_file(sandbox.dir().join(LOCK)).expect("it is there");
+    let run = sandbox.run(&["plan"]);
+    assert!(run.code == 1 && run.stderr.contains("Inconsistent dependency lock file"), "{run}");
+}
+
+#[test]
+fn hashes_are_added_and_directories_named() {
+    let sandbox = world();
+    let run = sandbox.run(&["providers", "lock", "-fs-mirror=mirror"]).to_string().replace(&platform(), "OS_ARCH");
+    expect![[r#"
+        exit 0
+        --- stdout
+        - Fetching example.com/x/null 1.1.0 for OS_ARCH...
+        - Retrieved example.com/x/null 1.1.0 for OS_ARCH (unauthenticated)
+        - Obtained example.com/x/null checksums for OS_ARCH; This was a new provider and the checksums for this platform are now tracked in the lock file
+
+        Success! Yuba has updated the lock file.
+
+        Review the changes in .terraform.lock.hcl and then commit to your
+        version control system to retain the new checksums.
+
+    "#]].assert_eq(&run);
+    let run = sandbox.run(&["providers", "lock", "-fs-mirror=mirror"]);
+    assert!(run.code == 0 && run.stdout.contains("found no need for changes"), "{run}");
+    sandbox.write("rc", "provider_installation {\n  direct {}\n}\n");
+    let run = sandbox.run(&["init", "-plugin-dir=mirror"]);
+    assert!(run.code == 0 && run.stdout.contains("Installed example.com/x/null v1.1.0"), "{run}");
+}

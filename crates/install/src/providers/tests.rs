@@ -1,0 +1,497 @@
+//! Providers from a registry and a network mirror on this machine, with keys made on the fly.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Cursor, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use expect_test::{Expect, expect};
+use pgp::composed::{ArmorOptions, KeyType, SecretKeyParamsBuilder, SignedSecretKey};
+use pgp::packet::{PacketTrait as _, SignatureConfig, SignatureType, Subpacket, SubpacketData};
+use pgp::types::{KeyDetails as _, Password};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use yuba_addrs::{ProviderConstraints, ProviderSource};
+use yuba_testkit::Sandbox;
+
+use super::configured::{self, Means};
+use super::installing::{self, Cache, Event, Mode, Outcome};
+use super::platform::Platform;
+use super::registry::Signing;
+use super::source::{Place, Places};
+use super::verified::Verified;
+use super::{diagnostics, hash, locking, mirroring, package};
+use crate::cli_config::CliConfig;
+use crate::credentials::Credentials;
+use crate::discovery::Services;
+use crate::http::{Client, HttpSettings};
+use crate::lock_file::LockFile;
+use crate::{Environment, lock_file};
+
+const NULL: &str = "registry.example.com/x/null";
+
+/// What a path answers: status, type and content; none stalls.
+type Answers = HashMap<String, (u16, &'static str, Vec<u8>)>;
+
+/// A host on this machine.
+struct Host {
+    base: String,
+    answers: Arc<Mutex<Answers>>,
+    asked: Arc<AtomicU32>,
+    stalls: Arc<AtomicBool>,
+}
+
+impl Host {
+    fn new() -> Host {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let base = format!("http://{}", listener.local_addr().expect("it is bound"));
+        let host = Host { base, answers: Arc::default(), asked: Arc::default(), stalls: Arc::default() };
+        let (answers, asked, stalls) = (host.answers.clone(), host.asked.clone(), host.stalls.clone());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (answers, asked, stalls) = (answers.clone(), asked.clone(), stalls.clone());
+                std::thread::spawn(move || answer(stream, &answers, &asked, &stalls));
+            }
+        });
+        host
+    }
+
+    fn put(&self, path: &str, kind: &'static str, content: impl Into<Vec<u8>>) {
+        self.answers.lock().expect("nobody panics").insert(path.to_owned(), (200, kind, content.into()));
+    }
+
+    fn fail(&self, path: &str, status: u16) {
+        self.answers.lock().expect("nobody panics").insert(path.to_owned(), (status, "text/plain", Vec::new()));
+    }
+}
+
+fn answer(stream: TcpStream, answers: &Mutex<Answers>, asked: &AtomicU32, stalls: &AtomicBool) -> Option<()> {
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let mut writer = stream;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        let path = line.split(' ').nth(1)?.to_owned();
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).ok()?;
+            if header.trim().is_empty() {
+                break;
+            }
+        }
+        asked.fetch_add(1, Ordering::SeqCst);
+        let found = answers.lock().ok()?.get(&path).cloned();
+        let (status, kind, content) = found.unwrap_or((404, "text/plain", Vec::new()));
+        let head = format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", content.len());
+        writer.write_all(head.as_bytes()).ok()?;
+        if stalls.load(Ordering::SeqCst) && path.ends_with(".zip") {
+            writer.write_all(&content[..content.len() / 2]).ok()?;
+            // Until the other side gives up.
+            let _ = reader.read(&mut [0]);
+            return None;
+        }
+        writer.write_all(&content).ok()?;
+    }
+}
+
+fn key() -> SignedSecretKey {
+    let params = SecretKeyParamsBuilder::default()
+        .key_type(KeyType::Ed25519Legacy)
+        .can_sign(true)
+        .primary_user_id("Publisher <publisher@example.com>".into())
+        .build()
+        .expect("because they fit together");
+    let key = params.generate(rand::thread_rng()).expect("because there is randomness");
+    key.sign(rand::thread_rng(), &Password::empty()).expect("because the key is its own")
+}
+
+fn sign(key: &SignedSecretKey, document: &[u8]) -> Vec<u8> {
+    let config = SignatureConfig::from_key(rand::thread_rng(), &key.primary_key, SignatureType::Binary);
+    let mut config = config.expect("because the key can sign");
+    let created = SubpacketData::SignatureCreationTime(std::time::SystemTime::now().into());
+    let issuer = SubpacketData::Issuer(key.key_id());
+    config.hashed_subpackets = vec![Subpacket::regular(created).expect("because it is short")];
+    config.unhashed_subpackets = vec![Subpacket::regular(issuer).expect("because it is short")];
+    let signature = config.sign(&key.primary_key, &Password::empty(), document).expect("because the key can sign");
+    let mut bytes = Vec::new();
+    signature.to_writer_with_header(&mut bytes).expect("because memory can be written");
+    bytes
+}
+
+/// An archive with files.
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in files {
+        let options = zip::write::SimpleFileOptions::default().unix_permissions(0o755);
+        if let Some((name, target)) = name.split_once(" -> ") {
+            writer.add_symlink(name, target, options).expect("because memory can be written");
+            continue;
+        }
+        writer.start_file(*name, options).expect("because memory can be written");
+        writer.write_all(content).expect("because memory can be written");
+    }
+    writer.finish().expect("because memory can be written").into_inner()
+}
+
+fn good() -> Vec<u8> {
+    archive(&[("terraform-provider-null_v1.0.0", b"#!/bin/sh\n"), ("LICENSE", b"free")])
+}
+
+/// A registry and a mirror with one provider, and what installs from them.
+struct World {
+    host: Host,
+    key: SignedSecretKey,
+    sandbox: Sandbox,
+    means: Means,
+}
+
+impl World {
+    fn new() -> World {
+        let host = Host::new();
+        let services = serde_json::Map::from_iter([("providers.v1".to_owned(), json!(format!("{}/v1/", host.base)))]);
+        let name = yuba_addrs::Hostname::parse("registry.example.com").expect("because it is well-formed");
+        let config = CliConfig { hosts: BTreeMap::from([(name, services)]), ..CliConfig::default() };
+        let environment = Environment::default();
+        let settings = HttpSettings {
+            backoff: Duration::from_millis(1),
+            stall: Duration::from_millis(300),
+            ..HttpSettings::default()
+        };
+        let credentials = Arc::new(Credentials::new(&config, &environment));
+        let services = Arc::new(Services::new(Client::new(settings), credentials, &config));
+        let means = Means::new(Arc::new(config), services, &environment);
+        let world = World { host, key: key(), sandbox: Sandbox::new("", ""), means };
+        world.publish("1.0.0", &good());
+        world
+    }
+
+    /// Publishes a version on the registry and the mirror.
+    fn publish(&self, version: &str, content: &[u8]) {
+        let platform = Platform::current();
+        let name = format!("terraform-provider-null_{version}_{platform}.zip");
+        let sum = hash::hex(&Sha256::digest(content));
+        let sums = format!("{sum}  {name}\n{}  terraform-provider-null_{version}_plan9_arm.zip\n", "0".repeat(64));
+        let versions: Vec<_> = ["0.9.0", version].map(|v| json!({"version": v, "protocols": ["5.0"]})).into();
+        let json_type = "application/json";
+        self.host.put("/v1/x/null/versions", json_type, json!({"versions": versions}).to_string());
+        let key = self.key.signed_public_key().to_armored_string(ArmorOptions::default()).expect("because it is a key");
+        let download = json!({
+            "protocols": ["5.0"], "os": platform.os.as_str(), "arch": platform.arch.as_str(), "filename": name,
+            "download_url": format!("/files/{name}"), "shasum": sum, "shasums_url": "/files/sums",
+            "shasums_signature_url": "/files/sums.sig",
+            "signing_keys": {"gpg_public_keys": [{"ascii_armor": key}]},
+        });
+        let path = format!("/v1/x/null/{version}/download/{}/{}", platform.os, platform.arch);
+        self.host.put(&path, json_type, download.to_string());
+        self.host.put("/files/sums", "text/plain", sums.clone());
+        self.host.put("/files/sums.sig", "text/plain", sign(&self.key, sums.as_bytes()));
+        self.host.put(&format!("/files/{name}"), "application/zip", content);
+        let mirror = "/mirror/registry.example.com/x/null";
+        self.host.put(&format!("{mirror}/index.json"), json_type, json!({"versions": {version: {}}}).to_string());
+        let archives = json!({"archives": {
+            platform.to_string(): {"url": format!("/files/{name}"), "hashes": [format!("zh:{sum}")]},
+            "plan9_arm": {"url": "x.zip", "hashes": ["h1:other"]},
+        }});
+        self.host.put(&format!("{mirror}/{version}.json"), json_type, archives.to_string());
+    }
+
+    fn registry(&self) -> Places {
+        Places::only(Place::Registry(self.means.registry()))
+    }
+
+    fn mirror(&self) -> Places {
+        let url = format!("{}/mirror/", self.host.base);
+        Places::only(Place::Network(self.means.network_mirror(&url).expect("because it is on this machine")))
+    }
+
+    fn base(&self) -> PathBuf {
+        self.sandbox.dir().join("providers")
+    }
+
+    fn install(&self, places: &Places, locks: &LockFile, mode: Mode, cache: Option<&Cache>) -> (Outcome, String) {
+        let verified = Verified::new(Some(self.sandbox.dir().join("records")));
+        let needed = BTreeMap::from([(provider(NULL), ProviderConstraints::default())]);
+        let request = installing::Request {
+            needed: &needed,
+            others: &BTreeSet::new(),
+            locks,
+            places,
+            client: self.means.services.client(),
+            base: &self.base(),
+            platform: &Platform::current(),
+            cache,
+            mode,
+            signing: Signing::default(),
+            verified: &verified,
+        };
+        let mut text = String::new();
+        let outcome = installing::install(&request, &mut |event| text += &shown(&event, &self.key));
+        for (source, failure) in &outcome.failures {
+            let problem = diagnostics::failure(source, failure, &needed, &Platform::current());
+            let base = self.host.base.as_str();
+            let detail = problem.detail.replace(base, "BASE").replace(&*self.sandbox.dir().to_string_lossy(), "DIR");
+            text += &format!("! {}: {detail}\n", problem.summary);
+        }
+        (outcome, text.replace(&Platform::current().to_string(), "OS_ARCH"))
+    }
+
+    /// Installs from a place, and shows what happened and what is there then.
+    fn check(&self, places: &Places, expected: &Expect) {
+        let (outcome, mut text) = self.install(places, &LockFile::default(), Mode::Keep, None);
+        for hash in outcome.locks.providers.values().flat_map(|lock| &lock.hashes) {
+            text += &format!("  {}...\n", hash.chars().take(9).collect::<String>());
+        }
+        text += &self.files();
+        expected.assert_eq(&text);
+    }
+
+    /// The files of installed packages.
+    fn files(&self) -> String {
+        let found = hash::files(&self.base()).unwrap_or_default().into_iter();
+        let found = found.filter(|name| !name.ends_with(".lock")).map(|name| format!("{name}\n"));
+        found.collect::<String>().replace(&Platform::current().to_string(), "OS_ARCH")
+    }
+}
+
+fn provider(text: &str) -> ProviderSource {
+    ProviderSource::parse(text).expect("because it is well-formed")
+}
+
+fn shown(event: &Event, key: &SignedSecretKey) -> String {
+    match event {
+        Event::Reusing(_) => "reusing\n".to_owned(),
+        Event::Finding(..) => "finding\n".to_owned(),
+        Event::Present { version, in_cache, .. } => {
+            format!("present {version}{}\n", if *in_cache { " in cache" } else { "" })
+        }
+        Event::Installing { version, to_cache, .. } => {
+            format!("installing {version}{}\n", if *to_cache { " to cache" } else { "" })
+        }
+        Event::FromCache(_, version) => format!("from cache {version}\n"),
+        Event::Waiting(_) => "waiting\n".to_owned(),
+        Event::Progress { .. } => String::new(),
+        Event::Installed { version, verdict, keys, .. } => {
+            let id = hash::hex(key.key_id().as_ref()).to_uppercase();
+            format!("installed {version} ({verdict}{})\n", keys.replace(&id, ", KEY"))
+        }
+    }
+}
+
+#[test]
+fn a_registry_has_signed_packages() {
+    let world = World::new();
+    world.check(&world.registry(), &expect![[r#"
+        finding
+        installing 1.0.0
+        installed 1.0.0 (signed, KEY)
+          h1:OSrdYF...
+          zh:000000...
+          zh:8c3990...
+        registry.example.com/x/null/1.0.0/OS_ARCH/LICENSE
+        registry.example.com/x/null/1.0.0/OS_ARCH/terraform-provider-null_v1.0.0
+    "#]]);
+}
+
+#[test]
+fn a_mirror_has_packages_with_checksums() {
+    let world = World::new();
+    world.check(&world.mirror(), &expect![[r#"
+        finding
+        installing 1.0.0
+        installed 1.0.0 (verified checksum)
+          h1:OSrdYF...
+          zh:8c3990...
+        registry.example.com/x/null/1.0.0/OS_ARCH/LICENSE
+        registry.example.com/x/null/1.0.0/OS_ARCH/terraform-provider-null_v1.0.0
+    "#]]);
+}
+
+#[test]
+fn what_is_locked_and_installed_costs_no_request() {
+    let world = World::new();
+    let (outcome, _) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
+    let asked = world.host.asked.load(Ordering::SeqCst);
+    let (again, text) = world.install(&world.registry(), &outcome.locks, Mode::Keep, None);
+    assert_eq!((text.as_str(), world.host.asked.load(Ordering::SeqCst)), ("reusing\npresent 1.0.0\n", asked));
+    assert!(again.locks.selects_same(&outcome.locks));
+    // A newer one is taken when asked for only.
+    world.publish("1.1.0", &archive(&[("terraform-provider-null", b"new")]));
+    let (again, _) = world.install(&world.registry(), &outcome.locks, Mode::Keep, None);
+    assert!(again.locks.selects_same(&outcome.locks));
+    let (again, text) = world.install(&world.registry(), &outcome.locks, Mode::Upgrade, None);
+    assert_eq!(text, "finding\ninstalling 1.1.0\ninstalled 1.1.0 (signed, KEY)\n");
+    assert!(again.locks.names_same(&outcome.locks) && !again.locks.selects_same(&outcome.locks));
+}
+
+#[test]
+fn nothing_is_left_of_a_package_that_is_refused() {
+    let zip = format!("/files/terraform-provider-null_1.0.0_{}.zip", Platform::current());
+    let cases: Vec<(&str, Box<dyn Fn(&World)>, Expect)> = vec![
+        ("another package", Box::new(|w| w.host.put(&zip, "application/zip", archive(&[("x", b"y")]))), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive has the checksum zh:6b0140cd152611096d79f936c84c3ec17adbcda9f1a6ffb9592af8d739ef3223 instead of zh:8c39909aba64d6fe648b4e454fc9f93eb7401144657ee093bf8d34d5b986901e."]),
+        (
+            "another signature",
+            Box::new(|w| {
+                let sums = w.host.answers.lock().expect("nobody panics")["/files/sums"].2.clone();
+                w.host.put("/files/sums.sig", "text/plain", sign(&key(), &sums));
+            }),
+            expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (authentication signature from unknown issuer)."],
+        ),
+        (
+            "a changed list",
+            Box::new(|w| {
+                let mut sums = w.host.answers.lock().expect("nobody panics")["/files/sums"].2.clone();
+                sums.extend_from_slice(b"# more\n");
+                w.host.put("/files/sums", "text/plain", sums);
+            }),
+            expect![[r#"
+                ! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (error checking signature: assertion failed: `(left == right)`
+                  left: `[240, 112]`,
+                 right: `[244, 23]`: signature: invalid signed hash value)."#]],
+        ),
+        ("no signature", Box::new(|w| w.host.put("/files/sums.sig", "text/plain", "garbage")), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (the signature cannot be read: IO error: unknown packet header version 1100111)."]),
+        ("a file outside", Box::new(|w| w.publish("1.0.0", &archive(&[("../../x", b"y")]))), expect![[r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the path "../../x" in it leads out of it."#]]),
+        ("a link that leads out", Box::new(|w| w.publish("1.0.0", &archive(&[("terraform-provider-null -> ../../../../x", b"")]))), expect![""]),
+        ("no program", Box::new(|w| w.publish("1.0.0", &archive(&[("README", b"y")]))), expect![[r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: provider binary not found: it has no file whose name starts with "terraform-provider-null"."#]]),
+        ("no archive", Box::new(|w| w.publish("1.0.0", b"PK nonsense")), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is broken: invalid Zip archive: Could not find EOCD."]),
+        ("errors", Box::new(|w| w.host.fail(&zip, 500)), expect![[r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip answered "500 Internal Server Error"."#]]),
+        ("silence", Box::new(|w| w.host.stalls.store(true, Ordering::SeqCst)), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip: the host does not answer (tried 3 times)."]),
+        ("no versions", Box::new(|w| w.host.fail("/v1/x/null/versions", 404)), expect![[r#"
+            ! Failed to query available provider packages: Could not retrieve the list of available versions for provider registry.example.com/x/null: provider registry registry.example.com does not have a provider named registry.example.com/x/null.
+
+            Every module should name the sources of its providers in required_providers; without it "hashicorp" is taken for granted. To see which modules need registry.example.com/x/null, run:
+                yuba providers"#]]),
+        ("no entry", Box::new(|w| w.host.fail("/v1/x/null/versions", 401)), expect![[r#"! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: the host registry.example.com needs credentials, and there are none for it; "yuba login registry.example.com" makes some."#]]),
+        ("no sense", Box::new(|w| w.host.put("/v1/x/null/versions", "application/json", "[")), expect!["! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: could not query provider registry for registry.example.com/x/null: its answer is no JSON document: EOF while parsing a list at line 1 column 1."]),
+    ];
+    for (name, damage, expected) in cases {
+        let world = World::new();
+        damage(&world);
+        let (outcome, text) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
+        let problem = text.lines().skip_while(|line| !line.starts_with('!')).collect::<Vec<_>>().join("\n");
+        let words = problem.split(' ').map(|word| if word.starts_with("zh:") { "zh:..." } else { word });
+        expected.assert_eq(&words.collect::<Vec<_>>().join(" "));
+        assert!(outcome.locks.providers.is_empty(), "{name}");
+        assert_eq!(world.files(), "", "{name}");
+        assert!(!world.base().join(".unfinished").exists(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_locked_must_not_change() {
+    let world = World::new();
+    let (outcome, _) = world.install(&world.mirror(), &LockFile::default(), Mode::Keep, None);
+    fs::remove_dir_all(world.base()).expect("it is there");
+    world.publish("1.0.0", &archive(&[("terraform-provider-null", b"another one")]));
+    let (_, text) = world.install(&world.mirror(), &outcome.locks, Mode::Keep, None);
+    assert!(text.contains("doesn't match any of the checksums"), "{text}");
+    assert_eq!(world.files(), "");
+    // A package that was changed after its installation is noticed too.
+    world.publish("1.0.0", &good());
+    world.install(&world.mirror(), &outcome.locks, Mode::Keep, None);
+    let package = package::unpacked(&world.base(), &provider(NULL), &"1.0.0".parse_version(), &Platform::current());
+    fs::write(package.join("LICENSE"), "changed").expect("it can be written");
+    let (_, text) = world.install(&world.mirror(), &outcome.locks, Mode::Keep, None);
+    assert!(text.contains("local modifications"), "{text}");
+}
+
+trait ParseVersion {
+    fn parse_version(&self) -> yuba_addrs::ProviderVersion;
+}
+
+impl ParseVersion for str {
+    fn parse_version(&self) -> yuba_addrs::ProviderVersion {
+        yuba_addrs::ProviderVersion::parse(self).expect("because it is well-formed")
+    }
+}
+
+#[test]
+fn many_share_a_cache() {
+    let world = World::new();
+    let cache = Cache { dir: world.sandbox.dir().join("cache"), may_break_lock_file: false };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let (outcome, text) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, Some(&cache));
+                assert!(outcome.failures.is_empty(), "{text}");
+            });
+        }
+    });
+    let (outcome, _) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, Some(&cache));
+    fs::remove_dir_all(world.base()).expect("it is there");
+    let asked = world.host.asked.load(Ordering::SeqCst);
+    let (_, text) = world.install(&world.registry(), &outcome.locks, Mode::Keep, Some(&cache));
+    assert_eq!(text, "reusing\npresent 1.0.0 in cache\nfrom cache 1.0.0\n");
+    assert_eq!(world.host.asked.load(Ordering::SeqCst), asked);
+    let package = package::unpacked(&world.base(), &provider(NULL), &"1.0.0".parse_version(), &Platform::current());
+    assert!(fs::symlink_metadata(package).expect("it is there").is_symlink());
+}
+
+#[test]
+fn hashes_for_other_platforms_are_locked() {
+    let world = World::new();
+    let needed = BTreeMap::from([(provider(NULL), ProviderConstraints::default())]);
+    let places = world.registry();
+    let request = locking::Request {
+        needed: &needed,
+        locks: &LockFile::default(),
+        places: &places,
+        client: world.means.services.client(),
+        platforms: &[Platform::current()],
+        signing: Signing::default(),
+    };
+    let mut events = 0;
+    let (locks, is_new) = locking::lock(&request, &mut |_| events += 1).expect("because all is well");
+    assert_eq!((locks.providers[&provider(NULL)].hashes.len(), is_new, events), (3, true, 3));
+    let (_, is_new) = locking::lock(&locking::Request { locks: &locks, ..request }, &mut |_| ()).expect("as before");
+    assert!(!is_new);
+    let plan9 = [Platform::parse("plan9_arm").expect("because it is well-formed")];
+    let request = locking::Request {
+        platforms: &plan9,
+        locks: &locks,
+        needed: &needed,
+        places: &places,
+        client: world.means.services.client(),
+        signing: Signing::default(),
+    };
+    let problems = locking::lock(&request, &mut |_| ()).expect_err("because there is no such package");
+    assert!(problems.iter().any(|problem| problem.summary == "Could not retrieve providers for locking"));
+}
+
+#[test]
+fn a_copy_of_a_registry_is_a_mirror() {
+    let world = World::new();
+    let needed = BTreeMap::from([(provider(NULL), ProviderConstraints::default())]);
+    let dir = world.sandbox.dir().join("copy");
+    let request = mirroring::Request {
+        needed: &needed,
+        locks: &LockFile::default(),
+        registry: &world.means.registry(),
+        client: world.means.services.client(),
+        platforms: &[Platform::current()],
+        dir: &dir,
+    };
+    let problems = mirroring::mirror(&request, &mut |_| ());
+    assert!(problems.is_empty(), "{problems:?}");
+    let files = hash::files(&dir).expect("it is there").join("\n").replace(&Platform::current().to_string(), "OS_ARCH");
+    expect![[r#"
+        registry.example.com/x/null/1.0.0.json
+        registry.example.com/x/null/index.json
+        registry.example.com/x/null/terraform-provider-null_1.0.0_OS_ARCH.zip"#]].assert_eq(&files);
+    let (outcome, text) = world.install(&configured::directories([dir]), &LockFile::default(), Mode::Keep, None);
+    assert_eq!(text, "finding\ninstalling 1.0.0\ninstalled 1.0.0 (unauthenticated)\n");
+    assert_eq!(outcome.incomplete, [provider(NULL)]);
+}
+
+#[test]
+fn lock_files_survive_a_round() {
+    let world = World::new();
+    let (outcome, _) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
+    let path = world.sandbox.dir().join(lock_file::LOCK_FILE);
+    lock_file::write(&path, &outcome.locks).expect("it can be written");
+    let (read, problems) = lock_file::read(&path, &mut yuba_syntax::Sources::new());
+    assert!(problems.is_empty() && read.selects_same(&outcome.locks));
+}

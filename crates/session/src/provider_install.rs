@@ -1,0 +1,351 @@
+//! Bringing the providers of a configuration to where commands expect them: the half of `init` that is about providers,
+//! `providers lock` and `providers mirror`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use yuba_addrs::{ProviderConstraints, ProviderSource};
+use yuba_eval::inputs::Ask;
+use yuba_eval::tree::Requirement;
+use yuba_install::Hosts;
+use yuba_install::lock_file;
+use yuba_install::providers::configured::{self, Means};
+use yuba_install::providers::diagnostics as about;
+use yuba_install::providers::installing::{self, Cache, Failure, Mode};
+use yuba_install::providers::platform::Platform;
+use yuba_install::providers::selected::{check_selections, packages_dir};
+use yuba_install::providers::source::{Place, Places, QueryError};
+use yuba_install::providers::verified::Verified;
+use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
+use yuba_syntax::{Diagnostics, Sources};
+
+use crate::backend::{self, StateFlags};
+use crate::diagnostics;
+use crate::install::{Event, Report, constraints, similar_providers};
+use crate::load::{Configuration, LoadRequest, has_configuration, load};
+
+/// What the command line says about installing providers.
+#[derive(Clone, Debug, Default)]
+pub struct ProviderFlags {
+    /// Directories to look for packages in, instead of everything else.
+    pub plugin_dirs: Vec<PathBuf>,
+    /// The lock file stays as it is.
+    pub readonly: bool,
+    /// The newest versions are selected.
+    pub upgrade: bool,
+}
+
+/// Installs the providers that a configuration and its state need, and keeps in mind which ones were selected.
+pub(crate) fn install(
+    configuration: &mut Configuration,
+    request: &LoadRequest<'_>,
+    hosts: &Hosts,
+    flags: &ProviderFlags,
+    use_state: bool,
+    emit: &mut dyn FnMut(Event),
+) -> Diagnostics {
+    let requirements = configuration.tree.requirements();
+    let overrides = hosts.config().provider_installation.as_ref().map(|all| all.dev_overrides.clone());
+    let mut problems = Diagnostics::new();
+    problems.extend(about::overrides(&overrides.unwrap_or_default(), true));
+    let mut needed = read_all(&requirements, &mut problems);
+    if use_state && !problems.has_errors() {
+        add_state(configuration, request, &mut needed, &mut problems);
+    }
+    for provider in needed.keys().filter(|provider| provider.is_legacy()) {
+        problems.push(diagnostics::legacy_provider(provider));
+    }
+    problems.extend(similar_providers(needed.keys()));
+    let (before, found) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut configuration.sources);
+    problems.extend(found);
+    if problems.has_errors() {
+        return problems;
+    }
+    if needed.is_empty() && before.providers.is_empty() {
+        return problems;
+    }
+    if !needed.is_empty() {
+        emit(Event::Providers);
+    }
+    let is_built_in = built_in(&mut needed, &mut problems, emit);
+    let (means, mut wrong) = (means(hosts), Diagnostics::new());
+    let places = match flags.plugin_dirs.is_empty() {
+        true if needed.is_empty() => Places::default(),
+        true => {
+            let dir = request.original_dir.map_or_else(|| PathBuf::from("."), PathBuf::from);
+            let (places, found) = configured::places(&means, &dir, hosts.environment());
+            wrong = found;
+            places
+        }
+        false => configured::directories(flags.plugin_dirs.iter().cloned()),
+    };
+    problems.extend(wrong);
+    if problems.has_errors() && !is_built_in {
+        return problems;
+    }
+    let config = hosts.config();
+    let cache = config
+        .plugin_cache_dir
+        .clone()
+        .map(|dir| Cache { dir, may_break_lock_file: config.plugin_cache_may_break_lock_file });
+    let platform = Platform::current();
+    let wanted = installing::Request {
+        needed: &needed,
+        others: &others(hosts),
+        locks: &before,
+        places: &places,
+        client: means.services.client(),
+        base: &packages_dir(request.data_dir),
+        platform: &platform,
+        cache: cache.as_ref(),
+        mode: if flags.upgrade { Mode::Upgrade } else { Mode::Keep },
+        signing: means.signing,
+        verified: &Verified::of_user(),
+    };
+    let outcome = installing::install(&wanted, &mut |event| emit(Event::Provider(event)));
+    for (provider, warnings) in &outcome.warnings {
+        problems.push(about::registry_warnings(provider, warnings));
+    }
+    for (provider, failure) in &outcome.failures {
+        let implied = requirements.get(provider).filter(|requirement| !requirement.explicit);
+        if let (Failure::Query(QueryError::NotKnown), Some(span)) = (failure, implied.and_then(|r| r.implied_by)) {
+            problems.push(about::implied(provider, span));
+        }
+        problems.push(about::failure(provider, failure, &needed, &platform));
+    }
+    if problems.has_errors() {
+        return problems;
+    }
+    if outcome.any_signed {
+        emit(Event::Signed);
+    }
+    if outcome.locks.selects_same(&before) {
+        return problems;
+    }
+    if flags.readonly {
+        problems.push(match outcome.locks.names_same(&before) {
+            true => about::readonly_not_updated(),
+            false => about::readonly_changed(),
+        });
+        return problems;
+    }
+    if !outcome.incomplete.is_empty() {
+        problems.push(about::incomplete(&outcome.incomplete, &platform));
+    }
+    emit(if before.providers.is_empty() { Event::LockFileCreated } else { Event::LockFileChanged });
+    problems.extend(lock_file::write(Path::new(lock_file::LOCK_FILE), &outcome.locks).err());
+    problems
+}
+
+/// Takes the built-in providers away from those that are needed, and tells about them. Whether any is wrong.
+fn built_in(
+    needed: &mut BTreeMap<ProviderSource, ProviderConstraints>,
+    problems: &mut Diagnostics,
+    emit: &mut dyn FnMut(Event),
+) -> bool {
+    let mut any_wrong = false;
+    for (provider, constraints) in needed.iter().filter(|(provider, _)| provider.is_builtin()) {
+        let problem = match constraints.is_empty() {
+            _ if provider.kind != "terraform" => diagnostics::no_such_built_in(provider),
+            false => diagnostics::version_of_built_in(provider),
+            true => {
+                emit(Event::BuiltIn(provider.for_display()));
+                continue;
+            }
+        };
+        problems.push(problem);
+        any_wrong = true;
+    }
+    needed.retain(|provider, _| !provider.is_builtin());
+    any_wrong
+}
+
+fn read_all(
+    requirements: &BTreeMap<ProviderSource, Requirement>,
+    problems: &mut Diagnostics,
+) -> BTreeMap<ProviderSource, ProviderConstraints> {
+    let mut needed = BTreeMap::new();
+    for (provider, requirement) in requirements {
+        match constraints(requirement) {
+            Ok(constraints) => drop(needed.insert(provider.clone(), constraints)),
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    needed
+}
+
+/// Adds the providers of the objects in the state: they may have to be destroyed.
+fn add_state(
+    configuration: &Configuration,
+    request: &LoadRequest<'_>,
+    needed: &mut BTreeMap<ProviderSource, ProviderConstraints>,
+    problems: &mut Diagnostics,
+) {
+    let opened = backend::place_of(configuration, request, &StateFlags::default()).and_then(|place| place.look());
+    match opened {
+        Ok(opened) => {
+            for resource in opened.state.iter().flat_map(|state| state.iter()) {
+                needed.entry(resource.provider.provider.clone()).or_default();
+            }
+        }
+        Err(found) => problems.extend(found),
+    }
+}
+
+/// Providers that somebody else runs.
+fn others(hosts: &Hosts) -> BTreeSet<ProviderSource> {
+    let given = hosts.environment().get("TF_REATTACH_PROVIDERS").unwrap_or_default();
+    // What is wrong with it is said when they are needed.
+    let given: serde_json::Map<String, serde_json::Value> = serde_json::from_str(given).unwrap_or_default();
+    given.keys().filter_map(|name| ProviderSource::parse(name).ok()).collect()
+}
+
+fn means(hosts: &Hosts) -> Means {
+    Means::new(hosts.config().clone(), hosts.services().clone(), hosts.environment())
+}
+
+/// What `providers lock` should do.
+#[derive(Clone, Debug, Default)]
+pub struct LockRequest {
+    /// For which platforms; this one if none is given.
+    pub platforms: Vec<String>,
+    /// A directory to take packages from instead of registries.
+    pub fs_mirror: Option<PathBuf>,
+    /// A network mirror to take packages from instead of registries.
+    pub net_mirror: Option<String>,
+    /// The providers; all if none is given.
+    pub providers: Vec<String>,
+}
+
+/// Adds hashes of packages to the lock file. Whether there were any new ones.
+pub fn lock(
+    request: &LoadRequest<'_>,
+    ask: Option<Ask>,
+    hosts: &Hosts,
+    lock: &LockRequest,
+    emit: &mut dyn FnMut(locking::Event),
+) -> (Option<bool>, Report) {
+    let mut problems = Diagnostics::new();
+    let platforms = platforms(&lock.platforms, &mut problems);
+    let means = means(hosts);
+    let place = match (&lock.fs_mirror, &lock.net_mirror) {
+        (Some(dir), _) => Place::Local(LocalMirror::new(dir.clone())),
+        (None, Some(url)) => match means.network_mirror(url) {
+            Ok(mirror) => Place::Network(mirror),
+            Err(reason) => {
+                problems.push(about::net_mirror(&reason));
+                return (None, Report::new(problems, Sources::new()));
+            }
+        },
+        (None, None) => Place::Registry(means.registry()),
+    };
+    let (mut needed, mut sources) = match prepare(request, ask, &mut problems) {
+        Ok(prepared) => prepared,
+        Err(sources) => return (None, Report::new(problems, sources)),
+    };
+    if !lock.providers.is_empty() {
+        let mut chosen = BTreeSet::new();
+        for text in &lock.providers {
+            match ProviderSource::parse(text) {
+                Ok(provider) if needed.contains_key(&provider) => drop(chosen.insert(provider)),
+                Ok(provider) => problems.push(about::not_needed(&provider)),
+                Err(problem) => problems.push(yuba_syntax::Diagnostic::error(problem.summary, problem.detail)),
+            }
+        }
+        needed.retain(|provider, _| chosen.contains(provider));
+    }
+    needed.retain(|provider, _| !provider.is_builtin() && !provider.is_legacy());
+    let (before, found) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut sources);
+    problems.extend(found);
+    if problems.has_errors() {
+        return (None, Report::new(problems, sources));
+    }
+    let places = Places::only(place);
+    let wanted = locking::Request {
+        needed: &needed,
+        locks: &before,
+        places: &places,
+        client: means.services.client(),
+        platforms: &platforms,
+        signing: means.signing,
+    };
+    match locking::lock(&wanted, emit) {
+        Ok((locks, is_new)) => {
+            problems.extend(lock_file::write(Path::new(lock_file::LOCK_FILE), &locks).err());
+            (Some(is_new), Report::new(problems, sources))
+        }
+        Err(found) => {
+            problems.extend(found);
+            (None, Report::new(problems, sources))
+        }
+    }
+}
+
+/// Copies packages of the providers that a configuration needs into a directory.
+pub fn mirror(
+    request: &LoadRequest<'_>,
+    ask: Option<Ask>,
+    hosts: &Hosts,
+    given: &[String],
+    dir: &Path,
+    emit: &mut dyn FnMut(mirroring::Event),
+) -> Report {
+    let mut problems = Diagnostics::new();
+    let platforms = platforms(given, &mut problems);
+    let (needed, mut sources) = match prepare(request, ask, &mut problems) {
+        Ok(prepared) => prepared,
+        Err(sources) => return Report::new(problems, sources),
+    };
+    let (locks, found) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut sources);
+    problems.extend(found);
+    if !locks.providers.is_empty() {
+        problems.extend(check_selections(&needed, &locks, &|_| false));
+    }
+    if problems.has_errors() {
+        return Report::new(problems, sources);
+    }
+    let means = means(hosts);
+    let wanted = mirroring::Request {
+        needed: &needed,
+        locks: &locks,
+        registry: &means.registry(),
+        client: means.services.client(),
+        platforms: &platforms,
+        dir,
+    };
+    problems.extend(mirroring::mirror(&wanted, emit));
+    Report::new(problems, sources)
+}
+
+fn platforms(given: &[String], problems: &mut Diagnostics) -> Vec<Platform> {
+    if given.is_empty() {
+        return vec![Platform::current()];
+    }
+    let mut platforms = Vec::new();
+    for text in given {
+        match Platform::parse(text) {
+            Some(platform) => platforms.push(platform),
+            None => problems.push(about::platform(text)),
+        }
+    }
+    platforms
+}
+
+type Prepared = (BTreeMap<ProviderSource, ProviderConstraints>, Sources);
+
+/// Reads what a configuration needs.
+fn prepare(request: &LoadRequest<'_>, ask: Option<Ask>, problems: &mut Diagnostics) -> Result<Prepared, Sources> {
+    if !has_configuration(Path::new(request.dir)) {
+        problems.push(diagnostics::no_configuration(request.dir));
+        return Err(Sources::new());
+    }
+    let (configuration, found) = load(request, ask);
+    problems.extend(found);
+    match configuration {
+        Ok(configuration) => {
+            let needed = read_all(&configuration.tree.requirements(), problems);
+            Ok((needed, configuration.sources))
+        }
+        Err(sources) => Err(sources),
+    }
+}
