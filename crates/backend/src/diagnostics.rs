@@ -114,7 +114,15 @@ pub(crate) fn journal_left(journal: &Path, error: &io::Error) -> Diagnostic {
 pub(crate) fn lock_refused(whereabouts: &str, refusal: &LockRefusal) -> Diagnostic {
     let mut detail = match refusal {
         LockRefusal::Ours => format!("This process has locked the state {whereabouts} already."),
-        LockRefusal::Failed(error) => format!("The state {whereabouts} cannot be locked: {error}."),
+        LockRefusal::Failed(error) => {
+            let advice = match error.kind() {
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                    " Nothing can be written where it is; to look without changing anything, use -lock=false."
+                }
+                _ => "",
+            };
+            format!("The state {whereabouts} cannot be locked: {error}.{advice}")
+        }
         LockRefusal::Held { holder: Some(holder), .. } => {
             format!("The state {whereabouts} is locked. {}\n\n{}", holder.in_words(), holder.to_block())
         }

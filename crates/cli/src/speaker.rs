@@ -196,8 +196,7 @@ impl<'t> Speaker<'t> {
     /// Shows a plan.
     pub(crate) fn plan(&mut self, planned: &Plan, schemas: &dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>) {
         if !self.json {
-            let text = plan::render(planned, schemas, self.look);
-            self.human(&text);
+            plan::render_in_pieces(planned, schemas, self.look, &mut |piece| self.human(piece));
         }
         let has_file = self.inner.borrow().into.is_some();
         if self.json || has_file {

@@ -12,27 +12,30 @@ use std::task::{Context, Poll, Waker};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-/// A job of a step.
-pub(crate) type Job<'j, T> = Pin<Box<dyn Future<Output = T> + 'j>>;
+/// A job that has begun.
+type Job<'j, T> = Pin<Box<dyn Future<Output = T> + 'j>>;
+
+/// A job that waits: what it needs, without the room that it takes while it runs. Many may wait at the same time.
+type Waiting<'j, T> = Box<dyn FnOnce() -> Job<'j, T> + 'j>;
 
 /// Jobs that a step hands out.
 pub(crate) struct Jobs<'j, T> {
-    new: VecDeque<(Option<u32>, Job<'j, T>)>,
+    new: Vec<(Option<u32>, Waiting<'j, T>)>,
     aside: Vec<Job<'j, T>>,
 }
 
 impl<'j, T> Jobs<'j, T> {
     /// Hands out a job.
-    pub(crate) fn push(&mut self, job: impl Future<Output = T> + 'j) {
-        self.new.push_back((None, Box::pin(job)));
+    pub(crate) fn push<F: Future<Output = T> + 'j>(&mut self, job: impl FnOnce() -> F + 'j) {
+        self.new.push((None, Box::new(move || Box::pin(job()))));
     }
     /// Hands out a job that nobody waits for: it is dropped when everything else is done, and does not count as running.
     pub(crate) fn push_aside(&mut self, job: impl Future<Output = T> + 'j) {
         self.aside.push(Box::pin(job));
     }
     /// Hands out a job; [`Steps::starting`] is asked with the number when it really begins.
-    pub(crate) fn push_numbered(&mut self, number: u32, job: impl Future<Output = T> + 'j) {
-        self.new.push_back((Some(number), Box::pin(job)));
+    pub(crate) fn push_numbered<F: Future<Output = T> + 'j>(&mut self, number: u32, job: impl FnOnce() -> F + 'j) {
+        self.new.push((Some(number), Box::new(move || Box::pin(job()))));
     }
 }
 
@@ -107,7 +110,7 @@ struct Loop<'g, 'j, S: Steps<'j>, O: Order + ?Sized> {
     blocked: Vec<bool>,
     open_jobs: Vec<u32>,
     ready: VecDeque<u32>,
-    queue: VecDeque<(u32, Option<u32>, Job<'j, S::Answer>)>,
+    queue: VecDeque<(u32, Option<u32>, Waiting<'j, S::Answer>)>,
     aside: FuturesUnordered<Job<'j, S::Answer>>,
     endings: Vec<Ending>,
 }
@@ -147,10 +150,11 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
             run.begin(step);
         }
         while running.len() < parallelism.max(1) && !run.steps.stopped() {
-            let Some((step, number, mut job)) = run.queue.pop_front() else { break };
+            let Some((step, number, job)) = run.queue.pop_front() else { break };
             if number.is_some_and(|number| !run.steps.starting(number)) {
                 break;
             }
+            let mut job = job();
             let mut context = Context::from_waker(Waker::noop());
             match job.as_mut().poll(&mut context) {
                 Poll::Ready(answer) => run.answer(step, answer),
@@ -201,7 +205,7 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
         if self.steps.stopped() {
             return;
         }
-        let mut jobs = Jobs { new: VecDeque::new(), aside: Vec::new() };
+        let mut jobs = Jobs { new: Vec::new(), aside: Vec::new() };
         self.steps.begin(step, &mut jobs);
         self.take(step, jobs);
         self.end_if_done(step);
@@ -215,7 +219,7 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
 
     fn answer(&mut self, step: u32, answer: S::Answer) {
         self.open_jobs[step as usize] -= 1;
-        let mut jobs = Jobs { new: VecDeque::new(), aside: Vec::new() };
+        let mut jobs = Jobs { new: Vec::new(), aside: Vec::new() };
         self.steps.answer(step, answer, &mut jobs);
         self.take(step, jobs);
         self.end_if_done(step);
@@ -272,7 +276,8 @@ mod tests {
         type Answer = ();
         fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, ()>) {
             self.log += &format!("+{step} ");
-            jobs.push(Later(self.delays[step as usize]));
+            let delay = self.delays[step as usize];
+            jobs.push(move || Later(delay));
         }
         fn answer(&mut self, step: u32, (): (), _: &mut Jobs<'j, ()>) {
             self.log += &format!("={step} ");

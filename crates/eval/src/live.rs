@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use foldhash::{HashMap, HashMapExt};
-use yuba_addrs::{AbsProviderConfig, InstanceKey, ModuleInstance};
+use yuba_addrs::{AbsProviderConfig, InstanceKey, KeyMap, ModuleInstance};
 use yuba_config::resource::ResourceKey;
 use yuba_provider::Provider;
 use yuba_value::Value;
@@ -107,7 +107,7 @@ impl Expansion {
 #[derive(Debug)]
 struct LiveResource {
     expansion: Expansion,
-    instances: BTreeMap<Option<InstanceKey>, Value>,
+    instances: KeyMap<Value>,
     whole: OnceCell<Value>,
 }
 
@@ -252,7 +252,7 @@ impl Live {
     }
     /// Says which instances a resource has. Their values follow.
     pub fn expand_resource(&self, at: ModuleInstanceId, resource: &ResourceKey, expansion: Expansion) {
-        let resource_instances = LiveResource { expansion, instances: BTreeMap::new(), whole: OnceCell::new() };
+        let resource_instances = LiveResource { expansion, instances: KeyMap::new(), whole: OnceCell::new() };
         self.edit(at, |live| live.resources.insert(resource.clone(), resource_instances));
     }
     /// The value of an instance of a resource that was expanded.

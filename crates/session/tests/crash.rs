@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ecow::EcoString;
 use yuba_addrs::ProviderSource;
@@ -289,6 +289,14 @@ fn check(dir: &Path, what: &str) -> usize {
     real.len()
 }
 
+/// The random number at a position of the sequence of a seed (SplitMix64).
+fn random(seed: u64, position: u64) -> u64 {
+    let mut bits = seed.wrapping_add(position.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
 #[test]
 fn a_kill_at_any_moment_loses_nothing() {
     let top = std::env::temp_dir().join(format!("yuba-crash-{}", std::process::id()));
@@ -306,6 +314,10 @@ fn a_kill_at_any_moment_loses_nothing() {
     assert_eq!(check(&whole, "without a kill"), 400);
     let took: u64 = fs::read_to_string(whole.join("took")).ok().and_then(|text| text.parse().ok()).unwrap_or(100_000);
 
+    // Shown if the test fails; the same kills are tried again with it.
+    let seed = std::env::var("YUBA_CRASH_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
+    println!("YUBA_CRASH_SEED={seed}, an apply takes {took} microseconds");
     let (next, killed) = (AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -315,8 +327,7 @@ fn a_kill_at_any_moment_loses_nothing() {
                     if number >= KILLS {
                         break;
                     }
-                    // Spread over the whole time, in an order that looks random.
-                    let delay = took * 11 / 10 * (number * 77 % KILLS) / KILLS;
+                    let delay = random(seed, number) % (took * 11 / 10);
                     let dir: PathBuf = top.join(number.to_string());
                     copy(&base, &dir);
                     let ended = run(&dir, &delay.to_string());

@@ -85,7 +85,7 @@ impl State {
         match edit {
             Edit::SetObject { addr, deposed, provider, provider_key, object: Some(object) } => {
                 let resource = self.resource_mut(addr.containing(), provider);
-                let instance = resource.instances.entry(addr.key).or_default();
+                let instance = resource.instances.or_default(addr.key);
                 instance.provider_key = provider_key;
                 match deposed {
                     None => instance.current = Some(object),
@@ -116,7 +116,7 @@ impl State {
             }
             Edit::SetProvider { resource, provider } => {
                 if let Some(resource) = self.resources.get_mut(&resource) {
-                    resource.provider = provider;
+                    Arc::make_mut(resource).provider = provider;
                 }
             }
             Edit::SetOutput { name, output: Some(output) } => {
@@ -130,12 +130,12 @@ impl State {
     }
 
     pub(crate) fn instance_mut(&mut self, addr: &AbsResourceInstance) -> Option<&mut Instance> {
-        self.resources.get_mut(&addr.containing())?.instances.get_mut(&addr.key)
+        Arc::make_mut(self.resources.get_mut(&addr.containing())?).instances.get_mut(&addr.key)
     }
 
     fn remove_object(&mut self, addr: &AbsResourceInstance, deposed: Option<&DeposedKey>) {
         let resource_addr = addr.containing();
-        let Some(resource) = self.resources.get_mut(&resource_addr) else { return };
+        let Some(resource) = self.resources.get_mut(&resource_addr).map(Arc::make_mut) else { return };
         if let Some(instance) = resource.instances.get_mut(&addr.key) {
             match deposed {
                 None => instance.current = None,

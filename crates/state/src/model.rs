@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ecow::EcoString;
-use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, ModuleInstance, ResourceMode};
+use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, KeyMap, ModuleInstance, ResourceMode};
 use yuba_value::Value;
 
 use crate::check::CheckResult;
@@ -26,7 +26,8 @@ pub struct State {
     pub outputs: BTreeMap<EcoString, Output>,
     /// What conditions said; none where the writer did not record any.
     pub check_results: Option<Vec<CheckResult>>,
-    pub(crate) resources: BTreeMap<AbsResource, Resource>,
+    /// Copies of a state share the resources in which they do not differ.
+    pub(crate) resources: BTreeMap<AbsResource, Arc<Resource>>,
 }
 
 /// An output value of the root module.
@@ -48,7 +49,7 @@ pub struct Resource {
     /// The provider configuration that all its instances belong to.
     pub provider: AbsProviderConfig,
     /// Its instances. A resource may have none.
-    pub instances: BTreeMap<Option<InstanceKey>, Instance>,
+    pub instances: KeyMap<Instance>,
 }
 
 /// One instance of a resource: a current object, objects that are to be destroyed, or both.
@@ -152,18 +153,18 @@ impl State {
     }
     /// A resource.
     pub fn get(&self, addr: &AbsResource) -> Option<&Resource> {
-        self.resources.get(addr)
+        self.resources.get(addr).map(|resource| &**resource)
     }
     /// All resources in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Resource> + Clone {
-        self.resources.values()
+        self.resources.values().map(|resource| &**resource)
     }
     /// The resources of one module instance in order, without those of the modules it calls.
     pub fn in_module(&self, module: &ModuleInstance) -> impl Iterator<Item = &Resource> {
         let first =
             yuba_addrs::Resource { mode: ResourceMode::Ephemeral, kind: EcoString::new(), name: EcoString::new() };
         let from = first.absolute(module.clone());
-        self.resources.range(from..).map(|(_, resource)| resource).take_while(move |r| r.addr.module == *module)
+        self.resources.range(from..).map(|(_, resource)| &**resource).take_while(move |r| r.addr.module == *module)
     }
     /// An instance.
     pub fn instance(&self, addr: &AbsResourceInstance) -> Option<&Instance> {
@@ -186,12 +187,12 @@ impl State {
         self.outputs == other.outputs
             && (self.check_results == other.check_results || checks(self) + checks(other) == 0)
             && self.resources.len() == other.resources.len()
-            && self.iter().eq(other.iter())
+            && self.resources.values().zip(other.resources.values()).all(|(a, b)| Arc::ptr_eq(a, b) || a == b)
     }
     /// Takes an instance out of the state, with the provider configuration it belongs to.
     pub(crate) fn take_instance(&mut self, addr: &AbsResourceInstance) -> Option<(Instance, AbsProviderConfig)> {
         let containing = addr.containing();
-        let resource = self.resources.get_mut(&containing)?;
+        let resource = Arc::make_mut(self.resources.get_mut(&containing)?);
         let instance = resource.instances.remove(&addr.key)?;
         let provider = resource.provider.clone();
         if resource.instances.is_empty() {
@@ -206,7 +207,7 @@ impl State {
         let key: Option<InstanceKey> = addr.key;
         match self.resources.get_mut(&containing) {
             Some(resource) => {
-                resource.instances.insert(key, instance);
+                Arc::make_mut(resource).instances.insert(key, instance);
             }
             None => {
                 self.resource_mut(containing, provider).instances.insert(key, instance);
@@ -217,13 +218,13 @@ impl State {
     pub(crate) fn resource_mut(&mut self, addr: AbsResource, provider: AbsProviderConfig) -> &mut Resource {
         match self.resources.entry(addr) {
             Entry::Occupied(entry) => {
-                let resource = entry.into_mut();
+                let resource = Arc::make_mut(entry.into_mut());
                 resource.provider = provider;
                 resource
             }
             Entry::Vacant(entry) => {
                 let addr = entry.key().clone();
-                entry.insert(Resource { addr, provider, instances: BTreeMap::new() })
+                Arc::make_mut(entry.insert(Arc::new(Resource { addr, provider, instances: KeyMap::new() })))
             }
         }
     }

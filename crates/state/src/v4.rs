@@ -10,7 +10,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use ecow::{EcoString, EcoVec};
 use yuba_addrs::{
-    AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, InstanceKey, ModuleInstance,
+    AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, InstanceKey, KeyMap, ModuleInstance,
     Resource as ResourceName, ResourceMode, Version,
 };
 use yuba_syntax::{Diagnostic, Diagnostics};
@@ -110,7 +110,7 @@ pub(crate) struct Instances {
     conflict_told: bool,
     missing_told: bool,
     differs_told: bool,
-    instances: BTreeMap<Option<InstanceKey>, Instance>,
+    instances: KeyMap<Instance>,
 }
 
 impl Loader {
@@ -249,7 +249,7 @@ impl Loader {
         };
         let addr = ResourceName { mode, kind: (&*raw.kind).into(), name: (&*raw.name).into() }.absolute(module);
         let before = self.state.resources.remove(&addr);
-        let (before_provider, instances) = before.map_or_else(Default::default, |r| (Some(r.provider), r.instances));
+        let (before_provider, instances) = before.map(Arc::unwrap_or_clone).map_or_else(Default::default, |r| (Some(r.provider), r.instances));
         Some(Instances {
             addr,
             provider: provider.or(before_provider),
@@ -265,7 +265,7 @@ impl Loader {
         let Instances { addr, provider, instances, .. } = loaded;
         // Without a provider there is no instance either, or an error was told.
         if let Some(provider) = provider {
-            self.state.resources.insert(addr.clone(), Resource { addr, provider, instances });
+            self.state.resources.insert(addr.clone(), Arc::new(Resource { addr, provider, instances }));
         }
     }
 
@@ -318,7 +318,7 @@ impl Loader {
         let object = raw.into_object(dependencies, shown, &mut problems);
         self.problems.extend(problems);
         let Some(object) = object.map(Arc::new) else { return Ok(()) };
-        let instance = loaded.instances.entry(key).or_default();
+        let instance = loaded.instances.or_default(key);
         instance.provider_key = provider_key;
         match deposed {
             None => instance.current = Some(object),

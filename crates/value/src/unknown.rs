@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::{Marks, Number, Type, Value, View};
 
 /// A value that is not known yet. Its type may be `any`: then not even that is known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
     /// The type the value will have.
     pub ty: Type,

@@ -1,6 +1,6 @@
 //! Values: immutable, cheap to clone, with marks on any node.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ecow::EcoString;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
@@ -75,6 +75,11 @@ enum Items {
     Map(Box<[(EcoString, Value)]>),
 }
 
+static FREQUENT_UNKNOWNS: LazyLock<[Arc<Unknown>; 3]> = LazyLock::new(|| {
+    let unknown = |ty, not_null| Arc::new(Unknown { ty, refinement: Refinement { not_null, ..Refinement::default() } });
+    [unknown(Type::string(), true), unknown(Type::string(), false), unknown(Type::dynamic(), false)]
+});
+
 /// A look at a node, to match on.
 #[derive(Clone, Copy)]
 pub enum View<'a> {
@@ -118,7 +123,10 @@ impl Value {
     /// Unknown, with something known about it. `refinement` must fit the type; use the builder of
     /// [`Value::refine`] to collapse what is fully known.
     pub fn unknown_refined(ty: Type, refinement: Refinement) -> Value {
-        Repr::Unknown(Arc::new(Unknown { ty: of_values(ty), refinement })).into()
+        let unknown = Unknown { ty: of_values(ty), refinement };
+        // Most of what is not known yet is text or anything at all: one node is enough for all of these.
+        let shared = FREQUENT_UNKNOWNS.iter().find(|frequent| ***frequent == unknown);
+        Repr::Unknown(shared.cloned().unwrap_or_else(|| Arc::new(unknown))).into()
     }
     /// Unknown of unknown type.
     pub fn unknown_dynamic() -> Value {

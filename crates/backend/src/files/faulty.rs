@@ -129,6 +129,7 @@ impl OpenFile for FaultyFile {
         self.0.take_permissions_of(other)
     }
     fn permissions(&self) -> io::Result<std::fs::Permissions> {
+        self.1.step(false)?;
         self.0.permissions()
     }
     fn try_lock(&mut self) -> io::Result<LockAttempt> {

@@ -81,6 +81,9 @@ impl Journal for Running<'_> {
     fn close(mut self: Box<Self>, state: &mut State) -> Result<Saved, Diagnostics> {
         let files = self.store.files.clone();
         let changed = self.store.number(state);
+        if changed {
+            self.store.back_up(&self.target, None)?;
+        }
         let mut content = Vec::new();
         yuba_state::write(state, &mut content);
         if changed || !self.store.current(&self.target).is_ok_and(|current| current == content) {

@@ -78,7 +78,7 @@ impl StateFile {
 
     /// Saves a state with the serial and lineage it has now.
     pub(super) fn save(&mut self, target: &Path, content: &[u8]) -> Result<(), Diagnostics> {
-        self.back_up(target, content)?;
+        self.back_up(target, Some(content))?;
         let held = self.held.as_mut().map(|held| &mut held.file);
         snapshot::save(self.files.as_ref(), target, held, content)
             .map_err(|error| diagnostics::not_saved(&self.paths.write, &error))?;
@@ -86,15 +86,16 @@ impl StateFile {
         Ok(())
     }
 
-    /// Keeps what the state file has now, once in the life of this store, before something else is written.
-    fn back_up(&mut self, target: &Path, next: &[u8]) -> Result<(), Diagnostics> {
+    /// Keeps what the state file has now, once in the life of this store, before something else is written. Whoever knows
+    /// that it will be something else can do this before the next content takes its room in memory.
+    pub(super) fn back_up(&mut self, target: &Path, next: Option<&[u8]>) -> Result<(), Diagnostics> {
         let Some(backup) = self.paths.backup.clone() else { return Ok(()) };
         if self.backup_made {
             return Ok(());
         }
         let mut make = || {
             let previous = self.current(target)?;
-            if previous.is_empty() || previous == next {
+            if previous.is_empty() || next == Some(&previous) {
                 return Ok(());
             }
             let opened;
@@ -120,7 +121,8 @@ impl StateFile {
             if !known.lineage.is_empty() {
                 state.lineage = known.lineage.clone();
             }
-            state.serial = known.serial + u64::from(changed);
+            // Whoever wrote the largest number by hand keeps it: beginning anew would look like an older state.
+            state.serial = known.serial.saturating_add(u64::from(changed));
         } else {
             state.serial = 1;
         }

@@ -176,3 +176,15 @@ fn what_cannot_be_saved_is_in_errored_tfstate() {
     let (state, _) = yuba_state::read(&last.print.expect("it is to be printed")).expect("it is a state");
     assert_eq!(numbers(Some(&state)), [1]);
 }
+
+#[test]
+fn the_largest_serial_does_not_begin_anew() {
+    let sandbox = Sandbox::new();
+    let mut state = state_of([1]);
+    sandbox.save(&mut state);
+    let text = sandbox.text("terraform.tfstate").replace("\"serial\": 1,", "\"serial\": 18446744073709551615,");
+    sandbox.put("terraform.tfstate", text);
+    state.apply(edit(2));
+    sandbox.save(&mut state);
+    assert_eq!((state.serial, numbers(sandbox.recover().state.as_ref())), (u64::MAX, vec![1, 2]));
+}

@@ -18,12 +18,19 @@ use crate::planning::data::DataAnswer;
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::{data_verdict, of_check_data};
 
+/// An object that is not fit for use.
+fn tainted(object: &Existing) -> Existing {
+    Existing { status: Status::Tainted, ..object.clone() }
+}
+
 /// What became of the provisioners of a new object.
 pub(crate) struct Provisioned<'a> {
     subject: Subject<'a>,
     resource: &'a Resource,
     at: ModuleInstanceId,
     change: &'a ResourceChange,
+    /// The operation, which goes on until they are done.
+    operation: u32,
     result: Existing,
     problems: Diagnostics,
 }
@@ -33,9 +40,11 @@ impl<'a> Applier<'a> {
         let ChangeAnswer { job, result, problems } = answer;
         let mut ok = self.walk.tell(problems);
         let addr = job.subject.addr.clone();
+        let created = job.prior.is_none();
+        let provisions = created && ok && result.is_some() && provision::has(job.resource, ProvisionerWhen::Create);
         let mut edits = Vec::new();
         match &result {
-            Some(result) => match job.subject.stored(result) {
+            Some(result) => match job.subject.stored(&if provisions { tainted(result) } else { result.clone() }) {
                 Ok(object) => edits.push(self.set(job.change, None, Some(object))),
                 Err(reason) => ok &= self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
             },
@@ -46,13 +55,13 @@ impl<'a> Applier<'a> {
                 }
             }
         }
-        self.record(Some(job.operation), edits);
-        let created = job.prior.is_none();
+        // Until its provisioners are done the object is not fit for use, and what is done with it is not over.
+        self.record((!provisions || !ok).then_some(job.operation), edits);
         let Some(result) = result.filter(|_| ok) else {
             self.told(&job.subject, created, None, false);
             return false;
         };
-        if created && provision::has(job.resource, ProvisionerWhen::Create) {
+        if provisions {
             self.begin_provisioning(job, result, jobs);
             return true;
         }
@@ -121,10 +130,11 @@ impl<'a> Applier<'a> {
             resource: job.resource,
             at: job.at,
             change: job.change,
+            operation: job.operation,
             result,
             problems,
         };
-        jobs.push(async move {
+        jobs.push(move || async move {
             if !provisioned.problems.has_errors() {
                 let found = provision::run(&context, door, &provisioned.change.addr, steps).await;
                 provisioned.problems.extend(found);
@@ -134,15 +144,14 @@ impl<'a> Applier<'a> {
     }
 
     pub(super) fn provisioned(&mut self, answer: Provisioned<'a>) -> bool {
-        let Provisioned { subject, resource, at, change, mut result, problems } = answer;
-        if self.walk.tell(problems) {
+        let Provisioned { subject, resource, at, change, operation, result, problems } = answer;
+        let ok = self.walk.tell(problems);
+        // Otherwise the object is there, but not as it should be.
+        let kept = if ok { subject.stored(&result) } else { subject.stored(&tainted(&result)) };
+        let edits = kept.map(|object| self.set(change, None, Some(object))).into_iter().collect();
+        self.record(Some(operation), edits);
+        if ok {
             return self.done(&subject, resource, at, change, true, &result);
-        }
-        // The object is there, but not as it should be.
-        result.status = Status::Tainted;
-        if let Ok(object) = subject.stored(&result) {
-            let edit = self.set(change, None, Some(object));
-            self.record(None, vec![edit]);
         }
         self.told(&subject, true, Some(&result), false);
         false

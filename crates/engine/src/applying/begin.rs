@@ -33,7 +33,7 @@ impl<'a> Applier<'a> {
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = OpenJob { subject, resource, at, config };
-        jobs.push(async move { Answer::Opened(Box::new(job.run().await)) });
+        jobs.push(move || async move { Answer::Opened(Box::new(job.run().await)) });
         true
     }
 
@@ -121,12 +121,12 @@ impl<'a> Applier<'a> {
             position,
             prior,
             config,
-            dependencies: self.dependencies[block.vertex as usize].clone(),
+            dependencies: self.dependencies.of(block.vertex),
             create_before_destroy: self.create_before_destroy[block.vertex as usize],
             skip_destroy: block.skip_destroy,
             operation,
         };
-        jobs.push_numbered(operation, async move { Answer::Change(Box::new(job.run().await)) });
+        jobs.push_numbered(operation, move || async move { Answer::Change(Box::new(job.run().await)) });
         true
     }
 
@@ -203,7 +203,7 @@ impl<'a> Applier<'a> {
         }
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = DataJob { subject, resource, server, at, config };
-        jobs.push(async move { Answer::Data(Box::new(job.run().await)) });
+        jobs.push(move || async move { Answer::Data(Box::new(job.run().await)) });
         true
     }
 
@@ -245,7 +245,7 @@ impl<'a> Applier<'a> {
         let subject = self.walk.subject(&change.addr, &server, &schemas, resource, deposed);
         let job = EndJob { subject, change, prior: object, operation };
         let (context, door) = (self.walk.context, self.doors.provisioners);
-        jobs.push_numbered(operation, async move {
+        jobs.push_numbered(operation, move || async move {
             let before = provision::run(&context, door, &job.change.addr, steps);
             Answer::End(Box::new(job.run(before).await))
         });

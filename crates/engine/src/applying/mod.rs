@@ -10,10 +10,10 @@ mod provision;
 #[cfg(test)]
 mod tests;
 
-use ecow::{EcoVec, eco_format};
+use ecow::eco_format;
 use foldhash::HashMap;
 use std::cell::RefCell;
-use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ResourceMode};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
 use yuba_plan::{Action, Event, Mode, Op, Plan};
@@ -26,7 +26,7 @@ use crate::planning;
 use crate::planning::data::DataAnswer;
 use crate::request::Context;
 use crate::walk::Walk;
-use crate::walk::dependencies::dependencies;
+use crate::walk::dependencies::{Dependencies, dependencies};
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
 use crate::walk::providers::ProviderAnswer;
 
@@ -103,7 +103,7 @@ pub(crate) struct Applier<'a> {
     doors: ApplyDoors<'a>,
     state: State,
     included: Vec<bool>,
-    dependencies: Vec<EcoVec<ConfigResource>>,
+    dependencies: Dependencies,
     create_before_destroy: Vec<bool>,
     /// Positions of the changes of current objects.
     changes: HashMap<&'a AbsResourceInstance, u32>,
@@ -298,7 +298,7 @@ impl<'a> Applier<'a> {
                 let (found, ok) = self.walk.provider_jobs(node.module, block);
                 self.failed[step as usize] |= !ok;
                 for job in found {
-                    jobs.push(async move { Answer::Provider(job.run().await) });
+                    jobs.push(move || async move { Answer::Provider(job.run().await) });
                 }
             }
             _ => self.failed[step as usize] |= !self.walk.evaluate(vertex),

@@ -57,6 +57,10 @@ fn run(text: &str) -> String {
 }
 
 fn run_all(text: &str, fake: FakeWorld, then_destroy: bool) -> String {
+    run_with(text, &fake, then_destroy, &mut Nothing)
+}
+
+fn run_with(text: &str, fake: &FakeWorld, then_destroy: bool, recorder: &mut dyn Recorder) -> String {
     let config = testing::config(text);
     let world = MemoryWorld::default();
     let variables = BTreeMap::new();
@@ -71,18 +75,19 @@ fn run_all(text: &str, fake: FakeWorld, then_destroy: bool) -> String {
             sources: Some(&config.sources),
         },
         variables: &variables,
-        providers: &fake,
+        providers: fake,
         events: &|_| {},
         interrupt: &Interrupt::new(),
         clock: &Hurry,
         plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
         parallelism: 1,
     };
-    let (mut out, state) = plan_and_apply(context, &config, &fake, State::empty(), &PlanOptions::default());
+    let run = (&config, fake);
+    let (mut out, state) = plan_and_apply(context, run, State::empty(), &PlanOptions::default(), recorder);
     if let (true, Some(state)) = (then_destroy, state) {
         out += "destroy\n";
         let options = PlanOptions { mode: yuba_plan::Mode::Destroy, ..PlanOptions::default() };
-        out += &plan_and_apply(context, &config, &fake, state, &options).0;
+        out += &plan_and_apply(context, run, state, &options, recorder).0;
     }
     assert_eq!(fake.open_tokens().len(), 0, "everything was closed");
     out
@@ -102,10 +107,10 @@ fn finish<T>(future: impl Future<Output = T>) -> T {
 
 fn plan_and_apply(
     context: Context<'_>,
-    config: &testing::Config,
-    fake: &FakeWorld,
+    (config, fake): (&testing::Config, &FakeWorld),
     state: State,
     options: &PlanOptions,
+    recorder: &mut dyn Recorder,
 ) -> (String, Option<State>) {
     let (planned, problems) = finish(plan(context, state, options));
     let mut out = testing::show(&problems, &config.sources);
@@ -117,7 +122,7 @@ fn plan_and_apply(
     for attribute in &planned.relevant {
         out += &format!("  from {} {:?}\n", attribute.resource, attribute.path);
     }
-    let doors = ApplyDoors { recorder: &mut Nothing, provisioners: &Nothing, random: &|| 1 };
+    let doors = ApplyDoors { recorder, provisioners: &Nothing, random: &|| 1 };
     let applied = finish(apply(context, &planned, doors));
     out += &testing::show(&applied.problems, &config.sources);
     out += "apply:\n";
@@ -506,4 +511,64 @@ resource "fake_thing" "y" { name = "y" }
           created y
     "#]]
     .assert_eq(&run_all(text, FakeWorld::new(), false));
+/// Writes down what a journal would hold.
+struct Lines(String);
+
+impl Lines {
+    fn edits(&mut self, what: &str, edits: &[Edit]) {
+        for edit in edits {
+            let Edit::SetObject { addr, object: Some(object), .. } = edit else { continue };
+            self.0 += &format!("{what} {addr} {:?}\n", object.status);
+        }
+    }
+}
+
+impl Recorder for Lines {
+    fn begin(&mut self, addr: &str, _: Action) -> u64 {
+        self.0 += &format!("begin {addr}\n");
+        0
+    }
+    fn finish(&mut self, _: u64, edits: &[Edit]) {
+        self.edits("finish", edits);
+    }
+    fn append(&mut self, edits: &[Edit]) {
+        self.edits("append", edits);
+    }
+    fn hand_over(&mut self) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+    fn flush(&mut self) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+    fn due(&self) -> bool {
+        false
+    }
+    fn checkpoint(&mut self, _: &mut State) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+}
+
+#[test]
+fn whoever_dies_while_provisioners_run_leaves_a_tainted_object_and_an_operation_under_way() {
+    let text = r#"
+resource "fake_thing" "plain" {
+  name = "p"
+}
+resource "fake_thing" "x" {
+  name = fake_thing.plain.name
+  provisioner "local-exec" {
+    command = "true"
+  }
+}
+"#;
+    let mut lines = Lines(String::new());
+    run_with(text, &FakeWorld::new(), false, &mut lines);
+    expect![[r"
+        begin fake_thing.plain
+        finish fake_thing.plain Ready
+        begin fake_thing.x
+        append fake_thing.x Tainted
+        finish fake_thing.x Ready
+    "]]
+    .assert_eq(&lines.0);
 }

@@ -163,10 +163,9 @@ impl<'a> Planner<'a> {
             create_before_destroy: self.create_before_destroy[block.vertex as usize],
             skip_destroy: block.skip_destroy,
             only_import,
-            dependencies: self.dependencies[block.vertex as usize].clone(),
             import,
         };
-        jobs.push(async move { Answer::Managed(Box::new(job.run().await)) });
+        jobs.push(move || async move { Answer::Managed(Box::new(job.run().await)) });
         self.begin_deposed(addr, jobs);
         true
     }
@@ -250,7 +249,7 @@ impl<'a> Planner<'a> {
             let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr) else { continue };
             let subject = self.walk.subject(&addr, &server, &schemas, None, None);
             let job = GenerateJob { subject, server, by, importing };
-            jobs.push(async move { Answer::Generated(Box::new(job.run().await)) });
+            jobs.push(move || async move { Answer::Generated(Box::new(job.run().await)) });
         }
     }
 
@@ -417,7 +416,7 @@ impl<'a> Planner<'a> {
             refresh: self.options.refresh && self.is_refreshed(addr),
             ending,
         };
-        jobs.push(async move { Answer::Removal(Box::new(job.run().await)) });
+        jobs.push(move || async move { Answer::Removal(Box::new(job.run().await)) });
     }
 
     /// An object whose provider is gone is forgotten without being read again.
@@ -508,7 +507,7 @@ impl<'a> Planner<'a> {
         if known && !pending {
             let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
             let job = DataJob { subject, resource, server, at, config };
-            jobs.push(async move { Answer::Data(Box::new(job.run().await)) });
+            jobs.push(move || async move { Answer::Data(Box::new(job.run().await)) });
             return true;
         }
         let (plain, marks) = config.unmark_with_paths();
@@ -566,7 +565,7 @@ impl<'a> Planner<'a> {
         if config.is_wholly_known() && !pending {
             let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
             let job = OpenJob { subject, resource, at, config };
-            jobs.push(async move { Answer::Opened(Box::new(job.run().await)) });
+            jobs.push(move || async move { Answer::Opened(Box::new(job.run().await)) });
             return true;
         }
         let (plain, marks) = config.unmark_with_paths();
@@ -600,14 +599,15 @@ impl<'a> Planner<'a> {
     /// Dependencies of an object that is kept.
     pub(super) fn kept_dependencies(
         &self,
+        step: u32,
         answer: &super::managed::ManagedAnswer<'a>,
     ) -> ecow::EcoVec<yuba_addrs::ConfigResource> {
-        let now = &answer.job.dependencies;
+        let now = self.dependencies.of(step);
         match (&answer.is, &answer.planned) {
-            (_, Some(planned)) if planned.action == Action::NoOp => now.clone(),
-            (Some(existing), _) if answer.job.refresh => merged(now, &existing.dependencies),
+            (_, Some(planned)) if planned.action == Action::NoOp => now,
+            (Some(existing), _) if answer.job.refresh => merged(&now, &existing.dependencies),
             (Some(existing), _) => existing.dependencies.clone(),
-            (None, _) => now.clone(),
+            (None, _) => now,
         }
     }
 }

@@ -28,7 +28,7 @@ impl<'a> Planner<'a> {
         if importing.is_none() {
             self.note_drift(&addr, &server, answer.was.as_ref(), answer.is.as_ref());
         }
-        ok &= self.keep(&addr, &server, &answer);
+        ok &= self.keep(step, &addr, &server, &answer);
         let (at, resource) = (answer.job.at, answer.job.resource);
         let Some(planned) = answer.planned else {
             // Only read again: it is what it is.
@@ -58,7 +58,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Takes what was read again into the state.
-    fn keep(&mut self, addr: &AbsResourceInstance, server: &Server, answer: &ManagedAnswer<'a>) -> bool {
+    fn keep(&mut self, step: u32, addr: &AbsResourceInstance, server: &Server, answer: &ManagedAnswer<'a>) -> bool {
         let job = &answer.job;
         let object = match &answer.is {
             None => {
@@ -70,7 +70,7 @@ impl<'a> Planner<'a> {
             Some(existing) => existing,
         };
         let wanted = Existing {
-            dependencies: self.kept_dependencies(answer),
+            dependencies: self.kept_dependencies(step, answer),
             create_before_destroy: job.create_before_destroy && !job.only_import,
             skip_destroy: job.skip_destroy && !job.only_import,
             ..object.clone()

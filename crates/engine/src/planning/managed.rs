@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec, eco_format};
-use yuba_addrs::ConfigResource;
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Importing, Phase, Reason};
@@ -36,7 +35,6 @@ pub(crate) struct ManagedJob<'a> {
     pub(crate) skip_destroy: bool,
     /// Only taken into the state, not planned.
     pub(crate) only_import: bool,
-    pub(crate) dependencies: EcoVec<ConfigResource>,
     pub(crate) import: Option<(ImportBy, Importing)>,
 }
 

@@ -16,12 +16,11 @@ mod relevant;
 pub(crate) mod removal;
 mod triggers;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ecow::{EcoString, EcoVec};
+use ecow::EcoString;
 use foldhash::{HashMap, HashSet};
-use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, InstanceKey, ResourceMode};
+use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, KeyMap, ResourceMode};
 use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
@@ -36,7 +35,7 @@ use crate::drive::{Jobs, Steps, drive};
 use crate::interrupt::attend;
 use crate::request::{Context, PlanOptions};
 use crate::walk::Walk;
-use crate::walk::dependencies::dependencies;
+use crate::walk::dependencies::{Dependencies, dependencies};
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
 use crate::walk::providers::ProviderAnswer;
 pub(crate) use exec::provider_blocks;
@@ -58,7 +57,7 @@ pub(crate) enum Answer<'a> {
 }
 
 /// Changes planned for a resource in one instance of its module, by key.
-type PlannedInstances = BTreeMap<Option<InstanceKey>, u32>;
+type PlannedInstances = KeyMap<u32>;
 
 /// The plan as far as it is made.
 pub(crate) struct Planner<'a> {
@@ -73,7 +72,7 @@ pub(crate) struct Planner<'a> {
     destroying: Destroying,
     removals: Removals<'a>,
     force_replace: HashSet<AbsResourceInstance>,
-    dependencies: Vec<EcoVec<ConfigResource>>,
+    dependencies: Dependencies,
     create_before_destroy: Vec<bool>,
     changes: Vec<ResourceChange>,
     drift: Vec<ResourceChange>,
@@ -310,7 +309,7 @@ impl<'a> Steps<'a> for Planner<'a> {
                 let (found, ok) = self.walk.provider_jobs(node.module, block);
                 self.failed[step as usize] |= !ok;
                 for job in found {
-                    jobs.push(async move { Answer::Provider(job.run().await) });
+                    jobs.push(move || async move { Answer::Provider(job.run().await) });
                 }
             }
             _ => self.failed[step as usize] |= !self.walk.evaluate(step),
@@ -438,9 +437,9 @@ impl<'a> Planner<'a> {
         }
         let errored = problems.has_errors() || stopped;
         let mut changes = std::mem::take(&mut self.changes);
-        changes.sort_by(|a, b| a.addr.cmp(&b.addr).then_with(|| a.deposed.cmp(&b.deposed)));
+        changes.sort_unstable_by(|a, b| a.addr.cmp(&b.addr).then_with(|| a.deposed.cmp(&b.deposed)));
         let mut drift = std::mem::take(&mut self.drift);
-        drift.sort_by(|a, b| a.addr.cmp(&b.addr));
+        drift.sort_unstable_by(|a, b| a.addr.cmp(&b.addr));
         // Nobody asks where changes come from unless something changed outside, or the plan is kept.
         let relevant = match self.options.relevant || !drift.is_empty() {
             true if self.options.mode != Mode::Destroy => relevant::relevant(&self.walk, &changes, &outputs),

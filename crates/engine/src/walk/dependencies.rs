@@ -1,7 +1,10 @@
 //! Which resources a resource depends on, as states keep it: so that objects are destroyed in the right order even when the
 //! configuration that made them is gone.
 
+use std::cell::OnceCell;
+
 use ecow::EcoVec;
+use foldhash::HashMap;
 use yuba_addrs::{ConfigResource, Resource};
 use yuba_eval::ConfigTree;
 use yuba_eval::graph::{RefGraph, Vertex};
@@ -11,22 +14,41 @@ use yuba_eval::graph::{RefGraph, Vertex};
 /// configuration.
 const LISTED: usize = 100;
 
-/// For each vertex of a graph the resources it depends on, sorted by text; empty for other objects.
-pub(crate) fn dependencies(graph: &RefGraph<'_>, order: &[u32], tree: &ConfigTree) -> Vec<EcoVec<ConfigResource>> {
+/// The resources that each resource of a graph depends on.
+pub(crate) struct Dependencies {
+    /// Resources in order of their texts.
+    resources: Vec<ConfigResource>,
+    /// Lists of positions in `resources`, and the same with names once somebody has asked. The resources of a module often
+    /// depend on the same: these share one list.
+    lists: Vec<(Vec<u32>, OnceCell<EcoVec<ConfigResource>>)>,
+    /// For each vertex its list.
+    of_vertex: Vec<u32>,
+}
+
+impl Dependencies {
+    /// What a vertex depends on, sorted by text; nothing for other objects than resources.
+    pub(crate) fn of(&self, vertex: u32) -> EcoVec<ConfigResource> {
+        let (ranks, named) = &self.lists[self.of_vertex[vertex as usize] as usize];
+        named.get_or_init(|| ranks.iter().map(|rank| self.resources[*rank as usize].clone()).collect()).clone()
+    }
+}
+
+/// Finds the dependencies of all resources of a graph.
+pub(crate) fn dependencies(graph: &RefGraph<'_>, order: &[u32], tree: &ConfigTree) -> Dependencies {
     let count = graph.nodes.len();
     // Positions of resources in order of their texts, so that sorting numbers sorts texts.
-    let mut resources: Vec<(String, u32)> = Vec::new();
-    let mut address: Vec<Option<ConfigResource>> = vec![None; count];
+    let mut resources: Vec<(String, u32, ConfigResource)> = Vec::new();
+    let mut is_resource = vec![false; count];
     for (at, node) in graph.nodes.iter().enumerate() {
         if let Vertex::Resource(resource) = node.vertex {
             let found = Resource::from(&resource.key).in_module(tree.node(node.module).path.clone());
-            resources.push((found.to_string(), at as u32));
-            address[at] = Some(found);
+            resources.push((found.to_string(), at as u32, found));
+            is_resource[at] = true;
         }
     }
-    resources.sort_unstable();
+    resources.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     let mut rank = vec![0_u32; count];
-    for (at, (_, vertex)) in resources.iter().enumerate() {
+    for (at, (_, vertex, _)) in resources.iter().enumerate() {
         rank[*vertex as usize] = at as u32;
     }
     // All dependencies if they are few, and the nearest resources.
@@ -36,14 +58,13 @@ pub(crate) fn dependencies(graph: &RefGraph<'_>, order: &[u32], tree: &ConfigTre
         let mut reached: Option<Vec<u32>> = Some(Vec::new());
         let mut direct: Vec<u32> = Vec::new();
         for to in &graph.edges[*at as usize] {
-            let is_resource = address[*to as usize].is_some();
             if let Some(sum) = &mut reached {
                 match &all[*to as usize] {
                     Some(theirs) => sum.extend(theirs),
                     None => reached = None,
                 }
             }
-            if is_resource {
+            if is_resource[*to as usize] {
                 direct.push(rank[*to as usize]);
                 if let Some(sum) = &mut reached {
                     sum.push(rank[*to as usize]);
@@ -74,15 +95,19 @@ pub(crate) fn dependencies(graph: &RefGraph<'_>, order: &[u32], tree: &ConfigTre
         all[*at as usize] = reached.filter(|sum| sum.len() <= LISTED);
         nearest[*at as usize] = direct;
     }
-    let named = |ranks: &[u32]| -> EcoVec<ConfigResource> {
-        let of = |rank: &u32| address[resources[*rank as usize].1 as usize].clone();
-        ranks.iter().filter_map(of).collect()
-    };
-    (0..count)
-        .map(|at| match (&address[at], &all[at]) {
-            (None, _) => EcoVec::new(),
-            (Some(_), Some(all)) => named(all),
-            (Some(_), None) => named(&nearest[at]),
+    let mut lists = Vec::new();
+    let mut known: HashMap<Vec<u32>, u32> = HashMap::default();
+    let of_vertex = (0..count).map(|at| {
+        let ranks = match all[at].take() {
+            _ if !is_resource[at] => Vec::new(),
+            Some(all) => all,
+            None => std::mem::take(&mut nearest[at]),
+        };
+        *known.entry(ranks).or_insert_with_key(|ranks| {
+            lists.push((ranks.clone(), OnceCell::new()));
+            lists.len() as u32 - 1
         })
-        .collect()
+    });
+    let of_vertex = of_vertex.collect();
+    Dependencies { resources: resources.into_iter().map(|(_, _, resource)| resource).collect(), lists, of_vertex }
 }

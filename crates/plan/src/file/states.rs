@@ -1,9 +1,8 @@
 //! The two states of a plan. They have nearly all in common, so the second is told by what is different in it.
 
-use std::collections::btree_map::BTreeMap;
 use std::sync::Arc;
 
-use yuba_addrs::{AbsResourceInstance, InstanceKey};
+use yuba_addrs::{AbsResourceInstance, InstanceKey, KeyMap};
 use yuba_state::{Edit, Instance, Object, Resource, State};
 
 use super::reader::Reader;
@@ -107,7 +106,7 @@ fn resource_differences(old: Option<&Resource>, new: Option<&Resource>, edits: &
     {
         edits.push(Edit::SetProvider { resource: new.addr.clone(), provider: new.provider.clone() });
     }
-    let none = BTreeMap::new();
+    let none = KeyMap::new();
     let olds = old.map_or(&none, |resource| &resource.instances);
     let news = new.map_or(&none, |resource| &resource.instances);
     let mut set = |key: &Option<InstanceKey>, instance: &Instance, deposed, object: Option<&Arc<Object>>| {

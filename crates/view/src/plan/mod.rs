@@ -49,9 +49,19 @@ impl Look {
     }
 }
 
+/// About how many bytes are said at once.
+const PIECE: usize = 16 << 10;
+
 /// All there is to say about a plan: what changed outside, what will be done, and in which outputs it results. Begins
 /// with an empty line.
 pub fn render(plan: &Plan, schemas: Schemas<'_>, look: Look) -> String {
+    let mut text = String::new();
+    render_in_pieces(plan, schemas, look, &mut |piece| text.push_str(piece));
+    text
+}
+
+/// The same, said piece by piece: the text of a large plan need not be in memory as a whole.
+pub fn render_in_pieces(plan: &Plan, schemas: Schemas<'_>, look: Look, say: &mut dyn FnMut(&str)) {
     let mut out = String::new();
     let has_drift = write_drift(&mut out, plan, schemas, look);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
@@ -59,15 +69,16 @@ pub fn render(plan: &Plan, schemas: Schemas<'_>, look: Look) -> String {
     let outputs = render_outputs(&plan.outputs, look);
     if changes.is_empty() && outputs.is_empty() {
         // What was said about changes outside is enough.
-        if plan.mode == Mode::RefreshOnly && has_drift && !plan.errored {
-            return out;
-        }
-        if has_drift {
+        let is_enough = plan.mode == Mode::RefreshOnly && has_drift && !plan.errored;
+        if has_drift && !is_enough {
             out.push_str(&prose::rule(look));
             out.push('\n');
         }
-        out.push_str(&prose::no_changes(plan, has_drift, look));
-        return out;
+        if !is_enough {
+            out.push_str(&prose::no_changes(plan, has_drift, look));
+        }
+        say(&out);
+        return;
     }
     if has_drift {
         out.push_str(&prose::rule(look));
@@ -83,6 +94,10 @@ pub fn render(plan: &Plan, schemas: Schemas<'_>, look: Look) -> String {
         out.push_str(if plan.errored { prose::ACTIONS_THEN_PROBLEM } else { prose::ACTIONS });
         for change in &changes {
             write_resource(&mut out, change, schemas, Cause::Planned, &Paths::All, look);
+            if out.len() >= PIECE {
+                say(&out);
+                out.clear();
+            }
         }
         let _ = writeln!(out, "\n{}{}", look.paint().bold("Plan:"), counts.sentence());
     }
@@ -92,7 +107,7 @@ pub fn render(plan: &Plan, schemas: Schemas<'_>, look: Look) -> String {
             out.push_str(&prose::outputs_only(look));
         }
     }
-    out
+    say(&out);
 }
 
 /// The sentence with the numbers: `Plan: 1 to add, 0 to change, 0 to destroy.`
