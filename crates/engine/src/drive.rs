@@ -192,7 +192,7 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
 
 impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
     fn aside_jobs(&mut self, go: impl FnOnce(&mut S, &mut Jobs<'j, S::Answer>)) {
-        let mut jobs = Jobs { new: VecDeque::new(), aside: Vec::new() };
+        let mut jobs = Jobs { new: Vec::new(), aside: Vec::new() };
         go(self.steps, &mut jobs);
         self.aside.extend(jobs.aside);
     }

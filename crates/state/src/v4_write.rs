@@ -15,6 +15,9 @@ use crate::writer::Writer;
 /// Writes a state as a file of the current format: indented, as a file on disk is. `terraform_version` is always the
 /// one of this program.
 pub fn write(state: &State, out: &mut Vec<u8>) {
+    // Growing step by step would copy what is written again and again. Room that stays empty costs nothing; where there is
+    // none, it grows after all.
+    let _ = out.try_reserve(estimated_size(state));
     write_state(state, &mut Writer::indented(out));
     // Quirk: there is an empty line at the end.
     out.extend_from_slice(b"\n\n");
@@ -24,6 +27,24 @@ pub fn write(state: &State, out: &mut Vec<u8>) {
 pub fn write_compact(state: &State, out: &mut Vec<u8>) {
     write_state(state, &mut Writer::compact(out));
     out.push(b'\n');
+}
+
+/// About how many bytes a state takes, rather too many than too few.
+fn estimated_size(state: &State) -> usize {
+    let objects = state.iter().flat_map(|resource| resource.instances.values()).flat_map(Instance::objects);
+    let sizes = objects.map(|(_, object)| {
+        let attributes = match &object.attributes {
+            // Each value gets a line of its own.
+            Attributes::Json(json) => 4 * json.as_str().len(),
+            Attributes::Flat(flat) => flat.iter().map(|(name, value)| 32 + name.len() + value.len()).sum(),
+        };
+        let dependencies = object.dependencies.iter().map(|dependency| {
+            let modules: usize = dependency.module.steps().iter().map(|step| 8 + step.len()).sum();
+            24 + modules + dependency.resource.kind.len() + dependency.resource.name.len()
+        });
+        768 + attributes + 2 * object.private.len() + dependencies.sum::<usize>()
+    });
+    4096 + sizes.sum::<usize>()
 }
 
 fn write_state(state: &State, writer: &mut Writer<'_>) {

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use ecow::EcoString;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use crate::{Mark, Marks, Number, Refinement, Type, TypeKind, Unknown, set};
+use crate::{Mark, Marks, Number, ObjectAttr, Refinement, Type, TypeKind, Unknown, set};
 
 /// A value of the language: a node and the marks on it. The children of the node are values with marks of their own.
 #[derive(Clone)]
@@ -228,6 +228,21 @@ impl Value {
         sort_entries(&mut attrs);
         let ty = Type::object(attrs.iter().map(|(name, v)| (name.clone(), v.ty().clone())));
         Value::seq(ty, attrs.into_iter().map(|(_, v)| v).collect())
+    }
+    /// The same, where the type is probably known already: then it need not be put together and looked up again.
+    pub(crate) fn object_of(ty: &Type, attrs: Vec<(EcoString, Value)>) -> Value {
+        let mut attrs = attrs;
+        sort_entries(&mut attrs);
+        let is_it = |known: &[ObjectAttr]| {
+            let same = |(a, (name, value)): (&ObjectAttr, &(EcoString, Value))| {
+                !a.optional && a.ty == *value.ty() && a.name == *name
+            };
+            known.len() == attrs.len() && known.iter().zip(&attrs).all(same)
+        };
+        match ty.attrs().is_some_and(is_it) {
+            true => Value::seq(ty.clone(), attrs.into_iter().map(|(_, v)| v).collect()),
+            false => Value::object(attrs),
+        }
     }
     /// The object with no attributes.
     pub fn empty_object() -> Value {

@@ -511,6 +511,8 @@ resource "fake_thing" "y" { name = "y" }
           created y
     "#]]
     .assert_eq(&run_all(text, FakeWorld::new(), false));
+}
+
 /// Writes down what a journal would hold.
 struct Lines(String);
 

@@ -179,7 +179,7 @@ fn merge(args: &[Value], ty: &Type) -> Result {
         None if entries.is_empty() && ty.attrs().is_some_and(|attrs| !attrs.is_empty()) => {
             return Err(FunctionError::new("every object is null, so there is nothing to merge"));
         }
-        None => Value::object(entries),
+        None => Value::object_of(ty, entries),
     };
     Ok(result.with_marks(&marks))
 }
