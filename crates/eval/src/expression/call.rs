@@ -176,7 +176,8 @@ impl Evaluator<'_> {
             } else {
                 convert::convert(&value, &param.ty).unwrap_or_else(|reason| {
                     let at = self.arg_span(arg);
-                    let diagnostic = diagnostics::invalid_argument(&param.name, &reason.to_string(), at, expr.span);
+                    let diagnostic =
+                        diagnostics::invalid_argument(&e.name, &param.name, &reason.to_string(), at, expr.span);
                     let diagnostic = self.in_call(diagnostic, &e.name, signature);
                     self.report(diagnostic, source);
                     Value::unknown(param.ty.clone())
@@ -209,11 +210,12 @@ impl Evaluator<'_> {
         let (diagnostic, about) = match (param, arg) {
             (Some(param), Some(arg)) => {
                 let (Argument::Expr(source) | Argument::Element(_, source)) = arg;
-                let diagnostic = diagnostics::invalid_argument(&param.name, reason, self.arg_span(arg), expr.span);
+                let diagnostic =
+                    diagnostics::invalid_argument(&e.name, &param.name, reason, self.arg_span(arg), expr.span);
                 (diagnostic, *source)
             }
             (Some(param), None) => {
-                let mut diagnostic = diagnostics::invalid_argument(&param.name, reason, expr.span, expr.span);
+                let mut diagnostic = diagnostics::invalid_argument(&e.name, &param.name, reason, expr.span, expr.span);
                 diagnostic.context = None;
                 (diagnostic, expr)
             }

@@ -71,7 +71,8 @@ impl<'a> Evaluator<'a> {
             let Some(param) = function.params.get(at).or(function.variadic.as_ref()) else { continue };
             values.push(param.accept(value).unwrap_or_else(|reason| {
                 let reason = eco_format!("{reason} (the function is defined at {})", function.place);
-                let diagnostic = diagnostics::invalid_argument(&param.name, &reason, self.arg_span(arg), expr.span);
+                let diagnostic =
+                    diagnostics::invalid_argument(&e.name, &param.name, &reason, self.arg_span(arg), expr.span);
                 let diagnostic = self.in_call(diagnostic, &e.name, function);
                 self.report(diagnostic, source);
                 Value::unknown_dynamic()

@@ -98,17 +98,17 @@ resource "p_r" "s" {
 "#;
     expect![[r#"
         main.tf:12:33 error: Invalid function argument
-        The value given for the parameter "number" is not accepted: is odd.
+        Invalid value for "number" parameter: is odd.
         main.tf:13:33 error: Invalid function argument
-        The value given for the parameter "number" is not accepted: argument must not be null.
+        Invalid value for "number" parameter: argument must not be null.
         main.tf:14:33 error: Invalid function argument
-        The value given for the parameter "number" is not accepted: number required, but this is tuple.
+        Invalid value for "number" parameter: number required, but this is tuple.
         main.tf:15:36 error: Too many function arguments
         The function "provider::p::half" takes only 1 argument but 2 were given.
         main.tf:16:33 error: Not enough function arguments
         The function "provider::p::half" takes 1 argument but none was given: the value for "number" is missing.
         main.tf:17:15 error: Error in function call
-        The function "provider::p::half" failed: the provider's answer is not of the type that its schema promises: number required, but this is string. This is a bug in the provider, which should be reported to those who make it.
+        Call to function "provider::p::half" failed: the provider's answer is not of the type that its schema promises: number required, but this is string. This is a bug in the provider, which should be reported to those who make it.
         main.tf:19:15 error: Function not found in provider
         The provider has no function "halv". Did you mean "half"?
         main.tf:20:15 error: Unknown function provider
