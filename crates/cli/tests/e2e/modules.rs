@@ -40,9 +40,9 @@ fn package(text: &str) -> Vec<u8> {
 /// A registry with one module in two versions; the first demands the second as a child from an archive.
 fn registry() -> Host {
     Host::start(|asked| match asked.path() {
-        "/m/team/net/test/versions" => {
-            Reply::json(r#"{"modules":[{"versions":[{"version":"1.0.0"},{"version":"1.1.0"},{"version":"2.0.0-beta1"}]}]}"#)
-        }
+        "/m/team/net/test/versions" => Reply::json(
+            r#"{"modules":[{"versions":[{"version":"1.0.0"},{"version":"1.1.0"},{"version":"2.0.0-beta1"}]}]}"#,
+        ),
         "/m/team/net/test/1.0.0/download" | "/m/team/net/test/1.1.0/download" => {
             let version = asked.path().split('/').nth_back(1).unwrap_or_default();
             Reply::status(204).with("X-Terraform-Get", &format!("/files/{version}.tar.gz"))
@@ -113,7 +113,12 @@ output "v" {
     // Another version is brought; so is everything with -upgrade.
     sandbox.write("main.tf", sandbox.read("main.tf").replace("\"1.0.0\"", "\"1.1.0\""));
     let run = sandbox.run(&["init", "-no-color"]);
-    assert!(run.stdout.contains("Initializing modules...\nDownloading r.example/team/net/test 1.1.0 for a...\n- a in .terraform/modules/a\n"), "{run}");
+    assert!(
+        run.stdout.contains(
+            "Initializing modules...\nDownloading r.example/team/net/test 1.1.0 for a...\n- a in .terraform/modules/a\n"
+        ),
+        "{run}"
+    );
     assert!(!run.stdout.contains("for b.c"), "{run}");
     let run = sandbox.run(&["init", "-upgrade", "-no-color"]);
     assert!(run.stdout.contains("Upgrading modules...\nDownloading") && run.stdout.contains("for b.c..."), "{run}");
@@ -237,7 +242,14 @@ fn login_and_logout() {
         let rest = page.split(&format!("{name}=")).nth(1).unwrap_or_default();
         rest.split(['&', '\n']).next().unwrap_or_default().to_owned()
     };
-    let port = argument("redirect_uri").split("%3A").nth(2).unwrap_or_default().split("%2F").next().unwrap_or_default().to_owned();
+    let port = argument("redirect_uri")
+        .split("%3A")
+        .nth(2)
+        .unwrap_or_default()
+        .split("%2F")
+        .next()
+        .unwrap_or_default()
+        .to_owned();
     let mut browser = TcpStream::connect(format!("127.0.0.1:{port}")).expect("it waits");
     let request = format!("GET /login?code=c0de&state={} HTTP/1.1\r\nHost: localhost\r\n\r\n", argument("state"));
     browser.write_all(request.as_bytes()).expect("it is read");

@@ -574,13 +574,19 @@ impl<'a> Planner<'a> {
         true
     }
 
-    /// Whether something that a data resource depends on, as its `depends_on` or that of a call around it says, changes.
+    /// Whether something that a data resource depends on, as its `depends_on` or that of a call around it says, changes; or
+    /// a managed resource that it refers to. Even where all its values are known, whoever names it wants it to be there.
     fn waits_for_changes(&self, block: &Block<'a>) -> bool {
         let graph = self.walk.graph;
         let lifecycle = &block.resource.lifecycle;
         let changes = |named: &[u32]| named.iter().any(|at| self.leads_to_changes[*at as usize]);
         if !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty() {
             return changes(&graph.edges[block.vertex as usize]);
+        }
+        let is_managed = |at: &u32| matches!(graph.nodes[*at as usize].vertex, yuba_eval::graph::Vertex::Resource(to) if to.key.mode == ResourceMode::Managed);
+        let referred = graph.edges[block.vertex as usize].iter().filter(|at| is_managed(at));
+        if referred.into_iter().any(|at| self.pending[*at as usize]) {
+            return true;
         }
         let named = |at: u32| graph.explicit.get(&at).is_some_and(|named| changes(named));
         if named(block.vertex) {
