@@ -47,7 +47,7 @@ impl Fetcher {
     /// Brings the package of an address, with its protocol, into a directory that does not exist. Where it fails there is
     /// no directory, and the reason is a sentence without its period.
     pub fn fetch(&mut self, package: &str, into: &Path) -> Result<(), String> {
-        if let Some(previous) = self.previous.get(package) {
+        if let Some(previous) = self.previous.get(package).filter(|previous| previous.exists()) {
             return copy_whole(previous, into);
         }
         let fetched = self.fetch_from(package, into, 0);
@@ -61,7 +61,7 @@ impl Fetcher {
 
     /// Brings an archive that a registry names as the package itself.
     pub fn fetch_archive(&mut self, location: &registry::Direct, into: &Path) -> Result<(), String> {
-        if let Some(previous) = self.from_registry.get(&location.url) {
+        if let Some(previous) = self.from_registry.get(&location.url).filter(|previous| previous.exists()) {
             return copy_whole(previous, into);
         }
         let fetched = web::direct(self, location, into);

@@ -99,6 +99,14 @@ impl Repository {
         Ok(Repository { client: client.clone(), base, shown, login, pass: Mutex::default() })
     }
 
+    /// A repository of a host of this machine, without encryption.
+    #[cfg(test)]
+    pub(crate) fn plain(client: &Client, host: &str, name: &str, login: Option<Login>) -> Repository {
+        let base = Url::parse(&format!("http://{host}/v2/{name}/")).expect("it is a URL");
+        let shown = format!("{host}/{name}");
+        Repository { client: client.clone(), base, shown, login, pass: Mutex::default() }
+    }
+
     /// The manifest of a tag or digest. One of a digest is what the digest says.
     pub fn manifest(&self, reference: &str) -> Result<Manifest, String> {
         let is_digest = reference.contains(':');

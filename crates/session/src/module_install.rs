@@ -152,6 +152,7 @@ impl Installer<'_> {
             }
             Err(problem) => {
                 problems.push(*problem);
+                problems.extend(clear(&package).err());
                 (None, problems)
             }
         }
@@ -308,5 +309,35 @@ pub(crate) fn copy_root(dir: &Path, data_dir: &Path, source: &str, hosts: &Hosts
         }
     };
     let _ = clear(&temporary);
-    copied
+    copied?;
+    match above(dir, &source) {
+        Some(instead) => Err(diagnostics::root_needs_parent(text, &instead)),
+        None => Ok(()),
+    }
+}
+
+/// The address of a module that a copied root module expects beside itself, where it was in its package.
+fn above(dir: &Path, source: &ModuleSource) -> Option<String> {
+    let (module, _) = ModuleDirs::new().module(dir.to_str()?)?;
+    let (package, subdir) = match source {
+        ModuleSource::Registry(module) => {
+            (eco_format!("{}", RegistryModule { subdir: None, ..module.clone() }), module.subdir.clone())
+        }
+        ModuleSource::Remote(remote) => (remote.package.clone(), remote.subdir.clone()),
+        ModuleSource::Local(_) => return None,
+    };
+    let subdir = subdir?;
+    module.calls.values().find_map(|call| {
+        let (value, _) = yuba_eval::constant(call.source.as_ref()?);
+        let relative = value.as_str().filter(|text| text.starts_with("../"))?;
+        let mut parts: Vec<&str> = subdir.split('/').collect();
+        for part in relative.split('/') {
+            match part {
+                "." | "" => {}
+                ".." => drop(parts.pop()?),
+                part => parts.push(part),
+            }
+        }
+        Some(format!("{package}//{}", parts.join("/")))
+    })
 }

@@ -105,7 +105,7 @@ pub(crate) const ALIASES: &[(&str, &str)] =
 pub(crate) const PRIMARY: &[&str] = &["init", "validate", "plan", "apply", "destroy"];
 
 /// Commands of OpenTofu that this version does not have yet.
-pub(crate) const NOT_YET: &[&str] = &["test", "env", "push"];
+pub(crate) const NOT_YET: &[&str] = &["env", "push"];
 
 #[cfg(test)]
 mod tests {

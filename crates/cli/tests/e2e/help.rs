@@ -82,11 +82,11 @@ fn unknown_commands() {
         "#]],
     );
     check(
-        &["login", "x"],
+        &["push", "x"],
         &expect![[r#"
             exit 1
             --- stderr
-            `login` is part of the OpenTofu command line, but this version of Yuba does not have it yet.
+            `push` is part of the OpenTofu command line, but this version of Yuba does not have it yet.
 
             To see what this version has, run:
               yuba -help

@@ -147,6 +147,21 @@ fn what_cannot_be_brought_is_told() {
 }
 
 #[test]
+fn a_local_source_stays_in_its_package() {
+    let sandbox = sandbox("//- package/x/main.tf\nmodule \"out\" {\n  source = \"../../elsewhere\"\n}\n");
+    let package = sandbox.dir().join("package").display().to_string();
+    sandbox.write("main.tf", format!("module \"a\" {{\n  source = \"{package}//x\"\n}}\n"));
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.code == 1 && run.stderr.contains("Error: Local module path escapes module package"), "{run}");
+    // A root module that needs what was beside it.
+    let sandbox = crate::sandbox("//- package/x/main.tf\nmodule \"b\" {\n  source = \"../y\"\n}\n//- package/y/main.tf\n//- new/.keep\n");
+    let source = format!("-from-module={}//x", sandbox.dir().join("package").display());
+    std::fs::remove_file(sandbox.dir().join("new/.keep")).expect("it is ours");
+    let run = sandbox.run(&["-chdir=new", "init", "-no-color", &source]);
+    assert!(run.code == 1 && run.stderr.contains("Error: Root module references parent directory"), "{run}");
+}
+
+#[test]
 fn a_directory_begins_with_a_module() {
     let host = registry();
     let sandbox = configured(&host, "");

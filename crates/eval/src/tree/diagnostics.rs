@@ -22,6 +22,21 @@ pub(super) fn unreadable_directory(dir: &str, path: &ModulePath) -> Diagnostic {
     Diagnostic::error("Unreadable module directory", detail)
 }
 
+pub(super) fn leaves_package(path: &ModulePath, package: &str) -> Diagnostic {
+    let hint = match package.starts_with("file:///") {
+        true => {
+            " An absolute path is a package of its own; write a path that starts with \"./\" or \"../\" to stay in the package of \
+             the caller."
+        }
+        false => "",
+    };
+    let detail = eco_format!(
+        "The directory of {path} is outside of the package {package:?} of its caller. Local sources have to stay within their \
+         package.{hint}"
+    );
+    Diagnostic::error("Local module path escapes module package", detail)
+}
+
 pub(super) fn local_missing(dir: &str, path: &ModulePath, span: Span) -> Diagnostic {
     let detail = eco_format!(
         "The directory {dir}, where {path} should be, could not be read. A local source is relative to the directory of the \

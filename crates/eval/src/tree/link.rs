@@ -367,7 +367,7 @@ impl<'l> Linker<'l> {
         }
         let before = self.diagnostics.len();
         let Some((module, symbols)) = self.load(&dir) else {
-            self.unreadable(&dir, &path, call, &source);
+            self.unreadable(parent, &dir, &path, call, &source);
             return Vec::new();
         };
         if !self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
@@ -458,7 +458,13 @@ impl<'l> Linker<'l> {
         None
     }
 
-    fn unreadable(&mut self, dir: &str, path: &ModulePath, call: &ModuleCall, source: &ModuleSource) {
+    fn unreadable(&mut self, parent: ModuleId, dir: &str, path: &ModulePath, call: &ModuleCall, source: &ModuleSource) {
+        if let (Purpose::Install, ModuleSource::Local(relative)) = (self.options.purpose, source)
+            && let Some(package) = self.left_package(parent, relative)
+        {
+            self.diagnostics.push(diagnostics::leaves_package(path, &package));
+            return;
+        }
         match (self.options.purpose, source) {
             (Purpose::Install, ModuleSource::Local(_)) => {
                 // Quirk: it is said twice, first of the name and then of the directory, and at no place.
@@ -468,6 +474,31 @@ impl<'l> Linker<'l> {
             (_, ModuleSource::Local(_)) => self.diagnostics.push(diagnostics::local_missing(dir, path, call.span)),
             _ => self.diagnostics.push(diagnostics::cache_unreadable(dir, path, call.span)),
         }
+    }
+}
+
+impl Linker<'_> {
+    /// The package of a module, if a path that is relative to the module leads out of it.
+    fn left_package(&self, module: ModuleId, relative: &str) -> Option<EcoString> {
+        let mut steps = vec![relative];
+        let mut at = module;
+        let (package, subdir) = loop {
+            let node = self.tree.node(at);
+            match node.source.as_ref()? {
+                ModuleSource::Local(relative) => steps.push(relative),
+                ModuleSource::Registry(module) => break (module.for_registry(), module.subdir.clone()),
+                ModuleSource::Remote(remote) => break (remote.package.clone(), remote.subdir.clone()),
+            }
+            at = node.parent?;
+        };
+        let mut dir = subdir.unwrap_or_default();
+        for relative in steps.iter().rev() {
+            dir = join(&dir, relative);
+            if dir == ".." || dir.starts_with("../") {
+                return Some(package);
+            }
+        }
+        None
     }
 }
 

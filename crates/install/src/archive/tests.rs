@@ -114,6 +114,21 @@ fn what_is_right_is_unpacked() {
 }
 
 #[test]
+fn xz_is_known() {
+    use base64::Engine as _;
+    // A tar archive with the file "a", made by another program.
+    let text = "/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4Cf/AFRdADCAM1AYaImDAdzibiEFRld82HL+/YrTwHbLjAH8uiYLZYgTMZ\
+             VtJ44E682/eqzAtQ8/oxs8R/EKPzK9PBfUbm0JjZ1Id3r0qKikH4REEyy7H4UnAADeQVp/MDZZPAABcIBQAAAALGac\
+             srHEZ/sCAAAAAARZWg==";
+    let sandbox = Sandbox::new("", "");
+    sandbox.write("archive", base64::engine::general_purpose::STANDARD.decode(text).expect("it is Base64"));
+    let (archive, into) = (sandbox.dir().join("archive"), sandbox.dir().join("into"));
+    assert_eq!(Format::sniff(&archive), Ok(Format::TarXz));
+    unpack(&archive, Format::TarXz, &into, Limits::default()).expect("it is right");
+    assert_eq!(list(&into, ""), "a=1 ");
+}
+
+#[test]
 fn nothing_leads_out() {
     check(&[Plain("../x", "1")], "the archive is refused: the path \"../x\" in it leads out of it");
     check(&[Plain("a/../../x", "1")], "the archive is refused: the path \"a/../../x\" in it leads out of it");

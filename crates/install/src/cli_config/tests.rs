@@ -189,7 +189,7 @@ fn tokens_come_from_everywhere_and_are_kept_privately() {
 credentials "by-hand.example" { token = "hand" }
 credentials_helper "test" { args = ["--flag"] }
 //- .terraform.d/credentials.tfrc.json
-{"other": 1.50, "credentials": {"File.Example": {"token": "file"}}}
+{"disable_checkpoint": true, "credentials": {"File.Example": {"token": "file"}}}
 //- .terraform.d/plugins/terraform-credentials-test
 #!/bin/sh
 case "$2" in
@@ -237,7 +237,7 @@ esac
               "token": "s3cret"
             }
           },
-          "other": 1.5
+          "disable_checkpoint": true
         }"#]]
     .assert_eq(&file);
     #[cfg(unix)]

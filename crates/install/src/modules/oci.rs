@@ -38,7 +38,12 @@ pub(super) fn fetch(fetcher: &Fetcher, url: &Url, into: &Path) -> Result<(), Str
     let name = url.path().trim_start_matches('/');
     let repository =
         Repository::new(fetcher.services.client(), &fetcher.config, &fetcher.environment, &registry, name)?;
-    let manifest = repository.manifest(&reference)?;
+    fetch_from(&repository, &reference, into)
+}
+
+/// Brings the package of a tag or digest.
+pub(super) fn fetch_from(repository: &Repository, reference: &str, into: &Path) -> Result<(), String> {
+    let manifest = repository.manifest(reference)?;
     let layer = select_layer(&manifest.bytes)?;
     let file = Partial::beside(into)?;
     repository.blob(&layer, &file.0, &mut |_, _| {})?;

@@ -129,12 +129,13 @@ fn other_kinds_are_refused_clearly() {
         ("hg::https://example.com/x", "Mercurial"),
         ("nfs::https://example.com/x", "no way known to download from \"nfs\""),
         ("git::ext::sh", "git cannot be used with \"ext\""),
-        ("git::ssh://git@example.com:a/b", "leave out \"ssh://\""),
         ("git::https://127.0.0.1:1/x?ref=--upload-pack=x", "is no state of a repository"),
     ] {
         let actual = fetch(&sandbox, source);
         assert!(actual.contains(expect), "{source}: {actual}");
     }
+    let scp_like = Address::parse("git::ssh://git@example.com:a/b").map(drop);
+    assert!(scp_like.is_err_and(|reason| reason.contains("leave out \"ssh://\"")));
 }
 
 #[test]
@@ -241,4 +242,68 @@ fn registries_say_which_versions_there_are_and_where() {
         unknown.map_err(|error| error.to_string()),
         Err("the host r.example does not provide a providers service".to_owned())
     );
+}
+
+#[test]
+fn packages_of_container_registries() {
+    use crate::oci::{Login, Repository};
+    let digest = |bytes: &[u8]| {
+        format!("sha256:{}", Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    };
+    let zip = package(&[("main.tf", "")]);
+    let (size, sum) = (zip.len(), digest(&zip));
+    let manifest = |artifact: &str, sum: &str| {
+        format!(
+            r#"{{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"{artifact}","layers":[{{"mediaType":"archive/zip","digest":"{sum}","size":{size}}}]}}"#
+        )
+    };
+    let kind = "application/vnd.opentofu.modulepkg";
+    let (right, other, lying) =
+        (manifest(kind, &sum), manifest("other", &sum), manifest(kind, &format!("sha256:{}", "0".repeat(64))));
+    let own = digest(right.as_bytes());
+    let host = Host::start(move |asked| {
+        if asked.path() == "/token" {
+            let is_right = asked.header("authorization") == Some("Basic dTpw");
+            return if is_right { Reply::json(r#"{"token":"pass"}"#) } else { Reply::status(403) };
+        }
+        if asked.header("authorization") != Some("Bearer pass") {
+            let realm = format!("http://{}/token", asked.header("host").unwrap_or_default());
+            let challenge = format!("Bearer realm=\"{realm}\",service=\"s\",scope=\"repository:a/b:pull\"");
+            return Reply::status(401).with("WWW-Authenticate", &challenge);
+        }
+        let name = asked.path().rsplit('/').next().unwrap_or_default();
+        match (asked.path().contains("/manifests/"), name) {
+            (true, "v1") => Reply::ok(right.clone()),
+            (true, "other") => Reply::ok(other.clone()),
+            (true, "lying") => Reply::ok(lying.clone()),
+            (true, name) if name == own => Reply::ok(right.clone()),
+            (true, name) if name.starts_with("sha256:") => Reply::ok(right.clone()),
+            (false, "list") if asked.target.contains("last=v1") => Reply::json(r#"{"tags":["v2"]}"#),
+            (false, "list") => Reply::json(r#"{"tags":["v1"]}"#).with("Link", "</v2/a/b/tags/list?last=v1>; rel=\"next\""),
+            (false, _) if !asked.path().contains("/manifests/") && name.starts_with("sha256:") => Reply::ok(zip.clone()),
+            _ => Reply::status(404),
+        }
+    });
+    let sandbox = Sandbox::new("", "");
+    let hosts = hosts(&sandbox);
+    let login = Login::Basic("u".to_owned(), crate::Secret::new("p"));
+    let repository = Repository::plain(hosts.services().client(), &host.name(), "a/b", Some(login));
+    let into = sandbox.dir().join("x");
+    let fetch = |reference: &str| {
+        let fetched = oci::fetch_from(&repository, reference, &into).map(|()| content(&into));
+        assert!(fetched.is_ok() || !into.exists());
+        files::remove(&into);
+        fetched.unwrap_or_else(|reason| reason.replace(&host.name(), "host"))
+    };
+    assert_eq!(fetch("v1"), "main.tf");
+    assert_eq!(fetch("other"), "this is not the package of a module, but \"other\"");
+    assert!(fetch("lying").starts_with("the registry of host/a/b sent something that is not sha256:000"));
+    assert_eq!(fetch("none"), "the repository host/a/b does not have \"none\"");
+    assert_eq!(fetch("../x"), "\"../x\" is not a possible tag");
+    let false_digest = format!("sha256:{}", "1".repeat(64));
+    assert!(fetch(&false_digest).contains("sent a manifest that is not the one of digest"));
+    assert_eq!(repository.tags(), Ok(vec!["v1".to_owned(), "v2".to_owned()]));
+    assert_eq!(host.count("/token"), 1);
+    let stranger = Repository::plain(hosts.services().client(), &host.name(), "a/b", None);
+    assert!(stranger.manifest("v1").is_err_and(|reason| reason.contains("demands credentials, and there are none")));
 }

@@ -124,3 +124,11 @@ pub(super) fn root_not_copied(source: &str, reason: &str) -> Diagnostic {
     let detail = eco_format!("The module {source:?} could not be copied into the working directory: {reason}.");
     Diagnostic::error("Failed to copy root module", detail)
 }
+
+pub(super) fn root_needs_parent(source: &str, instead: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The module {source:?} was copied, but it calls a module of its parent directory, which is not here. Change that source \
+         to the address of the original, such as {instead:?}."
+    );
+    Diagnostic::error("Root module references parent directory", detail)
+}
