@@ -12,7 +12,7 @@ use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
 use yuba_backend::LocalSettings;
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
-use yuba_eval::tree::{Manifest, Requirement};
+use yuba_eval::tree::{Manifest, Purpose, Requirement};
 use yuba_install::Hosts;
 use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
@@ -160,7 +160,10 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     let mut any = false;
     let missing = match request.modules {
         true => Missing::Noted { any: &mut any, upgrade: request.upgrade },
-        false => Missing::Told,
+        false => {
+            request.load.purpose = Purpose::Use;
+            Missing::Told
+        }
     };
     let (configuration, mut problems) = load_or_install(&request.load, first_ask, missing);
     let mut configuration = match configuration {

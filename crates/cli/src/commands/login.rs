@@ -56,13 +56,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 
 /// The host that is named.
 pub(super) fn hostname(args: &Args) -> Result<Hostname, Failure> {
-    let given = match args.positional.as_slice() {
-        [given] => given,
-        [] => {
-            let detail = "Name the host, for example registry.example.com.";
-            return Err(Failure::usage("Missing required argument", detail));
-        }
-        [_, ..] => return Err(Failure::usage("Too many command line arguments", "Name one host only.")),
+    let [given] = args.positional.as_slice() else {
+        let detail = "This command needs exactly one argument: the host, for example registry.example.com.";
+        return Err(Failure::usage("Unexpected argument", detail));
     };
     Hostname::parse(given).map_err(|reason| {
         Failure::failed("Invalid hostname", format!("The hostname {given:?} is not possible: {reason}."))

@@ -154,7 +154,9 @@ fn a_local_source_stays_in_its_package() {
     let run = sandbox.run(&["init", "-no-color"]);
     assert!(run.code == 1 && run.stderr.contains("Error: Local module path escapes module package"), "{run}");
     // A root module that needs what was beside it.
-    let sandbox = crate::sandbox("//- package/x/main.tf\nmodule \"b\" {\n  source = \"../y\"\n}\n//- package/y/main.tf\n//- new/.keep\n");
+    let sandbox = crate::sandbox(
+        "//- package/x/main.tf\nmodule \"b\" {\n  source = \"../y\"\n}\n//- package/y/main.tf\n//- new/.keep\n",
+    );
     let source = format!("-from-module={}//x", sandbox.dir().join("package").display());
     std::fs::remove_file(sandbox.dir().join("new/.keep")).expect("it is ours");
     let run = sandbox.run(&["-chdir=new", "init", "-no-color", &source]);
@@ -297,7 +299,7 @@ fn login_and_logout() {
         (&["login", "-input=false", "h.example"], "Login is an interactive command"),
         (&["login", "h.example"], "Login cancelled"),
         (&["login", "not a host"], "Invalid hostname"),
-        (&["login"], "Missing required argument"),
+        (&["login"], "Unexpected argument"),
     ] {
         let run = sandbox.run(args);
         assert!(run.to_string().contains(expect), "{args:?}: {run}");

@@ -46,9 +46,7 @@ pub(super) fn local_missing(dir: &str, path: &ModulePath, span: Span) -> Diagnos
 }
 
 /// What to do about a module that is not where it was installed.
-const HOW_TO_INSTALL: &str = "This version of Yuba cannot download modules yet. Copy the module to a directory beside this \
-                              configuration and use a local source like \"./name\", or let OpenTofu install it with \"tofu \
-                              init\": what it puts into .terraform/modules is used.";
+const HOW_TO_INSTALL: &str = "Run \"yuba init\" to install all modules of this configuration.";
 
 pub(super) fn not_installed(path: &ModulePath, source: &ModuleSource, purpose: Purpose, span: Span) -> Diagnostic {
     let summary = match purpose {

@@ -278,7 +278,7 @@ fn what_is_missing_has_to_be_installed() {
         &[],
         &expect![[r#"
             error main.tf:1,9 Module not installed: The directory gone, where module.gone should be, could not be read. A local source is relative to the directory of the module it stands in.
-            error main.tf:2,9 Module not installed: The module module.reg comes from acme/bar/random. This version of Yuba cannot download modules yet. Copy the module to a directory beside this configuration and use a local source like "./name", or let OpenTofu install it with "tofu init": what it puts into .terraform/modules is used.
+            error main.tf:2,9 Module not installed: The module module.reg comes from acme/bar/random. Run "yuba init" to install all modules of this configuration.
         "#]],
     );
     let (_, problems) = run(&mut Memory::new(fixture), &[], &Manifest::default(), Purpose::Install);

@@ -15,7 +15,7 @@ fn found(sandbox: &Sandbox, services: &str) -> (Hosts, Result<Way, NoWay>) {
     let settings = HttpSettings { retries: 0, timeout: Duration::from_secs(5), ..HttpSettings::default() };
     let hosts = Hosts::with(environment, Some(settings));
     let name = Hostname::parse("h.example").expect("it is one");
-    let way = way(&*hosts.services().host(&name).expect("it is overridden"));
+    let way = way(&hosts.services().host(&name).expect("it is overridden"));
     (hosts, way)
 }
 

@@ -60,7 +60,7 @@ pub(super) fn remove(path: &Path) {
 }
 
 /// Copies a directory, without what is hidden: neither files nor directories whose names begin with a dot. Links that lead
-/// out of it are refused.
+/// out of it are left out too.
 pub fn copy_directory(from: &Path, to: &Path) -> Result<(), String> {
     let from = fs::canonicalize(from).map_err(|error| format!("{} could not be read: {error}", from.display()))?;
     fs::create_dir_all(to).map_err(|error| format!("{} could not be created: {error}", to.display()))?;
@@ -86,16 +86,14 @@ fn copy_level(root: &Path, from: &Path, to: &Path, skipped: &Path, depth: usize)
             fs::create_dir_all(&target).map_err(uncopied)?;
             copy_level(root, &source, &target, skipped, depth + 1)?;
         } else if kind.is_symlink() {
+            // What leads nowhere is of no use, and what leads out must not be followed from another place.
             let inside = fs::canonicalize(&source).is_ok_and(|real| real.starts_with(root));
-            if !inside {
-                return Err(format!("the link {} leads out of the package", source.display()));
+            let leads_to = fs::read_link(&source).map_err(uncopied)?;
+            if !inside || leads_to.is_absolute() {
+                continue;
             }
             #[cfg(unix)]
             {
-                let leads_to = fs::read_link(&source).map_err(uncopied)?;
-                if leads_to.is_absolute() {
-                    return Err(format!("the link {} leads out of the package", source.display()));
-                }
                 remove(&target);
                 std::os::unix::fs::symlink(leads_to, &target).map_err(uncopied)?;
             }

@@ -146,6 +146,13 @@ fn files_of_this_machine() {
     assert_eq!(fetch(&sandbox, &path("x.zip")), "a.tf");
     assert_eq!(fetch(&sandbox, &path("dir")), "main.tf");
     assert!(fetch(&sandbox, &path("nowhere")).contains("could not be read"));
+    #[cfg(unix)]
+    for (target, name) in [("main.tf", "in"), ("../x.zip", "out"), ("nowhere", "broken"), ("/etc", "absolute")] {
+        std::os::unix::fs::symlink(target, sandbox.dir().join("dir").join(name)).expect("it is ours");
+    }
+    let copy = sandbox.dir().join("copy");
+    assert_eq!(copy_directory(&sandbox.dir().join("dir"), &copy), Ok(()));
+    assert_eq!(content(&copy), if cfg!(unix) { "in main.tf" } else { "main.tf" });
     assert_eq!(find_subdir(&sandbox.dir(), "d*"), Ok("dir".into()));
     assert!(find_subdir(&sandbox.dir(), "*").is_err_and(|reason| reason.contains("several")));
     assert!(find_subdir(&sandbox.dir(), "nowhere").is_err());
@@ -279,8 +286,12 @@ fn packages_of_container_registries() {
             (true, name) if name == own => Reply::ok(right.clone()),
             (true, name) if name.starts_with("sha256:") => Reply::ok(right.clone()),
             (false, "list") if asked.target.contains("last=v1") => Reply::json(r#"{"tags":["v2"]}"#),
-            (false, "list") => Reply::json(r#"{"tags":["v1"]}"#).with("Link", "</v2/a/b/tags/list?last=v1>; rel=\"next\""),
-            (false, _) if !asked.path().contains("/manifests/") && name.starts_with("sha256:") => Reply::ok(zip.clone()),
+            (false, "list") => {
+                Reply::json(r#"{"tags":["v1"]}"#).with("Link", "</v2/a/b/tags/list?last=v1>; rel=\"next\"")
+            }
+            (false, _) if !asked.path().contains("/manifests/") && name.starts_with("sha256:") => {
+                Reply::ok(zip.clone())
+            }
             _ => Reply::status(404),
         }
     });
