@@ -60,7 +60,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Target<'_> {
-    pub(crate) async fn connect(self) -> Result<Connection, Problem> {
+    pub(crate) async fn connect(self) -> Result<Connection, Box<Problem>> {
         // Where a process of ours listens is its own affair.
         let address = self.process.is_none().then_some(self.address);
         let failed = |reason: &str| diagnostics::no_connection(self.who, address, reason);
@@ -149,7 +149,7 @@ impl Connection {
     }
 
     /// Calls; what went wrong with the call itself is a problem. What the provider finds wrong is in the response.
-    pub(crate) async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Problem> {
+    pub(crate) async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Box<Problem>> {
         match self.client.call::<C>(request).await {
             Ok(response) => Ok(response),
             Err(status) => Err(self.explain(name_of::<C>(), &status).await),
@@ -157,7 +157,10 @@ impl Connection {
     }
 
     /// Calls something that not every provider has; none if this one does not have it.
-    pub(crate) async fn call_if_there<C: Call>(&self, request: C::Request) -> Result<Option<C::Response>, Problem> {
+    pub(crate) async fn call_if_there<C: Call>(
+        &self,
+        request: C::Request,
+    ) -> Result<Option<C::Response>, Box<Problem>> {
         match self.client.call::<C>(request).await {
             Ok(response) => Ok(Some(response)),
             Err(status) if status.code() == Code::Unimplemented => Ok(None),
@@ -166,12 +169,15 @@ impl Connection {
     }
 
     /// Why a call failed: if the process is gone that is the reason, whatever the status says.
-    async fn explain(&self, call: &str, status: &Status) -> Problem {
+    async fn explain(&self, call: &str, status: &Status) -> Box<Problem> {
         let is_broken = status.code() == Code::Unavailable || std::error::Error::source(status).is_some();
         if let (Some(process), true) = (&self.process, is_broken)
             && let Ok(how) = timeout(DYING, process.exited()).await
         {
-            return diagnostics::crashed(&self.who, call, &how, process.last_words());
+            return match process.first_to_tell() {
+                true => diagnostics::crashed(&self.who, call, &how, process.last_words()),
+                false => diagnostics::crashed_too(&self.who, call, &how),
+            };
         }
         diagnostics::call_failed(&self.who, call, status)
     }

@@ -21,8 +21,8 @@ pub(crate) fn invalid_reattach(reason: &str) -> Diagnostic {
 }
 
 /// About the whole block that a request was made for.
-fn about_block(summary: &str, detail: EcoString) -> Problem {
-    Problem { diagnostic: Diagnostic::error(summary, detail), place: Place::Block }
+fn about_block(summary: &str, detail: EcoString) -> Box<Problem> {
+    Box::new(Problem { diagnostic: Diagnostic::error(summary, detail), place: Place::Block })
 }
 
 fn with_last_words(mut detail: String, words: Option<String>) -> EcoString {
@@ -34,7 +34,7 @@ fn with_last_words(mut detail: String, words: Option<String>) -> EcoString {
 }
 
 /// A provider did not start.
-pub(crate) fn start_failed(who: &ProviderSource, executable: &Path, failure: StartFailure) -> Problem {
+pub(crate) fn start_failed(who: &ProviderSource, executable: &Path, failure: StartFailure) -> Box<Problem> {
     let who = who.for_display();
     let program = executable.display();
     let detail = match failure {
@@ -62,7 +62,7 @@ pub(crate) fn start_failed(who: &ProviderSource, executable: &Path, failure: Sta
             with_last_words(text, words)
         }
     };
-    Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail))
+    Box::new(Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail)))
 }
 
 fn seconds(time: std::time::Duration) -> String {
@@ -74,47 +74,51 @@ fn seconds(time: std::time::Duration) -> String {
 }
 
 /// A provider was started or is said to run, but there is no connection to it.
-pub(crate) fn no_connection(who: &ProviderSource, address: Option<&Address>, reason: &str) -> Problem {
+pub(crate) fn no_connection(who: &ProviderSource, address: Option<&Address>, reason: &str) -> Box<Problem> {
     let at = address.map(|address| format!(" at {address}")).unwrap_or_default();
     let detail = eco_format!("There is no connection to the provider {}{at}: {reason}.", who.for_display());
-    Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail))
+    Box::new(Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail)))
 }
 
 /// The connection must be encrypted, and the provider did not say how.
-pub(crate) fn no_certificate(who: &ProviderSource) -> Problem {
+pub(crate) fn no_certificate(who: &ProviderSource) -> Box<Problem> {
     let detail = eco_format!(
         "The provider {} was asked to encrypt the connection, and showed no certificate. It was built with a library \
          that is too old for that: choose a newer version of the provider. In an emergency, the environment variable \
          TF_DISABLE_PLUGIN_TLS=1 turns encryption off.",
         who.for_display()
     );
-    Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail))
+    Box::new(Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail)))
 }
 
 /// Nothing can be started here at all.
-pub(crate) fn cannot_start(who: &ProviderSource, reason: &str) -> Problem {
+pub(crate) fn cannot_start(who: &ProviderSource, reason: &str) -> Box<Problem> {
     let detail = eco_format!("The provider {} could not be started: {reason}.", who.for_display());
-    Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail))
+    Box::new(Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail)))
 }
 
 /// What a provider has could not be found out, for the reason that another problem tells.
-pub(crate) fn no_schema(problem: Problem) -> Problem {
+pub(crate) fn no_schema(problem: Problem) -> Box<Problem> {
     let detail = problem.diagnostic.detail;
-    Problem::nowhere(Diagnostic { summary: "Failed to load plugin schemas".into(), detail, ..problem.diagnostic })
+    Box::new(Problem::nowhere(Diagnostic {
+        summary: "Failed to load plugin schemas".into(),
+        detail,
+        ..problem.diagnostic
+    }))
 }
 
 /// What a provider says about itself makes no sense.
-pub(crate) fn invalid_schema(who: &ProviderSource, reason: &str) -> Problem {
+pub(crate) fn invalid_schema(who: &ProviderSource, reason: &str) -> Box<Problem> {
     let detail = eco_format!(
         "The provider {} describes what it has in a way that makes no sense: {reason}. This is a bug in the provider: \
          choose another version of it, and tell its maintainers.",
         who.for_display()
     );
-    Problem::nowhere(Diagnostic::error("Failed to load plugin schemas", detail))
+    Box::new(Problem::nowhere(Diagnostic::error("Failed to load plugin schemas", detail)))
 }
 
 /// A provider is there, but does not answer.
-pub(crate) fn no_answer(who: &ProviderSource, call: &str, patience: std::time::Duration) -> Problem {
+pub(crate) fn no_answer(who: &ProviderSource, call: &str, patience: std::time::Duration) -> Box<Problem> {
     let detail = eco_format!(
         "The provider {} was asked {call} and did not answer within {}, so it was stopped. The machine may be too busy; \
          otherwise choose another version of the provider.",
@@ -125,7 +129,7 @@ pub(crate) fn no_answer(who: &ProviderSource, call: &str, patience: std::time::D
 }
 
 /// A call failed because the process is gone.
-pub(crate) fn crashed(who: &ProviderSource, call: &str, how: &str, words: Option<String>) -> Problem {
+pub(crate) fn crashed(who: &ProviderSource, call: &str, how: &str, words: Option<String>) -> Box<Problem> {
     let panicked =
         words.as_deref().is_some_and(|words| words.starts_with("panic: ") || words.starts_with("fatal error: "));
     let text = format!(
@@ -141,8 +145,18 @@ pub(crate) fn crashed(who: &ProviderSource, call: &str, how: &str, words: Option
     about_block("Plugin did not respond", with_last_words(text, words))
 }
 
+/// A call failed because the process is gone, as another one before.
+pub(crate) fn crashed_too(who: &ProviderSource, call: &str, how: &str) -> Box<Problem> {
+    let detail = eco_format!(
+        "The provider {} ended while it was working on {call} ({how}). What it said last is told with the first request \
+         that failed for this reason.",
+        who.for_display()
+    );
+    about_block("Plugin did not respond", detail)
+}
+
 /// A call failed although the process is there.
-pub(crate) fn call_failed(who: &ProviderSource, call: &str, status: &Status) -> Problem {
+pub(crate) fn call_failed(who: &ProviderSource, call: &str, status: &Status) -> Box<Problem> {
     let who = who.for_display();
     match status.code() {
         Code::Unavailable => {
@@ -190,13 +204,13 @@ fn reason(status: &Status) -> String {
 }
 
 /// We are ending while something was still asked.
-pub(crate) fn cancelled(who: &ProviderSource) -> Problem {
+pub(crate) fn cancelled(who: &ProviderSource) -> Box<Problem> {
     let detail = eco_format!("The provider {} was not waited for, because the program is ending.", who.for_display());
     about_block("Request cancelled", detail)
 }
 
 /// A value cannot be sent.
-pub(crate) fn cannot_send(who: &ProviderSource, what: &str, reason: &str) -> Problem {
+pub(crate) fn cannot_send(who: &ProviderSource, what: &str, reason: &str) -> Box<Problem> {
     let detail = eco_format!(
         "{what} cannot be sent to the provider {}: {reason}. This is a bug in Yuba: please report it.",
         who.for_display()
@@ -205,7 +219,7 @@ pub(crate) fn cannot_send(who: &ProviderSource, what: &str, reason: &str) -> Pro
 }
 
 /// A value that came back cannot be read.
-pub(crate) fn cannot_read(who: &ProviderSource, call: &str, what: &str, reason: &str) -> Problem {
+pub(crate) fn cannot_read(who: &ProviderSource, call: &str, what: &str, reason: &str) -> Box<Problem> {
     let detail = eco_format!(
         "The provider {} answered {call}, but {what} in the answer cannot be read: {reason}. This is a bug in the \
          provider.",
@@ -215,26 +229,26 @@ pub(crate) fn cannot_read(who: &ProviderSource, call: &str, what: &str, reason: 
 }
 
 /// A type that the schema does not have.
-pub(crate) fn unknown_type(who: &ProviderSource, what: &str, kind: &str) -> Problem {
+pub(crate) fn unknown_type(who: &ProviderSource, what: &str, kind: &str) -> Box<Problem> {
     let detail = eco_format!("The provider {} has no {what} type {kind:?}.", who.for_display());
     about_block("Plugin error", detail)
 }
 
-pub(crate) fn no_identity_schema(who: &ProviderSource, kind: &str) -> Problem {
+pub(crate) fn no_identity_schema(who: &ProviderSource, kind: &str) -> Box<Problem> {
     let detail = eco_format!(
         "The provider {} does not say what identifies objects of the type {kind:?}, so these have no identity.",
         who.for_display()
     );
-    Problem::nowhere(Diagnostic::error("No identity schema found", detail))
+    Box::new(Problem::nowhere(Diagnostic::error("No identity schema found", detail)))
 }
 
-pub(crate) fn no_identity(who: &ProviderSource, kind: &str) -> Problem {
+pub(crate) fn no_identity(who: &ProviderSource, kind: &str) -> Box<Problem> {
     let detail = eco_format!(
         "The provider {} was given the stored identity of an object of the type {kind:?} and answered with none, without \
          saying why. This is a bug in the provider.",
         who.for_display()
     );
-    Problem::nowhere(Diagnostic::error("Provider returned no identity after upgrade", detail))
+    Box::new(Problem::nowhere(Diagnostic::error("Provider returned no identity after upgrade", detail)))
 }
 
 /// A write-only attribute has a value in an answer.
@@ -255,7 +269,7 @@ pub(crate) fn deferred(who: &ProviderSource, call: &str, reason: &str) -> Proble
          on first, with -target.",
         who.for_display()
     );
-    about_block("Provider deferred changes unexpectedly", detail)
+    *about_block("Provider deferred changes unexpectedly", detail)
 }
 
 /// A provider that was asked to come to an end says that it cannot.
@@ -265,9 +279,9 @@ pub(crate) fn stop_failed(who: &ProviderSource, reason: &str) -> Problem {
 }
 
 /// A provider was asked what it has and answered with an error.
-pub(crate) fn schema_refused(who: &ProviderSource, problem: &Problem) -> Problem {
+pub(crate) fn schema_refused(who: &ProviderSource, problem: &Problem) -> Box<Problem> {
     let Diagnostic { summary, detail, .. } = &problem.diagnostic;
     let colon = if detail.is_empty() { "" } else { ": " };
     let detail = eco_format!("The provider {} does not say what it has: {summary}{colon}{detail}", who.for_display());
-    Problem::nowhere(Diagnostic::error("Failed to load plugin schemas", detail))
+    Box::new(Problem::nowhere(Diagnostic::error("Failed to load plugin schemas", detail)))
 }

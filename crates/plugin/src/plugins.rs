@@ -131,7 +131,7 @@ impl Shared {
         });
         match runtime {
             Ok(runtime) => Ok(runtime.handle().clone()),
-            Err(reason) => Err(Box::new(diagnostics::cannot_start(who, reason))),
+            Err(reason) => Err(diagnostics::cannot_start(who, reason)),
         }
     }
 
@@ -163,10 +163,10 @@ impl Shared {
         });
         let (connection, mut described) = match found {
             Some(Ok(found)) => found,
-            Some(Err(problem)) => return Err(Box::new(diagnostics::no_schema(problem))),
-            None => return Err(Box::new(diagnostics::cancelled(who))),
+            Some(Err(problem)) => return Err(diagnostics::no_schema(*problem)),
+            None => return Err(diagnostics::cancelled(who)),
         };
-        let invalid = |reason: ecow::EcoString| Box::new(diagnostics::invalid_schema(who, &reason));
+        let invalid = |reason: ecow::EcoString| diagnostics::invalid_schema(who, &reason);
         described.check().map_err(invalid)?;
         let ask_first = !described.schema_optional;
         if let Some(path) = &kept {
@@ -184,7 +184,7 @@ impl Shared {
     }
 
     /// Starts a process and connects to it, or connects to one that runs already.
-    async fn open(&self, who: &ProviderSource, supply: &Supply) -> Result<Connection, Problem> {
+    async fn open(&self, who: &ProviderSource, supply: &Supply) -> Result<Connection, Box<Problem>> {
         let log = &self.settings.log;
         let executable = match supply {
             Supply::Package { executable, .. } => executable,
@@ -259,7 +259,7 @@ fn wait_for<T: Send + 'static>(runtime: &Handle, work: impl Future<Output = T> +
 }
 
 /// Asks a provider what it has.
-async fn describe(connection: &Connection) -> Result<Described, Problem> {
+async fn describe(connection: &Connection) -> Result<Described, Box<Problem>> {
     let answer = connection.call::<wire::GetSchema>(wire::Empty {}).await?;
     let who = &connection.who;
     if let Some(problem) =

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub(crate) struct Process {
     orders: mpsc::UnboundedSender<Order>,
     exit: watch::Receiver<Option<EcoString>>,
     words: Arc<Mutex<LastWords>>,
+    /// Whether somebody was told what it said last.
+    told: AtomicBool,
 }
 
 /// What its keeper is told.
@@ -106,7 +109,8 @@ impl Launch<'_> {
         let (orders, for_keeper) = mpsc::unbounded_channel();
         let (ended, exit) = watch::channel(None);
         tokio::spawn(keep(child, for_keeper, ended, drained, log.clone(), logger.clone()));
-        let process = Process { logger, connection: OnceLock::new(), orders, exit, words };
+        let process =
+            Process { logger, connection: OnceLock::new(), orders, exit, words, told: AtomicBool::new(false) };
 
         match timeout(self.patience, line).await {
             Err(_) => {
@@ -165,6 +169,10 @@ impl Process {
     /// There is a connection to it, which a task keeps open.
     pub(crate) fn connected(&self, client: wire::Client, open: AbortHandle) {
         let _ = self.connection.set((client, open));
+    }
+    /// Whether its last words are still to be told: they need not stand in every message about its end.
+    pub(crate) fn first_to_tell(&self) -> bool {
+        !self.told.swap(true, Ordering::Relaxed)
     }
     /// Asks it to end; it is killed if it does not.
     pub(crate) fn stop(&self) {

@@ -56,14 +56,14 @@ impl Remote {
     fn ask<T, F>(&self, work: impl FnOnce(Arc<Served>, Arc<Connection>) -> F + Send + 'static) -> Answer<'static, T>
     where
         T: FromProblem + Send + 'static,
-        F: Future<Output = Result<T, Problem>> + Send + 'static,
+        F: Future<Output = Result<T, Box<Problem>>> + Send + 'static,
     {
         let it = self.0.clone();
         Box::pin(async move {
             let runtime = it.runtime.clone();
             let who = it.who.clone();
             let work = runtime.spawn(async move {
-                let connection = it.opening.clone().await.map_err(|problem| (*problem).clone())?;
+                let connection = it.opening.clone().await.map_err(|problem| Box::new((*problem).clone()))?;
                 work(it, connection).await
             });
             match work.await {
@@ -98,23 +98,23 @@ impl Remote {
 
 /// An answer that is nothing but a problem.
 trait FromProblem {
-    fn from_problem(problem: Problem) -> Self;
+    fn from_problem(problem: Box<Problem>) -> Self;
 }
 
 impl FromProblem for Vec<Problem> {
-    fn from_problem(problem: Problem) -> Self {
-        vec![problem]
+    fn from_problem(problem: Box<Problem>) -> Self {
+        vec![*problem]
     }
 }
 
 impl<T> FromProblem for Outcome<T> {
-    fn from_problem(problem: Problem) -> Self {
-        Outcome::failed(problem)
+    fn from_problem(problem: Box<Problem>) -> Self {
+        Outcome::failed(*problem)
     }
 }
 
 impl FromProblem for Result<Value, FunctionError> {
-    fn from_problem(problem: Problem) -> Self {
+    fn from_problem(problem: Box<Problem>) -> Self {
         let detail = problem.diagnostic.detail;
         Err(FunctionError::new(detail.trim_end_matches('.')))
     }
@@ -127,23 +127,23 @@ fn capabilities() -> Option<wire::ClientCapabilities> {
 }
 
 impl Served {
-    fn find<'s>(&self, schemas: &'s Schemas, what: &str, kind: &str) -> Result<&'s Schema, Problem> {
+    fn find<'s>(&self, schemas: &'s Schemas, what: &str, kind: &str) -> Result<&'s Schema, Box<Problem>> {
         schemas.get(kind).ok_or_else(|| diagnostics::unknown_type(&self.who, what, kind))
     }
-    fn resource(&self, kind: &str) -> Result<&Schema, Problem> {
+    fn resource(&self, kind: &str) -> Result<&Schema, Box<Problem>> {
         self.find(&self.schema.resources, "resource", kind)
     }
 
-    fn send(&self, what: &str, value: &Value, ty: &Type) -> Result<Option<DynamicValue>, Problem> {
+    fn send(&self, what: &str, value: &Value, ty: &Type) -> Result<Option<DynamicValue>, Box<Problem>> {
         let sent = values::encode(value, ty);
         sent.map(Some).map_err(|reason| diagnostics::cannot_send(&self.who, what, &reason))
     }
-    fn receive<C: Call>(&self, what: &str, value: Option<&DynamicValue>, ty: &Type) -> Result<Value, Problem> {
+    fn receive<C: Call>(&self, what: &str, value: Option<&DynamicValue>, ty: &Type) -> Result<Value, Box<Problem>> {
         values::decode(value, ty).map_err(|reason| diagnostics::cannot_read(&self.who, name_of::<C>(), what, &reason))
     }
 
     /// The `provider_meta` of a module, if the provider has such.
-    fn send_meta(&self, meta: &Value) -> Result<Option<DynamicValue>, Problem> {
+    fn send_meta(&self, meta: &Value) -> Result<Option<DynamicValue>, Box<Problem>> {
         match &self.schema.meta {
             Some(schema) => self.send("The provider_meta block", meta, schema.block.implied_type()),
             None => Ok(None),
@@ -153,7 +153,7 @@ impl Served {
     fn identity_type(&self, kind: &str) -> Option<Type> {
         self.schema.identities.get(kind).map(|identity| identity.object.spec_type().without_optional())
     }
-    fn send_identity(&self, kind: &str, identity: Option<&Value>) -> Result<Option<IdentityData>, Problem> {
+    fn send_identity(&self, kind: &str, identity: Option<&Value>) -> Result<Option<IdentityData>, Box<Problem>> {
         match (identity.filter(|identity| !identity.is_null()), self.identity_type(kind)) {
             (Some(identity), Some(ty)) => {
                 Ok(Some(IdentityData { identity_data: self.send("The identity", identity, &ty)? }))
@@ -161,7 +161,11 @@ impl Served {
             _ => Ok(None),
         }
     }
-    fn receive_identity<C: Call>(&self, kind: &str, identity: Option<&IdentityData>) -> Result<Option<Value>, Problem> {
+    fn receive_identity<C: Call>(
+        &self,
+        kind: &str,
+        identity: Option<&IdentityData>,
+    ) -> Result<Option<Value>, Box<Problem>> {
         match (identity.and_then(|identity| identity.identity_data.as_ref()), self.identity_type(kind)) {
             (Some(data), Some(ty)) => self.receive::<C>("the identity", Some(data), &ty).map(Some),
             _ => Ok(None),
@@ -194,7 +198,7 @@ impl Served {
 fn outcome<T>(
     mut problems: Vec<Problem>,
     came_back: bool,
-    answer: impl FnOnce(&mut Vec<Problem>) -> Result<T, Problem>,
+    answer: impl FnOnce(&mut Vec<Problem>) -> Result<T, Box<Problem>>,
 ) -> Outcome<T> {
     if !came_back && problems.iter().any(|problem| problem.diagnostic.is_error()) {
         return Outcome::failed_with(problems);
@@ -202,7 +206,7 @@ fn outcome<T>(
     match answer(&mut problems) {
         Ok(answer) => Outcome { value: Some(answer), problems },
         Err(problem) => {
-            problems.push(problem);
+            problems.push(*problem);
             Outcome::failed_with(problems)
         }
     }
@@ -369,7 +373,7 @@ impl Provider for Remote {
                 // The object must be recorded, with or without identity.
                 let identity = it.receive_identity::<wire::Apply>(kind, answer.new_identity.as_ref());
                 let identity = identity.unwrap_or_else(|problem| {
-                    problems.push(problem);
+                    problems.push(*problem);
                     None
                 });
                 let legacy_type_system = answer.legacy_type_system;
@@ -553,13 +557,13 @@ impl Provider for Remote {
 pub(crate) fn opening(
     runtime: &Handle,
     who: ProviderSource,
-    open: impl Future<Output = Result<Connection, Problem>> + Send + 'static,
+    open: impl Future<Output = Result<Connection, Box<Problem>>> + Send + 'static,
 ) -> Opening {
     let task = runtime.spawn(open);
     let waiting = async move {
         match task.await {
-            Ok(opened) => opened.map(Arc::new).map_err(Arc::new),
-            Err(_) => Err(Arc::new(diagnostics::cancelled(&who))),
+            Ok(opened) => opened.map(Arc::new).map_err(Arc::from),
+            Err(_) => Err(Arc::from(diagnostics::cancelled(&who))),
         }
     };
     waiting.boxed().shared()

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ecow::EcoString;
 use prost::Message;
@@ -21,6 +22,12 @@ use crate::wire::{Function, IdentitySchema, Protocol};
 const MAGIC: &[u8; 16] = b"yuba schemas 01\n";
 /// Bytes before the index: the magic and the length of the index.
 const HEAD: usize = MAGIC.len() + 8;
+/// How names of files end; those of unfinished files go on.
+const ENDING: &str = ".schemas";
+/// Nobody knows any more what a package was needed for that is older than this.
+const OLD: Duration = Duration::from_secs(180 * 24 * 3600);
+/// Whoever was writing for longer than this was killed.
+const UNFINISHED: Duration = Duration::from_secs(3600);
 /// A longer index than this was not written by us.
 const LONGEST_INDEX: u64 = 64 << 20;
 
@@ -69,7 +76,7 @@ pub(crate) fn file(directory: &Path, hash: &str, executable: &Path) -> PathBuf {
     let size = fs::metadata(executable).map_or(0, |data| data.len());
     let digest = Sha256::digest(format!("{hash} {size}"));
     let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    directory.join(format!("{name}.schemas"))
+    directory.join(format!("{name}{ENDING}"))
 }
 
 /// What was kept, if it was.
@@ -164,11 +171,29 @@ pub(crate) fn write(path: &Path, described: &Described) -> io::Result<()> {
     };
     written().inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
-    })
+    })?;
+    remove_old(directory);
+    Ok(())
+}
+
+/// Removes what was kept long ago, and what was being written when somebody was killed.
+fn remove_old(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some((_, rest)) = name.to_str().and_then(|name| name.split_once(ENDING)) else { continue };
+        let most = if rest.is_empty() { OLD } else { UNFINISHED };
+        let age = entry.metadata().and_then(|data| data.modified()).ok().and_then(|at| at.elapsed().ok());
+        if age.is_some_and(|age| age > most) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
     use crate::log::LogSink;
     use crate::schema::tests::{described, text};
@@ -189,6 +214,21 @@ mod tests {
         }
         let names = fs::read_dir(place.path().join("deep")).expect("because it was made");
         assert_eq!(names.count(), 1);
+
+        let old = |name: &str| {
+            let file = File::create(place.path().join("deep").join(name)).expect("because the place is ours");
+            file.set_modified(SystemTime::now() - 2 * UNFINISHED).expect("because the file is ours");
+        };
+        old("a.schemas");
+        old("a.schemas.1");
+        old("other");
+        write(&path, &described(Protocol::V6)).expect("because the place is ours");
+        let mut names: Vec<_> =
+            fs::read_dir(place.path().join("deep")).expect("because it was made").flatten().collect();
+        names.retain(|entry| entry.path() != path);
+        names.sort_by_key(fs::DirEntry::file_name);
+        let names: Vec<_> = names.iter().map(fs::DirEntry::file_name).collect();
+        assert_eq!(names, ["a.schemas", "other"]);
 
         let whole = fs::read(&path).expect("because it is there");
         for length in 0..whole.len() {

@@ -79,6 +79,8 @@ struct Derived {
     is_modern: bool,
     /// An attribute or a block in it is sensitive, deprecated or ephemeral.
     has_marks: bool,
+    /// An attribute in it, however deep, is write-only.
+    has_write_only: bool,
 }
 
 /// One attribute.
@@ -232,6 +234,11 @@ impl BlockSchema {
         self.derived.has_marks
     }
 
+    /// An attribute in it, however deep, is write-only.
+    pub(crate) fn has_write_only(&self) -> bool {
+        self.derived.has_write_only
+    }
+
     /// What an empty block becomes, nothing being required.
     pub fn empty_value(&self) -> Value {
         let attributes =
@@ -275,6 +282,8 @@ impl Derived {
                 || blocks.values().any(|nested| nested.block.is_modern()),
             has_marks: attributes.values().any(Attribute::has_marks)
                 || blocks.values().any(|nested| nested.block.asks_for_marks()),
+            has_write_only: attributes.values().any(Attribute::has_write_only)
+                || blocks.values().any(|nested| nested.block.has_write_only()),
         }
     }
 }
@@ -332,6 +341,15 @@ impl Attribute {
                 ty.element().filter(|element| element.is_object())
             }
             _ => None,
+        }
+    }
+
+    fn has_write_only(&self) -> bool {
+        match &self.ty {
+            AttributeType::Plain(_) => self.write_only,
+            AttributeType::Nested(nested) => {
+                self.write_only || nested.attributes.values().any(Attribute::has_write_only)
+            }
         }
     }
 

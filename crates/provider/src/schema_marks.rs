@@ -39,7 +39,10 @@ impl BlockSchema {
     }
     /// Where write-only attributes are in a value.
     pub fn write_only_paths(&self, value: &Value) -> Vec<Path> {
-        self.paths_of(value, &|attribute| attribute.write_only)
+        match self.has_write_only() {
+            true => self.paths_of(value, &|attribute| attribute.write_only),
+            false => Vec::new(),
+        }
     }
 
     /// The value with write-only attributes that are not marked as ephemeral any more: what a provider answers for them

@@ -285,7 +285,7 @@ fn bad_providers_are_explained_and_ended() {
         ],
     );
     let nowhere = Supply::Package { executable: place.directory.join("nowhere"), hash: None };
-    let problem = place.plugins.schema(&who(), &nowhere).err().expect("because there is no program");
+    let problem = place.plugins.schema(&who(), &nowhere).expect_err("because there is no program");
     assert!(told(&problem).contains("nowhere: No such file or directory"), "{}", told(&problem));
     assert_eq!(place.pids().len(), 7);
 }
@@ -349,9 +349,24 @@ fn a_crash_is_told_with_the_last_words() {
           	/src/internal/thing/resource.go:42 +0x1d
           main.main()
           	/src/main.go:17 +0x2b"#]].assert_eq(&told.join("\n"));
+    // Once is enough.
+    let again = plan_create(provider.as_ref(), &config);
+    let again: Vec<String> = again.problems.iter().map(self::told).collect();
+    assert!(again.join("").ends_with("told with the first request that failed for this reason."), "{again:?}");
     // Those that were not part of it go on.
     let other = configured(&place, "");
     assert!(plan_create(other.as_ref(), &object(block, &[("name", Value::string("n"))])).problems.is_empty());
+}
+
+#[test]
+fn a_provider_cannot_put_things_off() {
+    let place = Place::new("deferred");
+    let provider = configured(&place, "");
+    let schema = provider.schema();
+    let block = &schema.resources["testing_thing"].block;
+    let config = object(block, &[("name", text("n")), ("behave", text("defer_plan"))]);
+    let told: Vec<String> = plan_create(provider.as_ref(), &config).problems.iter().map(told).collect();
+    expect!["Provider deferred changes unexpectedly: The provider yuba/testing put off PlanResourceChange to a later run (it gives no reason), although it was told that this is not possible here. This is a bug in the provider. Values that are unknown until apply are often the reason: apply what they depend on first, with -target."].assert_eq(&told.join("\n"));
 }
 
 #[test]
@@ -464,10 +479,13 @@ fn processes_end_with_us_even_if_we_are_killed() {
     let pids = fs::read_to_string(directory.join("pids")).expect("because a provider was started");
     let pid: u32 = pids.trim().parse().expect("because it is one process");
     assert!(is_alive(pid));
-    let prefix = format!("yuba-plugin-{}-", child.id());
+    let part = format!("-{}-", child.id());
     child.kill().expect("because it is ours");
     child.wait().expect("because it is ours");
     wait_until(&|| !is_alive(pid));
     let left = fs::read_dir(std::env::temp_dir()).expect("because there is one").flatten();
-    assert!(left.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().starts_with(&prefix)));
+    assert!(left.map(|entry| entry.file_name()).all(|name| {
+        let name = name.to_string_lossy();
+        !(name.starts_with("yuba-plugin-") && name.contains(&part))
+    }));
 }
