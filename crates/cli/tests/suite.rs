@@ -145,7 +145,9 @@ fn check_runs(sandbox: &Sandbox, body: &str) -> Result<(), String> {
                     let brief =
                         matches!(command, Some(&("plan" | "apply" | "destroy" | "refresh" | "import" | "init")));
                     let json = args.contains(&"-json");
-                    if brief && json {
+                    if command == Some(&"test") {
+                        if json { test_messages(&run.stdout) } else { test_lines(&run) }
+                    } else if brief && json {
                         messages(&run.stdout)
                     } else if brief {
                         condensed(&run)
@@ -177,6 +179,30 @@ fn messages(lines: &str) -> String {
     let told = lines.lines().filter(|line| types.iter().any(|name| line.contains(name)));
     let message = |line: &str| Some(line.split_once("\"@message\":\"")?.1.split_once("\",\"@module\"")?.0.to_owned());
     told.filter_map(message).fold(String::new(), |all, text| all + &without_ids(&text.replace("\\\"", "\"")) + "\n")
+}
+
+/// Of what tests say: a line per file and run, titles of problems, what is left, the summary.
+fn test_lines(run: &Run) -> String {
+    let words = ["pass", "fail", "skip", "pending"].map(|word| format!("... {word}"));
+    let starts = ["Error: ", "Warning: ", "Success!", "Failure!", "Executed ", "  - "];
+    let mut shown = String::new();
+    for line in run.stdout.lines().chain(run.stderr.lines()) {
+        let text = line.strip_prefix("│ ").unwrap_or(line).trim_end();
+        if words.iter().any(|word| text.ends_with(word)) || starts.iter().any(|start| text.starts_with(start)) {
+            let _ = writeln!(shown, "{text}");
+        }
+    }
+    shown
+}
+
+/// The same of lines for programs: type and message.
+fn test_messages(lines: &str) -> String {
+    let part = |line: &str, before: &str, after: &str| Some(line.split_once(before)?.1.split_once(after)?.0.to_owned());
+    let told = lines.lines().filter_map(|line| {
+        let kind = part(line, "\"type\":\"", "\"}").filter(|kind| kind != "version")?;
+        Some(format!("{kind}: {}\n", part(line, "\"@message\":\"", "\",\"@")?.replace("\\\"", "\"")))
+    });
+    told.collect()
 }
 
 /// Text with `<id>` for every UUID.

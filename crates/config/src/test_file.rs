@@ -120,25 +120,26 @@ impl TestFile {
         problems
     }
 
-    /// What is wrong with the provider configurations of a file as substitutes for those of the tested module.
-    pub fn validate_providers(&self, module: &Module) -> Diagnostics {
+    /// What is wrong with the provider configurations of a file as substitutes for those of the modules that its runs test.
+    pub fn validate_providers(&self, modules: &[&Module]) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let real = self.providers.values().map(|config| (&config.key, &config.for_each, config.span));
         let mocks = self.mock_providers.values().map(|mock| (&mock.key, &mock.for_each, mock.span));
         for (key, for_each, span) in real.chain(mocks) {
-            let requirement = module.requirements.providers.get(&key.name);
-            let passed_in = requirement.is_some_and(|required| required.aliases.iter().any(|alias| alias.key == *key));
-            match (module.providers.get(key), for_each) {
-                (Some(config), None) if config.for_each.is_some() => {
-                    problems.push(diagnostics::test_provider_lacks_for_each(key, span));
-                }
-                (Some(config), Some(for_each)) if config.for_each.is_none() => {
-                    problems.push(diagnostics::test_provider_has_for_each(key, for_each.span));
-                }
-                (None, Some(for_each)) if passed_in => {
+            let is_passed_in = |module: &&&Module| {
+                let requirement = module.requirements.providers.get(&key.name);
+                requirement.is_some_and(|required| required.aliases.iter().any(|alias| alias.key == *key))
+            };
+            let passed_in = modules.iter().any(|module| is_passed_in(&module));
+            let mut blocks = modules.iter().filter_map(|module| module.providers.get(key));
+            let (many, one) = (blocks.clone().any(|b| b.for_each.is_some()), blocks.any(|b| b.for_each.is_none()));
+            match for_each {
+                None if many => problems.push(diagnostics::test_provider_lacks_for_each(key, span)),
+                Some(for_each) if one => problems.push(diagnostics::test_provider_has_for_each(key, for_each.span)),
+                Some(for_each) if passed_in => {
                     problems.push(diagnostics::test_provider_for_alias_has_for_each(key, for_each.span));
                 }
-                (None, Some(for_each)) => problems.push(diagnostics::test_only_for_each(key, for_each.span)),
+                Some(for_each) if !many => problems.push(diagnostics::test_only_for_each(key, for_each.span)),
                 _ => {}
             }
         }

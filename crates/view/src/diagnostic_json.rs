@@ -28,6 +28,16 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
     if let Some(snippet) = excerpts.snippet(diagnostic, usize::MAX) {
         members.push(("snippet", code(&snippet, diagnostic, signature)));
     }
+    if let Some((before, after)) = diagnostic.extra.as_ref().and_then(|extra| extra.difference.as_ref()) {
+        let change = Json::object([
+            ("before", Json::Raw(before.to_string())),
+            ("after", Json::Raw(after.to_string())),
+            ("after_unknown", Json::Bool(false)),
+            ("before_sensitive", Json::Bool(false)),
+            ("after_sensitive", Json::Bool(false)),
+        ]);
+        members.push(("difference", change));
+    }
     if let Some(deprecation) = diagnostic.deprecation() {
         let cause = Json::object([
             ("by", Json::from(deprecation.source.as_str())),

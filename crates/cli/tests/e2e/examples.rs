@@ -165,3 +165,20 @@ fn enabled() {
     );
     check(&sandbox, "plan -var stage=production", &[NOTHING]);
 }
+
+#[test]
+fn tests_of_a_module_with_provider_instances() {
+    let run = example("provider-for-each-tests").run(&["test", "-no-color"]);
+    expect_test::expect![[r#"
+        exit 0
+        --- stdout
+        tests/regions.tftest.hcl... pass
+          run "initial_create"... pass
+          run "disable_b"... pass
+          run "remove_b"... pass
+
+        Success! 3 passed, 0 failed.
+        --- stderr
+    "#]]
+    .assert_eq(&run.to_string());
+}

@@ -12,6 +12,7 @@ mod modules;
 mod prompt;
 mod providers;
 mod state;
+mod test_command;
 mod validate;
 mod version;
 

@@ -73,7 +73,8 @@ fn init_installs_and_locks() {
         You may now begin working with Yuba. If you set or change modules, providers
         or the backend, run this command again; other commands remind you of it if
         necessary.
-    "#]].assert_eq(&run);
+    "#]]
+    .assert_eq(&run);
     expect![[r##"
         # This file is maintained automatically by "tofu init".
         # Manual edits may be lost in future updates.
@@ -85,7 +86,8 @@ fn init_installs_and_locks() {
             "h1:vgC0UvSqU90RiiSxVdOcMju58+ewpqkpVnZFqpDhzVk=",
           ]
         }
-    "##]].assert_eq(&sandbox.read(LOCK));
+    "##]]
+    .assert_eq(&sandbox.read(LOCK));
     let link = sandbox.dir().join(".terraform/providers/example.com/x/null/1.1.0").join(platform());
     assert!(std::fs::symlink_metadata(link).expect("it is there").is_symlink());
     // Everything is there already, even if the mirror is not there any more.
@@ -96,9 +98,11 @@ fn init_installs_and_locks() {
     let lines: Vec<&str> = run.lines().filter(|line| line.starts_with("- ")).collect();
     expect![[r#"
         - Reusing previous version of example.com/x/null from the dependency lock file
-        - Using previously-installed example.com/x/null v1.1.0"#]].assert_eq(&lines.join("\n"));
+        - Using previously-installed example.com/x/null v1.1.0"#]]
+    .assert_eq(&lines.join("\n"));
     assert_eq!(sandbox.read(LOCK), before);
-    expect!["+ provider example.com/x/null v1.1.0"].assert_eq(&sandbox.run(&["version"]).stdout.lines().skip(3).collect::<Vec<_>>().join("\n"));
+    expect!["+ provider example.com/x/null v1.1.0"]
+        .assert_eq(&sandbox.run(&["version"]).stdout.lines().skip(3).collect::<Vec<_>>().join("\n"));
 }
 
 #[test]
@@ -140,10 +144,25 @@ fn what_is_not_right_is_refused() {
         (LOCK, "provider \"a\" {}\n", &["init"], "Non-normalized provider source address"),
         ("main.tf", "resource \"aws_x\" \"y\" {}\n", &["init"], "Failed to query available provider packages"),
         ("main.tf", "provider \"null\" {\n  version = \"7.0\"\n}\n", &["init"], "Failed to query available"),
-        ("rc", "provider_installation {\n  network_mirror {\n    url = \"http://example.com\"\n  }\n}\n", &["init"], "Invalid URL for provider installation source"),
-        ("rc", "provider_installation {\n  direct {\n    include = [\"*/x\"]\n  }\n}\n", &["init"], "Invalid provider source inclusion patterns"),
+        (
+            "rc",
+            "provider_installation {\n  network_mirror {\n    url = \"http://example.com\"\n  }\n}\n",
+            &["init"],
+            "Invalid URL for provider installation source",
+        ),
+        (
+            "rc",
+            "provider_installation {\n  direct {\n    include = [\"*/x\"]\n  }\n}\n",
+            &["init"],
+            "Invalid provider source inclusion patterns",
+        ),
         ("x", "", &["providers", "lock", "-fs-mirror=mirror", "-platform=nonsense"], "Invalid target platform"),
-        ("x", "", &["providers", "lock", "-fs-mirror=mirror", "-platform=plan9_arm"], "Could not retrieve providers for locking"),
+        (
+            "x",
+            "",
+            &["providers", "lock", "-fs-mirror=mirror", "-platform=plan9_arm"],
+            "Could not retrieve providers for locking",
+        ),
         ("x", "", &["providers", "lock", "-fs-mirror=mirror", "hashicorp/other"], "Invalid provider argument"),
         ("x", "", &["providers", "lock", "-net-mirror=http://example.com"], "Invalid network mirror URL"),
         ("x", "", &["providers", "lock", "-net-mirror=x", "-fs-mirror=x"], "Invalid installation method options"),

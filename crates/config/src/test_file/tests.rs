@@ -328,7 +328,7 @@ fn check_providers(module: &str, test: &str, expect: &Expect) {
     };
     let (module, found) = decode_module(".", &[file], &with);
     assert!(!found.has_errors());
-    expect.assert_eq(&problems(test, |file, with| decode(&file.body, with).0.validate_providers(&module)));
+    expect.assert_eq(&problems(test, |file, with| decode(&file.body, with).0.validate_providers(&[&module])));
 }
 
 #[test]

@@ -20,7 +20,12 @@ pub(super) fn check(tree: &ConfigTree) -> Diagnostics {
     let types = types_of(module);
     let mut problems = Diagnostics::new();
     for (name, file) in &module.tests {
-        problems.extend(file.validate_providers(module));
+        let own = |run: &TestRun| tree.runs.get(&(name.clone(), run.name.clone())).filter(|_| run.module.is_some());
+        let mut tested: Vec<&Module> = file.runs.iter().filter_map(own).map(|tree| &*tree.root().module).collect();
+        if tested.is_empty() || file.runs.iter().any(|run| run.module.is_none()) {
+            tested.push(module);
+        }
+        problems.extend(file.validate_providers(&tested));
         let (matched, passed) = assign(name, file, &types, tree);
         for (run, passed) in file.runs.iter().zip(&passed) {
             if run.module.is_none() {

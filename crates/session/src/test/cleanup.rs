@@ -6,33 +6,38 @@ use yuba_plan::Mode;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
-use super::file::FileRunner;
+use super::file::{FileRunner, ModuleState};
 use super::leftovers::objects;
 use super::prepare::{Prepared, Subject};
+use super::record::Place;
 use super::run::Work;
-use super::{CleanupReport, Event, Message};
+use super::{CleanupReport, Event, Message, diagnostics};
 
 impl FileRunner<'_> {
     /// Destroys what is left. Who is in a hurry gets a list instead.
     pub(super) fn clean_up(&mut self, tell: &mut dyn FnMut(Message)) {
         let mut keys: Vec<(usize, _)> =
-            self.states.iter().filter_map(|(key, known)| Some((known.last.as_ref()?.0, key.clone()))).collect();
+            self.states.iter().filter_map(|(key, known)| Some((known.history.last()?.0, key.clone()))).collect();
         keys.sort_unstable_by(|a, b| b.cmp(a));
         for (at, key) in keys {
             if self.is_stopped_now() {
                 break;
             }
             let Some(mut known) = self.states.remove(&key) else { continue };
-            let Some((_, prepared)) = known.last.take() else { continue };
-            let (state, problems) = self.destroy(at, &prepared, known.state);
+            let place = self.place(&key);
+            let (state, problems) = self.destroy(&mut known, place.clone());
             let left = objects(&state);
+            if left.is_empty()
+                && let Some(place) = &place
+            {
+                place.forget();
+            }
             if problems.is_empty() && left.is_empty() {
                 self.register.set(self.name, self.existing());
                 continue;
             }
             if self.is_stopped_now() && !left.is_empty() {
                 known.state = state;
-                known.last = Some((at, prepared));
                 self.states.insert(key, known);
                 break;
             }
@@ -40,7 +45,10 @@ impl FileRunner<'_> {
                 CleanupReport { run: self.file.runs[at].name.clone(), problems, saved: None, unsaved: None, left };
             if !report.left.is_empty() {
                 match self.register.save(state) {
-                    Ok(path) => report.saved = Some(path),
+                    Ok(path) => {
+                        report.saved = Some(path);
+                        place.iter().for_each(Place::forget);
+                    }
                     Err(bytes) => report.unsaved = Some(bytes),
                 }
             }
@@ -56,27 +64,40 @@ impl FileRunner<'_> {
     /// Everything was stopped: what exists now is listed and kept.
     fn tell_what_exists(&mut self, tell: &mut dyn FnMut(Message)) {
         let mut report = self.existing();
-        for (_, known) in std::mem::take(&mut self.states) {
+        for (key, known) in std::mem::take(&mut self.states) {
             if !objects(&known.state).is_empty()
                 && let Ok(path) = self.register.save(known.state)
             {
                 report.saved.push(path);
+                self.place(&key).iter().for_each(Place::forget);
             }
         }
         let message = self.message(Event::Interrupted(report));
         tell(message);
     }
 
-    fn destroy(&self, at: usize, prepared: &Prepared, state: State) -> (State, Diagnostics) {
+    fn destroy(&self, known: &mut ModuleState, place: Option<Place>) -> (State, Diagnostics) {
+        let state = known.state.clone();
         if state.is_empty() && state.outputs.is_empty() {
             return (state, Diagnostics::new());
         }
+        // Who was not asked to make an object must not be asked to destroy it, and the other way round.
+        let fits = |(_, prepared): &&mut (usize, Prepared)| {
+            known.real.iter().all(|addr| {
+                let provider = known.state.get(&addr.containing()).map(|resource| &resource.provider);
+                provider.is_none_or(|provider| !prepared.stands_in(provider, &addr.config()))
+            })
+        };
+        let Some((at, prepared)) = known.history.iter_mut().rev().find(fits) else {
+            return (state, diagnostics::cannot_destroy_real().into());
+        };
+        prepared.never_ask(&known.made_up);
         let subject = Subject {
             suite: self.suite,
             request: self.request,
             file_name: self.name,
             file: self.file,
-            run: &self.file.runs[at],
+            run: &self.file.runs[*at],
             outputs: &self.outputs,
         };
         let work = Work { subject: &subject, prepared };
@@ -91,7 +112,7 @@ impl FileRunner<'_> {
             _ => return (state, problems),
         };
         let live = Live::new(true, Some(plan_time));
-        let (state, found) = work.apply(&plan, plan_time, &live);
+        let (state, found) = work.apply(&plan, plan_time, &live, place);
         problems.extend(found.into_iter().filter(|problem| !problem.is_about_deprecation()));
         (state, problems)
     }

@@ -68,6 +68,13 @@ pub(super) fn fails_before_apply(object: &EcoString) -> Diagnostic {
     Diagnostic::warning("Invalid Variable in test file", detail)
 }
 
+pub(super) fn cannot_destroy_real() -> Diagnostic {
+    let detail = "Real providers made these objects, and every later run replaces one of these providers or resources with \
+                  something that does nothing, so that the objects cannot be destroyed. Mock a provider in all runs of a \
+                  module, or in none.";
+    Diagnostic::error("Objects of replaced providers cannot be destroyed", detail)
+}
+
 pub(super) fn interrupted() -> Diagnostic {
     let detail = "The run was stopped before it was done. Read the other messages to see which objects still exist.";
     Diagnostic::error("Test interrupted", detail)

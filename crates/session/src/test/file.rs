@@ -1,17 +1,20 @@
 //! One test file: its runs one after the other, with a state for each module they test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ecow::{EcoString, eco_format};
+use yuba_addrs::{AbsResourceInstance, ConfigResource, ResourceMode};
 use yuba_config::test_file::TestFile;
 use yuba_state::State;
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::{Mark, Value};
 
+use super::lanes::shares_nothing;
 use super::leftovers::{Register, objects};
 use super::prepare::{Prepared, Subject};
+use super::record::Place;
 use super::run::execute;
 use super::suite::Suite;
 use super::{Event, FileReport, InterruptReport, Message, RunReport, Status, TestRequest};
@@ -21,8 +24,47 @@ pub(super) struct ModuleState {
     /// The source of the module; none for the one the file belongs to.
     pub(super) source: Option<EcoString>,
     pub(super) state: State,
-    /// The run that used it last, and what that worked with.
-    pub(super) last: Option<(usize, Prepared)>,
+    /// The runs that used it, and what they worked with.
+    pub(super) history: Vec<(usize, Prepared)>,
+    /// Objects that a provider made which keeps them somewhere else.
+    pub(super) real: BTreeSet<AbsResourceInstance>,
+    /// Resources whose objects were made without asking a provider.
+    pub(super) made_up: BTreeSet<ConfigResource>,
+}
+
+impl ModuleState {
+    fn new(source: Option<EcoString>) -> ModuleState {
+        ModuleState {
+            source,
+            state: State::empty(),
+            history: Vec::new(),
+            real: BTreeSet::new(),
+            made_up: BTreeSet::new(),
+        }
+    }
+
+    /// The state after a run.
+    fn take(&mut self, at: usize, prepared: Prepared, state: State) {
+        let mut real = BTreeSet::new();
+        for (addr, resource, _) in state.instances() {
+            if addr.resource.mode != ResourceMode::Managed || resource.provider.provider.is_builtin() {
+                continue;
+            }
+            let was_there = self.state.instance(&addr).is_some();
+            let config = addr.config();
+            let is_made_up = match was_there {
+                true => !self.real.contains(&addr),
+                false => prepared.stands_in(&resource.provider, &config),
+            };
+            match is_made_up {
+                true => drop(self.made_up.insert(config)),
+                false => drop(real.insert(addr)),
+            }
+        }
+        self.real = real;
+        self.state = state;
+        self.history.push((at, prepared));
+    }
 }
 
 /// A file on its way.
@@ -38,6 +80,8 @@ pub(super) struct FileRunner<'a> {
     pub(super) outputs: BTreeMap<EcoString, Value>,
     /// Files that were read for runs of this file.
     pub(super) sources: Option<Arc<Sources>>,
+    /// Others can see what it makes.
+    is_real: bool,
 }
 
 /// Runs a file and cleans up after it.
@@ -58,6 +102,7 @@ pub(super) fn run(
         states: BTreeMap::new(),
         outputs: BTreeMap::new(),
         sources: None,
+        is_real: !shares_nothing(suite, name),
     };
     let began = Instant::now();
     let (status, runs) = runner.runs();
@@ -122,7 +167,7 @@ impl FileRunner<'_> {
             let creating = Some((run.name.clone(), source.clone(), objects));
             self.register.set(self.name, InterruptReport { creating, ..existing.clone() });
         };
-        let executed = execute(&subject, state, &creating);
+        let executed = execute(&subject, state, self.place(&key), &creating);
         if executed.sources.is_some() {
             self.sources = executed.sources;
         }
@@ -136,10 +181,15 @@ impl FileRunner<'_> {
             };
             let outputs = Value::object(state.outputs.iter().map(output).collect());
             self.outputs.insert(run.name.clone(), outputs);
-            self.states.insert(key, ModuleState { source, state, last: Some((at, prepared)) });
+            self.states.entry(key).or_insert_with(|| ModuleState::new(source)).take(at, prepared, state);
         }
         self.register.set(self.name, self.existing());
         executed.report
+    }
+
+    /// Where a state is kept while something real is done with it.
+    pub(super) fn place(&self, module: &str) -> Option<Place> {
+        self.is_real.then(|| Place::new(self.request.load.data_dir, self.name, module))
     }
 
     /// The objects of all states.
@@ -151,7 +201,7 @@ impl FileRunner<'_> {
                 _ if left.is_empty() => {}
                 None => report.state = left,
                 Some(source) => {
-                    let run = known.last.as_ref().and_then(|(at, _)| self.file.runs.get(*at));
+                    let run = known.history.last().and_then(|(at, _)| self.file.runs.get(*at));
                     let run = run.map(|run| run.name.clone()).unwrap_or_default();
                     report.states.push((run, source.clone(), left));
                 }

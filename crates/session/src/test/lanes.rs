@@ -32,12 +32,9 @@ pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut
     let names = &suite.selected;
     let alone: Vec<bool> = names.iter().map(|name| request.parallel <= 1 || !shares_nothing(suite, name)).collect();
     // Those that others could see, in order, in one lane; the others wherever there is room.
-    let mut together: VecDeque<usize> = (0..names.len()).filter(|at| !alone[*at]).collect();
+    let together: VecDeque<usize> = (0..names.len()).filter(|at| !alone[*at]).collect();
     let one_by_one: VecDeque<usize> = (0..names.len()).filter(|at| alone[*at]).collect();
     let lanes = request.parallel.max(1).min(together.len());
-    if lanes == 0 && one_by_one.len() <= 1 && names.len() <= 1 {
-        together.clear();
-    }
     let (say, hear) = mpsc::channel();
     let queue = Mutex::new(together);
     std::thread::scope(|scope| {
@@ -134,7 +131,7 @@ impl Stopping {
 }
 
 /// Whether nobody can see the objects of a file: all its providers are mocks, or keep nothing outside of the state.
-fn shares_nothing(suite: &Suite, name: &EcoString) -> bool {
+pub(super) fn shares_nothing(suite: &Suite, name: &EcoString) -> bool {
     let Some(file) = suite.file(name) else { return true };
     file.runs.iter().all(|run| {
         let own = run.module.as_ref().and_then(|_| suite.runs.get(&(name.clone(), run.name.clone())));

@@ -13,6 +13,7 @@ mod file;
 mod lanes;
 mod leftovers;
 mod prepare;
+mod record;
 mod run;
 mod substitution;
 mod suite;

@@ -1,6 +1,6 @@
 //! What a run works with: the tested module with what the test puts into it, and the values of its variables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ecow::EcoString;
@@ -46,6 +46,18 @@ pub(super) struct Subject<'a> {
 }
 
 impl Prepared {
+    /// Whether no provider is asked about a resource.
+    pub(super) fn stands_in(&self, provider: &AbsProviderConfig, resource: &ConfigResource) -> bool {
+        self.resources.contains_key(resource) || self.mocks.contains_key(provider)
+    }
+
+    /// No provider is to be asked about these either: they were never real.
+    pub(super) fn never_ask(&mut self, resources: &BTreeSet<ConfigResource>) {
+        for resource in resources {
+            self.resources.entry(resource.clone()).or_insert_with(Value::null_dynamic);
+        }
+    }
+
     /// The providers of the run.
     pub(super) fn substitutes<'a>(&self, suite: &'a Suite, request: &'a TestRequest<'a>) -> Substitutes<'a> {
         Substitutes {

@@ -7,14 +7,15 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsResourceInstance, ResourceMode, Target};
 use yuba_config::test_file::{PlanMode, TestCommand, TestRun};
 use yuba_engine::targets::Targets;
-use yuba_engine::{ApplyDoors, Context, PlanOptions, Recorder, apply_into, plan_into};
+use yuba_engine::{ApplyDoors, Context, PlanOptions, apply_into, plan_into};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, Timestamp, Verdict};
 use yuba_plan::{Action, Mode, Plan};
-use yuba_state::{Edit, State};
+use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources, Span};
 
 use super::expectations::Expectations;
 use super::prepare::{Prepared, Subject};
+use super::record::{Place, Record};
 use super::{RunReport, Status, TestRequest, Verbose, diagnostics};
 use crate::clock::SystemClock;
 use crate::provisioners::LocalProvisioners;
@@ -33,14 +34,14 @@ pub(super) struct Executed {
 pub(super) type Creating<'a> = dyn Fn(Vec<AbsResourceInstance>) + 'a;
 
 /// Does a run.
-pub(super) fn execute(subject: &Subject<'_>, state: State, creating: &Creating<'_>) -> Executed {
+pub(super) fn execute(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &Creating<'_>) -> Executed {
     let began = Instant::now();
-    let mut executed = inner(subject, state, creating);
+    let mut executed = inner(subject, state, place, creating);
     executed.report.took = began.elapsed();
     executed
 }
 
-fn inner(subject: &Subject<'_>, state: State, creating: &Creating<'_>) -> Executed {
+fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &Creating<'_>) -> Executed {
     let run = subject.run;
     let report = |status: Status, problems: Diagnostics| RunReport {
         name: run.name.clone(),
@@ -99,7 +100,7 @@ fn inner(subject: &Subject<'_>, state: State, creating: &Creating<'_>) -> Execut
     };
     creating(created_by(&plan));
     let applying = Live::new(true, Some(plan_time));
-    let (state, applied) = work.apply(&plan, plan_time, &applying);
+    let (state, applied) = work.apply(&plan, plan_time, &applying, place);
     let mut applied = expectations.sort_out(applied);
     if !applied.has_errors() {
         let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
@@ -209,14 +210,20 @@ impl Work<'_> {
         (plan, problems)
     }
 
-    pub(super) fn apply(&self, plan: &Plan, plan_time: Timestamp, live: &Live) -> (State, Diagnostics) {
+    pub(super) fn apply(
+        &self,
+        plan: &Plan,
+        plan_time: Timestamp,
+        live: &Live,
+        place: Option<Place>,
+    ) -> (State, Diagnostics) {
         let random = || {
             let mut bytes = [0_u8; 4];
             let _ = getrandom::fill(&mut bytes);
             u32::from_le_bytes(bytes)
         };
         let provisioners = LocalProvisioners::new(self.request().stop.now.clone());
-        let mut recorder = NoRecord;
+        let mut recorder = Record::new((*plan.prior_state).clone(), place);
         let applied = self.with_context(plan_time, |context| {
             let doors = ApplyDoors { recorder: &mut recorder, provisioners: &provisioners, random: &random };
             futures_executor::block_on(apply_into(context, plan, doors, live))
@@ -245,28 +252,5 @@ impl Work<'_> {
             });
         }
         (status, problems)
-    }
-}
-
-/// Nobody keeps what a test does: it is undone at the end.
-struct NoRecord;
-
-impl Recorder for NoRecord {
-    fn begin(&mut self, _: &str, _: Action) -> u64 {
-        0
-    }
-    fn finish(&mut self, _: u64, _: &[Edit]) {}
-    fn append(&mut self, _: &[Edit]) {}
-    fn hand_over(&mut self) -> Result<(), Diagnostics> {
-        Ok(())
-    }
-    fn flush(&mut self) -> Result<(), Diagnostics> {
-        Ok(())
-    }
-    fn due(&self) -> bool {
-        false
-    }
-    fn checkpoint(&mut self, _: &mut State) -> Result<(), Diagnostics> {
-        Ok(())
     }
 }

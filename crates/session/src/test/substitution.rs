@@ -32,8 +32,11 @@ pub(super) fn providers<'f>(file: &'f TestFile, run: &TestRun, module: &Module) 
     }
     let mut next = module.providers.clone();
     if run.providers.is_empty() {
-        next.extend(file.providers.iter().map(|(key, config)| (key.clone(), config.clone())));
-        for (key, mock) in &file.mock_providers {
+        // What has instances replaces something that has them; it may be for another module that the file tests.
+        let fits = |key: &ProviderKey, has_instances: bool| !has_instances || module.providers.contains_key(key);
+        let fitting = file.providers.iter().filter(|(key, config)| fits(key, config.for_each.is_some()));
+        next.extend(fitting.map(|(key, config)| (key.clone(), config.clone())));
+        for (key, mock) in file.mock_providers.iter().filter(|(key, mock)| fits(key, mock.for_each.is_some())) {
             next.insert(key.clone(), block_of(mock, key));
             mocks.push((key.clone(), mock));
         }

@@ -13,7 +13,7 @@ use yuba_eval::{ConfigTree, link};
 use yuba_provider::mock::Started;
 use yuba_syntax::{Diagnostics, Sources};
 
-use super::{Message, Status, TestRequest, diagnostics, lanes};
+use super::{Message, Status, TestRequest, diagnostics, lanes, record};
 use crate::backend::Refusal;
 use crate::load::{ModuleDirs, read_inputs};
 use crate::manifest::read_manifest;
@@ -72,6 +72,7 @@ impl Suite {
         if problems.has_errors() {
             return Err(Refusal { problems, sources: dirs.sources });
         }
+        problems.extend(record::left_behind(load.data_dir));
         let runs = std::mem::take(&mut tree.runs);
         // Runs have a root module of their own; they need no copy of all tests.
         let mut root = (*tree.root().module).clone();

@@ -93,3 +93,23 @@ impl Watcher {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use yuba_testkit::Sandbox;
+
+    #[test]
+    fn what_a_change_affects() {
+        let sandbox = Sandbox::new("", "//- main.tf\n//- tests/a.tftest.hcl\nrun \"a\" {}\n");
+        let dir = sandbox.dir().to_str().expect("it is Unicode").to_owned();
+        let mut watcher = Watcher::new(&Sources::new(), &dir, Some("tests"));
+        assert_eq!(watcher.look(), Affected::Nothing);
+        sandbox.write("tests/a.tftest.hcl", "run \"longer\" {}\n");
+        sandbox.write("notes.txt", "nobody reads this");
+        assert_eq!(watcher.look(), Affected::Files(vec![EcoString::from(format!("{dir}/tests/a.tftest.hcl"))]));
+        sandbox.write("new.tf", "locals {}\n");
+        assert_eq!(watcher.look(), Affected::Everything);
+        assert_eq!(watcher.look(), Affected::Nothing);
+    }
+}

@@ -1,0 +1,184 @@
+//! What survives if this process is killed: the states of files that create something real, beside the working directory's
+//! other data, until everything is destroyed.
+//!
+//! Who runs tests next is told what was left. Tests with mocks and what is built in leave nothing and write nothing.
+
+use std::path::{Path, PathBuf};
+
+use ecow::{EcoString, eco_format};
+use yuba_engine::Recorder;
+use yuba_plan::Action;
+use yuba_state::{Edit, State};
+use yuba_syntax::{Diagnostic, Diagnostics};
+
+use super::leftovers::objects;
+use crate::replace::write_private;
+
+/// The directory, below that of the working directory's data.
+const DIRECTORY: &str = "test-states";
+
+/// Where the state of a test is kept while it runs.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    state: PathBuf,
+    /// What is being created, a line each.
+    begun: PathBuf,
+}
+
+impl Place {
+    /// For a file of tests and one of its modules.
+    pub(super) fn new(data_dir: &Path, file: &str, module: &str) -> Place {
+        let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-', "_");
+        let name = format!("{}-{}-{}", std::process::id(), plain(file), plain(module));
+        let dir = data_dir.join(DIRECTORY);
+        Place { state: dir.join(format!("{name}.tfstate")), begun: dir.join(format!("{name}.begun")) }
+    }
+
+    /// Keeps a state.
+    pub(super) fn keep(&self, state: &State) -> Result<(), Diagnostics> {
+        let mut bytes = Vec::new();
+        yuba_state::write(state, &mut bytes);
+        let dir = self.state.parent().unwrap_or(Path::new("."));
+        let written = std::fs::create_dir_all(dir).and_then(|()| write_private(&self.state, &bytes));
+        written.map_err(|error| unwritable(&self.state, &error).into())
+    }
+
+    /// Nothing is left.
+    pub(super) fn forget(&self) {
+        let _ = std::fs::remove_file(&self.state);
+        let _ = std::fs::remove_file(&self.begun);
+        if let Some(dir) = self.state.parent() {
+            // Others may have something there.
+            let _ = std::fs::remove_dir(dir);
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Diagnostic {
+    let detail = eco_format!(
+        "The state of the test could not be kept in {}: {error}. Without it nobody would know what exists if the test were \
+         killed, so nothing more is changed.",
+        path.display()
+    );
+    Diagnostic::error("Failed to keep test state", detail)
+}
+
+/// Keeps what a run does, if it does something real.
+pub(super) struct Record {
+    state: State,
+    place: Option<Place>,
+    begun: Vec<EcoString>,
+    dirty: bool,
+}
+
+impl Record {
+    pub(super) fn new(state: State, place: Option<Place>) -> Record {
+        Record { state, place, begun: Vec::new(), dirty: false }
+    }
+
+    fn write(&mut self) -> Result<(), Diagnostics> {
+        let Some(place) = &self.place else { return Ok(()) };
+        if std::mem::take(&mut self.dirty) {
+            place.keep(&self.state)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, edits: &[Edit]) {
+        if self.place.is_some() {
+            for edit in edits {
+                self.state.apply(edit.clone());
+            }
+            self.dirty = true;
+        }
+    }
+}
+
+impl Recorder for Record {
+    fn begin(&mut self, addr: &str, _: Action) -> u64 {
+        if self.place.is_some() {
+            self.begun.push(addr.into());
+            self.dirty = true;
+        }
+        0
+    }
+    fn finish(&mut self, _: u64, edits: &[Edit]) {
+        self.take(edits);
+    }
+    fn append(&mut self, edits: &[Edit]) {
+        self.take(edits);
+    }
+    fn hand_over(&mut self) -> Result<(), Diagnostics> {
+        if let Some(place) = &self.place {
+            let lines: String = self.begun.iter().map(|addr| format!("{addr}\n")).collect();
+            if let Some(dir) = place.begun.parent() {
+                let _ = std::fs::create_dir_all(dir);
+            }
+            write_private(&place.begun, lines.as_bytes()).map_err(|error| unwritable(&place.begun, &error))?;
+        }
+        self.write()
+    }
+    fn flush(&mut self) -> Result<(), Diagnostics> {
+        self.write()
+    }
+    fn due(&self) -> bool {
+        self.dirty
+    }
+    fn checkpoint(&mut self, _: &mut State) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+}
+
+/// What tests left that were killed: a warning for each.
+pub(super) fn left_behind(data_dir: &Path) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    let mut names: Vec<String> = std::fs::read_dir(data_dir.join(DIRECTORY))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".tfstate"))
+        .collect();
+    names.sort_unstable();
+    for name in names {
+        let pid = name.split('-').next().and_then(|pid| pid.parse::<u32>().ok());
+        if pid.is_some_and(is_running) {
+            continue;
+        }
+        let path = data_dir.join(DIRECTORY).join(&name);
+        let Ok(bytes) = std::fs::read(&path) else { continue };
+        let state = yuba_state::read(&bytes).map(|(state, _)| state).unwrap_or_else(|_| State::empty());
+        let mut exist: Vec<String> = objects(&state).iter().map(|(addr, _)| format!("  - {addr}")).collect();
+        let begun = std::fs::read_to_string(path.with_extension("begun")).unwrap_or_default();
+        for addr in begun.lines() {
+            if !exist.contains(&format!("  - {addr}")) {
+                exist.push(format!("  - {addr} (was being changed)"));
+            }
+        }
+        if exist.is_empty() {
+            continue;
+        }
+        let detail = eco_format!(
+            "An earlier test was killed before it could destroy what it made:\n{}\n\nTheir state is in {}. Remove the objects, and \
+             then that file, to be rid of this message.",
+            exist.join("\n"),
+            path.display()
+        );
+        problems.push(Diagnostic::warning("Objects of a killed test may still exist", detail));
+    }
+    problems
+}
+
+#[cfg(unix)]
+fn is_running(pid: u32) -> bool {
+    let Ok(pid) = i32::try_from(pid) else { return false };
+    match nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None) {
+        Ok(()) => true,
+        Err(error) => error == nix::errno::Errno::EPERM,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_running(_: u32) -> bool {
+    false
+}
