@@ -66,6 +66,7 @@ impl Settings {
             Some((name, value.into_string().ok()?))
         };
         let test_dir = args.text("test-directory").unwrap_or(DEFAULT_TEST_DIR);
+        let hosts = Arc::new(Hosts::new());
         Settings {
             dir: ".".to_owned(),
             selected: match environment("TF_WORKSPACE") {
@@ -76,9 +77,9 @@ impl Settings {
             original_dir: args.original_dir.clone(),
             environment: std::env::vars_os().filter_map(is_variable).collect(),
             variables: variables.collect(),
-            providers: Arc::new(OurProviders::new(provider_settings(&data_dir))),
+            providers: Arc::new(OurProviders::new(provider_settings(&data_dir, &hosts))),
             data_dir,
-            hosts: Arc::new(Hosts::new()),
+            hosts,
         }
     }
 
@@ -128,8 +129,8 @@ impl Settings {
     }
 }
 
-/// How providers are dealt with, as the environment says.
-fn provider_settings(data_dir: &Path) -> ProviderSettings {
+/// How providers are dealt with, as the environment and the CLI configuration say.
+fn provider_settings(data_dir: &Path, hosts: &Hosts) -> ProviderSettings {
     let absolute = |name: &str| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
     let mut settings = ProviderSettings::new(data_dir);
@@ -137,6 +138,8 @@ fn provider_settings(data_dir: &Path) -> ProviderSettings {
     settings.plugins.tls = environment("TF_DISABLE_PLUGIN_TLS").is_none();
     settings.plugins.log = crate::logging::of_providers();
     settings.reattach = environment("TF_REATTACH_PROVIDERS").unwrap_or_default();
+    let installation = hosts.config().provider_installation.as_ref();
+    settings.overrides = installation.map(|installation| installation.dev_overrides.clone()).unwrap_or_default();
     settings
 }
 

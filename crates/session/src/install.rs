@@ -3,7 +3,7 @@
 //! Local modules and the built-in provider are where they are already; what is left to do is to record them. Other modules
 //! are brought while the configuration is linked, because only then it is known which ones are needed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -333,8 +333,11 @@ pub struct RequirementTree {
     pub children: Vec<(EcoString, RequirementTree)>,
 }
 
-/// Which providers the modules of a configuration need.
-pub fn requirements(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Option<RequirementTree>, Report) {
+/// Which providers the modules of a configuration need, and which ones the objects in its state.
+pub fn requirements(
+    request: &LoadRequest<'_>,
+    ask: Option<Ask>,
+) -> (Option<(RequirementTree, BTreeSet<ProviderSource>)>, Report) {
     if !has_configuration(Path::new(request.dir)) {
         return (None, Report::new(diagnostics::no_configuration(request.dir).into(), Sources::new()));
     }
@@ -345,8 +348,13 @@ pub fn requirements(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Option<Requ
         Err(sources) => return (None, Report::new(problems, sources)),
     };
     let tree = requirement_tree(&configuration.tree, yuba_eval::ModuleId::ROOT, &mut problems);
-    let tree = (!problems.has_errors()).then_some(tree);
-    (tree, Report::new(problems, configuration.sources))
+    let of_state = provider_install::of_state(&configuration, request, "Failed refreshing the state");
+    let of_state = of_state.unwrap_or_else(|found| {
+        problems.extend(found);
+        BTreeSet::new()
+    });
+    let found = (!problems.has_errors()).then_some((tree, of_state));
+    (found, Report::new(problems, configuration.sources))
 }
 
 fn read_constraints(

@@ -17,9 +17,9 @@ use yuba_install::providers::selected::{check_selections, packages_dir};
 use yuba_install::providers::source::{Place, Places, QueryError};
 use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
-use yuba_syntax::{Diagnostics, Sources};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use crate::backend::{self, StateFlags};
+use crate::backend::{self, StateFlags, joined};
 use crate::diagnostics;
 use crate::install::{Event, Report, constraints, similar_providers};
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
@@ -50,7 +50,15 @@ pub(crate) fn install(
     problems.extend(about::overrides(&overrides.unwrap_or_default(), true));
     let mut needed = read_all(&requirements, &mut problems);
     if use_state && !problems.has_errors() {
-        add_state(configuration, request, &mut needed, &mut problems);
+        // Objects may have to be destroyed whose providers are not in the configuration any more.
+        match of_state(configuration, request, "Error refreshing state") {
+            Ok(found) => {
+                for provider in found {
+                    needed.entry(provider).or_default();
+                }
+            }
+            Err(found) => problems.extend(found),
+        }
     }
     for provider in needed.keys().filter(|provider| provider.is_legacy()) {
         problems.push(diagnostics::legacy_provider(provider));
@@ -174,22 +182,18 @@ fn read_all(
     needed
 }
 
-/// Adds the providers of the objects in the state: they may have to be destroyed.
-fn add_state(
+/// The providers of the objects in the state. A state that is kept where this version cannot look has none.
+pub(crate) fn of_state(
     configuration: &Configuration,
     request: &LoadRequest<'_>,
-    needed: &mut BTreeMap<ProviderSource, ProviderConstraints>,
-    problems: &mut Diagnostics,
-) {
-    let opened = backend::place_of(configuration, request, &StateFlags::default()).and_then(|place| place.look());
-    match opened {
-        Ok(opened) => {
-            for resource in opened.state.iter().flat_map(|state| state.iter()) {
-                needed.entry(resource.provider.provider.clone()).or_default();
-            }
-        }
-        Err(found) => problems.extend(found),
-    }
+    title: &str,
+) -> Result<BTreeSet<ProviderSource>, Diagnostics> {
+    let Ok(place) = backend::place_of(configuration, request, &StateFlags::default()) else {
+        return Ok(BTreeSet::new());
+    };
+    let opened = place.look().map_err(|problems| Diagnostics::from(Diagnostic::error(title, joined(&problems))))?;
+    let resources = opened.state.iter().flat_map(|state| state.iter());
+    Ok(resources.map(|resource| resource.provider.provider.clone()).collect())
 }
 
 /// Providers that somebody else runs.
@@ -249,7 +253,7 @@ pub fn lock(
             match ProviderSource::parse(text) {
                 Ok(provider) if needed.contains_key(&provider) => drop(chosen.insert(provider)),
                 Ok(provider) => problems.push(about::not_needed(&provider)),
-                Err(problem) => problems.push(yuba_syntax::Diagnostic::error(problem.summary, problem.detail)),
+                Err(problem) => problems.push(Diagnostic::error(problem.summary, problem.detail)),
             }
         }
         needed.retain(|provider, _| chosen.contains(provider));

@@ -15,7 +15,7 @@ pub(crate) const COMMAND: Command = Command {
     synopsis: "Show the providers required for this configuration",
     usage: "[options]",
     about: "Shows the modules of the configuration as a tree, each with the providers it needs and what it demands of \
-            their versions.",
+            their versions; and the providers of the objects in the state.",
     flags: &[TEST_DIR, VAR, VAR_FILE],
     run: Run::Function(run),
 };
@@ -26,10 +26,14 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         return Err(Failure::usage("Unexpected argument", detail));
     }
     let settings = Settings::new(args);
-    let (tree, report) = install::requirements(&settings.request(Purpose::Look), None);
-    let Some(tree) = tree else { return Err(Failure::Failed(report.problems, report.sources)) };
+    let (found, report) = install::requirements(&settings.request(Purpose::Look), None);
+    let Some((tree, of_state)) = found else { return Err(Failure::Failed(report.problems, report.sources)) };
     let drawn = requirements::render(&labelled(String::new(), tree));
     terminal.out(&format!("\nProviders required by configuration:\n{drawn}\n"));
+    if !of_state.is_empty() {
+        let list: String = of_state.iter().map(|provider| format!("    provider[{provider}]\n\n")).collect();
+        terminal.out(&format!("Providers required by state:\n\n{list}"));
+    }
     terminal.report(&report.problems, &report.sources);
     Ok(0)
 }

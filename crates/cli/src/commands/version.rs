@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use yuba_install::lock_file::{self, LockFile};
+use yuba_install::providers::platform::Platform;
 use yuba_syntax::Sources;
 use yuba_view::json::Json;
 
@@ -66,15 +67,5 @@ fn json(selected: &[(String, String)]) -> String {
 
 /// The platform as providers name it: `linux_amd64`.
 pub(crate) fn platform() -> String {
-    let os = match std::env::consts::OS {
-        "macos" => "darwin",
-        os => os,
-    };
-    let arch = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        "x86" => "386",
-        arch => arch,
-    };
-    format!("{os}_{arch}")
+    Platform::current().to_string()
 }

@@ -215,3 +215,37 @@ fn hashes_are_added_and_directories_named() {
     let run = sandbox.run(&["init", "-plugin-dir=mirror"]);
     assert!(run.code == 0 && run.stdout.contains("Installed example.com/x/null v1.1.0"), "{run}");
 }
+
+#[test]
+fn what_the_state_needs_counts_too() {
+    let sandbox = world();
+    let state = r#"{
+      "version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l", "outputs": {},
+      "resources": [{
+        "mode": "managed", "type": "other_x", "name": "a", "provider": "provider[\"example.com/x/other\"]",
+        "instances": [{"schema_version": 0, "attributes": {}}]
+      }]
+    }"#;
+    sandbox.write("terraform.tfstate", state);
+    let run = sandbox.run(&["init"]);
+    assert!(run.code == 1 && run.stderr.contains("provider example.com/x/other was not found"), "{run}");
+    let run = sandbox.run(&["providers"]).stdout;
+    assert!(run.ends_with("\nProviders required by state:\n\n    provider[example.com/x/other]\n\n"), "{run}");
+    sandbox.write("terraform.tfstate", "{");
+    let run = sandbox.run(&["init"]);
+    assert!(run.code == 1 && run.stderr.contains("Error refreshing state"), "{run}");
+    let run = sandbox.run(&["providers"]);
+    assert!(run.code == 1 && run.stderr.contains("Failed refreshing the state"), "{run}");
+}
+
+#[test]
+fn providers_under_development_need_no_init() {
+    let sandbox = world();
+    sandbox
+        .write("rc", "provider_installation {\n  dev_overrides {\n    \"example.com/x/null\" = \"nowhere\"\n  }\n}\n");
+    let run = sandbox.run(&["init"]);
+    assert!(run.stdout.contains("Warning: Provider development overrides are in effect"), "{run}");
+    sandbox.write("main.tf", sandbox.read("main.tf") + "resource \"null_x\" \"y\" {}\n");
+    let run = sandbox.run(&["plan"]);
+    assert!(run.code == 1 && run.stderr.contains("nowhere"), "{run}");
+}

@@ -113,16 +113,20 @@ impl Delivery<'_> {
     fn unpack(&self, path: &Path, checks: &[Check]) -> Result<Arrival, String> {
         let unreadable = |error: io::Error| format!("the archive {} cannot be read: {error}", path.display());
         let size = fs::metadata(path).map_err(unreadable)?.len();
-        let found = fs::File::open(path).and_then(hash::sum).map_err(unreadable)?;
-        let mut facts = ArchiveFacts { sum: found, size, h1: None };
-        let zip = hash::of_archive_sum(&found);
+        // Where nobody asks for the sum of the archive, the hash of its files is enough.
+        let is_asked = !checks.is_empty() || self.allowed.iter().any(|allowed| allowed.starts_with("zh:"));
+        let sum = match is_asked {
+            true => fs::File::open(path).and_then(hash::sum).map_err(unreadable)?,
+            false => [0; 32],
+        };
+        let mut facts = ArchiveFacts { sum, size, h1: None };
         // What can be checked without unpacking is checked before.
         let early = !authentication::needs_h1(checks);
         let mut verdict = match early {
             true => authentication::check(checks, &facts)?,
             false => Verdict::default(),
         };
-        let is_known = self.allowed.is_empty() || self.allowed.contains(&zip);
+        let is_known = self.allowed.is_empty() || is_asked && self.allowed.contains(&hash::of_archive_sum(&sum));
         if !is_known && !self.allowed.iter().any(|allowed| allowed.starts_with("h1:")) {
             return Err(self.not_locked("current"));
         }

@@ -233,7 +233,7 @@ impl World {
         for (source, failure) in &outcome.failures {
             let problem = diagnostics::failure(source, failure, &needed, &Platform::current());
             let base = self.host.base.as_str();
-            let detail = problem.detail.replace(base, "BASE").replace(&*self.sandbox.dir().to_string_lossy(), "DIR");
+            let detail = problem.detail.replace(base, "BASE").replace(&self.sandbox.dir().display().to_string(), "DIR");
             text += &format!("! {}: {detail}\n", problem.summary);
         }
         (outcome, text.replace(&Platform::current().to_string(), "OS_ARCH"))
@@ -284,9 +284,7 @@ fn shown(event: &Event, key: &SignedSecretKey) -> String {
 #[test]
 fn a_registry_has_signed_packages() {
     let world = World::new();
-    world.check(
-        &world.registry(),
-        &expect![[r#"
+    world.check(&world.registry(), &expect![[r#"
         finding
         installing 1.0.0
         installed 1.0.0 (signed, KEY)
@@ -295,16 +293,13 @@ fn a_registry_has_signed_packages() {
           zh:8c3990...
         registry.example.com/x/null/1.0.0/OS_ARCH/LICENSE
         registry.example.com/x/null/1.0.0/OS_ARCH/terraform-provider-null_v1.0.0
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
 fn a_mirror_has_packages_with_checksums() {
     let world = World::new();
-    world.check(
-        &world.mirror(),
-        &expect![[r#"
+    world.check(&world.mirror(), &expect![[r#"
         finding
         installing 1.0.0
         installed 1.0.0 (verified checksum)
@@ -312,8 +307,7 @@ fn a_mirror_has_packages_with_checksums() {
           zh:8c3990...
         registry.example.com/x/null/1.0.0/OS_ARCH/LICENSE
         registry.example.com/x/null/1.0.0/OS_ARCH/terraform-provider-null_v1.0.0
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
@@ -333,26 +327,21 @@ fn what_is_locked_and_installed_costs_no_request() {
     assert!(again.locks.names_same(&outcome.locks) && !again.locks.selects_same(&outcome.locks));
 }
 
+/// What is wrong with a registry, and what is said about it.
+type Damage<'a> = (&'static str, Box<dyn Fn(&World) + 'a>, Expect);
+
 #[test]
 fn nothing_is_left_of_a_package_that_is_refused() {
     let zip = format!("/files/terraform-provider-null_1.0.0_{}.zip", Platform::current());
-    let cases: Vec<(&str, Box<dyn Fn(&World)>, Expect)> = vec![
-        (
-            "another package",
-            Box::new(|w| w.host.put(&zip, "application/zip", archive(&[("x", b"y")]))),
-            expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive has the checksum zh:6b0140cd152611096d79f936c84c3ec17adbcda9f1a6ffb9592af8d739ef3223 instead of zh:8c39909aba64d6fe648b4e454fc9f93eb7401144657ee093bf8d34d5b986901e."
-            ],
-        ),
+    let cases: Vec<Damage<'_>> = vec![
+        ("another package", Box::new(|w| w.host.put(&zip, "application/zip", archive(&[("x", b"y")]))), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive has the checksum zh:... instead of zh:..."]),
         (
             "another signature",
             Box::new(|w| {
                 let sums = w.host.answers.lock().expect("nobody panics")["/files/sums"].2.clone();
                 w.host.put("/files/sums.sig", "text/plain", sign(&key(), &sums));
             }),
-            expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (authentication signature from unknown issuer)."
-            ],
+            expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (authentication signature from unknown issuer)."],
         ),
         (
             "a changed list",
@@ -361,81 +350,22 @@ fn nothing_is_left_of_a_package_that_is_refused() {
                 sums.extend_from_slice(b"# more\n");
                 w.host.put("/files/sums", "text/plain", sums);
             }),
-            expect![[r#"
-                ! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (error checking signature: assertion failed: `(left == right)`
-                  left: `[240, 112]`,
-                 right: `[244, 23]`: signature: invalid signed hash value)."#]],
+            expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (error checking signature: it is not one of this list of checksums)."],
         ),
-        (
-            "no signature",
-            Box::new(|w| w.host.put("/files/sums.sig", "text/plain", "garbage")),
-            expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (the signature cannot be read: IO error: unknown packet header version 1100111)."
-            ],
-        ),
-        (
-            "a file outside",
-            Box::new(|w| w.publish("1.0.0", &archive(&[("../../x", b"y")]))),
-            expect![[
-                r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the path "../../x" in it leads out of it."#
-            ]],
-        ),
-        (
-            "a link that leads out",
-            Box::new(|w| w.publish("1.0.0", &archive(&[("terraform-provider-null -> ../../../../x", b"")]))),
-            expect![""],
-        ),
-        (
-            "no program",
-            Box::new(|w| w.publish("1.0.0", &archive(&[("README", b"y")]))),
-            expect![[
-                r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: provider binary not found: it has no file whose name starts with "terraform-provider-null"."#
-            ]],
-        ),
-        (
-            "no archive",
-            Box::new(|w| w.publish("1.0.0", b"PK nonsense")),
-            expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is broken: invalid Zip archive: Could not find EOCD."
-            ],
-        ),
-        (
-            "errors",
-            Box::new(|w| w.host.fail(&zip, 500)),
-            expect![[
-                r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip answered "500 Internal Server Error"."#
-            ]],
-        ),
-        (
-            "silence",
-            Box::new(|w| w.host.stalls.store(true, Ordering::SeqCst)),
-            expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip: the host does not answer (tried 3 times)."
-            ],
-        ),
-        (
-            "no versions",
-            Box::new(|w| w.host.fail("/v1/x/null/versions", 404)),
-            expect![[r#"
+        ("no signature", Box::new(|w| w.host.put("/files/sums.sig", "text/plain", "garbage")), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (the signature cannot be read: IO error: unknown packet header version 1100111)."]),
+        ("a file outside", Box::new(|w| w.publish("1.0.0", &archive(&[("../../x", b"y")]))), expect![[r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the path "../../x" in it leads out of it."#]]),
+        ("a link that leads out", Box::new(|w| w.publish("1.0.0", &archive(&[("terraform-provider-null -> ../../../../x", b"")]))), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the link terraform-provider-null to ../../../../x leads out of it."]),
+        ("no program", Box::new(|w| w.publish("1.0.0", &archive(&[("README", b"y")]))), expect![[r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: provider binary not found: it has no file whose name starts with "terraform-provider-null"."#]]),
+        ("no archive", Box::new(|w| w.publish("1.0.0", b"PK nonsense")), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is broken: invalid Zip archive: Could not find EOCD."]),
+        ("errors", Box::new(|w| w.host.fail(&zip, 500)), expect![[r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip answered "500 Internal Server Error"."#]]),
+        ("silence", Box::new(|w| w.host.stalls.store(true, Ordering::SeqCst)), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip: the host does not answer (tried 3 times)."]),
+        ("no versions", Box::new(|w| w.host.fail("/v1/x/null/versions", 404)), expect![[r#"
             ! Failed to query available provider packages: Could not retrieve the list of available versions for provider registry.example.com/x/null: provider registry registry.example.com does not have a provider named registry.example.com/x/null.
 
             Every module should name the sources of its providers in required_providers; without it "hashicorp" is taken for granted. To see which modules need registry.example.com/x/null, run:
-                yuba providers"#]],
-        ),
-        (
-            "no entry",
-            Box::new(|w| w.host.fail("/v1/x/null/versions", 401)),
-            expect![[
-                r#"! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: the host registry.example.com needs credentials, and there are none for it; "yuba login registry.example.com" makes some."#
-            ]],
-        ),
-        (
-            "no sense",
-            Box::new(|w| w.host.put("/v1/x/null/versions", "application/json", "[")),
-            expect![
-                "! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: could not query provider registry for registry.example.com/x/null: its answer is no JSON document: EOF while parsing a list at line 1 column 1."
-            ],
-        ),
+                yuba providers"#]]),
+        ("no entry", Box::new(|w| w.host.fail("/v1/x/null/versions", 401)), expect![[r#"! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: the host registry.example.com needs credentials, and there are none for it; "yuba login registry.example.com" makes some."#]]),
+        ("no sense", Box::new(|w| w.host.put("/v1/x/null/versions", "application/json", "[")), expect!["! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: could not query provider registry for registry.example.com/x/null: its answer is no JSON document: EOF while parsing a list at line 1 column 1."]),
     ];
     for (name, damage, expected) in cases {
         let world = World::new();
@@ -550,8 +480,7 @@ fn a_copy_of_a_registry_is_a_mirror() {
     expect![[r#"
         registry.example.com/x/null/1.0.0.json
         registry.example.com/x/null/index.json
-        registry.example.com/x/null/terraform-provider-null_1.0.0_OS_ARCH.zip"#]]
-    .assert_eq(&files);
+        registry.example.com/x/null/terraform-provider-null_1.0.0_OS_ARCH.zip"#]].assert_eq(&files);
     let (outcome, text) = world.install(&configured::directories([dir]), &LockFile::default(), Mode::Keep, None);
     assert_eq!(text, "finding\ninstalling 1.0.0\ninstalled 1.0.0 (unauthenticated)\n");
     assert_eq!(outcome.incomplete, [provider(NULL)]);

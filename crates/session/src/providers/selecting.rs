@@ -136,7 +136,9 @@ impl OurProviders {
                 Err(problem) => problems.push(*problem),
             }
         }
-        problems.extend(check_selections(&needed, &found.locks, &|provider| found.is_special(provider)));
+        problems.extend(check_selections(&needed, &found.locks, &|provider| {
+            found.is_special(provider) || self.inner.settings.overrides.contains_key(provider)
+        }));
         problems
     }
 
