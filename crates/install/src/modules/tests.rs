@@ -313,7 +313,7 @@ fn packages_of_container_registries() {
     assert_eq!(fetch("../x"), "\"../x\" is not a possible tag");
     let false_digest = format!("sha256:{}", "1".repeat(64));
     assert!(fetch(&false_digest).contains("sent a manifest that is not the one of digest"));
-    assert_eq!(repository.tags(), Ok(vec!["v1".to_owned(), "v2".to_owned()]));
+    assert_eq!(repository.tags(), Ok(Some(vec!["v1".to_owned(), "v2".to_owned()])));
     assert_eq!(host.count("/token"), 1);
     let stranger = Repository::plain(hosts.services().client(), &host.name(), "a/b", None);
     assert!(stranger.manifest("v1").is_err_and(|reason| reason.contains("demands credentials, and there are none")));

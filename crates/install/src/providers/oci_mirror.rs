@@ -40,6 +40,13 @@ impl OciMirror {
         OciMirror { template, client, config, environment, known: Arc::default() }
     }
 
+    /// With a repository that needs no certificate.
+    #[cfg(test)]
+    pub(crate) fn with(self, provider: ProviderSource, repository: Repository) -> OciMirror {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(provider, Arc::new(repository));
+        self
+    }
+
     fn repository(&self, provider: &ProviderSource) -> Result<Arc<Repository>, QueryError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(provider) {

@@ -20,6 +20,7 @@ use yuba_testkit::Sandbox;
 
 use super::configured::{self, Means};
 use super::installing::{self, Cache, Event, Mode, Outcome};
+use super::oci_mirror::OciMirror;
 use super::platform::Platform;
 use super::registry::Signing;
 use super::source::{Place, Places};
@@ -284,7 +285,9 @@ fn shown(event: &Event, key: &SignedSecretKey) -> String {
 #[test]
 fn a_registry_has_signed_packages() {
     let world = World::new();
-    world.check(&world.registry(), &expect![[r#"
+    world.check(
+        &world.registry(),
+        &expect![[r#"
         finding
         installing 1.0.0
         installed 1.0.0 (signed, KEY)
@@ -293,13 +296,16 @@ fn a_registry_has_signed_packages() {
           zh:8c3990...
         registry.example.com/x/null/1.0.0/OS_ARCH/LICENSE
         registry.example.com/x/null/1.0.0/OS_ARCH/terraform-provider-null_v1.0.0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_mirror_has_packages_with_checksums() {
     let world = World::new();
-    world.check(&world.mirror(), &expect![[r#"
+    world.check(
+        &world.mirror(),
+        &expect![[r#"
         finding
         installing 1.0.0
         installed 1.0.0 (verified checksum)
@@ -307,6 +313,67 @@ fn a_mirror_has_packages_with_checksums() {
           zh:8c3990...
         registry.example.com/x/null/1.0.0/OS_ARCH/LICENSE
         registry.example.com/x/null/1.0.0/OS_ARCH/terraform-provider-null_v1.0.0
+    "#]],
+    );
+}
+
+/// The provider in a container registry, as one of its platforms.
+fn container_registry(world: &World, os: &str) -> Places {
+    let digest = |bytes: &[u8]| format!("sha256:{}", hash::hex(&Sha256::digest(bytes)));
+    let (zip, target) = (good(), "application/vnd.opentofu.provider-target");
+    let layer = json!({"mediaType": "archive/zip", "digest": digest(&zip), "size": zip.len()});
+    let manifest =
+        json!({"mediaType": crate::oci::IMAGE_MANIFEST, "artifactType": target, "layers": [layer]}).to_string();
+    let entry = json!({
+        "mediaType": crate::oci::IMAGE_MANIFEST, "artifactType": target, "digest": digest(manifest.as_bytes()),
+        "size": manifest.len(), "platform": {"os": os, "architecture": Platform::current().arch.as_str()},
+    });
+    let index = json!({
+        "mediaType": crate::oci::IMAGE_INDEX, "artifactType": "application/vnd.opentofu.provider", "manifests": [entry],
+    });
+    world.host.put("/v2/p/null/tags/list", "application/json", r#"{"tags": ["1.0.0", "latest"]}"#);
+    world.host.put("/v2/p/null/manifests/1.0.0", crate::oci::IMAGE_INDEX, index.to_string());
+    let path = format!("/v2/p/null/manifests/{}", digest(manifest.as_bytes()));
+    world.host.put(&path, crate::oci::IMAGE_MANIFEST, manifest);
+    world.host.put(&format!("/v2/p/null/blobs/{}", digest(&zip)), "archive/zip", zip);
+    let rc = "provider_installation {\n  oci_mirror {\n    repository_template = \"r.example/${hostname}/${namespace}/${type}\"\n  }\n}\n";
+    world.sandbox.write("rc", rc);
+    let environment: Environment =
+        [("TF_CLI_CONFIG_FILE", world.sandbox.dir().join("rc").display().to_string())].into_iter().collect();
+    let (config, problems) = crate::cli_config::load(&environment);
+    assert!(problems.is_empty(), "{problems:?}");
+    let methods = config.provider_installation.as_ref().map(|all| all.methods.as_slice()).unwrap_or_default();
+    let Some(crate::cli_config::Location::OciMirror(template)) = methods.first().map(|method| &method.location) else {
+        panic!("there is no template");
+    };
+    let client = world.means.services.client();
+    let host = world.host.base.trim_start_matches("http://");
+    let repository = crate::oci::Repository::plain(client, host, "p/null", None);
+    let mirror = OciMirror::new(template.clone(), client.clone(), world.means.config.clone(), environment);
+    Places::only(Place::Oci(mirror.with(provider(NULL), repository)))
+}
+
+#[test]
+fn a_container_registry_has_packages_by_digest() {
+    let world = World::new();
+    world.check(
+        &container_registry(&world, &Platform::current().os),
+        &expect![[r#"
+        finding
+        installing 1.0.0
+        installed 1.0.0 (verified checksum)
+          h1:OSrdYF...
+          zh:8c3990...
+        registry.example.com/x/null/1.0.0/OS_ARCH/LICENSE
+        registry.example.com/x/null/1.0.0/OS_ARCH/terraform-provider-null_v1.0.0
+    "#]],
+    );
+    let world = World::new();
+    world.check(&container_registry(&world, "plan9"), &expect![[r#"
+        finding
+        ! Incompatible provider version: Provider registry.example.com/x/null v1.0.0 does not have a package available for your current platform, OS_ARCH.
+
+        Not every provider is released for every platform; another version may be, or another place may have more packages.
     "#]]);
 }
 
@@ -334,14 +401,22 @@ type Damage<'a> = (&'static str, Box<dyn Fn(&World) + 'a>, Expect);
 fn nothing_is_left_of_a_package_that_is_refused() {
     let zip = format!("/files/terraform-provider-null_1.0.0_{}.zip", Platform::current());
     let cases: Vec<Damage<'_>> = vec![
-        ("another package", Box::new(|w| w.host.put(&zip, "application/zip", archive(&[("x", b"y")]))), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive has the checksum zh:... instead of zh:..."]),
+        (
+            "another package",
+            Box::new(|w| w.host.put(&zip, "application/zip", archive(&[("x", b"y")]))),
+            expect![
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive has the checksum zh:... instead of zh:..."
+            ],
+        ),
         (
             "another signature",
             Box::new(|w| {
                 let sums = w.host.answers.lock().expect("nobody panics")["/files/sums"].2.clone();
                 w.host.put("/files/sums.sig", "text/plain", sign(&key(), &sums));
             }),
-            expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (authentication signature from unknown issuer)."],
+            expect![
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (authentication signature from unknown issuer)."
+            ],
         ),
         (
             "a changed list",
@@ -350,22 +425,82 @@ fn nothing_is_left_of_a_package_that_is_refused() {
                 sums.extend_from_slice(b"# more\n");
                 w.host.put("/files/sums", "text/plain", sums);
             }),
-            expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (error checking signature: it is not one of this list of checksums)."],
+            expect![
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (error checking signature: it is not one of this list of checksums)."
+            ],
         ),
-        ("no signature", Box::new(|w| w.host.put("/files/sums.sig", "text/plain", "garbage")), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (the signature cannot be read: IO error: unknown packet header version 1100111)."]),
-        ("a file outside", Box::new(|w| w.publish("1.0.0", &archive(&[("../../x", b"y")]))), expect![[r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the path "../../x" in it leads out of it."#]]),
-        ("a link that leads out", Box::new(|w| w.publish("1.0.0", &archive(&[("terraform-provider-null -> ../../../../x", b"")]))), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the link terraform-provider-null to ../../../../x leads out of it."]),
-        ("no program", Box::new(|w| w.publish("1.0.0", &archive(&[("README", b"y")]))), expect![[r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: provider binary not found: it has no file whose name starts with "terraform-provider-null"."#]]),
-        ("no archive", Box::new(|w| w.publish("1.0.0", b"PK nonsense")), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is broken: invalid Zip archive: Could not find EOCD."]),
-        ("errors", Box::new(|w| w.host.fail(&zip, 500)), expect![[r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip answered "500 Internal Server Error"."#]]),
-        ("silence", Box::new(|w| w.host.stalls.store(true, Ordering::SeqCst)), expect!["! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip: the host does not answer (tried 3 times)."]),
-        ("no versions", Box::new(|w| w.host.fail("/v1/x/null/versions", 404)), expect![[r#"
+        (
+            "no signature",
+            Box::new(|w| w.host.put("/files/sums.sig", "text/plain", "garbage")),
+            expect![
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the provider is not signed with a valid signing key; please contact the provider author (the signature cannot be read: IO error: unknown packet header version 1100111)."
+            ],
+        ),
+        (
+            "a file outside",
+            Box::new(|w| w.publish("1.0.0", &archive(&[("../../x", b"y")]))),
+            expect![[
+                r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the path "../../x" in it leads out of it."#
+            ]],
+        ),
+        (
+            "a link that leads out",
+            Box::new(|w| w.publish("1.0.0", &archive(&[("terraform-provider-null -> ../../../../x", b"")]))),
+            expect![
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the link terraform-provider-null to ../../../../x leads out of it."
+            ],
+        ),
+        (
+            "no program",
+            Box::new(|w| w.publish("1.0.0", &archive(&[("README", b"y")]))),
+            expect![[
+                r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: provider binary not found: it has no file whose name starts with "terraform-provider-null"."#
+            ]],
+        ),
+        (
+            "no archive",
+            Box::new(|w| w.publish("1.0.0", b"PK nonsense")),
+            expect![
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is broken: invalid Zip archive: Could not find EOCD."
+            ],
+        ),
+        (
+            "errors",
+            Box::new(|w| w.host.fail(&zip, 500)),
+            expect![[
+                r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip answered "500 Internal Server Error"."#
+            ]],
+        ),
+        (
+            "silence",
+            Box::new(|w| w.host.stalls.store(true, Ordering::SeqCst)),
+            expect![
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip: the host does not answer (tried 3 times)."
+            ],
+        ),
+        (
+            "no versions",
+            Box::new(|w| w.host.fail("/v1/x/null/versions", 404)),
+            expect![[r#"
             ! Failed to query available provider packages: Could not retrieve the list of available versions for provider registry.example.com/x/null: provider registry registry.example.com does not have a provider named registry.example.com/x/null.
 
             Every module should name the sources of its providers in required_providers; without it "hashicorp" is taken for granted. To see which modules need registry.example.com/x/null, run:
-                yuba providers"#]]),
-        ("no entry", Box::new(|w| w.host.fail("/v1/x/null/versions", 401)), expect![[r#"! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: the host registry.example.com needs credentials, and there are none for it; "yuba login registry.example.com" makes some."#]]),
-        ("no sense", Box::new(|w| w.host.put("/v1/x/null/versions", "application/json", "[")), expect!["! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: could not query provider registry for registry.example.com/x/null: its answer is no JSON document: EOF while parsing a list at line 1 column 1."]),
+                yuba providers"#]],
+        ),
+        (
+            "no entry",
+            Box::new(|w| w.host.fail("/v1/x/null/versions", 401)),
+            expect![[
+                r#"! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: the host registry.example.com needs credentials, and there are none for it; "yuba login registry.example.com" makes some."#
+            ]],
+        ),
+        (
+            "no sense",
+            Box::new(|w| w.host.put("/v1/x/null/versions", "application/json", "[")),
+            expect![
+                "! Failed to resolve provider packages: Could not resolve provider registry.example.com/x/null: could not query provider registry for registry.example.com/x/null: its answer is no JSON document: EOF while parsing a list at line 1 column 1."
+            ],
+        ),
     ];
     for (name, damage, expected) in cases {
         let world = World::new();
@@ -480,7 +615,8 @@ fn a_copy_of_a_registry_is_a_mirror() {
     expect![[r#"
         registry.example.com/x/null/1.0.0.json
         registry.example.com/x/null/index.json
-        registry.example.com/x/null/terraform-provider-null_1.0.0_OS_ARCH.zip"#]].assert_eq(&files);
+        registry.example.com/x/null/terraform-provider-null_1.0.0_OS_ARCH.zip"#]]
+    .assert_eq(&files);
     let (outcome, text) = world.install(&configured::directories([dir]), &LockFile::default(), Mode::Keep, None);
     assert_eq!(text, "finding\ninstalling 1.0.0\ninstalled 1.0.0 (unauthenticated)\n");
     assert_eq!(outcome.incomplete, [provider(NULL)]);
