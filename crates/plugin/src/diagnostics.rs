@@ -8,6 +8,7 @@ use yuba_addrs::ProviderSource;
 use yuba_provider::{Place, Problem};
 use yuba_syntax::Diagnostic;
 
+use crate::last_words::is_panic;
 use crate::process::StartFailure;
 use crate::settings::Address;
 use crate::wire::MESSAGE_LIMIT;
@@ -130,8 +131,7 @@ pub(crate) fn no_answer(who: &ProviderSource, call: &str, patience: std::time::D
 
 /// A call failed because the process is gone.
 pub(crate) fn crashed(who: &ProviderSource, call: &str, how: &str, words: Option<String>) -> Box<Problem> {
-    let panicked =
-        words.as_deref().is_some_and(|words| words.starts_with("panic: ") || words.starts_with("fatal error: "));
+    let panicked = words.as_deref().and_then(|words| words.lines().next()).is_some_and(is_panic);
     let text = format!(
         "The provider {} {} while it was working on {call} ({how}). This is a bug in the provider; what it was doing may \
          be half done.{}",

@@ -25,7 +25,7 @@ impl LastWords {
             return;
         }
         let line = line.char_indices().nth(LINE_LENGTH).map_or(line, |(at, _)| line.get(..at).unwrap_or(line));
-        if !self.panic.is_empty() || line.starts_with("panic: ") || line.starts_with("fatal error: ") {
+        if !self.panic.is_empty() || is_panic(line) {
             if self.panic.len() < PANIC_LINES {
                 self.panic.push(line.into());
             }
@@ -53,6 +53,14 @@ impl LastWords {
     }
 }
 
+/// Whether a line is the first of a panic of a Go program, or of what such a program says when a signal ends it.
+pub(crate) fn is_panic(line: &str) -> bool {
+    let signal = || line.strip_prefix("SIG").and_then(|rest| rest.split_once(": "));
+    line.starts_with("panic: ")
+        || line.starts_with("fatal error: ")
+        || signal().is_some_and(|(name, _)| name.bytes().all(|byte| byte.is_ascii_uppercase()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +78,7 @@ mod tests {
         let many: Vec<String> = (0..40).map(|at| at.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert!(heard(&many).is_some_and(|text| text.starts_with("28\n") && text.ends_with("\n39")));
+        assert!(is_panic("SIGSEGV: segmentation violation") && !is_panic("SIGnal: no"));
         let panic = ["before", "panic: oh", "", "goroutine 1 [running]:"];
         let text = heard(&[&panic[..], &many].concat());
         assert!(text.is_some_and(|text| text.starts_with("panic: oh\n\ngoroutine 1 [running]:\n0\n")));

@@ -207,7 +207,7 @@ impl Shared {
         };
         let identity = identity.transpose().map_err(|reason| diagnostics::cannot_start(who, reason))?;
         let certificate = identity.map(|identity| identity.pem.as_str());
-        let launch = Launch { executable, certificate, log, patience: self.settings.start_timeout };
+        let launch = Launch { executable, kind: &who.kind, certificate, log, patience: self.settings.start_timeout };
         let (process, handshake, sockets) =
             launch.run().await.map_err(|failure| diagnostics::start_failed(who, executable, failure))?;
         let process = Arc::new(process);

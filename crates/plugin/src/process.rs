@@ -66,6 +66,8 @@ pub(crate) enum StartFailure {
 /// What is needed to start a provider.
 pub(crate) struct Launch<'a> {
     pub(crate) executable: &'a Path,
+    /// The type of the provider.
+    pub(crate) kind: &'a str,
     /// The certificate that we will show.
     pub(crate) certificate: Option<&'a str>,
     pub(crate) log: &'a LogSink,
@@ -85,6 +87,8 @@ impl Launch<'_> {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
+        let unset = |(name, _): &(String, &str)| std::env::var_os(name).is_none();
+        command.envs(self.log.environment(self.kind).into_iter().filter(unset));
         match self.certificate {
             Some(pem) => command.env("PLUGIN_CLIENT_CERT", pem),
             None => command.env_remove("PLUGIN_CLIENT_CERT"),
