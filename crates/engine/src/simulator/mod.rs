@@ -398,10 +398,83 @@ impl Simulation {
         if self.chance.one_in(2) {
             self.trouble_round(&config);
         }
+        if self.chance.one_in(4) {
+            self.target_round(&config);
+        }
         if self.chance.one_in(3) {
             return;
         }
+        if self.chance.one_in(3) {
+            self.import_round();
+            return;
+        }
         self.settle(&config, Mode::Normal);
+    }
+
+    /// A run that is limited to one resource and what it depends on.
+    fn target_round(&mut self, config: &Config) {
+        let Some(path) = self.model.target(&mut self.chance) else { return };
+        self.set_trouble(0);
+        let (targets, problems) = crate::targets::parse_option("target", &[&path]);
+        if problems.has_errors() {
+            self.fail(&format!("{path} is no target: {}", explain(&problems)));
+        }
+        let options = PlanOptions { targets, ..PlanOptions::default() };
+        let (plan, problems) = self.plan(config, &options);
+        if problems.has_errors() {
+            // What has moved must be targeted as a whole.
+            self.story.push(format!("not limited to {path}: {}", explain(&problems)));
+            return;
+        }
+        let mut wanted = self.model.dependencies().remove(&path).unwrap_or_default();
+        wanted.insert(path.clone());
+        for change in plan.changes.iter().filter(|change| change.action != Action::NoOp) {
+            let resource = change.addr.containing().config().to_string();
+            let is_new = matches!(change.action, Action::Create | Action::Update);
+            if is_new && change.addr.module.is_root() && !wanted.contains(&resource) {
+                self.fail(&format!("{} has nothing to do with the target {path}", describe(change)));
+            }
+        }
+        let problems = self.apply(config, plan);
+        if problems.has_errors() {
+            self.fail(&format!("applying a part failed: {}", explain(&problems)));
+        }
+        self.check_reality(true);
+    }
+
+    /// An object is forgotten and imported again: nothing is made or destroyed because of it.
+    fn import_round(&mut self) {
+        let schema = FakeWorld::schema();
+        let ty = schema.resources.get("fake_thing").map(|schema| schema.block.implied_type().clone());
+        let candidates = self.state.instances().filter_map(|(addr, _, instance)| {
+            let single = addr.module.is_root() && addr.key.is_none() && instance.deposed.is_empty();
+            let object = instance.current.as_ref().filter(|_| single && self.model.is_single(&addr.to_string()))?;
+            let value = object.decode(ty.as_ref()?).ok()?;
+            let id = order::text(&value, "id");
+            self.world.objects().contains_key(&id).then_some((addr, id))
+        });
+        let found: Option<(yuba_addrs::AbsResourceInstance, EcoString)> = candidates.last();
+        let mut text = self.text.clone();
+        if let Some((addr, id)) = &found {
+            let Some(resource) = self.state.get(&addr.containing()) else { return };
+            let (provider, provider_key) = (resource.provider.clone(), None);
+            let addr = addr.clone();
+            text = text.replacen(
+                "//- main.tf\n",
+                &format!("//- main.tf\nimport {{\n  to = {addr}\n  id = {id:?}\n}}\n"),
+                1,
+            );
+            self.story.push(format!("{addr} is forgotten, to be imported as {id}"));
+            self.state.apply(Edit::SetObject { addr, deposed: None, provider, provider_key, object: None });
+        }
+        let config = testing::config(&text);
+        self.settle(&config, Mode::Normal);
+        if let Some((addr, id)) = found
+            && !things(&self.state).contains_key(&id)
+            && self.world.objects().contains_key(&id)
+        {
+            self.fail(&format!("{addr} was not imported"));
+        }
     }
 
     /// A run in which things go wrong.
@@ -430,7 +503,8 @@ impl Simulation {
 
 impl Trouble {
     fn strike(&mut self, line: &str) -> Option<Fault> {
-        if self.rarely == 0 || line.starts_with("configure") {
+        let spared = ["configure", "open", "close", "renew", "data"];
+        if self.rarely == 0 || spared.iter().any(|verb| line.starts_with(verb)) {
             return None;
         }
         let mut chance = Chance(self.seed);

@@ -176,6 +176,8 @@ impl Call {
 pub(super) struct Model {
     things: BTreeMap<u64, Thing>,
     calls: BTreeMap<u64, Call>,
+    /// `moved` blocks.
+    moves: Vec<(String, String)>,
 }
 
 impl Model {
@@ -209,10 +211,55 @@ impl Model {
             let call = Call { number, repeat, refers: BTreeSet::new(), after: BTreeSet::new(), things };
             self.calls.insert(number, call);
         } else {
-            self.things.insert(number, Thing::random(number, chance));
+            let thing = Thing::random(number, chance);
+            // What is declared anew has not moved away.
+            self.moves.retain(|(from, _)| *from != thing.path());
+            self.things.insert(number, thing);
         }
         self.rewire(number, chance);
         self.settle();
+    }
+
+    /// Gives a thing of the root module the next number, and says so.
+    fn rename(&mut self, number: u64) {
+        let next = number + 1;
+        if self.things.contains_key(&next) || self.calls.contains_key(&next) {
+            return;
+        }
+        let Some(mut thing) = self.things.remove(&number) else { return };
+        let from = thing.path();
+        thing.number = next;
+        let to = thing.path();
+        self.moves.retain(|(old, _)| *old != to && *old != from);
+        self.moves.push((from, to));
+        self.things.insert(next, thing);
+        let renamed = |numbers: &mut BTreeSet<u64>| {
+            if numbers.remove(&number) {
+                numbers.insert(next);
+            }
+        };
+        for other in self.things.values_mut() {
+            renamed(&mut other.refers);
+            renamed(&mut other.after);
+            if other.repeat == Repeat::Like(number) {
+                other.repeat = Repeat::Like(next);
+            }
+        }
+        for call in self.calls.values_mut() {
+            renamed(&mut call.refers);
+            renamed(&mut call.after);
+        }
+    }
+
+    /// The address of a thing of the root module, to be chosen as a target.
+    pub(super) fn target(&self, chance: &mut Chance) -> Option<String> {
+        let paths: Vec<String> = self.things.values().map(Thing::path).collect();
+        paths.get(chance.below(paths.len().max(1) as u64) as usize).cloned()
+    }
+
+    /// Whether a thing of the root module has exactly one instance, without key.
+    pub(super) fn is_single(&self, path: &str) -> bool {
+        self.things.values().any(|thing| thing.path() == path && thing.repeat == Repeat::Single && !thing.builtin)
     }
 
     /// Other references of a block.
@@ -263,7 +310,8 @@ impl Model {
         let Some(number) = numbers.get(chance.below(numbers.len() as u64) as usize).copied() else {
             return self.add(chance);
         };
-        match chance.below(8) {
+        match chance.below(9) {
+            8 => self.rename(number),
             0 => self.add(chance),
             1 => {
                 self.things.remove(&number);
@@ -327,7 +375,9 @@ impl Model {
     /// The files of the configuration.
     pub(super) fn text(&self) -> String {
         let mut root =
-            "//- main.tf\nprovider \"fake\" {\n  region = \"home\"\n}\nprovider \"fake\" {\n  alias = \"by\"\n  \
+            "//- main.tf\nprovider \"fake\" {\n  alias = \"base\"\n}\nephemeral \"fake_token\" \"home\" {\n  \
+                        provider = fake.base\n  name = \"home\"\n}\nprovider \"fake\" {\n  region = \
+                        ephemeral.fake_token.home.name\n}\nprovider \"fake\" {\n  alias = \"by\"\n  \
                         for_each = toset([\"a\", \"b\", \"c\", \"d\"])\n  region = each.key\n}\n"
                 .to_owned();
         let mut modules = String::new();
@@ -360,6 +410,15 @@ impl Model {
             let ids: Vec<String> = call.things.values().map(Thing::seen).collect();
             modules += &format!("output \"ids\" {{\n  value = [{}]\n}}\n", ids.join(", "));
         }
+        for (from, to) in &self.moves {
+            root += &format!("moved {{\n  from = {from}\n  to = {to}\n}}\n");
+        }
+        // Is read later where what it waits for changes.
+        let first = self.things.values().next().map(Thing::path).unwrap_or_default();
+        root += &format!(
+            "data \"fake_lookup\" \"look\" {{\n  provider = fake.base\n  name = \"look\"\n  depends_on = [{first}]\n}}\n\
+             output \"looked\" {{\n  value = data.fake_lookup.look.name\n}}\n"
+        );
         let all: BTreeSet<u64> = self.things.keys().chain(self.calls.keys()).copied().collect();
         root += &format!("output \"all\" {{\n  value = [{}]\n}}\n", self.seen(&all).join(", "));
         root + &modules

@@ -37,6 +37,17 @@ impl Times {
     }
 }
 
+fn made_in_order(made: &BTreeMap<String, Times>, needs: &BTreeMap<String, BTreeSet<String>>) -> Result<(), String> {
+    for (resource, times) in made {
+        for need in needs.get(resource).into_iter().flatten() {
+            if made.get(need).is_some_and(|theirs| theirs.last > times.first) {
+                return Err(format!("{resource} was made before {need}, which it depends on"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Checks a log: what was made after what it depends on now, what was destroyed after what depended on it then.
 pub(super) fn check(plan: &Plan, log: &[EcoString], needs: &BTreeMap<String, BTreeSet<String>>) -> Result<(), String> {
     let mut made: BTreeMap<String, Times> = BTreeMap::new();
@@ -51,13 +62,7 @@ pub(super) fn check(plan: &Plan, log: &[EcoString], needs: &BTreeMap<String, BTr
             _ => {}
         }
     }
-    for (resource, times) in &made {
-        for need in needs.get(resource).into_iter().flatten() {
-            if made.get(need).is_some_and(|theirs| theirs.last > times.first) {
-                return Err(format!("{resource} was made before {need}, which it depends on"));
-            }
-        }
-    }
+    made_in_order(&made, needs)?;
     for (addr, _, instance) in plan.previous_state.instances() {
         let resource = addr.containing().config().to_string();
         let Some(times) = ended.get(&resource) else { continue };
@@ -84,4 +89,20 @@ pub(super) fn check(plan: &Plan, log: &[EcoString], needs: &BTreeMap<String, BTr
         }
     }
     Ok(())
+}
+
+/// A check that cannot fail checks nothing.
+#[test]
+fn a_wrong_order_is_noticed() {
+    let needs = BTreeMap::from([("fake_thing.t2".to_owned(), BTreeSet::from(["fake_thing.t1".to_owned()]))]);
+    let check = |names: [&str; 2]| {
+        let mut made: BTreeMap<String, Times> = BTreeMap::new();
+        for (at, name) in names.iter().enumerate() {
+            made.entry(resource_of(name)).or_default().note(at);
+        }
+        made_in_order(&made, &needs)
+    };
+    assert_eq!(check(["t1-a", "t2-b"]), Ok(()));
+    let wrong = "fake_thing.t2 was made before fake_thing.t1, which it depends on";
+    assert_eq!(check(["t2-b", "t1-a"]), Err(wrong.to_owned()));
 }
