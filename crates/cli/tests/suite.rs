@@ -9,7 +9,7 @@
 //! - `run`: the same, but of init and whatever plans only what matters is compared: a line per object, the summary,
 //!   outputs, titles of problems. A line `| text` says that the answer has this text, wherever its lines break. With
 //!   `-json` that is a message per change and problem, and nothing of `show`.
-//!   Words may be quoted; `$ grep a|b FILE` shows the lines of a file with one of the words.
+//!   Words may be quoted; `< FILE` at the end is standard input; `$ grep a|b FILE` shows the lines of a file with one of the words.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -139,7 +139,10 @@ fn check_runs(sandbox: &Sandbox, body: &str) -> Result<(), String> {
                     text.lines().filter(has).fold(String::new(), |all, line| all + line.trim() + "\n")
                 }
                 ["yuba", args @ ..] => {
-                    let run = sandbox.run(args);
+                    let (args, run) = match args {
+                        [args @ .., "<", file] => (args, sandbox.run_with(args, sandbox.read(file).as_bytes())),
+                        args => (args, sandbox.run(args)),
+                    };
                     full = one_line(&format!("{}\n{}", run.stdout, run.stderr));
                     let command = args.iter().find(|arg| !arg.starts_with('-'));
                     let brief =

@@ -17,7 +17,7 @@ use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::Variable;
 use yuba_provider::{BlockSchema, ProviderSchema};
 use yuba_syntax::{Diagnostics, Expr, Sources, Span, Traversal};
-use yuba_value::{Deprecation, Mark, Type, Value};
+use yuba_value::{Deprecation, Mark, Type, Value, View};
 
 use crate::functions::{CallContext, FunctionTable, OtherFunctions};
 use crate::inputs;
@@ -313,10 +313,7 @@ impl<'a> Evaluation<'a> {
     fn exported(&'a self, child: ModuleId, output: &Output, key: Option<&InstanceKey>, unread: bool) -> Value {
         let value = self.output(child, output);
         let value = match self.mode {
-            Mode::Types => {
-                let marks = value.marks_deep().filter(|mark| !mark.is_unread_deprecation());
-                Value::unknown(value.ty().clone()).with_marks(&marks)
-            }
+            Mode::Types => faded(&value),
             Mode::Values(_) | Mode::Live(_) => value,
         };
         self.with_output_marks(child, output, key, unread, value)
@@ -366,6 +363,30 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The value of a whole call: of all its instances.
+    /// What an output of a call would warn of, whichever instance it is; while values are not known.
+    pub(crate) fn deprecated_output(&'a self, child: ModuleId, output: &str) -> Option<Deprecation> {
+        let output = self.tree.node(child).module.outputs.get(output)?;
+        let call = self.tree.call(child)?;
+        let is_keyed = match call.repetition {
+            Repetition::Count(_) | Repetition::ForEach(_) => true,
+            Repetition::Single => false,
+            // Whether it is there at all is not known.
+            Repetition::Enabled(_) => return None,
+        };
+        let node = self.tree.node(child);
+        Some(Deprecation {
+            source: eco_format!("module.{}{}.{}", node.call, if is_keyed { "[...]" } else { "" }, output.name),
+            message: output.deprecated.clone()?,
+            remote: node.source.as_ref().is_some_and(|source| !matches!(source, ModuleSource::Local(_))),
+            unread: false,
+        })
+    }
+
+    /// Whether only types are known.
+    pub(crate) fn knows_only_types(&self) -> bool {
+        matches!(self.mode, Mode::Types)
+    }
+
     fn module_value(&'a self, child: ModuleId, at: ModuleInstanceId, call: &ModuleCall) -> Value {
         if let Some(live) = self.live() {
             let outputs = &self.tree.node(child).module.outputs;
@@ -426,6 +447,29 @@ pub fn schema_of<'s>(schemas: &'s ProviderSchema, key: &ResourceKey) -> Option<&
         ResourceMode::Ephemeral => &schemas.ephemeral,
     };
     of_mode.get(&key.kind).map(|schema| &schema.block)
+}
+
+/// A value of which only the type and the marks are left. Parts that are deprecated stay apart until somebody reads them.
+fn faded(value: &Value) -> Value {
+    let is_apart = |value: &Value| value.marks_deep().iter().any(|mark| mark.is_unread_deprecation());
+    match value.view_ignoring_marks() {
+        View::Object(_) if is_apart(value) && !value.marks().iter().any(|mark| mark.is_unread_deprecation()) => {
+            let parts = value.unmark().0.entries().unwrap_or_default();
+            let parts = parts.into_iter().map(|(name, part)| (name, faded_part(&part))).collect();
+            Value::object(parts).with_marks(value.marks())
+        }
+        _ => {
+            let marks = value.marks_deep().filter(|mark| !mark.is_unread_deprecation());
+            Value::unknown(value.ty().clone()).with_marks(&marks)
+        }
+    }
+}
+
+fn faded_part(part: &Value) -> Value {
+    match part.marks().iter().any(|mark| mark.is_unread_deprecation()) {
+        true => Value::unknown(part.ty().clone()).with_marks(&part.marks_deep()),
+        false => faded(part),
+    }
 }
 
 /// A value with the marks that the block of its variable says it has.

@@ -1,22 +1,28 @@
 //! The names an expression refers to, found without evaluating it.
 
 use yuba_syntax::expr::CallExpr;
-use yuba_syntax::{Expr, ExprKind, Traversal};
+use yuba_syntax::{Expr, ExprKind, Traversal, TraversalStep};
 
 /// Calls `visit` for every name in the expression that does not belong to a `for` inside it, in source order.
 pub fn each_traversal<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Traversal)) {
-    Walk { locals: Vec::new(), traversal: visit, call: &mut |_| {} }.walk(expr);
+    Walk { locals: Vec::new(), traversal: visit, call: &mut |_| {}, relative: &mut |_, _| {} }.walk(expr);
 }
 
 /// Calls `visit` for every function call in the expression.
 pub fn each_call<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e CallExpr)) {
-    Walk { locals: Vec::new(), traversal: &mut |_| {}, call: visit }.walk(expr);
+    Walk { locals: Vec::new(), traversal: &mut |_| {}, call: visit, relative: &mut |_, _| {} }.walk(expr);
+}
+
+/// Calls `visit` for every attribute or element of something that is no name: `f(x).a`, `b[key].c`.
+pub(crate) fn each_relative<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr, &'e [TraversalStep])) {
+    Walk { locals: Vec::new(), traversal: &mut |_| {}, call: &mut |_| {}, relative: visit }.walk(expr);
 }
 
 struct Walk<'e, 'v> {
     locals: Vec<&'e str>,
     traversal: &'v mut dyn FnMut(&'e Traversal),
     call: &'v mut dyn FnMut(&'e CallExpr),
+    relative: &'v mut dyn FnMut(&'e Expr, &'e [TraversalStep]),
 }
 
 impl<'e> Walk<'e, '_> {
@@ -32,7 +38,10 @@ impl<'e> Walk<'e, '_> {
                     (self.traversal)(traversal);
                 }
             }
-            ExprKind::RelativeTraversal(source, _) => self.walk(source),
+            ExprKind::RelativeTraversal(source, steps) => {
+                (self.relative)(source, steps);
+                self.walk(source);
+            }
             ExprKind::Index(index) => {
                 self.walk(&index.collection);
                 self.walk(&index.key);

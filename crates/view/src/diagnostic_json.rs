@@ -3,6 +3,7 @@
 use yuba_syntax::diagnostic::FunctionCall;
 use yuba_syntax::{Diagnostic, Position, Severity};
 use yuba_value::function::Signature;
+use yuba_value::{Value, View};
 
 use crate::functions;
 use crate::json::Json;
@@ -29,14 +30,7 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
         members.push(("snippet", code(&snippet, diagnostic, signature)));
     }
     if let Some((before, after)) = diagnostic.extra.as_ref().and_then(|extra| extra.difference.as_ref()) {
-        let change = Json::object([
-            ("before", Json::Raw(before.to_string())),
-            ("after", Json::Raw(after.to_string())),
-            ("after_unknown", Json::Bool(false)),
-            ("before_sensitive", Json::Bool(false)),
-            ("after_sensitive", Json::Bool(false)),
-        ]);
-        members.push(("difference", change));
+        members.push(("difference", difference(before, after)));
     }
     if let Some(deprecation) = diagnostic.deprecation() {
         let cause = Json::object([
@@ -47,6 +41,33 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
         members.push(("deprecation", cause));
     }
     Json::object(members)
+}
+
+/// Both sides of a comparison, in the form of a change. Where one of them is secret there is no difference to show.
+fn difference(before: &str, after: &str) -> Json {
+    let secrets = |text: &str| match yuba_value::json::decode_implied(text) {
+        Ok(value) => Json::Raw(no_secrets(&value)),
+        Err(_) => Json::Bool(false),
+    };
+    Json::object([
+        ("before", Json::Raw(before.into())),
+        ("after", Json::Raw(after.into())),
+        ("after_unknown", Json::Bool(false)),
+        ("before_sensitive", secrets(before)),
+        ("after_sensitive", secrets(after)),
+    ])
+}
+
+/// That nothing in a value is secret: members of objects are left out, elements of lists are not.
+fn no_secrets(value: &Value) -> String {
+    match value.view_ignoring_marks() {
+        View::Object(_) | View::Map(_) => "{}".to_owned(),
+        View::Tuple(items) | View::List(items) | View::Set(items) => {
+            let items: Vec<String> = items.iter().map(no_secrets).collect();
+            format!("[{}]", items.join(","))
+        }
+        _ => "false".to_owned(),
+    }
 }
 
 fn range(place: &Place) -> Json {
@@ -118,6 +139,7 @@ mod tests {
         diagnostic.extra = Some(Box::new(Extra {
             values: vec![("local.x".into(), "is 5".into())],
             function_call: Some(FunctionCall { called_as: "join".into(), signature: None }),
+            difference: Some(("{\"a\":1}".into(), "[1,\"b\"]".into())),
             ..Extra::default()
         }));
         let signature = |name: &str| {

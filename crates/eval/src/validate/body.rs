@@ -86,7 +86,8 @@ impl EvalExpr for InScope<'_, '_> {
         let mut names: Vec<(EcoString, Value)> = locals.iter().map(|(n, v)| (n.clone(), v.clone())).collect();
         names.reverse();
         let (value, mut problems) = eval_checked(expr, self.0, self.0.call_context(), names);
-        let (value, found) = deprecation::extract(self.0, &value, expr.span);
+        let (value, mut found) = deprecation::extract(self.0, &value, expr.span);
+        deprecation::add_hidden(self.0, expr, &mut found);
         problems.extend(found);
         (value, problems)
     }

@@ -4,17 +4,19 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::ModuleSource;
 use yuba_config::variable::Variable;
 use yuba_syntax::diagnostic::{DeprecatedUse, Extra};
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span, TraversalStep};
 use yuba_value::{Deprecation, Mark, Value, View};
 
 use super::diagnostics;
 use crate::module_scope::{ModuleScope, keep_unread, remove_deprecations};
+use crate::references::{each_call, each_relative, each_traversal};
 use crate::tree::{ConfigTree, ModuleId};
 
 /// Evaluates an expression; what it uses that is deprecated is reported here and forgotten.
 pub(crate) fn eval(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagnostics) {
     let (value, mut problems) = scope.eval(expr);
-    let (value, found) = extract(scope, &value, expr.span);
+    let (value, mut found) = extract(scope, &value, expr.span);
+    add_hidden(scope, expr, &mut found);
     problems.extend(found);
     (value, problems)
 }
@@ -23,11 +25,61 @@ pub(crate) fn eval(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagnostics)
 /// read from it.
 pub(crate) fn eval_named(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagnostics) {
     let (value, mut problems) = scope.eval(expr);
+    let mut found = Diagnostics::new();
+    let mut value = value;
     if is_marked(&value) {
-        problems.extend(uses(scope, &value, expr.span, true));
-        return (keep_unread(&value), problems);
+        found.extend(uses(scope, &value, expr.span, true));
+        value = keep_unread(&value);
     }
+    add_hidden(scope, expr, &mut found);
+    problems.extend(found);
     (value, problems)
+}
+
+/// Where values are not known yet, marks of some get lost: of an element whose key is not known, and of what `try` chooses.
+/// Their names tell.
+pub(crate) fn add_hidden(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics) {
+    if !scope.evaluation().knows_only_types() || !found.is_empty() {
+        return;
+    }
+    let mut hidden: Vec<Deprecation> = Vec::new();
+    let output = |call: &EcoString, output: &EcoString| {
+        let tree = scope.evaluation().tree();
+        let child = tree.node(scope.module()).children.get(call)?;
+        scope.evaluation().deprecated_output(*child, output)
+    };
+    each_relative(expr, &mut |source, steps| {
+        if let ExprKind::Index(index) = &source.kind
+            && let ExprKind::Traversal(traversal) = &index.collection.kind
+            && traversal.root == "module"
+            && let [TraversalStep::Attr { name: call, .. }] = &*traversal.steps
+            && let Some(TraversalStep::Attr { name, .. }) = steps.first()
+        {
+            hidden.extend(output(call, name));
+        }
+    });
+    each_call(expr, &mut |call| {
+        if matches!(call.name.as_str(), "try" | "core::try") {
+            for arg in call.args.iter() {
+                each_traversal(arg, &mut |traversal| {
+                    if traversal.root == "module"
+                        && let [TraversalStep::Attr { name: call, .. }, TraversalStep::Attr { name, .. }, ..] =
+                            &*traversal.steps
+                    {
+                        hidden.extend(output(call, name));
+                    }
+                });
+            }
+        }
+    });
+    let mut seen: Vec<EcoString> = Vec::new();
+    for deprecation in hidden {
+        if !seen.contains(&deprecation.source) {
+            seen.push(deprecation.source.clone());
+            let problem = diagnostics::deprecated_value("", &deprecation.source, &deprecation.message, expr.span);
+            found.push(used_in(scope.evaluation().tree(), scope.module(), &deprecation, problem));
+        }
+    }
 }
 
 /// Takes marks of deprecation off a value and makes warnings of them.

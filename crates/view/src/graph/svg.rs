@@ -14,6 +14,8 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2933
 .output{fill:#f1eafd;stroke:#7a4fc9}.provider{fill:#fdeadd;stroke:#cf6a24}.check{fill:#e0f7f9;stroke:#1d93a3}";
 
 const LEGEND_HEIGHT: f64 = 44.0;
+/// From so many things on edges go straight through others.
+const BIG: usize = 400;
 
 /// The document.
 pub fn svg(picture: &Picture, layout: &Layout) -> String {
@@ -37,7 +39,8 @@ pub fn svg(picture: &Picture, layout: &Layout) -> String {
     }
     for (from, to) in picture.edges.iter().enumerate() {
         for to in to {
-            edge(&mut out, &layout.things[from], &layout.things[*to as usize]);
+            let (from, to) = (&layout.things[from], &layout.things[*to as usize]);
+            edge(&mut out, from, to, around(from, to, &layout.things));
         }
     }
     for (thing, rect) in picture.things.iter().zip(&layout.things) {
@@ -65,9 +68,41 @@ fn rectangle(out: &mut String, rect: &Rect, class: &str, radius: u32) {
     );
 }
 
-/// From something to what it depends on, which is to its left.
-fn edge(out: &mut String, from: &Rect, to: &Rect) {
+/// Where things are between the two ends of an edge: from where to where, and the height of a free way past them.
+fn around(from: &Rect, to: &Rect, things: &[Rect]) -> Option<(f64, f64, f64)> {
+    // In big pictures nobody follows single edges.
+    if things.len() > BIG {
+        return None;
+    }
+    let (right, left) = (from.x, to.right());
+    let mut found: Option<(f64, f64, f64)> = None;
+    for thing in things.iter().filter(|thing| thing.x > left && thing.right() < right) {
+        let part = (right - (thing.x + thing.width / 2.0)) / (right - left);
+        let line = from.middle() + (to.middle() - from.middle()) * part;
+        if line > thing.y - 3.0 && line < thing.bottom() + 3.0 {
+            let (start, end, way) = found.unwrap_or((thing.right(), thing.x, thing.y - 6.0));
+            found = Some((start.max(thing.right()), end.min(thing.x), way.min(thing.y - 6.0)));
+        }
+    }
+    found
+}
+
+/// From something to what it depends on, which is to its left; past what is between them.
+fn edge(out: &mut String, from: &Rect, to: &Rect, around: Option<(f64, f64, f64)>) {
     let (x1, y1, x2, y2) = (from.x, from.middle(), to.right() + 1.0, to.middle());
+    if let Some((start, end, way)) = around {
+        let (first, second) = ((x1 - start) / 2.0, (end - x2) / 2.0);
+        let _ = writeln!(
+            out,
+            "<path class=\"e\" marker-end=\"url(#a)\" d=\"M{x1:.1} {y1:.1}C{:.1} {y1:.1} {:.1} {way:.1} {start:.1} \
+             {way:.1}L{end:.1} {way:.1}C{:.1} {way:.1} {:.1} {y2:.1} {x2:.1} {y2:.1}\"/>",
+            x1 - first,
+            start + first,
+            end - second,
+            x2 + second
+        );
+        return;
+    }
     let bend = ((x1 - x2) / 2.0).max(18.0);
     let _ = writeln!(
         out,
