@@ -6,6 +6,7 @@ use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
 use crate::diagnostics;
+use crate::encryption::Sealing;
 use crate::files::{Access, Files, replace};
 
 /// The name of the file in the working directory.
@@ -21,10 +22,17 @@ pub struct LastResort {
 }
 
 /// Writes a state to `errored.tfstate` in a directory. What an earlier failure has left there is kept.
-pub fn save_errored(files: &dyn Files, directory: &Path, state: &State) -> LastResort {
+pub fn save_errored(files: &dyn Files, directory: &Path, state: &State, sealing: Option<&Sealing>) -> LastResort {
     let path = directory.join(ERRORED_STATE);
     let mut content = Vec::new();
     yuba_state::write(state, &mut content);
+    if let Some(sealing) = sealing {
+        content = match sealing.seal(&content, Some((state.serial, &state.lineage))) {
+            Ok(content) => content,
+            // Not even here in clear text.
+            Err(problem) => return LastResort { diagnostics: problem.into(), print: None },
+        };
+    }
     let write = || {
         if files.exists(&path)? {
             crate::local::snapshot::put_aside(files, &path, "older")?;

@@ -20,6 +20,7 @@
 //! ```
 
 mod diagnostics;
+pub mod encryption;
 mod errored;
 pub mod files;
 mod journal;

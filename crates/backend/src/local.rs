@@ -11,6 +11,7 @@ use std::sync::Arc;
 use yuba_syntax::Diagnostics;
 
 use crate::diagnostics;
+use crate::encryption::Sealing;
 use crate::files::Files;
 use crate::store::{Backend, StateStore};
 use crate::workspace::DEFAULT_WORKSPACE;
@@ -66,12 +67,19 @@ pub struct Paths {
 pub struct Local {
     files: Arc<dyn Files>,
     settings: LocalSettings,
+    sealing: Option<Sealing>,
 }
 
 impl Local {
     /// A backend over a file system. Relative paths of the settings start where those of `files` do.
     pub fn new(files: Arc<dyn Files>, settings: LocalSettings) -> Local {
-        Local { files, settings }
+        Local { files, settings, sealing: None }
+    }
+
+    /// The same with states encrypted.
+    #[must_use]
+    pub fn encrypted(self, sealing: Option<Sealing>) -> Local {
+        Local { sealing, ..self }
     }
 
     /// The files of a workspace.
@@ -107,7 +115,7 @@ impl Local {
                 .create_directory(&directory)
                 .map_err(|error| diagnostics::workspace_not_made(workspace, &directory, &error))?;
         }
-        Ok(state_file::StateFile::new(self.files.clone(), self.paths(workspace)))
+        Ok(state_file::StateFile::new(self.files.clone(), self.paths(workspace), self.sealing.clone()))
     }
 
     fn workspace_directory(&self) -> PathBuf {

@@ -168,6 +168,16 @@ impl<'t> Messages<'t> {
                 let text = "Initializing the backend...";
                 self.say(&format!("\n{}\n", self.bold(text)), text);
             }
+            Event::BackendChanged => {
+                let text = "Backend configuration changed!";
+                let more = "The state was kept elsewhere before. Looking for states in both places.";
+                self.say(&format!("{text}\n\n{more}\n\n"), &format!("{text} {more}"));
+            }
+            Event::BackendReady(kind) => {
+                let text = format!("Successfully configured the backend \"{kind}\"!");
+                let more = "It is used until the configuration says otherwise.";
+                self.say(&format!("\n{text} {more}\n"), &format!("{text} {more}"));
+            }
             Event::Modules { upgrade } => {
                 let text = if *upgrade { "Upgrading modules..." } else { "Initializing modules..." };
                 self.say(&format!("{}\n", self.bold(text)), text);

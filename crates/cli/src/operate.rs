@@ -228,7 +228,7 @@ fn change(
 
 /// Applies a plan from a file.
 fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &Options, path: &Path) -> Outcome {
-    let saved: SavedPlan = match read_plan(path) {
+    let saved: SavedPlan = match read_plan(path, &settings.request(Purpose::Use)) {
         Ok(saved) => saved,
         Err(problem) => return failed(speaker, &problem.into(), &Sources::new()),
     };

@@ -94,7 +94,7 @@ pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Resu
     let place = place(settings, flags)?;
     // A file that was named is the state, whatever workspace is selected.
     let place = match &flags.state {
-        Some(path) => Place::file(path.clone(), flags.backup.clone()),
+        Some(path) => Place::file(path.clone(), flags.backup.clone()).encrypted_as(&place),
         None => place,
     };
     Ok(place.with_backup_of_its_own())

@@ -94,8 +94,12 @@ const MAX_FALLBACKS: usize = 100;
 
 /// Decodes an `encryption` block; none if it cannot be used.
 pub(crate) fn decode(block: &Block, decoding: &Decoding<'_>) -> (Option<Encryption>, Diagnostics) {
-    let span = block.header_span;
-    let (content, mut diagnostics) = block.body.content(&SCHEMA);
+    decode_body(&block.body, block.header_span, decoding)
+}
+
+/// Decodes what is in an `encryption` block, wherever it comes from; none if it cannot be used.
+pub fn decode_body(body: &Body, span: Span, decoding: &Decoding<'_>) -> (Option<Encryption>, Diagnostics) {
+    let (content, mut diagnostics) = body.content(&SCHEMA);
     let mut key_providers = Vec::new();
     for nested in content.blocks_of("key_provider") {
         let (inner, body, problems) = nested.body.partial_content(&KEY_PROVIDER);
@@ -209,8 +213,8 @@ fn check_names<'n>(names: impl Iterator<Item = (&'n str, &'n str)>, what: &str, 
 }
 
 impl Encryption {
-    /// This configuration with what an override file changes.
-    pub(crate) fn overridden_by(&mut self, other: Encryption) {
+    /// This configuration with what another one, such as that of an override file, changes.
+    pub fn overridden_by(&mut self, other: Encryption) {
         for key in other.key_providers {
             match self.key_providers.iter_mut().find(|old| old.kind == key.kind && old.name == key.name) {
                 Some(old) => old.body = old.body.clone().overridden_by(key.body),

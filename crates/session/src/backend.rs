@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use yuba_backend::encryption::Sealing;
 use yuba_backend::{
     Backend, Disk, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, lock_left_behind,
     recovered_diagnostic, save_errored, workspace,
@@ -16,6 +17,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use yuba_value::Type;
 
 use crate::diagnostics;
+use crate::encryption::{self, Encryption};
 use crate::initialized;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 
@@ -71,6 +73,8 @@ pub struct Place {
     settings: LocalSettings,
     /// The workspace that is selected.
     pub workspace: String,
+    /// How states and plans are encrypted.
+    pub encryption: Encryption,
 }
 
 /// Finds out where the state is, for a command that needs nothing else of the configuration. A directory without
@@ -79,7 +83,8 @@ pub fn find(request: &LoadRequest<'_>, flags: &StateFlags) -> Result<Place, Refu
     if !has_configuration(Path::new(request.dir)) {
         check_initialized(request.data_dir, &LocalSettings::default(), None)?;
         let workspace = request.workspace.to_owned();
-        return Ok(Place { settings: with_flags(LocalSettings::default(), flags), workspace });
+        let encryption = encryption::of_environment()?;
+        return Ok(Place { settings: with_flags(LocalSettings::default(), flags), workspace, encryption });
     }
     let (configuration, problems) = load(request, None);
     let (about_root, configuration) = match configuration {
@@ -103,13 +108,9 @@ pub fn place_of(
 ) -> Result<Place, Diagnostics> {
     let settings = settings_of(configuration, request)?;
     let root = &configuration.tree.root().module;
-    if let Some(encryption) = &root.encryption
-        && (encryption.state.is_some() || encryption.plan.is_some())
-    {
-        return Err(diagnostics::encryption_not_available(encryption.span).into());
-    }
     check_initialized(request.data_dir, &settings, root.backend.as_ref().map(|backend| backend.kind.as_str()))?;
-    Ok(Place { settings: with_flags(settings, flags), workspace: request.workspace.to_owned() })
+    let encryption = encryption::of(configuration, request)?;
+    Ok(Place { settings: with_flags(settings, flags), workspace: request.workspace.to_owned(), encryption })
 }
 
 /// What the configuration says about the place of its state.
@@ -177,12 +178,13 @@ impl Place {
     /// The files of one state, wherever the configuration has its state.
     pub fn file(path: PathBuf, backup: Option<PathBuf>) -> Place {
         let settings = LocalSettings { state: Some(path), backup, ..LocalSettings::default() };
-        Place { settings, workspace: workspace::DEFAULT_WORKSPACE.to_owned() }
+        let encryption = Encryption::default();
+        Place { settings, workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
     }
 
     /// The same backend, with another workspace selected.
     pub fn in_workspace(&self, workspace: &str) -> Place {
-        Place { settings: self.settings.clone(), workspace: workspace.to_owned() }
+        Place { workspace: workspace.to_owned(), ..self.clone() }
     }
 
     /// The backend, with all workspaces.
@@ -191,7 +193,13 @@ impl Place {
     }
 
     fn local(&self) -> Local {
-        Local::new(Arc::new(Disk), self.settings.clone())
+        Local::new(Arc::new(Disk), self.settings.clone()).encrypted(self.encryption.state.clone())
+    }
+
+    /// Encrypted as the states of another place.
+    #[must_use]
+    pub fn encrypted_as(self, other: &Place) -> Place {
+        Place { encryption: other.encryption.clone(), ..self }
     }
 
     /// Keeps a copy of its own of the state before each change, named by the time, unless the user has said where to.
@@ -210,7 +218,7 @@ impl Place {
 
     /// Opens the state of the selected workspace, to look at it.
     pub fn look(&self) -> Result<Opened, Diagnostics> {
-        let mut opened = Opened::new(self.store()?);
+        let mut opened = self.opened()?;
         opened.read()?;
         Ok(opened)
     }
@@ -218,8 +226,7 @@ impl Place {
     /// Opens the state of the selected workspace to change it: nobody else may until it is closed. `waiting` is called
     /// when somebody else has it and we wait for them.
     pub fn open(&self, operation: &str, flags: &StateFlags, waiting: &mut dyn FnMut()) -> Result<Opened, OpenFailure> {
-        let store = self.store().map_err(OpenFailure::Locked)?;
-        let mut opened = Opened::new(store);
+        let mut opened = self.opened().map_err(OpenFailure::Locked)?;
         opened.lock(operation, flags, waiting).map_err(OpenFailure::Locked)?;
         if let Err(problems) = opened.read() {
             let mut others = Diagnostics::new();
@@ -232,6 +239,11 @@ impl Place {
     /// Takes away the lock that somebody has left on the state of the selected workspace.
     pub fn unlock(&self, id: &str) -> Result<(), Diagnostics> {
         self.store()?.force_unlock(id)
+    }
+
+    fn opened(&self) -> Result<Opened, Diagnostics> {
+        let (store, sealing) = (self.store()?, self.encryption.state.clone());
+        Ok(Opened { store, sealing, is_locked: false, state: None, notes: self.encryption.notes.clone() })
     }
 
     fn store(&self) -> Result<Box<dyn StateStore>, Diagnostics> {
@@ -265,6 +277,7 @@ impl OpenFailure {
 /// The state of a workspace, open.
 pub struct Opened {
     store: Box<dyn StateStore>,
+    sealing: Option<Sealing>,
     is_locked: bool,
     /// What was read; none where there is no state yet.
     pub state: Option<State>,
@@ -273,10 +286,6 @@ pub struct Opened {
 }
 
 impl Opened {
-    fn new(store: Box<dyn StateStore>) -> Opened {
-        Opened { store, is_locked: false, state: None, notes: Diagnostics::new() }
-    }
-
     fn lock(&mut self, operation: &str, flags: &StateFlags, waiting: &mut dyn FnMut()) -> Result<(), Diagnostics> {
         if !flags.lock {
             return Ok(());
@@ -316,12 +325,18 @@ impl Opened {
     /// Saves a new state, or puts it where it is not lost: `errored.tfstate` in the working directory, or, where that
     /// cannot be written either, text to be printed.
     pub fn save_or_rescue(&mut self, state: &mut State) -> Result<Saved, LastResort> {
-        self.store.write(state).map_err(|mut problems| {
-            let mut resort = rescue(state);
+        let written = self.store.write(state);
+        written.map_err(|mut problems| {
+            let mut resort = rescue(state, self.sealing.as_ref());
             problems.extend(resort.diagnostics);
             resort.diagnostics = problems;
             resort
         })
+    }
+
+    /// What the state is encrypted with.
+    pub fn sealing(&self) -> Option<&Sealing> {
+        self.sealing.as_ref()
     }
 
     /// Lets others at the state again; gives back what went wrong with that.
@@ -334,8 +349,8 @@ impl Opened {
 }
 
 /// Puts a state that could not be saved where it is not lost.
-pub fn rescue(state: &State) -> LastResort {
-    save_errored(&Disk, Path::new(""), state)
+pub fn rescue(state: &State, sealing: Option<&Sealing>) -> LastResort {
+    save_errored(&Disk, Path::new(""), state, sealing)
 }
 
 /// All problems as one text, as the detail of another one.

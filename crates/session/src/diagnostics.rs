@@ -103,17 +103,10 @@ pub(crate) fn state_elsewhere(before: &str) -> Diagnostic {
 /// `init` was run with another backend before.
 pub(crate) fn backend_configuration_changed(before: &str) -> Diagnostic {
     let detail = format!(
-        "The state of this working directory was kept in {before} so far, and the configuration names another place now. If \
-         the state is needed, move its file there. Then run \"yuba init -reconfigure\" to use the new place."
+        "The state of this working directory was kept in {before} so far, and the configuration names another place now. To \
+         bring the state along run \"yuba init -migrate-state\"; to use the new place as it is, \"yuba init -reconfigure\"."
     );
     Diagnostic::error("Backend configuration changed", detail)
-}
-
-/// A state that should be encrypted.
-pub(crate) fn encryption_not_available(span: Span) -> Diagnostic {
-    let detail = "This version of Yuba cannot encrypt states and plans yet, and does not write them in clear text where the \
-                  configuration asks for encryption.";
-    Diagnostic::error("Encryption not available yet", detail).at(span)
 }
 
 /// There is no state where one is needed.

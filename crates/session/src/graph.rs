@@ -37,7 +37,7 @@ pub fn draw(
 ) -> Result<String, Refusal> {
     let saved: Option<SavedPlan> = match plan {
         None => None,
-        Some(path) => Some(read_plan(path).map_err(|problem| {
+        Some(path) => Some(read_plan(path, request).map_err(|problem| {
             let detail = format!("The plan cannot be drawn. {}", problem.detail);
             Diagnostic::error("Failed loading the plan file", detail)
         })?),

@@ -38,6 +38,20 @@ pub(crate) fn read(data_dir: &Path) -> Option<Initialized> {
 }
 
 impl Initialized {
+    /// Where the state is as long as nobody says otherwise.
+    pub(crate) fn by_default() -> Initialized {
+        Initialized { kind: "local".to_owned(), path: None, workspace_dir: None }
+    }
+
+    /// The backend as it was.
+    pub(crate) fn settings(&self) -> LocalSettings {
+        LocalSettings {
+            path: self.path.clone(),
+            workspace_directory: self.workspace_dir.clone(),
+            ..LocalSettings::default()
+        }
+    }
+
     /// Whether the state was where it is now.
     pub(crate) fn is(&self, settings: &LocalSettings) -> bool {
         let same = |was: &Option<PathBuf>, is: &Option<PathBuf>, by_default: &str| {

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
-use yuba_backend::LocalSettings;
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
 use yuba_eval::tree::{Manifest, Purpose, Requirement};
@@ -17,11 +16,12 @@ use yuba_install::Hosts;
 use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
-use crate::backend::settings_of;
+use crate::backend::{StateFlags, settings_of};
 use crate::diagnostics;
-use crate::initialized;
+use crate::encryption;
 use crate::load::{Configuration, LoadRequest, has_configuration, load, load_or_install};
 use crate::manifest::write_manifest;
+use crate::migration::{self, Confirm};
 use crate::module_install::{Installer, Missing, copy_root};
 use crate::provider_install::{self, ProviderFlags};
 
@@ -53,6 +53,10 @@ pub enum Event {
         /// Where it is.
         dir: EcoString,
     },
+    /// The backend is another one than before.
+    BackendChanged,
+    /// The backend can be used: its type.
+    BackendReady(EcoString),
     /// Providers are looked for.
     Providers,
     /// A provider is built in.
@@ -77,6 +81,12 @@ pub struct InitRequest<'a> {
     pub backend: bool,
     /// Use another backend than before without its state.
     pub reconfigure: bool,
+    /// Use another backend than before and bring the state along.
+    pub migrate: bool,
+    /// Whom to ask whether a state is copied.
+    pub confirm: Option<Box<Confirm>>,
+    /// How states are locked.
+    pub flags: StateFlags,
     /// Install modules.
     pub modules: bool,
     /// A module that becomes the root module of a directory that is empty.
@@ -177,8 +187,11 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     let mut about_backend = Diagnostics::new();
     if request.backend {
         emit(Event::Backend);
-        let set_up = settings_of(&configuration, &request.load)
-            .and_then(|settings| set_up_backend(&configuration, &request, &settings));
+        let has_backend = configuration.tree.root().module.backend.is_some();
+        let set_up = settings_of(&configuration, &request.load).and_then(|settings| {
+            let encryption = encryption::of(&configuration, &request.load)?;
+            migration::set_up(&request, &settings, has_backend, &encryption, emit)
+        });
         about_backend = set_up.err().unwrap_or_default();
     }
     let installs = request.modules && needs_modules(&configuration.tree);
@@ -262,28 +275,6 @@ fn start_from_module(
         Err(error) => return Err(diagnostics::unreadable_target(dir, &error)),
     }
     copy_root(dir, data_dir, source, hosts)
-}
-
-/// Keeps in mind which backend is used.
-fn set_up_backend(
-    configuration: &Configuration,
-    request: &InitRequest<'_>,
-    settings: &LocalSettings,
-) -> Result<(), Diagnostics> {
-    let data_dir = request.load.data_dir;
-    let before = initialized::read(data_dir);
-    match &before {
-        Some(before) if before.kind != "local" => return Ok(()),
-        Some(before) if !request.reconfigure && !before.is(settings) => {
-            return Err(diagnostics::backend_configuration_changed(&before.place()).into());
-        }
-        _ => {}
-    }
-    let has_backend = configuration.tree.root().module.backend.is_some();
-    if has_backend && before.is_some_and(|before| before.is(settings)) {
-        return Ok(());
-    }
-    initialized::write(data_dir, has_backend.then_some(settings)).map_err(Diagnostics::from)
 }
 
 /// Whether a configuration has modules that have to be where it expects them.

@@ -7,11 +7,13 @@
 pub mod backend;
 pub mod clock;
 pub mod console;
+pub mod encryption;
 pub mod format;
 pub mod graph;
 pub mod install;
 pub mod load;
 pub mod manifest;
+pub mod migration;
 pub mod operation;
 pub mod provider_install;
 pub mod providers;

@@ -13,6 +13,7 @@ use yuba_backend::{Journal, LastResort, OperationId};
 use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, prepare};
+use yuba_eval::tree::Purpose;
 use yuba_eval::world::Timestamp;
 use yuba_eval::{DEPRECATED_ROOT_VARIABLE_SUMMARY, DEPRECATED_VARIABLE_SUMMARY, VALUE_SUMMARIES, ValidateEnv};
 use yuba_plan::file::{PlanFile, SavedBackend};
@@ -23,6 +24,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
 use crate::clock::{SystemClock, Tick, run};
+use crate::encryption::Encryption;
 use crate::load::{Configuration, LoadRequest, Snapshot, load};
 use crate::manifest::{manifest_text, parse_manifest};
 use crate::validate::{eval_env, or_failures};
@@ -58,6 +60,7 @@ pub struct Operation<'a> {
     /// What was read.
     pub configuration: Configuration,
     opened: Opened,
+    encryption: Encryption,
     variables: BTreeMap<EcoString, RootVariable>,
     parallelism: usize,
     /// Makes providers.
@@ -115,12 +118,13 @@ impl<'a> Operation<'a> {
             return Err(Refusal { problems: notes, sources: configuration.sources });
         }
         let opened = place_of(&configuration, &load_request, &state).and_then(|place| {
-            place.open(name, &state, waiting).map_err(|failure| match failure {
+            let opened = place.open(name, &state, waiting).map_err(|failure| match failure {
                 OpenFailure::Locked(problems) => problems,
                 OpenFailure::Unreadable(problems, _) => problems,
-            })
+            });
+            Ok((opened?, place.encryption))
         });
-        let mut opened = match opened {
+        let (mut opened, encryption) = match opened {
             Ok(opened) => opened,
             Err(found) => {
                 notes.extend(found);
@@ -129,7 +133,18 @@ impl<'a> Operation<'a> {
         };
         notes.extend(std::mem::take(&mut opened.notes));
         let providers = load_request.providers;
-        Ok(Operation { load: load_request, configuration, opened, variables, parallelism, providers, notes, uses })
+        providers.set_encryption(encryption.clone());
+        Ok(Operation {
+            load: load_request,
+            configuration,
+            opened,
+            encryption,
+            variables,
+            parallelism,
+            providers,
+            notes,
+            uses,
+        })
     }
 
     /// The state that was read.
@@ -250,6 +265,7 @@ impl<'a> Operation<'a> {
             plan_time,
             parallelism: *parallelism,
         };
+        let sealing = opened.sealing().cloned();
         let journal = match opened.store().journal(&mut start) {
             Ok(journal) => journal,
             Err(problems) => {
@@ -267,7 +283,7 @@ impl<'a> Operation<'a> {
         let mut unsaved = None;
         if let Err(found) = recorder.journal.close(&mut state) {
             problems.extend(found);
-            let LastResort { diagnostics, print } = crate::backend::rescue(&state);
+            let LastResort { diagnostics, print } = crate::backend::rescue(&state, sealing.as_ref());
             problems.extend(diagnostics);
             unsaved = print;
         }
@@ -295,7 +311,11 @@ impl<'a> Operation<'a> {
             lineage,
             serial,
         };
-        crate::replace::write_private(path, &file::encode(&contents)).map_err(|error| {
+        let mut bytes = file::encode(&contents);
+        if let Some(sealing) = &self.encryption.plan {
+            bytes = sealing.seal(&bytes, None)?;
+        }
+        crate::replace::write_private(path, &bytes).map_err(|error| {
             let detail = eco_format!("The plan could not be written to {}: {error}.", path.display());
             Diagnostic::error("Failed to write plan file", detail)
         })
@@ -303,6 +323,10 @@ impl<'a> Operation<'a> {
 
     /// Whether the state is still the one that a saved plan was made from.
     pub fn check_fresh(&self, saved: &SavedPlan) -> Result<(), Diagnostic> {
+        if let (Some(sealing), false) = (&self.encryption.plan, saved.was_encrypted) {
+            // Says what is wrong unless clear text is allowed.
+            sealing.unseal(b"", |_| true)?;
+        }
         let (lineage, serial) = match &self.opened.state {
             Some(state) => (state.lineage.clone(), state.serial),
             None => (EcoString::new(), 0),
@@ -346,21 +370,24 @@ pub struct SavedPlan {
     pub workspace: EcoString,
     lineage: EcoString,
     serial: u64,
+    was_encrypted: bool,
 }
 
 /// Why a file could not be read as a plan.
 pub(crate) enum PlanProblem {
     Unreadable(std::io::Error),
     Content(file::Problem),
+    Encrypted(Diagnostics),
     Manifest(String),
 }
 
 /// Reads a plan from a file.
-pub fn read_plan(path: &Path) -> Result<SavedPlan, Diagnostic> {
-    saved_plan(path).map_err(|problem| {
+pub fn read_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, Diagnostic> {
+    saved_plan(path, request).map_err(|problem| {
         let reason = match problem {
             PlanProblem::Unreadable(error) => error.to_string(),
             PlanProblem::Content(problem) => problem.to_string(),
+            PlanProblem::Encrypted(problems) => crate::backend::joined(&problems).trim_end_matches('.').to_owned(),
             PlanProblem::Manifest(reason) => reason,
         };
         let detail = eco_format!("The plan file {} cannot be used: {reason}.", path.display());
@@ -368,8 +395,12 @@ pub fn read_plan(path: &Path) -> Result<SavedPlan, Diagnostic> {
     })
 }
 
-pub(crate) fn saved_plan(path: &Path) -> Result<SavedPlan, PlanProblem> {
-    let bytes = fs::read(path).map_err(PlanProblem::Unreadable)?;
+pub(crate) fn saved_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, PlanProblem> {
+    let mut bytes = fs::read(path).map_err(PlanProblem::Unreadable)?;
+    let was_encrypted = yuba_backend::encryption::is_encrypted_plan(&bytes);
+    if was_encrypted {
+        bytes = decrypted(&bytes, request).map_err(PlanProblem::Encrypted)?;
+    }
     let contents = file::decode(&bytes).map_err(PlanProblem::Content)?;
     let manifest = parse_manifest(contents.manifest.as_bytes()).map_err(PlanProblem::Manifest)?;
     let given = contents.plan.variables.iter().filter(|(_, variable)| !variable.ephemeral);
@@ -384,7 +415,27 @@ pub(crate) fn saved_plan(path: &Path) -> Result<SavedPlan, PlanProblem> {
         workspace: contents.backend.workspace,
         lineage: contents.lineage,
         serial: contents.serial,
+        was_encrypted,
     })
+}
+
+/// A plan that is encrypted as the configuration of the directory says.
+fn decrypted(bytes: &[u8], request: &LoadRequest<'_>) -> Result<Vec<u8>, Diagnostics> {
+    let encryption = match crate::load::has_configuration(Path::new(request.dir)) {
+        false => crate::encryption::of_environment()?,
+        true => {
+            let request = LoadRequest { purpose: Purpose::Look, test_dir: None, snapshot: None, ..*request };
+            match load(&request, None) {
+                (Ok(configuration), _) => crate::encryption::of(&configuration, &request)?,
+                (Err(_), problems) => return Err(problems),
+            }
+        }
+    };
+    let Some(sealing) = &encryption.plan else {
+        let detail = "The plan file is encrypted, and neither the configuration nor TF_ENCRYPTION says how.";
+        return Err(Diagnostic::error("Plan file is encrypted", detail).into());
+    };
+    Ok(sealing.unseal(bytes, |_| false)?.content)
 }
 
 /// The values of all variables of the root module.

@@ -32,10 +32,11 @@ pub enum NotShown {
 
 /// Reads a plan from a file. Neither files of the working directory nor values for variables are needed.
 pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfiguration, NotShown> {
-    let saved = saved_plan(path).map_err(|problem| match problem {
+    let saved = saved_plan(path, request).map_err(|problem| match problem {
         PlanProblem::Unreadable(error) => NotShown::Other(error.to_string()),
         PlanProblem::Content(Problem::NotAPlan) => NotShown::Other(Problem::NotAPlan.to_string()),
         PlanProblem::Content(problem) => NotShown::Unusable(problem.to_string()),
+        PlanProblem::Encrypted(problems) => NotShown::Unusable(joined(&problems)),
         PlanProblem::Manifest(reason) => NotShown::Unusable(reason),
     })?;
     let SavedPlan { plan, snapshot, workspace, .. } = saved;

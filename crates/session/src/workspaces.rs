@@ -42,7 +42,7 @@ pub fn create(place: &Place, data_dir: &Path, name: &str, selected: &Selected) -
 
 /// Gives the state of a new workspace the content of a file.
 pub fn fill(place: &Place, name: &str, file: &Path, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
-    let mut state = crate::state::read_file(file)
+    let mut state = crate::state::read_file(file, place.encryption.state.as_ref())
         .map_err(|problems| crate::state::under("Error reading the given state", &problems))?;
     let place = place.in_workspace(name);
     let mut opened = place

@@ -202,7 +202,7 @@ fn child() {
     let record = OpenOptions::new().append(true).create(true).open("record").expect("there is a record");
     let recording = Recording { record: Arc::new(Mutex::new(record)) };
     let watch = Watch { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
-    let saved = (task != "prepare").then(|| read_plan(Path::new("plan")).expect("there is a plan"));
+    let saved = (task != "prepare").then(|| read_plan(Path::new("plan"), &request()).expect("there is a plan"));
     let mut load = request();
     load.snapshot = saved.as_ref().map(|saved| &saved.snapshot);
     let request = OperationRequest { load, ask: None, state: StateFlags::default(), name: "test", parallelism: 10 };

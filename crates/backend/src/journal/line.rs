@@ -5,6 +5,7 @@
 //! CHECKSUM B 7 ["terraform_data.a","create"]                          operation 7 begins
 //! CHECKSUM E 7 EDIT<TAB>EDIT                                          operation 7 is finished, with these edits
 //! CHECKSUM E - EDIT                                                   edits of no operation
+//! CHECKSUM X {...}                                                    lines as above, encrypted as the state is
 //! CHECKSUM S {"serial":4,"sha256":"..."}                              a snapshot with everything so far is about to be saved
 //! ```
 //!
@@ -14,6 +15,8 @@
 use ecow::EcoString;
 use serde_json::{Value as Json, json};
 use yuba_state::Edit;
+
+use crate::encryption::Sealing;
 
 /// The version of this format.
 const FORMAT: u64 = 1;
@@ -94,6 +97,16 @@ pub(crate) fn push_snapshot(out: &mut Vec<u8>, serial: u64, sha256: &str) {
     push_line(out, b'S', &json!({ "serial": serial, "sha256": sha256 }).to_string());
 }
 
+/// Appends lines so that only who can read the state can read them. Lines that cannot be encrypted are left out: then they
+/// count as never written.
+pub(crate) fn push_sealed(out: &mut Vec<u8>, sealing: &Sealing, lines: &[u8]) {
+    if let Ok(sealed) = sealing.seal(lines, None)
+        && let Ok(text) = std::str::from_utf8(&sealed)
+    {
+        push_line(out, b'X', text);
+    }
+}
+
 /// What the bytes of a journal say.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
@@ -104,7 +117,7 @@ pub(crate) struct Lines {
 }
 
 /// Reads the lines that are whole.
-pub(crate) fn parse(bytes: &[u8]) -> Lines {
+pub(crate) fn parse(bytes: &[u8], sealing: Option<&Sealing>) -> Lines {
     let mut found = Lines::default();
     let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
     while let Some(piece) = pieces.next() {
@@ -112,12 +125,33 @@ pub(crate) fn parse(bytes: &[u8]) -> Lines {
         if pieces.peek().is_none() {
             break;
         }
+        if let Some(sealed) = sealed_line(piece) {
+            match sealing.and_then(|sealing| sealing.unseal(sealed, |_| false).ok()) {
+                // Nothing is encrypted twice.
+                Some(unsealed) => {
+                    let inner = parse(&unsealed.content, None);
+                    found.lines.extend(inner.lines);
+                    found.damaged += inner.damaged;
+                }
+                None => found.damaged += 1,
+            }
+            continue;
+        }
         match parse_line(piece) {
             Some(line) => found.lines.push(line),
             None => found.damaged += 1,
         }
     }
     found
+}
+
+/// What is in a line that is encrypted, if it is one and whole.
+fn sealed_line(line: &[u8]) -> Option<&[u8]> {
+    let line = std::str::from_utf8(line).ok()?;
+    let (checksum, rest) = line.split_once(' ')?;
+    let payload = rest.strip_prefix("X ")?;
+    let whole = u32::from_str_radix(checksum, 16).ok()? == crc32fast::hash(rest.as_bytes());
+    whole.then_some(payload.as_bytes())
 }
 
 fn parse_line(line: &[u8]) -> Option<Line> {

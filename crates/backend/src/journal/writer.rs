@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::encryption::Sealing;
+
 use super::line::{self, Base, Operation, OperationId};
 use crate::files::{Access, Files, Open, OpenFile, beside, directory_of, write_new};
 
@@ -42,11 +44,13 @@ pub(crate) struct Writer {
     next: u32,
     /// When the last snapshot was saved, how long that took, how big it was.
     last_snapshot: (Instant, Duration, u64),
+    /// What lines about objects are encrypted with.
+    sealing: Option<Sealing>,
 }
 
 impl Writer {
     /// A journal that continues a snapshot of a size.
-    pub(crate) fn new(state: &Path, base: Base, snapshot_size: u64) -> Writer {
+    pub(crate) fn new(state: &Path, base: Base, snapshot_size: u64, sealing: Option<Sealing>) -> Writer {
         Writer {
             path: journal_path(state),
             file: None,
@@ -58,22 +62,35 @@ impl Writer {
             open: std::collections::BTreeMap::new(),
             next: 0,
             last_snapshot: (Instant::now(), Duration::ZERO, snapshot_size),
+            sealing,
         }
     }
 
     pub(crate) fn begin(&mut self, operation: Operation) -> OperationId {
         let id = OperationId(self.next);
         self.next = self.next.wrapping_add(1);
-        line::push_begin(&mut self.gathered, id, &operation);
+        let mut lines = Vec::new();
+        line::push_begin(&mut lines, id, &operation);
+        self.gather(lines);
         self.open.insert(id, operation);
         id
+    }
+
+    /// Lines wait to be written, encrypted if the state is.
+    fn gather(&mut self, lines: Vec<u8>) {
+        match &self.sealing {
+            None => self.gathered.extend(lines),
+            Some(sealing) => line::push_sealed(&mut self.gathered, sealing, &lines),
+        }
     }
 
     pub(crate) fn edits(&mut self, id: Option<OperationId>, edits: &[yuba_state::Edit]) {
         if let Some(id) = id {
             self.open.remove(&id);
         }
-        line::push_edits(&mut self.gathered, id, edits);
+        let mut lines = Vec::new();
+        line::push_edits(&mut lines, id, edits);
+        self.gather(lines);
         self.gathering_since.get_or_insert_with(Instant::now);
     }
 
@@ -149,12 +166,20 @@ impl Writer {
             for (id, operation) in &self.open {
                 line::push_begin(&mut content, *id, operation);
             }
-            self.gathered = content;
+            self.gathered.clear();
+            if !content.is_empty() {
+                self.gather(content);
+            }
             return Ok(());
         }
         line::push_header(&mut content, &self.base);
+        let mut begun = Vec::new();
         for (id, operation) in &self.open {
-            line::push_begin(&mut content, *id, operation);
+            line::push_begin(&mut begun, *id, operation);
+        }
+        match &self.sealing {
+            Some(sealing) if !begun.is_empty() => line::push_sealed(&mut content, sealing, &begun),
+            _ => content.extend(begun),
         }
         let temporary = beside(&self.path, "tmp");
         let file = write_new(files, &temporary, &content, Access::Private)?;

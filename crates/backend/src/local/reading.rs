@@ -49,7 +49,10 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
     let mut said = Diagnostics::new();
     let (content, snapshot) =
         content(store, &place, &mut said).map_err(|error| diagnostics::not_read(&place.path, &error))?;
-    let mut state = parse(&content, &mut said)?;
+    let (clear, migrates) = store.unsealed(&content)?;
+    store.migrates = migrates;
+    let mut state = parse(&clear, &mut said)?;
+    drop(clear);
     store.known = Some(state.clone());
     let left = journal(store, &place, state.as_ref(), &content, &mut said)
         .map_err(|error| diagnostics::not_read(&place.path, &error))?;
@@ -89,7 +92,8 @@ fn content(store: &mut StateFile, place: &Place, said: &mut Diagnostics) -> io::
     if pending.is_empty() {
         return Ok((current, false));
     }
-    match settle(&current, &pending) {
+    let in_clear = |bytes: &[u8]| store.unsealed(bytes).ok().map(|(clear, _)| clear.into_owned());
+    match settle(&current, &pending, &in_clear) {
         Settled::Pending => return Ok((pending, true)),
         Settled::Conflict => {
             let kept = if place.in_order { put_aside(files, &path, "orphan") } else { Ok(path) };
@@ -129,7 +133,7 @@ fn journal(
     }
     let bytes = files.read(&path)?;
     let (label, explain): (_, Box<dyn FnOnce(io::Result<PathBuf>) -> _>) =
-        match continuation(line::parse(&bytes), &fingerprint(content)) {
+        match continuation(line::parse(&bytes, store.sealing.as_ref()), &fingerprint(content)) {
             Continuation::Blank => {
                 store.leftover = Leftover::Included;
                 return Ok(None);
@@ -205,8 +209,7 @@ fn put_in_order(
 /// Saves a state that was completed from a journal, so that being interrupted here does no harm either.
 fn save_recovered(store: &mut StateFile, place: &Place, state: &mut State, journal: &[u8]) -> Result<(), Diagnostics> {
     store.number(state);
-    let mut content = Vec::new();
-    yuba_state::write(state, &mut content);
+    let content = store.bytes_of(state)?;
     let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
     let mut note = Vec::new();
     line::push_snapshot(&mut note, state.serial, &fingerprint(&content));

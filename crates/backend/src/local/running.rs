@@ -68,10 +68,10 @@ impl Journal for Running<'_> {
         if !self.store.number(state) {
             return self.flush();
         }
-        let mut content = Vec::new();
-        yuba_state::write(state, &mut content);
+        let content = self.store.bytes_of(state)?;
         self.writer.announce_snapshot(files.as_ref(), state.serial, &content).map_err(|error| self.failed(&error))?;
         self.store.save(&self.target, &content)?;
+        self.store.migrates = false;
         self.store.known = Some(Some(state.clone()));
         let base = Base { lineage: state.lineage.clone(), serial: state.serial, sha256: fingerprint(&content) };
         let restarted = self.writer.restart(files.as_ref(), base, content.len() as u64, started);
@@ -84,9 +84,8 @@ impl Journal for Running<'_> {
         if changed {
             self.store.back_up(&self.target, None)?;
         }
-        let mut content = Vec::new();
-        yuba_state::write(state, &mut content);
-        if changed || !self.store.current(&self.target).is_ok_and(|current| current == content) {
+        if changed || !self.store.is_as_written(&self.target, state) {
+            let content = self.store.bytes_of(state)?;
             // When this fails the snapshot is all the more needed.
             let _ = self.writer.announce_snapshot(files.as_ref(), state.serial, &content);
             self.store.save(&self.target, &content)?;

@@ -85,13 +85,14 @@ pub(crate) enum Settled {
 }
 
 /// Decides between the content of a state file and that of the side file.
-pub(crate) fn settle(current: &[u8], pending: &[u8]) -> Settled {
+pub(crate) fn settle(current: &[u8], pending: &[u8], in_clear: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> Settled {
     if current == pending {
         return Settled::Current;
     }
-    let Ok((next, _)) = yuba_state::read(pending) else { return Settled::Conflict };
+    let read = |bytes: &[u8]| yuba_state::read(&in_clear(bytes)?).ok();
+    let Some((next, _)) = read(pending) else { return Settled::Conflict };
     // A file that is not whole is one whose overwriting was interrupted.
-    let Ok((now, _)) = yuba_state::read(current) else { return Settled::Pending };
+    let Some((now, _)) = read(current) else { return Settled::Pending };
     if now.lineage != next.lineage && !now.lineage.is_empty() {
         Settled::Conflict
     } else if now.serial < next.serial {

@@ -1,5 +1,6 @@
 //! The store of one workspace of the local backend: a state file with its lock, its backup and its journal.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use yuba_syntax::Diagnostics;
 
 use super::{Paths, snapshot};
 use crate::diagnostics;
+use crate::encryption::Sealing;
 use crate::files::{Access, Files, LockAttempt, Open, OpenFile, directory_of, replace};
 use crate::journal::Journal;
 use crate::journal::line::{Base, fingerprint};
@@ -27,6 +29,9 @@ pub struct StateFile {
     pub(super) known: Option<Option<State>>,
     pub(super) backup_made: bool,
     pub(super) leftover: Leftover,
+    pub(super) sealing: Option<Sealing>,
+    /// What is on disk is not encrypted as it would be now.
+    pub(super) migrates: bool,
 }
 
 /// The lock that we hold.
@@ -50,8 +55,49 @@ pub(super) enum Leftover {
 }
 
 impl StateFile {
-    pub(super) fn new(files: Arc<dyn Files>, paths: Paths) -> StateFile {
-        StateFile { files, paths, held: None, known: None, backup_made: false, leftover: Leftover::None }
+    pub(super) fn new(files: Arc<dyn Files>, paths: Paths, sealing: Option<Sealing>) -> StateFile {
+        StateFile {
+            files,
+            paths,
+            held: None,
+            known: None,
+            backup_made: false,
+            leftover: Leftover::None,
+            sealing,
+            migrates: false,
+        }
+    }
+
+    /// The bytes of the file that holds a state.
+    pub(super) fn bytes_of(&self, state: &State) -> Result<Vec<u8>, Diagnostics> {
+        let mut content = Vec::new();
+        yuba_state::write(state, &mut content);
+        match &self.sealing {
+            Some(sealing) => Ok(sealing.seal(&content, Some((state.serial, &state.lineage)))?),
+            None => Ok(content),
+        }
+    }
+
+    /// The state in the clear, as the bytes of a file hold it, and whether it would be encrypted otherwise now.
+    pub(super) fn unsealed<'b>(&self, bytes: &'b [u8]) -> Result<(Cow<'b, [u8]>, bool), Diagnostics> {
+        match &self.sealing {
+            Some(sealing) if !bytes.trim_ascii().is_empty() => {
+                let unsealed = sealing.unseal(bytes, |bytes| yuba_state::read(bytes).is_ok())?;
+                Ok((Cow::Owned(unsealed.content), unsealed.migrates))
+            }
+            _ => Ok((Cow::Borrowed(bytes), false)),
+        }
+    }
+
+    /// Whether the file says in the same words what would be written now.
+    pub(super) fn is_as_written(&mut self, target: &Path, state: &State) -> bool {
+        let mut content = Vec::new();
+        yuba_state::write(state, &mut content);
+        let Ok(current) = self.current(target) else { return false };
+        match self.unsealed(&current) {
+            Ok((current, migrates)) => !migrates && *current == *content,
+            Err(_) => false,
+        }
     }
 
     /// The files it uses.
@@ -116,7 +162,7 @@ impl StateFile {
     /// Gives a state its lineage and its serial; answers whether its content is another than what is known.
     pub(super) fn number(&mut self, state: &mut State) -> bool {
         let known = self.known.as_ref().and_then(Option::as_ref);
-        let changed = known.is_none_or(|known| !known.same_content(state));
+        let changed = self.migrates || known.is_none_or(|known| !known.same_content(state));
         if let Some(known) = known {
             if !known.lineage.is_empty() {
                 state.lineage = known.lineage.clone();
@@ -227,11 +273,11 @@ impl StateStore for StateFile {
         self.ensure_known()?;
         let target = self.target()?;
         let changed = self.number(state);
-        let mut content = Vec::new();
-        yuba_state::write(state, &mut content);
         // Nothing has changed, and the file says it in the same words.
-        if changed || !self.current(&target).is_ok_and(|current| current == content) {
+        if changed || !self.is_as_written(&target, state) {
+            let content = self.bytes_of(state)?;
             self.save(&target, &content)?;
+            self.migrates = false;
         }
         self.known = Some(Some(state.clone()));
         if self.leftover == Leftover::Included {
@@ -255,9 +301,9 @@ impl StateStore for StateFile {
         if state.lineage.is_empty() {
             state.lineage = crate::process::new_uuid().into();
         }
-        let mut content = Vec::new();
-        yuba_state::write(&state, &mut content);
+        let content = self.bytes_of(&state)?;
         self.save(&target, &content)?;
+        self.migrates = false;
         self.known = Some(Some(state));
         Ok(if changed { Saved::Changed } else { Saved::Unchanged })
     }
@@ -270,7 +316,7 @@ impl StateStore for StateFile {
             None => start.is_empty(),
         };
         // The edits of the journal continue what is on disk, so what is on disk has to be what they start from.
-        if !(as_known && self.reads_what_it_writes() && self.leftover != Leftover::Included) {
+        if !(as_known && self.reads_what_it_writes() && self.leftover != Leftover::Included && !self.migrates) {
             self.write(start)?;
         } else if let Some(known) = known {
             start.lineage = known.lineage.clone();
@@ -284,7 +330,8 @@ impl StateStore for StateFile {
         self.settle_leftover(&target).map_err(|error| diagnostics::journal_left(&path, &error))?;
         let content = self.current(&target).map_err(|error| diagnostics::not_read(&target, &error))?;
         let base = Base { lineage: start.lineage.clone(), serial: start.serial, sha256: fingerprint(&content) };
-        let writer = Writer::new(&target, base, content.len() as u64);
+        let sealing = self.sealing.clone().filter(|sealing| !sealing.is_clear());
+        let writer = Writer::new(&target, base, content.len() as u64, sealing);
         Ok(Box::new(Running::new(self, target, writer)))
     }
 

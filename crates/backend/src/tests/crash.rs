@@ -207,7 +207,7 @@ fn edits_start_from_what_is_on_disk() {
 proptest! {
     #[test]
     fn any_bytes_are_a_journal_of_something(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = line::parse(&bytes);
+        let _ = line::parse(&bytes, None);
     }
 
     #[test]
@@ -222,7 +222,7 @@ proptest! {
         line::push_edits(&mut bytes, Some(id), &edits);
         line::push_edits(&mut bytes, None, &edits);
         line::push_snapshot(&mut bytes, serial, "y");
-        let found = line::parse(&bytes);
+        let found = line::parse(&bytes, None);
         prop_assert_eq!(found.damaged, 0);
         let expected = vec![
             Line::Header(base),

@@ -160,15 +160,15 @@ fn a_pushed_state_has_to_be_a_successor() {
 #[test]
 fn what_cannot_be_saved_is_in_errored_tfstate() {
     let sandbox = Sandbox::new();
-    let last = save_errored(&Disk, &sandbox.0, &state_of([1]));
+    let last = save_errored(&Disk, &sandbox.0, &state_of([1]), None);
     assert_eq!((summaries(&last.diagnostics), last.print), (vec!["Failed to persist state to backend"], None));
-    save_errored(&Disk, &sandbox.0, &state_of([1, 2]));
+    save_errored(&Disk, &sandbox.0, &state_of([1, 2]), None);
     assert_eq!(sandbox.names().len(), 2, "the older one is kept: {:?}", sandbox.names());
     let (state, _) = yuba_state::read(sandbox.text("errored.tfstate").as_bytes()).expect("it is a state");
     assert_eq!(numbers(Some(&state)), [1, 2]);
 
     let gone = sandbox.path("gone");
-    let last = save_errored(&Disk, &gone, &state_of([1]));
+    let last = save_errored(&Disk, &gone, &state_of([1]), None);
     assert_eq!(
         summaries(&last.diagnostics),
         ["Failed to create local state file", "Failed to persist state to backend"]

@@ -1,14 +1,17 @@
 //! `yuba init`: prepares a working directory.
 
+use std::io::{BufRead as _, Write as _};
+
 use yuba_eval::tree::Purpose;
 use yuba_session::install::{self, InitRequest};
+use yuba_session::migration::Confirm;
 use yuba_session::provider_install::ProviderFlags;
 
 use super::{Command, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
-use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask};
+use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask, may_ask};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -59,6 +62,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         ask: if args.is_on("json") { None } else { ask(args) },
         backend,
         reconfigure: args.is_on("reconfigure"),
+        migrate: args.is_on("migrate-state") || args.is_on("force-copy"),
+        confirm: confirm(args),
+        flags: crate::state_access::flags(args)?,
         modules: args.is_on("get"),
         from_module: args.text("from-module").filter(|source| !source.is_empty()),
         hosts: settings.hosts(),
@@ -99,6 +105,29 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             Ok(0)
         }
     }
+}
+
+/// Somebody who can be asked whether a state is copied.
+fn confirm(args: &Args) -> Option<Box<Confirm>> {
+    if args.is_on("force-copy") {
+        return Some(Box::new(|_, _| Some(true)));
+    }
+    if args.is_on("json") || !may_ask(args) {
+        return None;
+    }
+    Some(Box::new(|question, more| {
+        let mut stdout = std::io::stdout();
+        let prompt = format!("{question}\n  {more}\n\n  Enter a value: ");
+        stdout.write_all(prompt.as_bytes()).and_then(|()| stdout.flush()).ok()?;
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line).ok()?;
+        let _ = stdout.write_all(b"\n");
+        match line.trim() {
+            "yes" => Some(true),
+            _ if read == 0 => None,
+            _ => Some(false),
+        }
+    }))
 }
 
 /// Whether the backend is wanted. Refuses flags that make no sense together, and what this version cannot do.

@@ -124,7 +124,7 @@ fn find(terminal: &mut Terminal, settings: &Settings, subject: &Subject<'_>) -> 
                 let detail = format!("The plan file {path} cannot be used: {reason}.");
                 return Err(Diagnostic::error("Couldn't show local plan", detail).into());
             }
-            Err(NotShown::Other(_)) => Some(state_file(path)?),
+            Err(NotShown::Other(_)) => Some(state_file(settings, path)?),
         },
         Subject::Plan(path) => {
             let plan = show::plan_file(Path::new(path), &request()).map_err(|problem| match problem {
@@ -192,8 +192,10 @@ fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<
     Ok(opened.state)
 }
 
-fn state_file(path: &str) -> Result<State, Refusal> {
-    state::read_file(Path::new(path)).map_err(|problems| {
+fn state_file(settings: &Settings, path: &str) -> Result<State, Refusal> {
+    let place = state_access::place(settings, &StateFlags::default()).ok();
+    let sealing = place.and_then(|place| place.encryption.state);
+    state::read_file(Path::new(path), sealing.as_ref()).map_err(|problems| {
         let title = match show::is_json(Path::new(path)) {
             true => "Couldn't show state file",
             false => "Failed to read the given file as a state or plan file",

@@ -12,12 +12,14 @@ use yuba_provider::{Answer, EvalExpr, LocalNames, Outcome, Problem, ProviderSche
 use yuba_syntax::{Diagnostic, Diagnostics, Expr};
 use yuba_value::Value;
 
+use crate::encryption::Encryption;
+
 /// What it has.
 pub(super) static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Arc::new(builtin::TERRAFORM.clone()));
 
-/// Makes one.
-pub(super) fn start() -> Terraform {
-    Terraform::new(Arc::new(new_id), Arc::new(LocalStates)).with_constants(constants)
+/// Makes one, which reads states of others that are encrypted as said.
+pub(super) fn start(encryption: Encryption) -> Terraform {
+    Terraform::new(Arc::new(new_id), Arc::new(LocalStates { encryption })).with_constants(constants)
 }
 
 /// A new random UUID.
@@ -52,15 +54,17 @@ impl EvalExpr for Constants {
 }
 
 /// States that others have stored on this machine.
-struct LocalStates;
+struct LocalStates {
+    encryption: Encryption,
+}
 
 impl StateReader for LocalStates {
     fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>> {
-        ready(read(&request))
+        ready(read(&request, &self.encryption))
     }
 }
 
-fn read(request: &RemoteState) -> Outcome<Option<BTreeMap<EcoString, RemoteOutput>>> {
+fn read(request: &RemoteState, encryption: &Encryption) -> Outcome<Option<BTreeMap<EcoString, RemoteOutput>>> {
     if request.backend != "local" {
         let detail = eco_format!(
             "This version of Yuba reads states of the backend \"local\" only, and {} asks for one of {:?}.",
@@ -75,7 +79,9 @@ fn read(request: &RemoteState) -> Outcome<Option<BTreeMap<EcoString, RemoteOutpu
     };
     let settings =
         LocalSettings { path: path("path"), workspace_directory: path("workspace_dir"), ..LocalSettings::default() };
-    let found = Local::new(Arc::new(Disk), settings).open(&request.workspace).and_then(|mut store| store.read());
+    let sealing = encryption.of_remote(&request.address).cloned();
+    let backend = Local::new(Arc::new(Disk), settings).encrypted(sealing);
+    let found = backend.open(&request.workspace).and_then(|mut store| store.read());
     match found {
         Err(problems) => Outcome::failed_with(problems.into_iter().map(Problem::nowhere).collect()),
         Ok(reading) => Outcome::ok(reading.state.map(|state| {

@@ -17,6 +17,8 @@ use yuba_syntax::Diagnostics;
 
 use crate::diagnostics;
 
+use crate::encryption::Encryption;
+
 pub use asking::Functions;
 pub use built_in::new_id;
 pub use selecting::ProviderSettings;
@@ -40,6 +42,8 @@ struct Inner {
     failures: Mutex<Diagnostics>,
     /// Providers that run without being configured. Whoever needs a new one takes it from here.
     idle: Mutex<HashMap<ProviderSource, Arc<dyn Provider>>>,
+    /// How states of others are encrypted.
+    encryption: Mutex<Encryption>,
 }
 
 /// What is locked here is whole at any time.
@@ -57,6 +61,7 @@ impl OurProviders {
             schemas: Mutex::default(),
             failures: Mutex::default(),
             idle: Mutex::default(),
+            encryption: Mutex::default(),
         });
         let of = inner.clone();
         OurProviders { inner, schemas: Box::new(move |provider| of.schema(provider)) }
@@ -70,6 +75,11 @@ impl OurProviders {
     /// Whether there is a provider, without starting it.
     pub fn has(&self, provider: &ProviderSource) -> bool {
         is_built_in(provider) || self.inner.found().has(provider)
+    }
+
+    /// States of others are encrypted like this from now on.
+    pub fn set_encryption(&self, encryption: Encryption) {
+        *lock(&self.inner.encryption) = encryption;
     }
 
     /// Finds schemas.
@@ -141,7 +151,7 @@ impl Inner {
 
     fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
         if is_built_in(provider) {
-            return Ok(Arc::new(built_in::start()));
+            return Ok(Arc::new(built_in::start(lock(&self.encryption).clone())));
         }
         // Its schema is known before it is started, so starting it waits for nothing.
         self.schema(provider);

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
+use yuba_backend::encryption::Sealing;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
@@ -27,8 +28,15 @@ pub fn read_given(name: &str) -> Result<State, Diagnostic> {
     }
 }
 
-/// Reads a state file; the error says why not, as several problems where the content is to blame.
-pub fn read_file(path: &Path) -> Result<State, Diagnostics> {
+/// Reads a state file, which may be encrypted; the error says why not, as several problems where the content is to blame.
+pub fn read_file(path: &Path, sealing: Option<&Sealing>) -> Result<State, Diagnostics> {
     let content = fs::read(path).map_err(|error| diagnostics::unopenable_state(&path.display().to_string(), &error))?;
-    yuba_state::read(&content).map(|(state, _)| state)
+    match (yuba_state::read(&content), sealing) {
+        (Ok((state, _)), _) => Ok(state),
+        (Err(problems), None) => Err(problems),
+        (Err(_), Some(sealing)) => {
+            let clear = sealing.unseal(&content, |_| true)?.content;
+            yuba_state::read(&clear).map(|(state, _)| state)
+        }
+    }
 }

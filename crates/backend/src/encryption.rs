@@ -1,0 +1,274 @@
+//! Encrypting what is kept, in the format of OpenTofu: a JSON object with the encrypted bytes, what is needed besides the
+//! secret to find the key again, and for a state the serial and lineage in the clear.
+//!
+//! Invariant: what a [`Sealing`] holds is never shown, not even by `Debug`.
+
+mod cipher;
+mod keys;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::Value as Json;
+use yuba_syntax::Diagnostic;
+
+pub use keys::{Hash, KeyProvider, KeySource, Keys, Passphrase};
+
+use keys::{Metadata, Output};
+
+/// The version of the format.
+const VERSION: &str = "v0";
+
+/// How something is encrypted.
+pub enum Method {
+    /// Not at all, while migrating.
+    Unencrypted,
+    /// AES in Galois/Counter mode.
+    AesGcm {
+        /// With these keys.
+        keys: Keys,
+        /// Has to be the same when it is decrypted.
+        aad: Vec<u8>,
+    },
+}
+
+/// What something is encrypted and decrypted with. Clones share what was found out about keys.
+#[derive(Clone)]
+pub struct Sealing(Arc<Inside>);
+
+struct Inside {
+    /// For messages: `state`, `plan`.
+    name: String,
+    providers: Vec<KeyProvider>,
+    /// The first one encrypts; the others can be decrypted with, too.
+    methods: Vec<Method>,
+    sealed_with: OnceLock<Result<(Vec<u8>, Metadata), String>>,
+    /// Keys that were found for decrypting: by method and metadata.
+    known: Mutex<Vec<(usize, Metadata, Vec<u8>)>>,
+}
+
+impl fmt::Debug for Sealing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sealing").field("name", &self.0.name).finish_non_exhaustive()
+    }
+}
+
+/// What was found in a file.
+pub struct Unsealed {
+    /// The content.
+    pub content: Vec<u8>,
+    /// It was not encrypted as it would be now.
+    pub migrates: bool,
+}
+
+/// Something encrypted, as JSON has it.
+struct Envelope {
+    meta: Metadata,
+    data: Vec<u8>,
+    serial: Option<u64>,
+    lineage: Option<String>,
+}
+
+impl Sealing {
+    /// With methods, the first for encrypting. Whatever may fail is tried now, so that saving cannot fail because of it.
+    pub fn new(name: &str, providers: Vec<KeyProvider>, methods: Vec<Method>) -> Result<Sealing, Diagnostic> {
+        for provider in &providers {
+            provider.check()?;
+        }
+        let (sealed_with, known) = (OnceLock::new(), Mutex::new(Vec::new()));
+        let sealing = Sealing(Arc::new(Inside { name: name.to_owned(), providers, methods, sealed_with, known }));
+        if sealing.0.providers.iter().any(|provider| matches!(provider.source, KeySource::External { .. })) {
+            sealing.key_to_seal().map_err(|reason| unavailable(&reason))?;
+        }
+        for method in &sealing.0.methods {
+            if let Method::AesGcm { keys: Keys::Given { encryption, .. }, .. } = method {
+                cipher::check_length(encryption).map_err(|reason| invalid_method(&reason))?;
+            }
+        }
+        Ok(sealing)
+    }
+
+    /// Whether new content is written in clear text.
+    pub fn is_clear(&self) -> bool {
+        matches!(self.0.methods.first(), None | Some(Method::Unencrypted))
+    }
+
+    fn key_to_seal(&self) -> Result<&(Vec<u8>, Metadata), String> {
+        let found = self.0.sealed_with.get_or_init(|| {
+            let Some(Method::AesGcm { keys, .. }) = self.0.methods.first() else { return Ok(Default::default()) };
+            let mut written = Metadata::new();
+            let Output { encryption, .. } = keys::output(keys, &self.0.providers, &keys::Purpose::Seal, &mut written)?;
+            cipher::check_length(&encryption)?;
+            Ok((encryption, written))
+        });
+        found.as_ref().map_err(Clone::clone)
+    }
+
+    /// Encrypts content. For a state its serial and lineage are readable beside it.
+    pub fn seal(&self, content: &[u8], state: Option<(u64, &str)>) -> Result<Vec<u8>, Diagnostic> {
+        let Some(Method::AesGcm { aad, .. }) = self.0.methods.first() else { return Ok(content.to_vec()) };
+        let failed = |reason: &str| {
+            let detail = format!("The {} could not be encrypted: {reason}. Nothing was written.", self.0.name);
+            Diagnostic::error("Encryption failed", detail)
+        };
+        let (key, meta) = self.key_to_seal().map_err(|reason| failed(&reason))?;
+        let data = cipher::encrypt(key, aad, content).map_err(|reason| failed(&reason))?;
+        let mut out = String::with_capacity(data.len() * 4 / 3 + 400);
+        out.push('{');
+        if let Some((serial, lineage)) = state {
+            out.push_str(&format!("\"serial\":{serial},\"lineage\":{},", Json::from(lineage)));
+        }
+        out.push_str("\"meta\":{");
+        for (index, (name, value)) in meta.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            out.push_str(&format!("{comma}{}:\"{}\"", Json::from(name.as_str()), BASE64.encode(value)));
+        }
+        out.push_str("},\"encrypted_data\":\"");
+        BASE64.encode_string(&data, &mut out);
+        out.push_str(&format!("\",\"encryption_version\":\"{VERSION}\"}}"));
+        Ok(out.into_bytes())
+    }
+
+    /// Decrypts what a file has. `is_plain` knows content that is not encrypted.
+    pub fn unseal(&self, bytes: &[u8], is_plain: impl FnOnce(&[u8]) -> bool) -> Result<Unsealed, Diagnostic> {
+        let name = &self.0.name;
+        let Some(envelope) = Envelope::read(bytes).map_err(|reason| damaged(name, &reason))? else {
+            let allowed = self.0.methods.iter().any(|method| matches!(method, Method::Unencrypted));
+            if !is_plain(bytes) {
+                return Err(damaged(name, "it is neither encrypted nor what it should be in clear text"));
+            }
+            if !allowed {
+                return Err(in_clear_text(name));
+            }
+            return Ok(Unsealed { content: bytes.to_vec(), migrates: !self.is_clear() });
+        };
+        let mut reasons = Vec::new();
+        for (index, method) in self.0.methods.iter().enumerate() {
+            let Method::AesGcm { keys, aad } = method else { continue };
+            let found = self.key_to_unseal(index, keys, &envelope.meta);
+            match found.and_then(|key| cipher::decrypt(&key, aad, &envelope.data)) {
+                Ok(content) => {
+                    envelope.check(&content).map_err(|reason| damaged(name, &reason))?;
+                    return Ok(Unsealed { content, migrates: index > 0 });
+                }
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        Err(not_decrypted(name, &reasons))
+    }
+
+    fn key_to_unseal(&self, index: usize, keys: &Keys, meta: &Metadata) -> Result<Vec<u8>, String> {
+        let known = || self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., key)) = known().iter().find(|(at, known, _)| *at == index && known == meta) {
+            return Ok(key.clone());
+        }
+        let sealed_with = self.0.sealed_with.get().and_then(|found| found.as_ref().ok());
+        let key = match sealed_with.filter(|(_, written)| index == 0 && written == meta && !meta.is_empty()) {
+            // What this process has written itself. Keys of other programs may be different ones for each way.
+            Some((key, _)) if self.0.providers.iter().all(KeyProvider::is_symmetric) => key.clone(),
+            _ => {
+                let purpose = keys::Purpose::Unseal(meta);
+                keys::output(keys, &self.0.providers, &purpose, &mut Metadata::new())?.decryption
+            }
+        };
+        if key.is_empty() {
+            return Err("there is no key to decrypt with".to_owned());
+        }
+        cipher::check_length(&key)?;
+        known().push((index, meta.clone(), key.clone()));
+        Ok(key)
+    }
+}
+
+/// Whether bytes are a plan that is encrypted; a state has its serial beside.
+pub fn is_encrypted_plan(bytes: &[u8]) -> bool {
+    match bytes.first() {
+        Some(b'{') => match Envelope::read(bytes) {
+            Ok(Some(envelope)) => envelope.serial.is_none(),
+            Ok(None) => false,
+            Err(_) => true,
+        },
+        _ => false,
+    }
+}
+
+impl Envelope {
+    /// None for something that is not encrypted.
+    fn read(bytes: &[u8]) -> Result<Option<Envelope>, String> {
+        // A state in clear text has its version first, and a plan is no JSON.
+        let Ok(Json::Object(mut object)) = serde_json::from_slice::<Json>(bytes) else { return Ok(None) };
+        let version = match object.get("encryption_version") {
+            Some(Json::String(version)) if !version.is_empty() => version.clone(),
+            _ => return Ok(None),
+        };
+        if version != VERSION {
+            return Err(format!("it is encrypted in the format {version}, and this program knows {VERSION}"));
+        }
+        let bytes = |value: &Json| value.as_str().and_then(|text| BASE64.decode(text).ok());
+        let data = object.get("encrypted_data").and_then(bytes).ok_or("it has no encrypted data")?;
+        let mut meta = Metadata::new();
+        if let Some(Json::Object(entries)) = object.remove("meta") {
+            for (name, value) in entries {
+                let value = bytes(&value).ok_or_else(|| format!("what it says about {name} cannot be read"))?;
+                meta.insert(name, value);
+            }
+        }
+        let serial = object.get("serial").and_then(Json::as_u64);
+        let lineage = object.get("lineage").and_then(Json::as_str).map(str::to_owned);
+        Ok(Some(Envelope { meta, data, serial, lineage: lineage.filter(|lineage| !lineage.is_empty()) }))
+    }
+
+    /// What is readable from outside has to be what is inside.
+    fn check(&self, content: &[u8]) -> Result<(), String> {
+        if self.serial.is_none() && self.lineage.is_none() {
+            return Ok(());
+        }
+        let inside: Json = serde_json::from_slice(content).map_err(|_| "what is inside is no state")?;
+        if let (Some(outer), Some(inner)) = (self.serial, inside.get("serial").and_then(Json::as_u64))
+            && outer != inner
+        {
+            return Err(format!("its serial is {inner} inside and {outer} outside"));
+        }
+        match (&self.lineage, inside.get("lineage").and_then(Json::as_str)) {
+            (Some(outer), inner) if inner != Some(outer) => Err("its lineage is another one inside".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn unavailable(reason: &str) -> Diagnostic {
+    Diagnostic::error("Unable to fetch encryption key data", reason.to_owned())
+}
+
+fn invalid_method(reason: &str) -> Diagnostic {
+    Diagnostic::error("Invalid method configuration", reason.to_owned())
+}
+
+fn damaged(name: &str, reason: &str) -> Diagnostic {
+    let detail = format!("The encrypted {name} cannot be used: {reason}.");
+    Diagnostic::error("Unable to decrypt", detail)
+}
+
+fn in_clear_text(name: &str) -> Diagnostic {
+    let detail = format!(
+        "The {name} is not encrypted, but the configuration asks for encryption. To encrypt what exists, allow clear text \
+         while migrating:\n\n  method \"unencrypted\" \"migrate\" {{}}\n\n  {name} {{\n    method = (the method you have \
+         now)\n    fallback {{\n      method = method.unencrypted.migrate\n    }}\n  }}\n\nThen apply, and take the fallback \
+         away again."
+    );
+    Diagnostic::error("Encountered unencrypted payload without unencrypted method configured", detail)
+}
+
+fn not_decrypted(name: &str, reasons: &[String]) -> Diagnostic {
+    let mut detail = format!("The {name} could not be decrypted with any of the methods of the configuration:");
+    for reason in reasons {
+        detail.push_str(&format!("\n  - {reason}"));
+    }
+    detail.push_str("\n\nIf keys or methods have changed, name the old ones in a \"fallback\" block.");
+    Diagnostic::error("Decryption failed for all provided methods", detail)
+}
+
+#[cfg(test)]
+mod tests;

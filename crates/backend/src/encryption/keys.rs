@@ -1,0 +1,344 @@
+//! Where keys come from: a passphrase (PBKDF2), another program, or another key provider before.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::num::NonZeroU32;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use aws_lc_rs::pbkdf2;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::{Value as Json, json};
+use yuba_syntax::Diagnostic;
+
+/// What is kept beside encrypted data to find keys again, by key provider.
+pub(super) type Metadata = BTreeMap<String, Vec<u8>>;
+
+const MIN_PASSPHRASE: usize = 16;
+const MIN_ITERATIONS: u32 = 200_000;
+/// Metadata of others may ask for no more than this.
+const MAX_ITERATIONS: u32 = 100_000_000;
+const MAX_LENGTH: usize = 1 << 16;
+/// So long another program may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What another program may say at most.
+const MAX_ANSWER: u64 = 1 << 20;
+
+/// A `key_provider` block.
+pub struct KeyProvider {
+    /// Under which name its metadata is kept.
+    pub meta_key: String,
+    /// What it does.
+    pub source: KeySource,
+}
+
+/// What a key provider does.
+pub enum KeySource {
+    /// Makes keys of a passphrase.
+    Pbkdf2 {
+        /// Of what.
+        passphrase: Passphrase,
+        /// How long keys are, in bytes.
+        key_length: usize,
+        /// How much work it is.
+        iterations: u32,
+        /// With which function.
+        hash: Hash,
+        /// How long the salt is, in bytes.
+        salt_length: usize,
+    },
+    /// Asks another program.
+    External {
+        /// The program and its arguments.
+        command: Vec<String>,
+    },
+}
+
+/// What PBKDF2 makes keys of.
+pub enum Passphrase {
+    /// A text.
+    Text(String),
+    /// The keys of another provider, by position.
+    Chain(usize),
+}
+
+/// Hash functions for PBKDF2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hash {
+    /// `sha256`
+    Sha256,
+    /// `sha512`
+    Sha512,
+}
+
+impl Hash {
+    /// By name.
+    pub fn parse(name: &str) -> Option<Hash> {
+        match name {
+            "sha256" => Some(Hash::Sha256),
+            "sha512" => Some(Hash::Sha512),
+            _ => None,
+        }
+    }
+    fn name(self) -> &'static str {
+        match self {
+            Hash::Sha256 => "sha256",
+            Hash::Sha512 => "sha512",
+        }
+    }
+}
+
+/// The keys of a method.
+pub enum Keys {
+    /// Of a provider, by position.
+    Of(usize),
+    /// Written down.
+    Given {
+        /// To encrypt with.
+        encryption: Vec<u8>,
+        /// To decrypt with; may be empty.
+        decryption: Vec<u8>,
+    },
+}
+
+/// Keys as a provider gives them.
+#[derive(Clone, Default)]
+pub(super) struct Output {
+    pub(super) encryption: Vec<u8>,
+    pub(super) decryption: Vec<u8>,
+}
+
+/// What keys are asked for.
+pub(super) enum Purpose<'m> {
+    Seal,
+    Unseal(&'m Metadata),
+}
+
+impl KeyProvider {
+    /// The same key encrypts and decrypts.
+    pub(super) fn is_symmetric(&self) -> bool {
+        matches!(self.source, KeySource::Pbkdf2 { .. })
+    }
+
+    /// What is wrong with its arguments.
+    pub(super) fn check(&self) -> Result<(), Diagnostic> {
+        let wrong = |reason: String| {
+            let detail = format!("{} cannot be used: {reason}.", self.meta_key);
+            Err(Diagnostic::error("Unable to build encryption key data", detail))
+        };
+        match &self.source {
+            KeySource::Pbkdf2 { passphrase, key_length, iterations, salt_length, .. } => {
+                if let Passphrase::Text(text) = passphrase
+                    && text.len() < MIN_PASSPHRASE
+                {
+                    return wrong(match text.is_empty() {
+                        true => "it has neither passphrase nor chain".to_owned(),
+                        false => format!("the passphrase is too short: it needs at least {MIN_PASSPHRASE} characters"),
+                    });
+                }
+                if !(1..=MAX_LENGTH).contains(key_length) || !(1..=MAX_LENGTH).contains(salt_length) {
+                    return wrong("key_length and salt_length must be above zero".to_owned());
+                }
+                if !(MIN_ITERATIONS..=MAX_ITERATIONS).contains(iterations) {
+                    return wrong(format!("iterations must be at least {MIN_ITERATIONS}, and not without end"));
+                }
+                Ok(())
+            }
+            KeySource::External { command } if command.is_empty() => wrong("it has no command".to_owned()),
+            KeySource::External { .. } => Ok(()),
+        }
+    }
+}
+
+/// The keys of a method for a purpose. What has to be kept beside the data is added to `written`.
+pub(super) fn output(
+    keys: &Keys,
+    providers: &[KeyProvider],
+    purpose: &Purpose<'_>,
+    written: &mut Metadata,
+) -> Result<Output, String> {
+    match keys {
+        Keys::Given { encryption, decryption } => {
+            Ok(Output { encryption: encryption.clone(), decryption: decryption.clone() })
+        }
+        Keys::Of(at) => provide(*at, providers, purpose, written),
+    }
+}
+
+fn provide(
+    at: usize,
+    providers: &[KeyProvider],
+    purpose: &Purpose<'_>,
+    written: &mut Metadata,
+) -> Result<Output, String> {
+    let provider = providers.get(at).ok_or("it refers to no key provider")?;
+    let known = match purpose {
+        Purpose::Seal => None,
+        Purpose::Unseal(meta) => meta.get(&provider.meta_key),
+    };
+    let (output, meta) = match &provider.source {
+        KeySource::External { command } => external(command, known)?,
+        KeySource::Pbkdf2 { passphrase, key_length, iterations, hash, salt_length } => {
+            let secret = match passphrase {
+                Passphrase::Text(text) => {
+                    Output { encryption: text.as_bytes().to_vec(), decryption: text.as_bytes().to_vec() }
+                }
+                // Positions of chains go down only.
+                Passphrase::Chain(before) if *before < at => {
+                    let chained = provide(*before, providers, purpose, written)?;
+                    let needed = match purpose {
+                        Purpose::Seal => &chained.encryption,
+                        Purpose::Unseal(_) => &chained.decryption,
+                    };
+                    if needed.len() < MIN_PASSPHRASE {
+                        return Err(format!(
+                            "the key that {} gets from the provider before is too short: it needs at least \
+                             {MIN_PASSPHRASE} bytes",
+                            provider.meta_key
+                        ));
+                    }
+                    chained
+                }
+                Passphrase::Chain(_) => return Err("key providers refer to each other in a circle".to_owned()),
+            };
+            match (purpose, known) {
+                (Purpose::Seal, _) => {
+                    let mut salt = vec![0_u8; *salt_length];
+                    getrandom::fill(&mut salt).map_err(|error| format!("there is no randomness: {error}"))?;
+                    let encryption = derive(&secret.encryption, &salt, *iterations, *hash, *key_length)?;
+                    let meta = format!(
+                        "{{\"salt\":\"{}\",\"iterations\":{iterations},\"hash_function\":\"{}\",\"key_length\":{key_length}}}",
+                        BASE64.encode(&salt),
+                        hash.name()
+                    );
+                    (Output { encryption, decryption: Vec::new() }, meta.into_bytes())
+                }
+                (Purpose::Unseal(_), Some(meta)) => {
+                    let (salt, iterations, hash, key_length) = parse(meta).ok_or_else(|| {
+                        format!("what is kept for {} beside the data cannot be read", provider.meta_key)
+                    })?;
+                    let decryption = derive(&secret.decryption, &salt, iterations, hash, key_length)?;
+                    (Output { encryption: Vec::new(), decryption }, Vec::new())
+                }
+                (Purpose::Unseal(_), None) => {
+                    return Err(format!(
+                        "nothing is kept beside the data for {}: it was encrypted with another key provider",
+                        provider.meta_key
+                    ));
+                }
+            }
+        }
+    };
+    if matches!(purpose, Purpose::Seal) && written.insert(provider.meta_key.clone(), meta).is_some() {
+        return Err(format!(
+            "two key providers keep their metadata as {}: give one of them another name with encrypted_metadata_alias",
+            provider.meta_key
+        ));
+    }
+    Ok(output)
+}
+
+/// What PBKDF2 keeps beside the data.
+fn parse(meta: &[u8]) -> Option<(Vec<u8>, u32, Hash, usize)> {
+    let meta: Json = serde_json::from_slice(meta).ok()?;
+    let salt = BASE64.decode(meta.get("salt")?.as_str()?).ok()?;
+    let iterations = u32::try_from(meta.get("iterations")?.as_u64()?).ok()?;
+    let hash = Hash::parse(meta.get("hash_function")?.as_str()?)?;
+    let length = usize::try_from(meta.get("key_length")?.as_u64()?).ok()?;
+    let sane = (1..=MAX_LENGTH).contains(&length) && (1..=MAX_ITERATIONS).contains(&iterations);
+    sane.then_some((salt, iterations, hash, length))
+}
+
+fn derive(secret: &[u8], salt: &[u8], iterations: u32, hash: Hash, length: usize) -> Result<Vec<u8>, String> {
+    let iterations = NonZeroU32::new(iterations).ok_or("the number of iterations is zero")?;
+    let algorithm = match hash {
+        Hash::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
+        Hash::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
+    };
+    let mut key = vec![0_u8; length];
+    pbkdf2::derive(algorithm, iterations, salt, secret, &mut key);
+    Ok(key)
+}
+
+/// Asks another program for keys: it says what it speaks in a line, reads what is known, and answers.
+fn external(command: &[String], known: Option<&Vec<u8>>) -> Result<(Output, Vec<u8>), String> {
+    let name = command.first().map(String::as_str).unwrap_or_default();
+    let failed = |reason: &str| format!("the external key provider {name}: {reason}");
+    let input = match known.and_then(|known| serde_json::from_slice::<Json>(known).ok()) {
+        Some(meta) if meta.get("external_data").is_some_and(|data| !data.is_null()) => meta,
+        _ => Json::Null,
+    };
+    let mut child = Command::new(name)
+        .args(command.get(1..).unwrap_or_default())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(&format!("it cannot be started: {error}")))?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let complaints = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        if let Some(stderr) = stderr {
+            let _ = stderr.take(MAX_ANSWER).read_to_end(&mut text);
+        }
+        String::from_utf8_lossy(&text).trim().to_owned()
+    });
+    let (sender, answers) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = sender.send(talk(stdin, stdout, &input));
+    });
+    let started = Instant::now();
+    let said = answers.recv_timeout(PATIENCE);
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if said.is_ok() && started.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                break None;
+            }
+        }
+    };
+    let complaint = || match complaints.join() {
+        Ok(text) if !text.is_empty() => format!(". It said:\n{text}"),
+        _ => String::new(),
+    };
+    match status {
+        None => return Err(failed(&format!("it took longer than a minute{}", complaint()))),
+        Some(status) if !status.success() => return Err(failed(&format!("it failed ({status}){}", complaint()))),
+        Some(_) => {}
+    }
+    let answer = said.map_err(|_| failed("it said nothing"))?.map_err(|reason| failed(&reason))?;
+    let key = |name: &str| {
+        let text = answer.get("keys").and_then(|keys| keys.get(name)).and_then(Json::as_str);
+        text.and_then(|text| BASE64.decode(text).ok()).unwrap_or_default()
+    };
+    let external_data = answer.get("meta").and_then(|meta| meta.get("external_data")).cloned().unwrap_or(Json::Null);
+    let meta = json!({ "external_data": external_data }).to_string().into_bytes();
+    Ok((Output { encryption: key("encryption_key"), decryption: key("decryption_key") }, meta))
+}
+
+/// The conversation with another program.
+fn talk(
+    stdin: Option<std::process::ChildStdin>,
+    stdout: Option<std::process::ChildStdout>,
+    input: &Json,
+) -> Result<Json, String> {
+    let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else { return Err("it has no pipes".to_owned()) };
+    let mut reader = BufReader::new(stdout.take(MAX_ANSWER));
+    let mut header = String::new();
+    reader.read_line(&mut header).map_err(|error| format!("it cannot be read: {error}"))?;
+    let header: Json = serde_json::from_str(&header).map_err(|_| "its first line is no JSON")?;
+    let magic = header.get("magic").and_then(Json::as_str);
+    if magic != Some("OpenTofu-External-Key-Provider") || header.get("version").and_then(Json::as_u64) != Some(1) {
+        return Err("its first line does not say that it is an external key provider of version 1".to_owned());
+    }
+    // A program that needs nothing may be gone by now.
+    let _ = stdin.write_all(input.to_string().as_bytes());
+    drop(stdin);
+    let mut answer = String::new();
+    reader.read_to_string(&mut answer).map_err(|error| format!("it cannot be read: {error}"))?;
+    serde_json::from_str(&answer).map_err(|_| "its answer is no JSON".to_owned())
+}

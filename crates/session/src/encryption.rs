@@ -1,0 +1,397 @@
+//! What the configuration and `TF_ENCRYPTION` say about encryption, made ready to encrypt with.
+//!
+//! Messages never show values: passphrases and keys are among them. So texts of the environment are no source that a message
+//! could quote.
+
+use std::collections::BTreeMap;
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::AbsResourceInstance;
+use yuba_backend::encryption::{Hash, KeyProvider, KeySource, Keys, Method, Passphrase, Sealing};
+use yuba_config::Decoding;
+use yuba_config::encryption as config;
+use yuba_eval::ModuleId;
+use yuba_eval::static_eval::{Place, StaticCache, Statics};
+use yuba_syntax::body::AttributeSchema;
+use yuba_syntax::{
+    Body, BodySchema, Diagnostic, Diagnostics, Expr, FileId, Sources, Span, TraversalStep, json, parser,
+};
+use yuba_value::{Type, Value, View, convert};
+
+use crate::load::{Configuration, LoadRequest};
+
+/// The variable of the environment with an encryption configuration, in native or JSON syntax.
+pub const VARIABLE: &str = "TF_ENCRYPTION";
+
+/// Key providers and methods that OpenTofu has besides.
+const OTHER_PROVIDERS: [&str; 5] = ["aws_kms", "azure_vault", "gcp_kms", "openbao", "xor"];
+
+/// What is encrypted, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Encryption {
+    /// The state.
+    pub state: Option<Sealing>,
+    /// Saved plans.
+    pub plan: Option<Sealing>,
+    /// States of others that have no entry of their own.
+    pub remote_default: Option<Sealing>,
+    /// States of others, by address of the data source.
+    pub remote: BTreeMap<EcoString, Sealing>,
+    /// What there is to say besides: no errors.
+    pub notes: Diagnostics,
+}
+
+impl Encryption {
+    /// How the state that a data source reads is encrypted: what is said for it, or for all others.
+    pub fn of_remote(&self, address: &AbsResourceInstance) -> Option<&Sealing> {
+        let mut name = address.resource.name.to_string();
+        if !address.module.is_root() {
+            // Quirk: the first word is left out.
+            let module = address.module.to_string();
+            name = format!("{}.{name}", module.strip_prefix("module.").unwrap_or(&module));
+        }
+        if let Some(key) = &address.key {
+            name = format!("{name}{key}");
+        }
+        self.remote.get(name.as_str()).or(self.remote_default.as_ref())
+    }
+}
+
+/// Where values of arguments come from.
+type Eval<'e> = &'e dyn Fn(&Expr, &Place) -> (Value, Diagnostics);
+
+/// What a configuration and the environment ask for.
+pub fn of(configuration: &Configuration, request: &LoadRequest<'_>) -> Result<Encryption, Diagnostics> {
+    let written = configuration.tree.root().module.encryption.clone();
+    let Some(wanted) = merged(written)? else { return Ok(Encryption::default()) };
+    let cache = StaticCache::default();
+    let statics = Statics::new(&configuration.tree, configuration.static_env(request), &cache);
+    prepare(&wanted, &|expr, place| statics.evaluate(ModuleId::ROOT, expr, place))
+}
+
+/// What the environment asks for, where there is no configuration.
+pub fn of_environment() -> Result<Encryption, Diagnostics> {
+    match merged(None)? {
+        Some(wanted) => prepare(&wanted, &|expr, _| yuba_eval::constant(expr)),
+        None => Ok(Encryption::default()),
+    }
+}
+
+/// What is written in the configuration, with what the environment changes.
+fn merged(written: Option<config::Encryption>) -> Result<Option<config::Encryption>, Diagnostics> {
+    let text = std::env::var(VARIABLE).unwrap_or_default();
+    if text.trim().is_empty() {
+        return Ok(written);
+    }
+    let file = FileId(u32::MAX);
+    let parsed = match text.trim_start().starts_with('{') {
+        true => json::parse_config(file, text.as_bytes()),
+        false => parser::parse_config(file, text.as_bytes()).1,
+    };
+    let mut problems = parsed.diagnostics;
+    let decoding = Decoding { constants: &yuba_eval::constant, sources: &Sources::new() };
+    let (found, wrong) = config::decode_body(&parsed.body, Span { file, start: 0, end: 0 }, &decoding);
+    problems.extend(wrong);
+    let Some(found) = found.filter(|_| !problems.has_errors()) else {
+        let mut placed = Diagnostics::new();
+        placed.extend(problems.into_iter().map(|mut problem| {
+            problem.detail = eco_format!("In the environment variable {VARIABLE}: {}", problem.detail);
+            (problem.subject, problem.context) = (None, None);
+            problem
+        }));
+        return Err(placed);
+    };
+    Ok(Some(match written {
+        Some(mut written) => {
+            written.overridden_by(found);
+            written
+        }
+        None => found,
+    }))
+}
+
+struct Preparing<'p> {
+    wanted: &'p config::Encryption,
+    eval: Eval<'p>,
+}
+
+fn prepare(wanted: &config::Encryption, eval: Eval<'_>) -> Result<Encryption, Diagnostics> {
+    let preparing = Preparing { wanted, eval };
+    let mut notes = Diagnostics::new();
+    if wanted.methods.iter().any(|method| method.kind == "unencrypted") {
+        let detail = "The configuration has a method \"unencrypted\": states and plans may be kept in clear text. That is \
+                      for migrating only; take it away when that is done.";
+        notes.push(Diagnostic::warning("Unencrypted method configured", detail).at(wanted.span));
+    }
+    let sealing = |target: &Option<config::Target>, name: &str| match target {
+        Some(target) => preparing.sealing(target, name).map(Some),
+        None => Ok(None),
+    };
+    let state = sealing(&wanted.state, "state")?;
+    let plan = sealing(&wanted.plan, "plan")?;
+    let remote_default = sealing(&wanted.remote_default, "remote state")?;
+    let mut remote = BTreeMap::new();
+    for (name, target) in &wanted.remote {
+        remote.insert(name.clone(), preparing.sealing(target, &format!("state of {name}"))?);
+    }
+    Ok(Encryption { state, plan, remote_default, remote, notes })
+}
+
+impl Preparing<'_> {
+    fn sealing(&self, target: &config::Target, name: &str) -> Result<Sealing, Diagnostics> {
+        let (mut providers, mut positions) = (Vec::new(), BTreeMap::new());
+        let mut methods = Vec::new();
+        let mut at = Some(target);
+        while let Some(target) = at {
+            let method = self.method_of(target)?;
+            methods.push(self.method(method, &mut providers, &mut positions)?);
+            at = target.fallback.as_deref();
+        }
+        if target.enforced && methods.iter().any(|method| matches!(method, Method::Unencrypted)) {
+            let detail = eco_format!("\"enforced\" is set for the {name}, so no method may leave it in clear text.");
+            return Err(Diagnostic::error("Unencrypted method is forbidden", detail).at(self.wanted.span).into());
+        }
+        Ok(Sealing::new(name, providers, methods)?)
+    }
+
+    /// The block that a target names.
+    fn method_of(&self, target: &config::Target) -> Result<&config::Method, Diagnostics> {
+        let named = target.method.as_ref().and_then(|expr| two_names(expr, "method"));
+        let Some((kind, name)) = named else {
+            let detail = "A method is named like this: method.aes_gcm.example";
+            let at = target.method.as_ref().map_or(target.span, |expr| expr.span);
+            return Err(Diagnostic::error("Invalid encryption method identifier", detail).at(at).into());
+        };
+        let mut methods = self.wanted.methods.iter();
+        methods.find(|method| method.kind == kind && method.name == name).ok_or_else(|| {
+            let detail = eco_format!("There is no block method {kind:?} {name:?} in the encryption configuration.");
+            Diagnostic::error("Reference to undeclared encryption method", detail).at(target.span).into()
+        })
+    }
+
+    fn method(
+        &self,
+        method: &config::Method,
+        providers: &mut Vec<KeyProvider>,
+        positions: &mut BTreeMap<(EcoString, EcoString), Option<usize>>,
+    ) -> Result<Method, Diagnostics> {
+        match method.kind.as_str() {
+            "unencrypted" => Ok(Method::Unencrypted),
+            "aes_gcm" => {
+                let attributes = arguments(&method.body, &["keys"], &["aad"])?;
+                let Some(keys) = attributes.get("keys") else { return Err(Diagnostics::new()) };
+                let place = Place::new(eco_format!("encryption.method.{}.{}", method.kind, method.name), method.span);
+                let keys = match two_names(keys, "key_provider") {
+                    Some((kind, name)) => Keys::Of(self.key_provider(&kind, &name, keys.span, providers, positions)?),
+                    None => self.given(keys, &place)?,
+                };
+                let aad = match attributes.get("aad") {
+                    Some(expr) => bytes(&self.value(expr, &place)?).ok_or_else(|| not_bytes("aad", expr.span))?,
+                    None => Vec::new(),
+                };
+                Ok(Method::AesGcm { keys, aad })
+            }
+            kind => Err(not_available("encryption method", kind, &["external"], method.span)),
+        }
+    }
+
+    /// Keys that are written down.
+    fn given(&self, expr: &Expr, place: &Place) -> Result<Keys, Diagnostics> {
+        let value = self.value(expr, place)?;
+        let entries = value.entries().unwrap_or_default();
+        let key = |wanted: &str| entries.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| bytes(value));
+        let Some(encryption) = key("encryption_key") else {
+            let detail = "Name a key provider here, such as key_provider.pbkdf2.example, or give an object with \
+                          encryption_key and decryption_key, which are lists of bytes.";
+            return Err(Diagnostic::error("Expected key_provider value", detail).at(expr.span).into());
+        };
+        Ok(Keys::Given { encryption, decryption: key("decryption_key").unwrap_or_default() })
+    }
+
+    /// The position of a key provider, behind all that it needs itself.
+    fn key_provider(
+        &self,
+        kind: &EcoString,
+        name: &EcoString,
+        at: Span,
+        providers: &mut Vec<KeyProvider>,
+        positions: &mut BTreeMap<(EcoString, EcoString), Option<usize>>,
+    ) -> Result<usize, Diagnostics> {
+        let key = (kind.clone(), name.clone());
+        match positions.get(&key) {
+            Some(Some(position)) => return Ok(*position),
+            Some(None) => {
+                let detail = eco_format!("key_provider.{kind}.{name} needs itself, directly or through others.");
+                return Err(Diagnostic::error("Circular reference detected", detail).at(at).into());
+            }
+            None => {}
+        }
+        let mut blocks = self.wanted.key_providers.iter();
+        let Some(block) = blocks.find(|block| block.kind == *kind && block.name == *name) else {
+            let detail =
+                eco_format!("There is no block key_provider {kind:?} {name:?} in the encryption configuration.");
+            return Err(Diagnostic::error("Reference to undeclared key provider", detail).at(at).into());
+        };
+        positions.insert(key.clone(), None);
+        let place = Place::new(eco_format!("encryption.key_provider.{kind}.{name}"), block.span);
+        let source = match kind.as_str() {
+            "pbkdf2" => self.pbkdf2(block, &place, providers, positions)?,
+            "external" => {
+                let attributes = arguments(&block.body, &["command"], &[])?;
+                let Some(expr) = attributes.get("command") else { return Err(Diagnostics::new()) };
+                let value = self.value(expr, &place)?;
+                let words = convert::convert(&value, &Type::list(Type::string())).ok();
+                let texts = words.as_ref().and_then(|words| match words.view_ignoring_marks() {
+                    View::List(words) => words.iter().map(text).collect::<Option<Vec<_>>>(),
+                    _ => None,
+                });
+                let Some(command) = texts else {
+                    let detail = "The command is a list of texts: the program and its arguments.";
+                    return Err(Diagnostic::error("Unsuitable value type", detail).at(expr.span).into());
+                };
+                KeySource::External { command }
+            }
+            kind => return Err(not_available("key provider", kind, &OTHER_PROVIDERS, block.span)),
+        };
+        let meta_key = block.metadata_alias.as_deref().filter(|alias| !alias.is_empty());
+        let meta_key = meta_key.map_or_else(|| format!("key_provider.{kind}.{name}"), str::to_owned);
+        providers.push(KeyProvider { meta_key, source });
+        positions.insert(key, Some(providers.len() - 1));
+        Ok(providers.len() - 1)
+    }
+
+    fn pbkdf2(
+        &self,
+        block: &config::KeyProvider,
+        place: &Place,
+        providers: &mut Vec<KeyProvider>,
+        positions: &mut BTreeMap<(EcoString, EcoString), Option<usize>>,
+    ) -> Result<KeySource, Diagnostics> {
+        let names = ["passphrase", "chain", "key_length", "iterations", "hash_function", "salt_length"];
+        let attributes = arguments(&block.body, &[], &names)?;
+        let number = |name: &str, default: u64| match attributes.get(name) {
+            None => Ok(default),
+            Some(expr) => {
+                let value = self.value(expr, place)?;
+                let number =
+                    convert::convert(&value, &Type::number()).ok().and_then(|value| value.as_number()?.to_u64());
+                number.ok_or_else(|| {
+                    let detail = eco_format!("{name} has to be a whole number.");
+                    Diagnostics::from(Diagnostic::error("Unsuitable value type", detail).at(expr.span))
+                })
+            }
+        };
+        let words = |name: &str| match attributes.get(name) {
+            None => Ok(None),
+            Some(expr) => match text(&self.value(expr, place)?) {
+                Some(text) => Ok(Some(text)),
+                None => {
+                    let detail = eco_format!("{name} has to be a text.");
+                    Err(Diagnostics::from(Diagnostic::error("Unsuitable value type", detail).at(expr.span)))
+                }
+            },
+        };
+        let hash = match words("hash_function")?.as_deref() {
+            None => Hash::Sha512,
+            Some(name) => Hash::parse(name).ok_or_else(|| {
+                let detail = eco_format!("The hash function of {} has to be sha256 or sha512.", place.name);
+                Diagnostics::from(Diagnostic::error("Unable to build encryption key data", detail).at(block.span))
+            })?,
+        };
+        let (key_length, salt_length) = (number("key_length", 32)?, number("salt_length", 32)?);
+        let iterations = number("iterations", 600_000)?;
+        let passphrase = match (words("passphrase")?, attributes.get("chain")) {
+            (Some(_), Some(_)) => {
+                let detail = eco_format!("{} has both passphrase and chain: choose one of them.", place.name);
+                return Err(Diagnostic::error("Unable to build encryption key data", detail).at(block.span).into());
+            }
+            (text, None) => Passphrase::Text(text.unwrap_or_default()),
+            (None, Some(expr)) => match two_names(expr, "key_provider") {
+                Some((kind, name)) => {
+                    Passphrase::Chain(self.key_provider(&kind, &name, expr.span, providers, positions)?)
+                }
+                None => {
+                    let detail = "chain names another key provider, such as key_provider.external.example.";
+                    return Err(Diagnostic::error("Expected key_provider value", detail).at(expr.span).into());
+                }
+            },
+        };
+        let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        Ok(KeySource::Pbkdf2 {
+            passphrase,
+            key_length: small(key_length),
+            iterations: u32::try_from(iterations).unwrap_or(u32::MAX),
+            hash,
+            salt_length: small(salt_length),
+        })
+    }
+
+    fn value(&self, expr: &Expr, place: &Place) -> Result<Value, Diagnostics> {
+        let (value, problems) = (self.eval)(expr, place);
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        // All of it is secret, whatever else it is.
+        Ok(value.unmark_deep().0)
+    }
+}
+
+fn arguments(
+    body: &Body,
+    required: &[&str],
+    optional: &[&str],
+) -> Result<BTreeMap<EcoString, std::sync::Arc<Expr>>, Diagnostics> {
+    let attribute = |required: bool| move |name: &&str| AttributeSchema { name: (*name).into(), required };
+    let attributes = required.iter().map(attribute(true)).chain(optional.iter().map(attribute(false))).collect();
+    let (content, problems) = body.content(&BodySchema { attributes, blocks: Vec::new() });
+    if problems.has_errors() {
+        return Err(problems);
+    }
+    Ok(content.attributes.into_iter().map(|attribute| (attribute.name.clone(), attribute.expr.clone())).collect())
+}
+
+/// `root.first.second`
+fn two_names(expr: &Expr, root: &str) -> Option<(EcoString, EcoString)> {
+    let traversal = expr.as_traversal().filter(|traversal| traversal.root == root)?;
+    match &*traversal.steps {
+        [TraversalStep::Attr { name: first, .. }, TraversalStep::Attr { name: second, .. }] => {
+            Some((first.clone(), second.clone()))
+        }
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    convert::convert(value, &Type::string()).ok()?.as_str().map(|text| text.to_string())
+}
+
+/// A list of numbers as bytes.
+fn bytes(value: &Value) -> Option<Vec<u8>> {
+    let list = convert::convert(value, &Type::list(Type::number())).ok()?;
+    let View::List(numbers) = list.view_ignoring_marks() else { return None };
+    numbers.iter().map(|number| u8::try_from(number.as_number()?.to_u64()?).ok()).collect()
+}
+
+fn not_bytes(name: &str, at: Span) -> Diagnostics {
+    let detail = eco_format!("{name} has to be a list of bytes: numbers from 0 to 255.");
+    Diagnostic::error("Unsuitable value type", detail).at(at).into()
+}
+
+/// Something that OpenTofu has, or nobody.
+fn not_available(what: &str, kind: &str, known: &[&str], at: Span) -> Diagnostics {
+    let problem = match known.contains(&kind) {
+        true => {
+            let detail = eco_format!(
+                "This version of Yuba has no {what} {kind:?} yet, and does not write states or plans in clear text where the \
+                 configuration asks for encryption. It has the key providers \"pbkdf2\" and \"external\" and the method \
+                 \"aes_gcm\"."
+            );
+            Diagnostic::error("Encryption not available yet", detail)
+        }
+        false if what == "key provider" => {
+            Diagnostic::error("Unknown key_provider type", eco_format!("There is no key provider {kind:?}."))
+        }
+        false => Diagnostic::error("Unknown encryption method type", eco_format!("There is no {what} {kind:?}.")),
+    };
+    problem.at(at).into()
+}
