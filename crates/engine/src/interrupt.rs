@@ -83,18 +83,24 @@ impl Clock for NoTime {
 
 /// Providers that were started and may be asked to stop. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct Started(Rc<RefCell<(Vec<Arc<dyn Provider>>, bool)>>);
+pub(crate) struct Started(Rc<RefCell<Running>>);
+
+#[derive(Default)]
+struct Running {
+    providers: Vec<Arc<dyn Provider>>,
+    asked: bool,
+}
 
 impl Started {
     pub(crate) fn push(&self, provider: Arc<dyn Provider>) {
-        self.0.borrow_mut().0.push(provider);
+        self.0.borrow_mut().providers.push(provider);
     }
     /// Those to be asked to stop, once.
     fn take(&self) -> Vec<Arc<dyn Provider>> {
-        let mut inside = self.0.borrow_mut();
-        match std::mem::replace(&mut inside.1, true) {
+        let mut running = self.0.borrow_mut();
+        match std::mem::replace(&mut running.asked, true) {
             true => Vec::new(),
-            false => inside.0.clone(),
+            false => running.providers.clone(),
         }
     }
 }

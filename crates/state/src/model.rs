@@ -6,7 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use ecow::EcoString;
-use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, KeyMap, ModuleInstance, ResourceMode};
+use yuba_addrs::{
+    AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, KeyMap, ModuleInstance, ResourceMode,
+};
 use yuba_value::Value;
 
 use crate::check::CheckResult;

@@ -249,7 +249,8 @@ impl Loader {
         };
         let addr = ResourceName { mode, kind: (&*raw.kind).into(), name: (&*raw.name).into() }.absolute(module);
         let before = self.state.resources.remove(&addr);
-        let (before_provider, instances) = before.map(Arc::unwrap_or_clone).map_or_else(Default::default, |r| (Some(r.provider), r.instances));
+        let (before_provider, instances) =
+            before.map(Arc::unwrap_or_clone).map_or_else(Default::default, |r| (Some(r.provider), r.instances));
         Some(Instances {
             addr,
             provider: provider.or(before_provider),
