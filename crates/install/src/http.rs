@@ -191,7 +191,7 @@ struct Inner {
 }
 
 struct Started {
-    runtime: Runtime,
+    runtime: Background,
     http: reqwest::Client,
 }
 
@@ -213,7 +213,7 @@ impl Client {
     /// Waits for something asynchronous on the runtime of the client.
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, HttpError> {
         let failed = |reason| HttpError { url: "(no request)".to_owned(), reason };
-        Ok(self.started().map_err(failed)?.runtime.block_on(future))
+        Ok(self.started().map_err(failed)?.runtime.handle.block_on(future))
     }
 
     /// Asks, and waits for the whole answer.
@@ -437,7 +437,23 @@ fn start(settings: &HttpSettings) -> Result<Started, String> {
         .read_timeout(settings.stall)
         .build();
     let http = http.map_err(|error| format!("network requests could not be set up: {error}"))?;
+    let runtime = Background { handle: runtime.handle().clone(), runtime: Some(runtime) };
     Ok(Started { runtime, http })
+}
+
+/// A runtime that is left alone when it is not needed any more: the end of a command does not wait for a name that nobody
+/// resolves.
+struct Background {
+    handle: tokio::runtime::Handle,
+    runtime: Option<Runtime>,
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 #[cfg(test)]

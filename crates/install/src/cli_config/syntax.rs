@@ -93,9 +93,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Item>, Malformed> {
     if text.trim_start().starts_with('{') {
         return parse_json(text);
     }
-    let mut parser = Parser { text, at: 0, line: 1, line_start: 0, depth: 0 };
-    let items = parser.items(None)?;
-    Ok(items)
+    let text = text.replace("\r\n", "\n");
+    let mut parser = Parser { text: &text, at: 0, line: 1, line_start: 0, depth: 0 };
+    parser.items(None)
 }
 
 fn parse_json(text: &str) -> Result<Vec<Item>, Malformed> {
@@ -447,7 +447,18 @@ mod tests {
             ]],
         );
         check("a = <<-E\n    x\n      y\n  E\nb = true", &expect![[r#"{"a":"x\n  y\n","b":true}"#]]);
+        check("a = <<E\r\nx\r\nE\r\nb = 1\r\n", &expect![[r#"{"a":"x\n","b":1}"#]]);
         check(r#"{"a": {"b": [null, 2]}}"#, &expect![[r#"{"a":{"b":[null,2]}}"#]]);
+    }
+
+    #[test]
+    fn nothing_that_breaks_off_does_harm() {
+        let text = "a \"b\" {\n c = [<<-E\n  x\n E\n, \"\\u00e9${y}\", 1e3, { \"k\" = true }]\n} /* é */ # x\n";
+        for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let _ = parse(&text[..end]);
+            let _ = parse(&text[end..]);
+        }
+        assert!(parse(text).is_ok(), "{:?}", parse(text));
     }
 
     #[test]
