@@ -130,3 +130,32 @@ fn a_long_string() {
     let again = sandbox.run(&["plan", "-detailed-exitcode"]).to_string();
     assert!(again.starts_with("exit 0\n"), "{}", &again[..200]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_kill_while_a_provisioner_runs() {
+    let fixture = "//- main.tf\nresource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"touch \
+                   begun; exec sleep 9\"\n  }\n}\n";
+    let sandbox = sandbox(fixture);
+    let mut first = sandbox.command(&["apply", "-auto-approve"]);
+    let mut first = first.stdout(std::process::Stdio::null()).spawn().expect("it can be started");
+    while !sandbox.dir().join("begun").exists() {
+        assert!(first.try_wait().is_ok_and(|ended| ended.is_none()), "the process has ended");
+        std::thread::yield_now();
+    }
+    first.kill().expect("it can be killed");
+    assert!(first.wait().is_ok());
+    let plan = sandbox.run(&["plan"]).to_string();
+    for part in ["terraform_data.a (create)", "terraform_data.a is tainted", "1 to add, 0 to change, 1 to destroy"] {
+        assert!(plan.starts_with("exit 0\n") && plan.contains(part), "{part} is missing: {plan}");
+    }
+}
+
+#[test]
+fn a_cycle_that_only_instances_have() {
+    let fixture = "//- main.tf\nresource \"terraform_data\" \"a\" {\n  for_each = toset([\"x\", \"y\"])\n  input    = \
+                   each.key == \"x\" ? 1 : terraform_data.b[\"x\"].id\n}\nresource \"terraform_data\" \"b\" {\n  for_each = \
+                   toset([\"x\", \"y\"])\n  input    = each.key == \"x\" ? 1 : terraform_data.a[\"x\"].id\n}\n";
+    let run = sandbox(fixture).run(&["apply", "-auto-approve"]).to_string();
+    assert!(run.starts_with("exit 1\n") && run.contains("Error: Cycle: terraform_data.a, terraform_data.b"), "{run}");
+}
