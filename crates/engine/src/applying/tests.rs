@@ -53,11 +53,11 @@ fn check(text: &str, expect: &Expect) {
 
 /// What the provider is asked for a configuration without variables, and the outputs after it.
 fn run(text: &str) -> String {
-    run_all(text, FakeWorld::new(), false)
+    run_all(text, &FakeWorld::new(), false)
 }
 
-fn run_all(text: &str, fake: FakeWorld, then_destroy: bool) -> String {
-    run_with(text, &fake, then_destroy, &mut Nothing)
+fn run_all(text: &str, fake: &FakeWorld, then_destroy: bool) -> String {
+    run_with(text, fake, then_destroy, &mut Nothing)
 }
 
 fn run_with(text: &str, fake: &FakeWorld, then_destroy: bool, recorder: &mut dyn Recorder) -> String {
@@ -424,7 +424,7 @@ resource "fake_thing" "x" {
           created x
           close t
     "#]]
-    .assert_eq(&run_all(text, FakeWorld::new(), false));
+    .assert_eq(&run_all(text, &FakeWorld::new(), false));
 }
 
 #[test]
@@ -474,7 +474,7 @@ resource "fake_thing" "x" {
           deleted x
           close t
     "#]]
-    .assert_eq(&run_all(text, FakeWorld::new(), true));
+    .assert_eq(&run_all(text, &FakeWorld::new(), true));
 }
 
 #[test]
@@ -510,7 +510,7 @@ resource "fake_thing" "y" { name = "y" }
           create y
           created y
     "#]]
-    .assert_eq(&run_all(text, FakeWorld::new(), false));
+    .assert_eq(&run_all(text, &FakeWorld::new(), false));
 }
 
 /// Writes down what a journal would hold.
