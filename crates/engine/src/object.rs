@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec, eco_format};
-use yuba_addrs::{AbsResourceInstance, ConfigResource};
+use yuba_addrs::{AbsResourceInstance, ConfigResource, ProviderSource};
 use yuba_plan::{Event, Phase};
 use yuba_provider::legality::normalize_legacy;
 use yuba_provider::{
-    IdentitySchema, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema, UpgradeRequest,
+    IdentitySchema, MoveRequest, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema,
+    UpgradeRequest,
 };
 use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
 use yuba_syntax::{Body, Diagnostic, Diagnostics};
@@ -29,6 +30,13 @@ pub(crate) struct Existing {
     pub(crate) skip_destroy: bool,
     /// The state keeps it in another form than it would be kept now.
     pub(crate) outdated: bool,
+}
+
+/// What an object was that became one of another type or provider.
+#[derive(Clone, Debug)]
+pub(crate) struct MovedFrom {
+    pub(crate) kind: EcoString,
+    pub(crate) provider: ProviderSource,
 }
 
 impl Existing {
@@ -103,6 +111,15 @@ impl Subject<'_> {
 
     /// An object of the state with its value.
     pub(crate) async fn existing(&self, object: &Arc<Object>) -> Result<Existing, Diagnostics> {
+        self.existing_from(object, None).await
+    }
+
+    /// An object of the state with its value; it may have been one of another type or provider.
+    pub(crate) async fn existing_from(
+        &self,
+        object: &Arc<Object>,
+        from: Option<&MovedFrom>,
+    ) -> Result<Existing, Diagnostics> {
         let Some(schema) = self.schema() else {
             let detail = eco_format!(
                 "The provider {} has no resource type {:?}, but the state holds {}.",
@@ -112,6 +129,9 @@ impl Subject<'_> {
             );
             return Err(Diagnostic::error("Unsupported resource type", detail).into());
         };
+        if let Some(from) = from {
+            return self.moved(object, schema, from).await;
+        }
         if object.schema_version > schema.version {
             let detail = eco_format!(
                 "{} was last written with version {} of its schema, and this provider knows versions up to {}. Use a newer \
@@ -123,10 +143,7 @@ impl Subject<'_> {
             );
             return Err(Diagnostic::error("Resource instance managed by newer provider version", detail).into());
         }
-        let raw = match &object.attributes {
-            Attributes::Json(json) => RawState::Json(json.as_str().into()),
-            Attributes::Flat(flat) => RawState::Flatmap(flat.clone()),
-        };
+        let raw = raw_state(object);
         let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
         let mut outdated = object.schema_version != schema.version;
         let Outcome { mut value, mut problems } = self.provider.upgrade_state(request).await;
@@ -174,6 +191,46 @@ impl Subject<'_> {
             create_before_destroy: object.create_before_destroy,
             skip_destroy: object.skip_destroy,
             outdated,
+        })
+    }
+
+    /// An object that was one of another type or provider: only the provider can tell what it is now.
+    async fn moved(&self, object: &Object, schema: &Schema, from: &MovedFrom) -> Result<Existing, Diagnostics> {
+        let request = MoveRequest {
+            source_provider: from.provider.clone(),
+            source_kind: from.kind.clone(),
+            source_version: object.schema_version,
+            source_raw: raw_state(object),
+            source_private: object.private.clone(),
+            target_kind: self.kind().clone(),
+        };
+        let Outcome { value, problems } = self.provider.move_state(request).await;
+        let mut found = self.placed(problems);
+        let answer = match value {
+            Some(answer) if !found.has_errors() => answer,
+            _ => {
+                if !found.has_errors() {
+                    let what = eco_format!("gave no object for what was a {} until now", from.kind);
+                    found.push(self.broken("Invalid resource state move", &what));
+                }
+                return Err(found);
+            }
+        };
+        if let Err(reason) = conforms(&answer.state, schema.block.implied_type()) {
+            let what = eco_format!("made of the {} an object that does not fit its new schema: {reason}", from.kind);
+            found.push(self.broken("Invalid resource state move", &what));
+            return Err(found);
+        }
+        Ok(Existing {
+            value: schema.block.mark(&answer.state, None),
+            private: answer.private,
+            // That of another type says nothing here; reading finds out the new one.
+            identity: None,
+            status: object.status,
+            dependencies: object.dependencies.clone(),
+            create_before_destroy: object.create_before_destroy,
+            skip_destroy: object.skip_destroy,
+            outdated: true,
         })
     }
 
@@ -254,6 +311,14 @@ impl Subject<'_> {
         object.create_before_destroy = existing.create_before_destroy;
         object.skip_destroy = existing.skip_destroy;
         Ok(Arc::new(object))
+    }
+}
+
+/// An object as it is stored.
+fn raw_state(object: &Object) -> RawState {
+    match &object.attributes {
+        Attributes::Json(json) => RawState::Json(json.as_str().into()),
+        Attributes::Flat(flat) => RawState::Flatmap(flat.clone()),
     }
 }
 

@@ -139,6 +139,13 @@ impl Inputs {
         Inputs { evaluated: Some(values), ..Inputs::default() }
     }
 
+    /// With the values of a plan that was saved. What may not be saved is given again.
+    #[must_use]
+    pub fn planned(mut self, values: BTreeMap<EcoString, (Value, Span)>) -> Inputs {
+        self.evaluated = Some(values);
+        self
+    }
+
     /// With somebody to ask for what is missing.
     #[must_use]
     pub fn asking(mut self, ask: Ask) -> Inputs {
@@ -194,7 +201,8 @@ impl Inputs {
 
     /// What was given for a variable, or is answered when somebody is asked because it is required; with what is wrong.
     pub fn value(&self, variable: &Variable) -> Option<(Value, Option<Span>, Diagnostics)> {
-        if let Some(evaluated) = &self.evaluated {
+        let again = variable.ephemeral == Some(true) && self.given.contains_key(&variable.name);
+        if let Some(evaluated) = self.evaluated.as_ref().filter(|_| !again) {
             return match evaluated.get(&variable.name) {
                 Some((value, span)) => Some((value.clone(), Some(*span), Diagnostics::new())),
                 None if variable.default.is_some() => None,

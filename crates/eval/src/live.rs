@@ -304,11 +304,12 @@ impl Live {
         at: ModuleInstanceId,
         resource: &ResourceKey,
         missing: impl Fn() -> Value,
+        told: impl Fn(Value) -> Value,
         null: impl FnOnce() -> Value,
     ) -> Option<Value> {
         self.with(at, |live| {
             let resource = live.resources.get(resource)?;
-            let value = |key: Option<InstanceKey>| resource.instances.get(&key).cloned().unwrap_or_else(&missing);
+            let value = |key: Option<InstanceKey>| resource.instances.get(&key).cloned().map_or_else(&missing, &told);
             let whole = resource.whole.get_or_init(|| together(&resource.expansion, value, null));
             Some(whole.clone())
         })

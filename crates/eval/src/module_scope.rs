@@ -15,7 +15,7 @@ use yuba_config::module_call::ModuleCall;
 use yuba_config::output::Output;
 use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::Variable;
-use yuba_provider::{BlockSchema, ProviderSchema};
+use yuba_provider::{BlockSchema, DeprecatedOf, ProviderSchema};
 use yuba_syntax::{Diagnostics, Expr, Sources, Span, Traversal};
 use yuba_value::{Deprecation, Mark, Type, Value, View};
 
@@ -420,7 +420,18 @@ impl<'a> Evaluation<'a> {
                 Some(schema_of(&schemas, &resource.key)?.implied_type().clone())
             };
             let null = || Value::null(ty().unwrap_or_else(Type::dynamic));
-            let whole = live.whole_resource(at, &resource.key, Value::unknown_dynamic, null);
+            // What is deprecated by the schema is said to those who read it.
+            let told = |value: Value| {
+                let schemas = self.schemas_of(module, resource);
+                match schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key)) {
+                    Some(schema) if schema.asks_for_marks() => {
+                        let symbol = diagnostics::address(&resource.key);
+                        schema.mark(&value, Some(DeprecatedOf { symbol: &symbol, remote: false }))
+                    }
+                    _ => value,
+                }
+            };
+            let whole = live.whole_resource(at, &resource.key, Value::unknown_dynamic, told, null);
             return whole.unwrap_or_else(Value::unknown_dynamic);
         }
         self.remembered((module, Name::Resource(resource.key.clone())), || {

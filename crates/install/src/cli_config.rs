@@ -38,7 +38,7 @@ pub struct CliConfig {
     /// What `credentials` blocks say. Secret.
     pub credentials: BTreeMap<Hostname, HostCredentials>,
     /// A program that knows credentials.
-    pub credentials_helper: Option<CredentialsHelper>,
+    pub credentials_helper: Option<CredentialsProgram>,
     /// How often to try again, where that is said.
     pub registry_retries: Option<u32>,
     /// How long a request to a registry may take, where that is said.
@@ -65,7 +65,7 @@ impl std::fmt::Debug for HostCredentials {
 
 /// A program that knows credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CredentialsHelper {
+pub struct CredentialsProgram {
     /// The end of its name: `terraform-credentials-` comes before.
     pub kind: EcoString,
     /// Arguments it gets before all others.

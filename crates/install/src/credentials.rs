@@ -23,10 +23,10 @@ pub struct Credentials {
     /// Hosts whose credentials are in the file that we may change.
     in_file: BTreeSet<Hostname>,
     file: Option<PathBuf>,
-    helper: Option<Helper>,
+    helper: Option<Program>,
 }
 
-struct Helper {
+struct Program {
     kind: String,
     program: PathBuf,
     args: Vec<String>,
@@ -56,7 +56,7 @@ impl Credentials {
         let file = config.places.credentials_file();
         let helper = config.credentials_helper.as_ref().and_then(|helper| {
             let program = find_helper(&config.places.data_dirs, &helper.kind)?;
-            Some(Helper {
+            Some(Program {
                 kind: helper.kind.to_string(),
                 program,
                 args: helper.args.clone(),
@@ -201,7 +201,7 @@ fn find_helper(data_dirs: &[PathBuf], kind: &str) -> Option<PathBuf> {
     found.into_iter().max_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, path)| path)
 }
 
-impl Helper {
+impl Program {
     fn run(&self, verb: &str, host: &Hostname, input: Option<&str>) -> Result<Vec<u8>, String> {
         let program = self.program.display();
         let host = ascii_name(host.as_str()).unwrap_or_else(|| host.to_string());

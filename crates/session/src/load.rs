@@ -129,7 +129,8 @@ pub(crate) fn load_or_install(
             // Where they were given does not matter any more.
             let place = yuba_syntax::Span::default();
             let values = snapshot.variables.iter().map(|(name, value)| (name.clone(), (value.clone(), place)));
-            (Inputs::evaluated(values.collect()), Diagnostics::new())
+            let (inputs, problems) = read_inputs(request, None, &mut dirs.sources);
+            (inputs.planned(values.collect()), problems)
         }
     };
     if problems.has_errors() {

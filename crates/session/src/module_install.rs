@@ -141,8 +141,8 @@ impl Installer<'_> {
             return (None, problem.into());
         }
         let found = match wanted.source {
-            ModuleSource::Registry(module) => self.from_registry(key, module, wanted, &package, &mut problems),
-            ModuleSource::Remote(remote) => self.from_package(key, remote, wanted, &package),
+            ModuleSource::Registry(module) => self.bring_registry(key, module, wanted, &package, &mut problems),
+            ModuleSource::Remote(remote) => self.bring_package(key, remote, wanted, &package),
             ModuleSource::Local(_) => Err(Box::new(diagnostics::unreadable_directory(&package))),
         };
         match found {
@@ -162,7 +162,7 @@ impl Installer<'_> {
         self.tools.get_or_insert_with(|| (self.hosts.module_registry(), self.hosts.fetcher()))
     }
 
-    fn from_package(
+    fn bring_package(
         &mut self,
         key: &EcoString,
         remote: &RemoteModule,
@@ -179,7 +179,7 @@ impl Installer<'_> {
         self.inside(wanted, package, &below).map(|dir| (None, dir))
     }
 
-    fn from_registry(
+    fn bring_registry(
         &mut self,
         key: &EcoString,
         module: &RegistryModule,

@@ -91,8 +91,17 @@ pub fn platform() -> String {
     format!("{os}_{arch}")
 }
 
+/// Names of what is in a directory, sorted.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 impl Sandbox {
-    /// With the test provider in a mirror that the commands install from, and a directory for what it makes.
+    /// With the test provider in a mirror that the commands install from, a directory for what it makes, and one for
+    /// temporary files.
     ///
     /// # Panics
     /// If files cannot be written.
@@ -103,9 +112,13 @@ impl Sandbox {
         let config = self.root().join("cli.tfrc");
         let text = format!("provider_installation {{\n  filesystem_mirror {{\n    path = {mirror:?}\n  }}\n}}\n");
         fs::write(&config, text).expect("because the sandbox is writable");
-        fs::create_dir_all(self.world()).expect("because the sandbox is writable");
-        let world = self.world();
-        self.env("TF_CLI_CONFIG_FILE", &config.to_string_lossy()).env("TESTING_DIR", &world.to_string_lossy())
+        let (world, temporary) = (self.world(), self.root().join("tmp"));
+        for directory in [&world, &temporary] {
+            fs::create_dir_all(directory).expect("because the sandbox is writable");
+        }
+        self.env("TF_CLI_CONFIG_FILE", &config.to_string_lossy())
+            .env("TESTING_DIR", &world.to_string_lossy())
+            .env("TMPDIR", &temporary.to_string_lossy())
     }
 
     /// Where the test provider keeps what it made.
@@ -119,30 +132,35 @@ impl Sandbox {
         text.lines().map(|line| line.rsplit_once(' ').map_or(line, |(deed, _)| deed).to_owned()).collect()
     }
 
-    /// Processes of the test provider that did something, in order of their first deed.
+    /// Processes of the test provider that were started, in order.
     pub fn provider_processes(&self) -> Vec<u32> {
-        let text = fs::read_to_string(self.world().join("record")).unwrap_or_default();
-        let mut found = Vec::new();
-        for process in text.lines().filter_map(|line| line.rsplit_once(' ')?.1.parse().ok()) {
-            if !found.contains(&process) {
-                found.push(process);
-            }
-        }
-        found
+        let text = fs::read_to_string(self.world().join("processes")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// Processes of the test provider that are still there.
+    pub fn living_providers(&self) -> Vec<u32> {
+        let ours = test_provider();
+        let is_ours = |process: &u32| fs::read_link(format!("/proc/{process}/exe")).is_ok_and(|exe| exe == ours);
+        self.provider_processes().into_iter().filter(is_ours).collect()
+    }
+
+    /// What is left in the directory for temporary files, sorted.
+    pub fn temporary_files(&self) -> Vec<String> {
+        names(&self.root().join("tmp"))
     }
 
     /// Forgets what the test provider did until now.
     pub fn clear_record(&self) {
-        // There may be none.
-        let _ = fs::remove_file(self.world().join("record"));
+        for file in ["record", "processes"] {
+            // There may be none.
+            let _ = fs::remove_file(self.world().join(file));
+        }
     }
 
     /// Ids of objects that exist, sorted.
     pub fn objects(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.world().join("objects")).into_iter().flatten().flatten();
-        let mut ids: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        ids.sort();
-        ids
+        names(&self.world().join("objects"))
     }
 
     /// What is known of an object that exists, as JSON.

@@ -17,6 +17,7 @@ use yuba_plugin::wire::{Empty, Protocol, Shutdown, StdioChannel, StdioData};
 
 use crate::knobs::{Bad, Knobs};
 use crate::provider::Testing;
+use crate::record::Record;
 use crate::router::Router;
 use crate::tls::Identity;
 
@@ -31,6 +32,10 @@ pub fn run() -> ExitCode {
         return ExitCode::from(1);
     }
     let knobs = Knobs::from_env();
+    if let Err(error) = Record::new(knobs.directory.clone()).and_then(|record| record.started()) {
+        complain(&format!("TESTING_DIR: {error}"));
+        return ExitCode::from(1);
+    }
     if knobs.log {
         chatter();
     }
@@ -93,9 +98,7 @@ async fn serve(knobs: Knobs) -> Result<(), String> {
         let _ = ended.wait_for(|ended| *ended).await;
     };
     let serving = Server::builder().serve_with_incoming_shutdown(router, connections(listener, tls), ended);
-    tokio::select! {
-        done = serving => done.map_err(|error| error.to_string()),
-    }
+    serving.await.map_err(|error| error.to_string())
 }
 
 /// Protocols are offered as `5,6`.
@@ -184,7 +187,7 @@ fn chatter() {
             r#"{{"@level":"{level}","@message":"chatter at {level}","@module":"testing","@timestamp":"{time}","n":1}}"#
         ));
     }
-    complain("2026/01/02 03:04:05 [WARN] chatter with a level in brackets");
+    complain("[WARN] chatter with a level in brackets");
     complain("chatter without a level");
 }
 

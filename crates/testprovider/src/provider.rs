@@ -60,7 +60,9 @@ macro_rules! problems {
     ($($response:ident)*) => {$(
         impl Problems for wire::$response {
             fn of(problem: Diagnostic) -> Self {
-                wire::$response { diagnostics: vec![problem], ..Default::default() }
+                let mut response = wire::$response::default();
+                response.diagnostics.push(problem);
+                response
             }
         }
     )*};

@@ -18,12 +18,21 @@ impl Record {
         Ok(Record { directory })
     }
 
+    /// A line with the process in the file `processes`.
+    pub(crate) fn started(&self) -> Result<()> {
+        self.line("processes", &format!("{}\n", std::process::id()))
+    }
+
     /// A line `VERB KIND ID INSTANCE PROCESS`; on disk when this returns.
     pub(crate) fn note(&self, verb: &str, kind: &str, id: &str, instance: &str) -> Result<()> {
-        let Some(directory) = &self.directory else { return Ok(()) };
         let shown = |text: &str| if text.is_empty() { "-".to_owned() } else { text.replace([' ', '\n'], "_") };
         let line = format!("{verb} {} {} {} {}\n", shown(kind), shown(id), shown(instance), std::process::id());
-        let mut file = OpenOptions::new().create(true).append(true).open(directory.join("record"))?;
+        self.line("record", &line)
+    }
+
+    fn line(&self, file: &str, line: &str) -> Result<()> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let mut file = OpenOptions::new().create(true).append(true).open(directory.join(file))?;
         // One write: lines of several processes do not mix.
         file.write_all(line.as_bytes())?;
         file.sync_data()

@@ -152,7 +152,7 @@ impl<'a> ChangeJob<'a> {
         }
         if state.is_null() {
             let what = eco_format!("says that {} does not exist after it was applied", subject.addr);
-            problems.push(subject.broken("Provider returned invalid result object after apply", &what));
+            problems.push(subject.broken("Provider produced inconsistent result after apply", &what));
         } else if !legacy {
             let address = eco_format!("{}", subject.addr);
             for violation in assert_object_compatible(&schema.block, planned, &state) {

@@ -23,7 +23,7 @@ use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner};
 use crate::drive::Jobs;
 use crate::imports::{ImportProvider, Imported, already_managed};
-use crate::object::merged;
+use crate::object::{MovedFrom, merged};
 use crate::walk::block::{Block, skip_destroy};
 use crate::walk::ephemeral::OpenJob;
 use crate::walk::providers::{Server, orphan_without_provider};
@@ -150,12 +150,19 @@ impl<'a> Planner<'a> {
             None => self.imports.get(addr, &self.state).and_then(Imported::request),
             Some(_) => None,
         };
+        let moved_from = self.state.get(&addr.containing()).and_then(|was| {
+            let (now, was) = (&server.config.provider, &was.provider.provider);
+            let kind = &self.moves.old(addr).resource.kind;
+            let changes = prior.is_some() && self.moves.changes_type(addr, now, was);
+            changes.then(|| MovedFrom { kind: kind.clone(), provider: was.clone() })
+        });
         let job = ManagedJob {
             subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None),
             resource,
             server,
             at,
             prior,
+            moved_from,
             config,
             refresh: self.options.refresh,
             force_replace: self.force_replace.contains(addr),

@@ -14,7 +14,7 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Path, Value, ops};
 
 use super::ignore;
-use crate::object::{Existing, Subject, conforms, secrets_differ};
+use crate::object::{Existing, MovedFrom, Subject, conforms, secrets_differ};
 use crate::walk::providers::Server;
 
 /// An instance that the configuration has.
@@ -25,6 +25,8 @@ pub(crate) struct ManagedJob<'a> {
     pub(crate) at: ModuleInstanceId,
     /// The object of the state.
     pub(crate) prior: Option<Arc<Object>>,
+    /// What it was, if it became something else.
+    pub(crate) moved_from: Option<MovedFrom>,
     /// The configuration, with marks; none if nothing is to be planned.
     pub(crate) config: Option<Value>,
     pub(crate) refresh: bool,
@@ -94,7 +96,7 @@ impl ManagedAnswer<'_> {
             return Ok(());
         }
         let Some(object) = &job.prior else { return Ok(()) };
-        let mut existing = job.subject.existing(object).await?;
+        let mut existing = job.subject.existing_from(object, job.moved_from.as_ref()).await?;
         self.was = Some(existing.clone());
         if job.refresh {
             let (refreshed, found) = job.subject.refreshed(&existing).await;

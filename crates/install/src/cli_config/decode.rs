@@ -9,7 +9,7 @@ use yuba_syntax::suggestion::closest;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use super::syntax::{self, Item, Malformed, Node, Place};
-use super::{CliConfig, CredentialsHelper, HostCredentials, installation, oci, several};
+use super::{CliConfig, CredentialsProgram, HostCredentials, installation, oci, several};
 use crate::Environment;
 
 const KNOWN: [&str; 10] = [
@@ -98,7 +98,7 @@ fn setting(
                 for item in body.iter().filter(|item| item.keys.first().is_some_and(|key| key == "args")) {
                     args = texts(item)?;
                 }
-                helpers.push(CredentialsHelper { kind: kind.into(), args });
+                helpers.push(CredentialsProgram { kind: kind.into(), args });
             }
             if helpers.len() > 1 {
                 problems.push(several("credentials_helper"));

@@ -1,0 +1,113 @@
+//! Objects that exist already, objects that become another type, and what identifies them.
+
+use crate::{addresses, apply, contains, deeds, fails, no_changes, nothing_left, ok, sandbox};
+
+const TWO: &str = r#"
+//- main.tf
+resource "testing_thing" "a" {
+  name  = "a"
+  value = "v"
+}
+"#;
+
+/// A sandbox where `a#1` exists and nobody manages it.
+fn forgotten(protocol: u32) -> yuba_testkit::Sandbox {
+    let s = sandbox(protocol, TWO);
+    apply(&s);
+    ok(&s, &["state", "rm", "testing_thing.a"]);
+    deeds(&s);
+    s
+}
+
+fn by_command(protocol: u32) {
+    let s = forgotten(protocol);
+    contains(&ok(&s, &["import", "testing_thing.a", "a#1"]), &["Import successful!"]);
+    assert_eq!(deeds(&s), ["import testing_thing a#1 -"]);
+    no_changes(&s);
+    fails(&s, &["import", "testing_thing.a", "a#1"], &["Resource already managed"]);
+    ok(&s, &["state", "rm", "testing_thing.a"]);
+    fails(&s, &["import", "testing_thing.a", "zz#1"], &["Cannot import non-existent remote object", "zz#1"]);
+    fails(&s, &["import", "testing_thing.a", "fail"], &["Failure on import"]);
+    assert_eq!(addresses(&s), [] as [&str; 0]);
+    nothing_left(&s);
+}
+
+#[test]
+fn by_command_over_protocol_5() {
+    by_command(5);
+}
+
+#[test]
+fn by_command_over_protocol_6() {
+    by_command(6);
+}
+
+#[test]
+fn by_block_and_by_identity() {
+    for how in ["id = \"a#1\"", "identity = { id = \"a#1\" }"] {
+        let s = forgotten(6);
+        s.write("import.tf", format!("import {{\n  to = testing_thing.a\n  {how}\n}}\n"));
+        contains(&apply(&s), &["Plan: 1 to import", "1 imported, 0 added, 0 changed, 0 destroyed"]);
+        assert_eq!(deeds(&s), ["import testing_thing a#1 -"], "{how}");
+        let state = s.read("terraform.tfstate");
+        assert!(state.contains("identity"), "{state}");
+        no_changes(&s);
+        nothing_left(&s);
+    }
+}
+
+#[test]
+fn configuration_is_written_for_what_is_imported() {
+    let s = forgotten(6);
+    s.write("main.tf", "import {\n  to = testing_thing.b\n  id = \"a#1\"\n}\n");
+    ok(&s, &["plan", "-generate-config-out=generated.tf"]);
+    let written = s.read("generated.tf");
+    assert!(written.contains("resource \"testing_thing\" \"b\"") && written.contains("\"a\""), "{written}");
+    nothing_left(&s);
+}
+
+fn becomes_another_type(protocol: u32) {
+    let s = sandbox(protocol, TWO);
+    apply(&s);
+    deeds(&s);
+    let moved = |from: &str, to: &str| {
+        format!(
+            "resource \"{to}\" \"b\" {{\n  name = \"a\"\n  value = \"v\"\n}}\nmoved {{\n  from = {from}\n  to = {to}.b\n}}\n"
+        )
+    };
+    s.write("main.tf", moved("testing_thing.a", "testing_item"));
+    let run = apply(&s);
+    contains(&run, &["0 added, 0 changed, 0 destroyed"]);
+    assert_eq!(addresses(&s), ["testing_item.b"]);
+    let state = s.read("terraform.tfstate");
+    assert!(!state.contains("testing_thing"), "{state}");
+    no_changes(&s);
+    assert_eq!(s.objects(), ["a#1"]);
+    // Not everything can become everything.
+    s.write("main.tf", moved("testing_item.b", "testing_nested").replace("  value = \"v\"\n", ""));
+    fails(&s, &["plan"], &["A testing_item cannot become a testing_nested."]);
+    nothing_left(&s);
+}
+
+#[test]
+fn objects_become_another_type_over_protocol_5() {
+    becomes_another_type(5);
+}
+
+#[test]
+fn objects_become_another_type_over_protocol_6() {
+    becomes_another_type(6);
+}
+
+#[test]
+fn terraform_data_becomes_an_item() {
+    let s = sandbox(6, "//- main.tf\nresource \"terraform_data\" \"t\" {}\n");
+    apply(&s);
+    s.write(
+        "main.tf",
+        "resource \"testing_item\" \"b\" {\n  name = \"b\"\n}\nmoved {\n  from = terraform_data.t\n  to = testing_item.b\n}\n",
+    );
+    ok(&s, &["plan"]);
+    assert!(s.record().iter().any(|line| line.starts_with("move terraform_data->testing_item")));
+    nothing_left(&s);
+}

@@ -1,0 +1,156 @@
+//! Values with something special about them: never stored, never shown, better not used, not known yet.
+
+use crate::{apply, contains, fails, no_changes, nothing_left, ok, sandbox};
+
+fn write_only(protocol: u32) {
+    let s = sandbox(
+        protocol,
+        r#"
+//- main.tf
+variable "password" {
+  default   = "hunter2"
+  ephemeral = true
+}
+variable "generation" {
+  default = 1
+}
+resource "testing_thing" "a" {
+  name             = "a"
+  password_wo      = var.password
+  password_version = var.generation
+}
+output "length" {
+  value = testing_thing.a.password_length
+}
+"#,
+    );
+    contains(&apply(&s), &["password_wo = (write-only attribute)", "length = 7"]);
+    no_changes(&s);
+    // Alone it changes nothing.
+    ok(&s, &["plan", "-detailed-exitcode", "-var=password=different"]);
+    let run = ok(&s, &["apply", "-auto-approve", "-var=password=longer than before", "-var=generation=2"]);
+    contains(&run, &["length = 18"]);
+    ok(&s, &["plan", "-out=saved", "-var=password=from a plan", "-var=generation=3"]);
+    let run = ok(&s, &["apply", "-var=password=from a plan", "saved"]);
+    contains(&run, &["length = 11"]);
+    for place in ["terraform.tfstate", "terraform.tfstate.backup"] {
+        let text = s.read(place);
+        assert!(!text.contains("hunter2") && !text.contains("longer than") && !text.contains("from a plan"), "{text}");
+    }
+    assert!(!s.object("a#1").contains("hunter2"));
+    nothing_left(&s);
+}
+
+#[test]
+fn write_only_over_protocol_5() {
+    write_only(5);
+}
+
+#[test]
+fn write_only_over_protocol_6() {
+    write_only(6);
+}
+
+#[test]
+fn sensitive_values_are_not_shown() {
+    let s = sandbox(
+        6,
+        r#"
+//- main.tf
+resource "testing_thing" "a" {
+  name   = "a"
+  secret = "s3cret-thing"
+}
+data "testing_data" "d" {
+  input = "in"
+}
+resource "testing_nested" "n" {
+  name = "n"
+  one  = { secret = "s3cret-nested" }
+  some = [{ secret = "s3cret-set" }]
+}
+output "o" {
+  value     = testing_thing.a.secret
+  sensitive = true
+}
+"#,
+    );
+    for args in [&["plan"][..], &["apply", "-auto-approve"], &["show"], &["state", "show", "testing_thing.a"]] {
+        let run = ok(&s, args);
+        assert!(!run.to_string().contains("s3cret"), "{run}");
+    }
+    assert_eq!(ok(&s, &["output", "-raw", "o"]).stdout, "s3cret-thing");
+    s.write("more.tf", "output \"p\" {\n  value = testing_nested.n.one.secret\n}\n");
+    fails(&s, &["plan"], &["Output refers to sensitive values"]);
+    nothing_left(&s);
+}
+
+#[test]
+fn what_should_not_be_used_any_more_is_said_when_it_is_read() {
+    let s = sandbox(
+        6,
+        "//- main.tf\ndata \"testing_data\" \"d\" {\n  input = \"in\"\n}\noutput \"whole\" {\n  value     = data.testing_data.d\n  sensitive = true\n}\n",
+    );
+    let run = ok(&s, &["plan"]);
+    assert!(!run.to_string().contains("Warning"), "{run}");
+    s.write("more.tf", "output \"old\" {\n  value = data.testing_data.d.old\n}\n");
+    contains(&ok(&s, &["plan"]), &["Warning", "Use `output` instead."]);
+    nothing_left(&s);
+}
+
+#[test]
+fn what_is_known_of_unknown_values_comes_over_the_wire() {
+    let s = sandbox(
+        6,
+        r#"
+//- main.tf
+resource "testing_thing" "a" {
+  name = "a-name"
+}
+output "begins" {
+  value = startswith(testing_thing.a.id, "a-n")
+}
+output "is_null" {
+  value = testing_thing.a.id == null
+}
+output "number" {
+  value = testing_thing.a.revision
+}
+"#,
+    );
+    contains(&ok(&s, &["plan"]), &["+ begins = true", "+ is_null = false", "+ number = (known after apply)"]);
+    contains(&apply(&s), &["begins = true", "number = 1"]);
+    nothing_left(&s);
+}
+
+#[test]
+fn data_is_read_when_it_can_be() {
+    let s = sandbox(
+        5,
+        r#"
+//- main.tf
+resource "testing_thing" "a" {
+  name = "a"
+}
+data "testing_data" "now" {
+  input = "now"
+}
+data "testing_data" "later" {
+  input = testing_thing.a.id
+}
+output "o" {
+  value = [data.testing_data.now.output, data.testing_data.later.output]
+}
+"#,
+    );
+    let plan = ok(&s, &["plan"]);
+    contains(&plan, &["# data.testing_data.later will be read during apply"]);
+    assert!(!plan.stdout.contains("data.testing_data.now will be read"), "{plan}");
+    contains(&apply(&s), &["\"NOW\"", "\"A#1\""]);
+    no_changes(&s);
+    s.write("bad.tf", "data \"testing_data\" \"bad\" {\n  input  = \"x\"\n  behave = \"fail_data\"\n}\n");
+    fails(&s, &["plan"], &["Failure on data", "on bad.tf line 3, in data \"testing_data\" \"bad\"", "told to fail"]);
+    s.write("bad.tf", "data \"testing_data\" \"bad\" {\n  input  = \"x\"\n  behave = \"warn_data\"\n}\n");
+    contains(&ok(&s, &["plan"]), &["Warning: Warning on data"]);
+    nothing_left(&s);
+}
