@@ -75,6 +75,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         state: options.state.clone(),
         name,
         parallelism: options.parallelism,
+        validate: true,
     };
     if options.plan.mode != Mode::Destroy && !yuba_session::load::has_configuration(Path::new(&settings.dir)) {
         let detail = match kind {
@@ -245,6 +246,7 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
         state: options.state.clone(),
         name: "OperationTypeApply",
         parallelism: options.parallelism,
+        validate: true,
     };
     let operation = match Operation::begin(request, &mut || speaker.waiting()) {
         Ok(operation) => operation,

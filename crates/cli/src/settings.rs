@@ -77,7 +77,7 @@ impl Settings {
             original_dir: args.original_dir.clone(),
             environment: std::env::vars_os().filter_map(is_variable).collect(),
             variables: variables.collect(),
-            providers: Arc::new(OurProviders::new(provider_settings(&data_dir, &hosts))),
+            providers: Arc::new(OurProviders::new(provider_settings(&data_dir, hosts.clone()))),
             data_dir,
             hosts,
         }
@@ -130,16 +130,15 @@ impl Settings {
 }
 
 /// How providers are dealt with, as the environment and the CLI configuration say.
-fn provider_settings(data_dir: &Path, hosts: &Hosts) -> ProviderSettings {
+fn provider_settings(data_dir: &Path, hosts: Arc<Hosts>) -> ProviderSettings {
     let absolute = |name: &str| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
     let mut settings = ProviderSettings::new(data_dir);
+    settings.hosts = Some(hosts);
     settings.plugins.schema_cache = caches.map(|caches| caches.join("yuba").join("schemas"));
     settings.plugins.tls = environment("TF_DISABLE_PLUGIN_TLS").is_none();
     settings.plugins.log = crate::logging::of_providers();
     settings.reattach = environment("TF_REATTACH_PROVIDERS").unwrap_or_default();
-    let installation = hosts.config().provider_installation.as_ref();
-    settings.overrides = installation.map(|installation| installation.dev_overrides.clone()).unwrap_or_default();
     settings
 }
 

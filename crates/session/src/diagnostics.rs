@@ -1,9 +1,8 @@
 //! Everything that can go wrong here, said in one place.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{Error, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsResource, AbsResourceInstance, ProviderSource, ResourceMode, TargetSubject};
@@ -139,19 +138,6 @@ pub(crate) fn schema_not_loaded(provider: &ProviderSource, reason: &Diagnostic) 
         reason.summary, reason.detail
     );
     Diagnostic::error("Failed to load plugin schemas", detail)
-}
-
-/// Providers under development are used.
-pub(crate) fn overrides_in_effect(overrides: &BTreeMap<ProviderSource, PathBuf>) -> Diagnostic {
-    let list: String = overrides
-        .iter()
-        .map(|(provider, dir)| format!(" - {} in {}\n", provider.for_display(), dir.display()))
-        .collect();
-    let detail = format!(
-        "The CLI configuration names directories of providers under development:\n{list}\nThey may behave unlike any \
-         published version, and states written with them may not fit published versions any more."
-    );
-    Diagnostic::warning("Provider development overrides are in effect", detail)
 }
 
 /// An address that means nothing in the state.

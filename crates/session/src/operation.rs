@@ -41,6 +41,8 @@ pub struct OperationRequest<'a> {
     pub name: &'a str,
     /// How many things are done at the same time.
     pub parallelism: usize,
+    /// The whole configuration has to be right. What is imported may be declared only in part.
+    pub validate: bool,
 }
 
 /// Whoever watches, and may ask to stop.
@@ -86,13 +88,14 @@ pub struct Report {
 impl<'a> Operation<'a> {
     /// Reads everything and locks the state.
     pub fn begin(request: OperationRequest<'a>, waiting: &mut dyn FnMut()) -> Result<Operation<'a>, Refusal> {
-        let OperationRequest { load: load_request, ask, state, name, parallelism } = request;
+        let OperationRequest { load: load_request, ask, state, name, parallelism, validate } = request;
         let (configuration, mut notes) = load(&load_request, ask);
         let mut configuration = match configuration {
             Ok(configuration) if !notes.has_errors() => configuration,
             Ok(configuration) => return Err(Refusal { problems: notes, sources: configuration.sources }),
             Err(sources) => return Err(Refusal { problems: notes, sources }),
         };
+        notes.extend(load_request.providers.overrides_warning());
         notes.extend(load_request.providers.check(&mut configuration));
         let (variables, found) = root_variables(&configuration);
         notes.extend(found);
@@ -100,7 +103,7 @@ impl<'a> Operation<'a> {
             return Err(Refusal { problems: notes, sources: configuration.sources });
         }
         let mut uses = Diagnostics::new();
-        if load_request.snapshot.is_none() {
+        if validate && load_request.snapshot.is_none() {
             let env =
                 ValidateEnv { eval: eval_env(&load_request, &configuration.sources), inputs: &configuration.inputs };
             let mut found = or_failures(&load_request, yuba_eval::validate(&configuration.tree, &env));
@@ -133,6 +136,9 @@ impl<'a> Operation<'a> {
         };
         notes.extend(std::mem::take(&mut opened.notes));
         let providers = load_request.providers;
+        if let Some(state) = &mut opened.state {
+            providers.adopt(&configuration.tree, state);
+        }
         providers.set_encryption(encryption.clone());
         Ok(Operation {
             load: load_request,

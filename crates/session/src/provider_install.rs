@@ -54,7 +54,10 @@ pub(crate) fn install(
         match of_state(configuration, request, "Error refreshing state") {
             Ok(found) => {
                 for provider in found {
-                    needed.entry(provider).or_default();
+                    let ours = crate::providers::adopting(&provider).filter(|ours| needed.contains_key(ours));
+                    if ours.is_none() {
+                        needed.entry(provider).or_default();
+                    }
                 }
             }
             Err(found) => problems.extend(found),

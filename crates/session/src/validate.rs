@@ -16,6 +16,7 @@ pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
         Ok(configuration) => return (problems, configuration.sources),
         Err(sources) => return (problems, sources),
     };
+    problems.extend(request.providers.overrides_warning());
     problems.extend(request.providers.check_lock_file(&mut configuration.sources));
     problems.extend(request.providers.selection().missing_plugins_short());
     if problems.has_errors() {

@@ -205,7 +205,14 @@ fn child() {
     let saved = (task != "prepare").then(|| read_plan(Path::new("plan"), &request()).expect("there is a plan"));
     let mut load = request();
     load.snapshot = saved.as_ref().map(|saved| &saved.snapshot);
-    let request = OperationRequest { load, ask: None, state: StateFlags::default(), name: "test", parallelism: 10 };
+    let request = OperationRequest {
+        load,
+        ask: None,
+        state: StateFlags::default(),
+        name: "test",
+        parallelism: 10,
+        validate: true,
+    };
     let Ok(mut operation) = Operation::begin(request, &mut || {}) else { panic!("it cannot begin") };
     operation.providers = &recording;
     if let Some(saved) = &saved {

@@ -88,6 +88,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             .and_then(|text| text.parse().ok())
             .filter(|count| *count > 0)
             .unwrap_or(10),
+        validate: false,
     };
     let mut operation = match Operation::begin(request, &mut || speaker.waiting()) {
         Ok(operation) => operation,

@@ -22,6 +22,7 @@ use crate::encryption::Encryption;
 pub use asking::Functions;
 pub use built_in::new_id;
 pub use selecting::ProviderSettings;
+pub(crate) use selecting::adopting;
 
 /// Finds the schema of a provider.
 pub type Schemas = dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>> + Send + Sync;

@@ -3,29 +3,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use yuba_addrs::ProviderSource;
+use yuba_addrs::{DEFAULT_REGISTRY, ProviderSource};
 use yuba_config::language::LANGUAGE_VERSION;
+use yuba_eval::ConfigTree;
+use yuba_install::Hosts;
 use yuba_install::lock_file::{self, LockFile};
 use yuba_install::providers::selected::{Selection, check_selections, selected};
 use yuba_install::providers::verified::Verified;
 use yuba_plugin::{Reattach, Supply};
 use yuba_provider::Problem;
+use yuba_state::{Edit, State};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use super::OurProviders;
 use crate::diagnostics;
 use crate::load::Configuration;
+use crate::state::with_provider;
 
 /// What decides which providers there are, and how they are started.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ProviderSettings {
     /// Where things are kept that belong to the working directory.
     pub data_dir: PathBuf,
     /// The lock file.
     pub lock_file: PathBuf,
-    /// Directories of providers under development.
-    pub overrides: BTreeMap<ProviderSource, PathBuf>,
+    /// What the CLI configuration says, which is read when it matters.
+    pub hosts: Option<Arc<Hosts>>,
     /// Providers that somebody else runs: what the environment variable for that says.
     pub reattach: String,
     /// Only what is built in counts.
@@ -40,11 +45,19 @@ impl ProviderSettings {
         ProviderSettings {
             data_dir: data_dir.into(),
             lock_file: lock_file::LOCK_FILE.into(),
-            overrides: BTreeMap::new(),
+            hosts: None,
             reattach: String::new(),
             only_built_in: false,
             plugins: yuba_plugin::Settings::new(LANGUAGE_VERSION),
         }
+    }
+}
+
+impl ProviderSettings {
+    /// Directories of providers under development.
+    fn overrides(&self) -> BTreeMap<ProviderSource, PathBuf> {
+        let installation = self.hosts.as_ref().and_then(|hosts| hosts.config().provider_installation.as_ref());
+        installation.map(|all| all.dev_overrides.clone()).unwrap_or_default()
     }
 }
 
@@ -70,7 +83,7 @@ pub(super) fn find(settings: &ProviderSettings) -> Found {
         Err(problem) => (BTreeMap::new(), Some(problem)),
     };
     let others: BTreeSet<ProviderSource> = reattached.keys().cloned().collect();
-    let selection = selected(&settings.data_dir, &locks, &settings.overrides, &others, &Verified::of_user());
+    let selection = selected(&settings.data_dir, &locks, &settings.overrides(), &others, &Verified::of_user());
     Found { locks, selection, reattached, reattach_problem }
 }
 
@@ -101,6 +114,12 @@ impl Found {
             None => Err(Box::new(Problem::nowhere(yuba_eval::missing_provider(provider)))),
         }
     }
+}
+
+/// The provider of the same name in the usual registry.
+pub(crate) fn adopting(provider: &ProviderSource) -> Option<ProviderSource> {
+    let ours = ProviderSource::parse(&format!("{}/{}", provider.namespace, provider.kind)).ok()?;
+    (ours != *provider && ours.host.as_str() == DEFAULT_REGISTRY && !provider.is_builtin()).then_some(ours)
 }
 
 impl OurProviders {
@@ -136,15 +155,36 @@ impl OurProviders {
                 Err(problem) => problems.push(*problem),
             }
         }
+        let overrides = self.inner.settings.overrides();
         problems.extend(check_selections(&needed, &found.locks, &|provider| {
-            found.is_special(provider) || self.inner.settings.overrides.contains_key(provider)
+            found.is_special(provider) || overrides.contains_key(provider)
         }));
         problems
     }
 
+    /// Objects of a provider that was installed from elsewhere by another program belong to the provider of the same name that
+    /// the configuration needs: where the configuration does not name the other place, nobody else could work with them.
+    pub fn adopt(&self, tree: &ConfigTree, state: &mut State) {
+        let needed: BTreeSet<ProviderSource> = tree.requirements().into_keys().collect();
+        let ours = |provider: &ProviderSource| {
+            let is_there = needed.contains(provider) || self.has(provider);
+            adopting(provider).filter(|ours| !is_there && needed.contains(ours))
+        };
+        let mut found: BTreeMap<ProviderSource, Option<ProviderSource>> = BTreeMap::new();
+        let mut changes = Vec::new();
+        for resource in state.iter() {
+            let provider = &resource.provider.provider;
+            if let Some(now) = found.entry(provider.clone()).or_insert_with(|| ours(provider)) {
+                changes.push((resource.addr.clone(), with_provider(&resource.provider, now)));
+            }
+        }
+        for (resource, provider) in changes {
+            state.apply(Edit::SetProvider { resource, provider });
+        }
+    }
+
     /// Says that providers under development are used, where that matters.
     pub fn overrides_warning(&self) -> Option<Diagnostic> {
-        let overrides = &self.inner.settings.overrides;
-        (!overrides.is_empty()).then(|| diagnostics::overrides_in_effect(overrides))
+        yuba_install::providers::diagnostics::overrides(&self.inner.settings.overrides(), false)
     }
 }
