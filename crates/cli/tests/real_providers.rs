@@ -11,13 +11,14 @@ use std::process::Command;
 
 use yuba_testkit::{Run, Sandbox, platform};
 
-/// A provider, how Go names it, and resources that use the instance `each.key` and change with `var.v`.
+/// A provider, how Go names it, resources that change with `var.v`, and a call of one of its functions with the answer.
 struct Real {
     name: &'static str,
     version: &'static str,
     package: &'static str,
     resource: &'static str,
     arguments: &'static str,
+    call: Option<(&'static str, &'static str)>,
 }
 
 const PROVIDERS: [Real; 4] = [
@@ -26,8 +27,8 @@ const PROVIDERS: [Real; 4] = [
         version: "0.14.2",
         package: "github.com/hashicorp/terraform-provider-time@v0.14.2",
         resource: "time_offset",
-        arguments: "base_rfc3339 = provider::time::rfc3339_parse(\"2026-01-01T00:00:00Z\").year == 2026 ? \
-                    \"2026-01-01T00:00:00Z\" : null\n  offset_days = var.v",
+        arguments: "base_rfc3339 = \"2026-01-01T00:00:00Z\"\n  offset_days = var.v",
+        call: Some(("provider::time::rfc3339_parse(\"2026-01-01T00:00:00Z\").year", "2026\n")),
     },
     Real {
         name: "random",
@@ -35,6 +36,7 @@ const PROVIDERS: [Real; 4] = [
         package: "github.com/terraform-providers/terraform-provider-random@v1.3.2-0.20260513075824-f8d869dc98d9",
         resource: "random_password",
         arguments: "length = 10 + var.v",
+        call: None,
     },
     Real {
         name: "local",
@@ -42,6 +44,7 @@ const PROVIDERS: [Real; 4] = [
         package: "github.com/terraform-providers/terraform-provider-local@v1.4.1-0.20260513075820-3561e410f9fe",
         resource: "local_file",
         arguments: "filename = \"${path.module}/made-${each.key}.txt\"\n  content = \"${each.key} ${var.v}\"",
+        call: Some(("provider::local::direxists(\".\")", "true\n")),
     },
     Real {
         name: "null",
@@ -49,6 +52,7 @@ const PROVIDERS: [Real; 4] = [
         package: "github.com/terraform-providers/terraform-provider-null@v1.0.1-0.20190430203517-8d3d85a60e20",
         resource: "null_resource",
         arguments: "triggers = { v = var.v }",
+        call: None,
     },
 ];
 
@@ -150,6 +154,10 @@ fn lives(real: &Real) {
     assert_eq!(started, 3, "one process for each instance of the provider configuration");
     let (_, started) = mirror.run(&["output", "-json"], 0);
     assert_eq!(started, 0, "outputs need no provider");
+    if let Some((call, answer)) = real.call {
+        let run = mirror.sandbox.run_with(&["console"], call.as_bytes());
+        assert!(run.code == 0 && run.stdout.ends_with(&format!("\n{answer}")), "{run}");
+    }
     let (update, _) = mirror.run(&["apply", "-no-color", "-auto-approve", "-var=v=2"], 0);
     let counts = [" 0 added, 3 changed, 0 destroyed.", " 3 added, 0 changed, 3 destroyed."];
     assert!(counts.iter().any(|counts| update.stdout.contains(counts)), "{update}");

@@ -231,6 +231,7 @@ impl<'a> Planner<'a> {
 
     /// Imports for which configuration is written.
     pub(super) fn begin_generated(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let mut told = false;
         for (addr, import) in std::mem::take(&mut self.undeclared) {
             let scope = self.walk.scope(ModuleInstanceId::ROOT);
             let key = match &import.provider {
@@ -251,7 +252,9 @@ impl<'a> Planner<'a> {
             let request = self.imports.get(&addr, &self.state).and_then(Imported::request);
             self.imports.settle(&addr);
             let Some((by, importing)) = request else { continue };
-            self.walk.tell(std::iter::once(crate::generate::experimental()));
+            if !std::mem::replace(&mut told, true) {
+                self.walk.tell(std::iter::once(crate::generate::experimental()));
+            }
             let (at, values) = (ModuleInstanceId::ROOT, InstanceValues::default());
             let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr) else { continue };
             let subject = self.walk.subject(&addr, &server, &schemas, None, None);
