@@ -288,7 +288,7 @@ mod properties {
                 let (tests, more) = test_file::decode(&file.body, with);
                 found.extend(more);
                 found.extend(tests.validate());
-                found.extend(tests.validate_providers(&module));
+                found.extend(tests.validate_providers(&[&module]));
                 found
             });
         }

@@ -108,7 +108,7 @@ run "killed" {
     let expected = [
         "Warning: Objects of a killed test may still exist",
         "  - terraform_data.a",
-        "  - terraform_data.b (was being changed)",
+        "  - terraform_data.b",
         "main.tftest.hcl... pass",
         "  run \"killed\"... pass",
         "Success! 1 passed, 0 failed.",

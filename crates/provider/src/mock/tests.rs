@@ -42,7 +42,7 @@ fn check(config: &[(&str, Value)], given: &[(&str, Value)], prior: &[(&str, Valu
 fn objects_are_made_of_three_things() {
     let name = ("name", Value::string("n"));
     check(
-        &[name.clone()],
+        std::slice::from_ref(&name),
         &[],
         &[],
         expect![[
