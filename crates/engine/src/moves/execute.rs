@@ -1,9 +1,11 @@
 //! Statements executed: objects of a state go to their new addresses.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ecow::EcoString;
-use yuba_addrs::{AbsResource, AbsResourceInstance, InstanceKey, ModuleInstance, ModuleStep};
+use foldhash::{HashMap, HashSet};
+use yuba_addrs::{AbsResource, AbsResourceInstance, ConfigResource, InstanceKey, ModuleInstance, ModuleStep};
 use yuba_state::{Edit, State};
 
 use super::{Moveable, Moves, Origin, Statement, Statements, Step};
@@ -25,6 +27,7 @@ pub fn execute(statements: &Statements, state: &mut State) -> Moves {
     for at in statements.groups.iter().flatten() {
         run.statement(&statements.list[*at as usize]);
     }
+    run.follow();
     run.moves
 }
 
@@ -35,6 +38,44 @@ struct Run<'s> {
 }
 
 impl Run<'_> {
+    /// Objects depend on what has moved under its new name: otherwise it could be destroyed before them.
+    fn follow(&mut self) {
+        let name = |addr: &AbsResourceInstance| addr.containing().config();
+        let moves = self.moves.changes.iter().map(|(to, origin)| (name(&origin.from), name(to)));
+        let renamed: HashMap<ConfigResource, ConfigResource> = moves.filter(|(from, to)| from != to).collect();
+        if renamed.is_empty() {
+            return;
+        }
+        let left: HashSet<ConfigResource> = self.state.iter().map(|resource| resource.addr.config()).collect();
+        let mut edits = Vec::new();
+        for (addr, resource, instance) in self.state.instances() {
+            for (deposed, object) in instance.objects() {
+                if !object.dependencies.iter().any(|known| renamed.contains_key(known)) {
+                    continue;
+                }
+                let known = object.dependencies.iter();
+                let mut all: Vec<ConfigResource> = known
+                    .clone()
+                    .filter(|known| !renamed.contains_key(known) || left.contains(known))
+                    .cloned()
+                    .collect();
+                all.extend(known.filter_map(|known| renamed.get(known).cloned()));
+                all.sort_by_cached_key(ToString::to_string);
+                all.dedup();
+                let mut object = (**object).clone();
+                object.dependencies = all.into_iter().collect();
+                edits.push(Edit::SetObject {
+                    addr: addr.clone(),
+                    deposed: deposed.cloned(),
+                    provider: resource.provider.clone(),
+                    provider_key: instance.provider_key.clone(),
+                    object: Some(Arc::new(object)),
+                });
+            }
+        }
+        edits.into_iter().for_each(|edit| self.state.apply(edit));
+    }
+
     fn statement(&mut self, statement: &Statement) {
         let matching = self.modules.matching(statement.steps(&statement.from));
         match (&statement.from, &statement.to) {

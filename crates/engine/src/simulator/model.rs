@@ -25,7 +25,7 @@ impl Chance {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Repeat {
     Single,
     Count(u64),
@@ -251,8 +251,12 @@ impl Model {
         }
     }
 
-    /// The address of a thing of the root module, to be chosen as a target.
+    /// The address of a thing of the root module, to be chosen as a target. What has moved must not be left out, so with
+    /// moves there is none.
     pub(super) fn target(&self, chance: &mut Chance) -> Option<String> {
+        if !self.moves.is_empty() {
+            return None;
+        }
         let paths: Vec<String> = self.things.values().map(Thing::path).collect();
         paths.get(chance.below(paths.len().max(1) as u64) as usize).cloned()
     }
