@@ -198,6 +198,13 @@ mod tests {
                     "return_type": "string"
                   }
                 }
+              },
+              "difference": {
+                "before": {"a":1},
+                "after": [1,"b"],
+                "after_unknown": false,
+                "before_sensitive": {},
+                "after_sensitive": [false,false]
               }
             }"#]]
         .assert_eq(&render(&diagnostic, &Excerpts::new(&sources), &signature).indented());
