@@ -139,6 +139,21 @@ fn modules_tell_the_provider_about_themselves() {
 }
 
 #[test]
+fn a_development_build_takes_the_place_of_the_package() {
+    let s = crate::uninstalled("//- main.tf\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n}\n");
+    let package = s
+        .world()
+        .with_file_name("mirror")
+        .join(yuba_testkit::TEST_PROVIDER)
+        .join("1.0.0")
+        .join(yuba_testkit::platform());
+    s.write("dev.tfrc", format!("provider_installation {{\n  dev_overrides {{\n    \"yuba/testing\" = {package:?}\n  }}\n  direct {{}}\n}}\n"));
+    let s = s.env("TF_CLI_CONFIG_FILE", "dev.tfrc");
+    contains(&apply(&s), &["Warning: Provider development overrides are in effect", "1 added"]);
+    nothing_left(&s);
+}
+
+#[test]
 fn schemas_are_shown() {
     let s = sandbox(6, "//- main.tf\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n}\n");
     let json = ok(&s, &["providers", "schema", "-json"]).stdout;
