@@ -10,7 +10,7 @@ use yuba_config::language::LANGUAGE_VERSION;
 use yuba_eval::ConfigTree;
 use yuba_install::Hosts;
 use yuba_install::lock_file::{self, LockFile};
-use yuba_install::providers::selected::{Selection, check_selections, selected};
+use yuba_install::providers::selected::{Selection, Unusable, check_selections, selected};
 use yuba_install::providers::verified::Verified;
 use yuba_plugin::{Reattach, Supply};
 use yuba_provider::Problem;
@@ -153,6 +153,14 @@ impl OurProviders {
             match crate::install::constraints(&requirement) {
                 Ok(constraints) => drop(needed.insert(provider, constraints)),
                 Err(problem) => problems.push(*problem),
+            }
+        }
+        for (provider, package) in
+            found.selection.packages.iter().filter(|(provider, _)| needed.contains_key(*provider))
+        {
+            if let Err(Unusable::Damaged(reason)) = package {
+                let problem = diagnostics::unusable_provider(provider, reason);
+                problems.push(diagnostics::schema_not_loaded(provider, &problem));
             }
         }
         let overrides = self.inner.settings.overrides();
