@@ -32,9 +32,11 @@ pub(crate) struct Sleep {
     id: u64,
 }
 
-/// Whoever waits, by the moment they wait for.
+/// Whoever waits, by the moment they wait for; and whether somebody wakes them.
+type Waits = (BTreeMap<(Instant, u64), Waker>, bool);
+
 struct Alarm {
-    waits: Mutex<(BTreeMap<(Instant, u64), Waker>, bool)>,
+    waits: Mutex<Waits>,
     changed: Condvar,
 }
 
@@ -42,7 +44,7 @@ static ALARM: LazyLock<Alarm> =
     LazyLock::new(|| Alarm { waits: Mutex::new((BTreeMap::new(), false)), changed: Condvar::new() });
 
 impl Alarm {
-    fn waits(&self) -> MutexGuard<'_, (BTreeMap<(Instant, u64), Waker>, bool)> {
+    fn waits(&self) -> MutexGuard<'_, Waits> {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

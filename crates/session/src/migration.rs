@@ -101,12 +101,15 @@ fn migrate(from: &Local, to: &Local, flags: &StateFlags, confirm: Option<&Confir
     })
 }
 
+/// Whether a state is to be copied over what is there.
+type Wanted<'w> = dyn FnMut(&State, Option<&State>) -> Result<bool, Diagnostics> + 'w;
+
 /// Copies one state where that changes something and `wanted` says so.
 fn copy(
     source: &mut dyn StateStore,
     target: &mut dyn StateStore,
     flags: &StateFlags,
-    wanted: &mut dyn FnMut(&State, Option<&State>) -> Result<bool, Diagnostics>,
+    wanted: &mut Wanted<'_>,
 ) -> Result<(), Diagnostics> {
     let lock = |store: &mut dyn StateStore| -> Result<(), Diagnostics> {
         if flags.lock {
