@@ -202,7 +202,7 @@ fn test_lines(run: &Run) -> String {
 fn test_messages(lines: &str) -> String {
     let part = |line: &str, before: &str, after: &str| Some(line.split_once(before)?.1.split_once(after)?.0.to_owned());
     let told = lines.lines().filter_map(|line| {
-        let kind = part(line, "\"type\":\"", "\"}").filter(|kind| kind != "version")?;
+        let kind = part(line, "\"type\":\"", "\"}").filter(|kind| !kind.starts_with("version"))?;
         Some(format!("{kind}: {}\n", part(line, "\"@message\":\"", "\",\"@")?.replace("\\\"", "\"")))
     });
     told.collect()

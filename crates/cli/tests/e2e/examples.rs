@@ -178,7 +178,6 @@ fn tests_of_a_module_with_provider_instances() {
           run "remove_b"... pass
 
         Success! 3 passed, 0 failed.
-        --- stderr
     "#]]
     .assert_eq(&run.to_string());
 }
