@@ -16,6 +16,7 @@ pub mod module_scope;
 mod provider_functions;
 pub mod references;
 pub mod scope;
+mod scope_marks;
 pub mod static_eval;
 pub mod symbols;
 mod template;
