@@ -164,10 +164,8 @@ impl Simulation {
             if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
                 return result;
             }
-            if !flag.0.swap(false, Ordering::Relaxed) {
-                if interrupt.raise() > 0 {
-                    self.fail("a run hangs although it was stopped");
-                }
+            if !flag.0.swap(false, Ordering::Relaxed) && interrupt.raise() > 0 {
+                self.fail("a run hangs although it was stopped");
             }
         }
     }
