@@ -122,6 +122,8 @@ pub(crate) fn run<T>(tick: Option<Tick<'_>>, interrupt: &Interrupt, work: impl F
         while interrupt.poll(seen.saturating_add(1), task).is_ready() && seen < u8::MAX {
             seen = interrupt.count();
             (tick.run)();
+            // What was done may be what the work waits for.
+            task.waker().wake_by_ref();
         }
         let now = sleep.get_or_insert_with(|| Box::pin(Sleep::new(tick.every)));
         if now.as_mut().poll(task).is_ready() {
@@ -138,6 +140,7 @@ pub(crate) fn run<T>(tick: Option<Tick<'_>>, interrupt: &Interrupt, work: impl F
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
 
@@ -157,9 +160,19 @@ mod tests {
         let interrupt = Interrupt::new();
         let heard = Cell::new(0);
         let tick = Tick { every: Duration::from_secs(600), run: &|| heard.set(interrupt.count()) };
+        let begun = AtomicBool::new(false);
+        let work = poll_fn(|_| {
+            begun.store(true, Ordering::SeqCst);
+            if heard.get() > 0 { Poll::Ready(()) } else { Poll::Pending }
+        });
         std::thread::scope(|scope| {
-            scope.spawn(|| interrupt.raise());
-            run(Some(tick), &interrupt, poll_fn(|_| if heard.get() > 0 { Poll::Ready(()) } else { Poll::Pending }));
+            scope.spawn(|| {
+                while !begun.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                interrupt.raise()
+            });
+            run(Some(tick), &interrupt, work);
         });
         assert_eq!(heard.get(), 1);
     }

@@ -408,7 +408,7 @@ fn logs_have_levels() {
     });
     let place = Place::with("logs", |settings| settings.log = sink);
     configured(&place, "TESTING_LOG=1");
-    wait_until(&|| logged.lock().expect("because nobody panics").len() >= 4);
+    wait_until(&|| logged.lock().expect("because nobody panics").len() >= 5);
     let mut lines = logged.lock().expect("because nobody panics").clone();
     // They come over two streams.
     lines.sort_by_key(|line| line.contains("unexpected"));
@@ -416,6 +416,7 @@ fn logs_have_levels() {
         [INFO]  provider.providerTESTING_LOG_1: chatter at info: @module=testing n=1 timestamp=2026-01-02T03:04:05.000000Z
         [WARN]  provider.providerTESTING_LOG_1: chatter at warn: @module=testing n=1 timestamp=2026-01-02T03:04:05.000000Z
         [ERROR] provider.providerTESTING_LOG_1: chatter at error: @module=testing n=1 timestamp=2026-01-02T03:04:05.000000Z
+        [WARN]  provider.providerTESTING_LOG_1: [WARN] chatter with a level in brackets
         [WARN]  provider.providerTESTING_LOG_1: unexpected data on standard output: printed by accident"#]].assert_eq(&lines.join("\n"));
 }
 
