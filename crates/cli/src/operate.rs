@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use yuba_addrs::{AbsResourceInstance, Target};
+use yuba_addrs::{AbsResourceInstance, ResourceMode, Target};
 use yuba_engine::PlanOptions;
 use yuba_engine::targets::{Targets, parse_file, parse_option};
 use yuba_eval::tree::Purpose;
@@ -116,11 +116,10 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     if kind != Kind::Refresh || plan.errored {
         speaker.plan(&plan, settings.providers().schemas());
     }
-    if notes.has_errors() || plan.errored {
-        return close(speaker, operation, notes, 1);
-    }
+    let failed = notes.has_errors() || plan.errored;
     match kind {
         Kind::Plan => planned(speaker, args, operation, plan, notes),
+        _ if failed => close(speaker, operation, notes, 1),
         Kind::Refresh => change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop, &said),
         Kind::Apply | Kind::Destroy => {
             if !options.auto_approve && plan.can_apply() {
@@ -143,7 +142,7 @@ fn without_checks(mut notes: Diagnostics) -> Diagnostics {
     notes
 }
 
-/// What follows a plan that is not applied.
+/// What follows a plan that is not applied. One that could not be finished is saved as well: it can be looked at.
 fn planned(
     speaker: &mut Speaker<'_>,
     args: &Args,
@@ -158,7 +157,6 @@ fn planned(
     }
     let out = args.text("out").filter(|path| !path.is_empty());
     if let Some(path) = out
-        && !notes.has_errors()
         && let Err(problem) = operation.save_plan(plan, Path::new(path))
     {
         notes.push(problem);
@@ -260,6 +258,10 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
                       a new plan.";
         let problem = Diagnostic::error("Cannot apply incomplete plan", detail);
         return close(speaker, operation, problem.into(), 1);
+    }
+    let contradictions = operation.contradictions();
+    if contradictions.has_errors() {
+        return close(speaker, operation, contradictions, 1);
     }
     let stop = signals::Stop::watch();
     change(speaker, operation, &saved.plan, Diagnostics::new(), (Kind::Apply, options.tolerant), &stop, &Uses::new())
@@ -413,8 +415,14 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
             "replace" => {
                 let file = sources.add(SourceFile::new("<replace>", text.as_bytes()));
                 match AbsResourceInstance::parse_text(file, text) {
+                    Ok(addr) if addr.resource.mode != ResourceMode::Managed => {
+                        problems.push(invalid_replace(text, "Only managed resources can be replaced."));
+                    }
                     Ok(addr) => plan.force_replace.push(addr),
-                    Err(found) => problems.push(invalid_replace(text, &found)),
+                    Err(found) => {
+                        let reasons: Vec<_> = found.iter().map(|problem| problem.detail.to_string()).collect();
+                        problems.push(invalid_replace(text, &reasons.join(" ")));
+                    }
                 }
             }
             "target-file" | "exclude-file" => {
@@ -453,8 +461,7 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
 }
 
 /// What is wrong with the address of `-replace`.
-fn invalid_replace(text: &str, found: &Diagnostics) -> Diagnostic {
-    let reason = found.iter().map(|problem| problem.detail.to_string()).collect::<Vec<_>>().join(" ");
+fn invalid_replace(text: &str, reason: &str) -> Diagnostic {
     Diagnostic::error(format!("Invalid force-replace address {text:?}"), reason)
 }
 

@@ -200,17 +200,7 @@ impl ModuleScope<'_> {
 
     /// What the rules of a variable say about a value. This scope knows the value: [`ModuleScope::with_variable`].
     pub fn check_variable(&self, variable: &Variable, given: Option<Span>) -> (Verdict, Diagnostics) {
-        let problems = rules::of_variable(self, variable, given);
-        if problems.has_errors() {
-            return (Verdict::Fail(EcoString::new()), problems);
-        }
-        let is_known = |rule: &CheckRule| {
-            let Some((condition, message)) = rules::parts(rule) else { return true };
-            let (holds, _, _) = rules::eval_both(self, condition, message);
-            matches!(rules::holds_known(&holds, "", condition.span), Ok(Some(_)))
-        };
-        let verdict = if variable.validations.iter().all(is_known) { Verdict::Pass } else { Verdict::Unknown };
-        (verdict, problems)
+        rules::of_variable(self, variable, given)
     }
 
     /// The value of an output in its module, without what the block says about it.

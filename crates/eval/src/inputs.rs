@@ -9,7 +9,7 @@ use ecow::{EcoString, eco_format};
 use yuba_config::variable::{Parsing, Variable};
 use yuba_syntax::body::{BlockSchema, BodySchema};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, FileId, SourceFile, Sources, Span, json, parser};
-use yuba_value::{Mark, Value, convert};
+use yuba_value::{Mark, Value, convert, ops};
 
 use crate::constant::constant;
 
@@ -144,6 +144,22 @@ impl Inputs {
     pub fn planned(mut self, values: BTreeMap<EcoString, (Value, Span)>) -> Inputs {
         self.evaluated = Some(values);
         self
+    }
+
+    /// What is given again with another value than the one that a saved plan was made with.
+    pub fn contradictions(&self, variables: &BTreeMap<EcoString, Variable>) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        let Some(planned) = &self.evaluated else { return problems };
+        for (name, variable) in variables.iter().filter(|(_, variable)| variable.ephemeral != Some(true)) {
+            let (Some((planned, _)), Some(given)) = (planned.get(name), self.given.get(name)) else { continue };
+            let (input, wrong) = given.read(variable.parsing);
+            if wrong.has_errors() {
+                problems.extend(wrong);
+            } else if ops::equals(&input.value, planned).as_bool() == Some(false) {
+                problems.push(unlike_planned(name));
+            }
+        }
+        problems
     }
 
     /// With somebody to ask for what is missing.
@@ -381,6 +397,14 @@ fn unreadable_answer(variable: &Variable, problems: &Diagnostics) -> Diagnostic 
     let reason = problems.iter().find(|problem| problem.is_error()).map(|problem| problem.detail.clone());
     let detail = eco_format!("The answer for var.{} cannot be read: {}", variable.name, reason.unwrap_or_default());
     Diagnostic::error("Invalid value for input variable", detail).at(variable.span)
+}
+
+fn unlike_planned(name: &str) -> Diagnostic {
+    let detail = eco_format!(
+        "The plan was made with another value of the variable {name:?} than the one given now. Leave it out, since the plan \
+         has it, or make a new plan."
+    );
+    Diagnostic::error("Mismatch between input and plan variable value", detail)
 }
 
 fn malformed_flag(text: &str) -> Diagnostic {

@@ -350,6 +350,11 @@ impl<'a> Operation<'a> {
         Ok(())
     }
 
+    /// What was given for variables although the saved plan has other values.
+    pub fn contradictions(&self) -> Diagnostics {
+        self.configuration.inputs.contradictions(&self.configuration.tree.root().module.variables)
+    }
+
     /// Lets others at the state again; gives back what went wrong with that, and the files for messages.
     pub fn end(self) -> (Diagnostics, Sources) {
         (self.opened.close(), self.configuration.sources)
@@ -396,8 +401,9 @@ pub fn read_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, Di
             PlanProblem::Encrypted(problems) => crate::backend::joined(&problems).trim_end_matches('.').to_owned(),
             PlanProblem::Manifest(reason) => reason,
         };
-        let detail = eco_format!("The plan file {} cannot be used: {reason}.", path.display());
-        Diagnostic::error("Failed to load plan file", detail)
+        let summary = eco_format!("Failed to load {:?} as a plan file", path.display().to_string());
+        let detail = eco_format!("The file cannot be used: {reason}. Make a plan with \"yuba plan -out=FILE\".");
+        Diagnostic::error(summary, detail)
     })
 }
 

@@ -50,7 +50,7 @@ fn a_damaged_or_foreign_plan() {
     sandbox.write("main.tf", MAIN.replace("//- main.tf\n", "").replace("\"x\"", "\"y\""));
     assert_eq!(sandbox.run(&["plan", "-out=plan"]).code, 0);
     let plan = std::fs::read(sandbox.dir().join("plan")).expect("there is a plan");
-    let title = "Error: Failed to load plan file";
+    let title = "Error: Failed to load \"changed\" as a plan file";
     for at in [40, plan.len() / 2, plan.len() - 1] {
         let mut bytes = plan.clone();
         bytes[at] ^= 1;

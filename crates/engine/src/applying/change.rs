@@ -77,6 +77,7 @@ impl<'a> ChangeJob<'a> {
             && secrets_differ(&before, &planned.value)
         {
             // Only what may be shown changes: nobody has to be asked.
+            subject.started(self.phase(), &before);
             let mut result = prior.clone();
             result.value = planned.value;
             return (Some(result), problems);

@@ -91,12 +91,10 @@ pub(crate) async fn run(
         let provisioner = step.order.kind.clone();
         (context.events)(Event::ProvisionStarted { addr: addr.clone(), provisioner: provisioner.clone() });
         let secret = step.order.secret;
-        let said = std::cell::Cell::new(false);
         let output = |text: EcoString| {
-            let text = match (secret, said.replace(true)) {
-                (false, _) => text,
-                (true, false) => "(output suppressed due to sensitive value in config)".into(),
-                (true, true) => return,
+            let text = match secret {
+                false => text,
+                true => "(output suppressed due to sensitive value in config)".into(),
             };
             (context.events)(Event::ProvisionOutput { addr: addr.clone(), provisioner: provisioner.clone(), text });
         };

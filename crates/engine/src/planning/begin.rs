@@ -70,6 +70,10 @@ impl<'a> Planner<'a> {
                 let found = self.imports.expand(import, &scope, Some(provider), sources);
                 self.failed[step as usize] |= !self.walk.tell(found);
             }
+            if self.failed[step as usize] {
+                // What cannot be imported must not be created instead.
+                return;
+            }
         }
         let pending = resource.key.mode != ResourceMode::Managed && self.waits_for_changes(&block);
         for at in self.walk.live.instances(module) {

@@ -192,7 +192,8 @@ impl ManagedJob<'_> {
         if action == Action::NoOp && secrets_differ(&before, &after) {
             action = Action::Update;
         }
-        if self.triggered && action.is_replace() {
+        // Quirk: an object that is new anyway has this reason too.
+        if self.triggered {
             reason = Reason::ReplaceByTriggers;
         }
         let planned = Planned {

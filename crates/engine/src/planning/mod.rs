@@ -199,6 +199,9 @@ pub async fn plan_into(
     let imports = options.mode == Mode::Normal || !options.imports.is_empty();
     if imports && !planner.walk.has_errors() {
         let found = planner.imports.check(live);
+        if found.has_errors() {
+            return (None, found);
+        }
         planner.walk.tell(found);
     }
     planner.walk.tell(targets.plan_warnings());

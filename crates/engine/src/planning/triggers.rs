@@ -38,7 +38,7 @@ impl<'a> Planner<'a> {
 }
 
 fn changes_at(change: &ResourceChange, path: &Path) -> bool {
-    let changes = matches!(change.action, Action::Update | Action::DeleteThenCreate | Action::CreateThenDelete);
+    let changes = matches!(change.action, Action::Create | Action::Update) || change.action.is_replace();
     if !changes || path.is_empty() {
         return changes;
     }

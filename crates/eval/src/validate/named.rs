@@ -36,7 +36,7 @@ pub(super) fn variable(
     let value = marked(value, variable);
     let given = arguments.get(module, &variable.name).map(|argument| argument.expr.span);
     let scope = evaluation.scope(module).with_variable(&variable.name, &value);
-    problems.extend(rules::of_variable(&scope, variable, given));
+    problems.extend(rules::of_variable(&scope, variable, given).1);
     problems
 }
 

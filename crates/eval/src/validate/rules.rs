@@ -10,6 +10,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span};
 use yuba_value::{Type, Value, convert};
 
 use super::{deprecation, diagnostics};
+use crate::driven::Verdict;
 use crate::expression::evaluate;
 use crate::module_scope::ModuleScope;
 use crate::scope::{Names, Resolved};
@@ -146,9 +147,10 @@ pub(super) fn of_output(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnos
     problems
 }
 
-/// The rules of a variable with a value that may be known.
-pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: Option<Span>) -> Diagnostics {
+/// The rules of a variable with a value that may be known. After one that does not hold nothing is said about the rest.
+pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: Option<Span>) -> (Verdict, Diagnostics) {
     let mut problems = Diagnostics::new();
+    let mut verdict = Verdict::Pass;
     for rule in &variable.validations {
         let Some((condition, message)) = parts(rule) else { continue };
         let prepared = prepare(scope, condition, message);
@@ -177,12 +179,17 @@ pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
                 let place = crate::template::place(sources, rule.span).map(|place| eco_format!(" at {place}"));
                 let span = given.unwrap_or(variable.span);
                 problems.push(diagnostics::variable_rule_broken(&text, &place.unwrap_or_default(), span));
+                verdict = Verdict::Fail(text);
             }
+            Ok(None) if verdict == Verdict::Pass => verdict = Verdict::Unknown,
             Ok(_) => {}
             Err(found) => problems.extend(found),
         }
     }
-    problems
+    match (&verdict, problems.has_errors()) {
+        (Verdict::Pass | Verdict::Unknown, true) => (Verdict::Error, problems),
+        _ => (verdict, problems),
+    }
 }
 
 /// Whether a condition holds, if that is known.

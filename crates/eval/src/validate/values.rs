@@ -41,7 +41,7 @@ pub fn check_values(
             Vertex::Variable(variable) if node.module == ModuleId::ROOT => match values.get(&variable.name) {
                 Some(value) => {
                     let scope = evaluation.scope(node.module).with_variable(&variable.name, value);
-                    rules::of_variable(&scope, variable, None)
+                    rules::of_variable(&scope, variable, None).1
                 }
                 None => Diagnostics::new(),
             },
