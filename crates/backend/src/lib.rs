@@ -2,8 +2,8 @@
 //!
 //! A [`Backend`] has workspaces, each with a [`StateStore`]: lock, read, write, unlock. [`Local`] keeps states in files of
 //! a directory, with the names, contents and locks of OpenTofu, so that both programs can take turns on one directory and
-//! keep each other out. While an apply runs its results go to a [`Journal`], and the next command that reads the state
-//! completes it from there. `session` calls this crate; the engine sees the journal only.
+//! keep each other out; [`InMemory`] keeps them as long as the process lives. While an apply runs its results go to a
+//! [`Journal`], and the next command that reads the state completes it from there. `session` calls this crate; the engine sees the journal only.
 //!
 //! Invariant: every file operation goes through [`files::Files`]. Nothing here knows configuration or plans.
 //!
@@ -23,6 +23,7 @@ mod diagnostics;
 pub mod encryption;
 mod errored;
 pub mod files;
+mod in_memory;
 mod journal;
 mod local;
 mod lock;
@@ -37,6 +38,7 @@ mod tests;
 pub use diagnostics::{lock_left_behind, recovered as recovered_diagnostic};
 pub use errored::{ERRORED_STATE, LastResort, save_errored};
 pub use files::Disk;
+pub use in_memory::InMemory;
 pub use journal::{Journal, Operation, OperationId, Recovered};
 pub use local::state_file::StateFile;
 pub use local::{DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, Local, LocalSettings, Paths};

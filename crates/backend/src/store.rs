@@ -69,6 +69,46 @@ pub enum Saved {
     Unchanged,
 }
 
+/// What saving a state comes to where another one is known.
+pub(crate) fn compared(state: &State, known: Option<&State>) -> Saved {
+    match known {
+        Some(known) if known.same_content(state) => Saved::Unchanged,
+        _ => Saved::Changed,
+    }
+}
+
+/// Gives a state its lineage and its serial, as the successor of the one that is known.
+pub(crate) fn number(state: &mut State, known: Option<&State>, saved: Saved) {
+    if let Some(known) = known {
+        if !known.lineage.is_empty() {
+            state.lineage = known.lineage.clone();
+        }
+        // Whoever wrote the largest number by hand keeps it: beginning anew would look like an older state.
+        state.serial = known.serial.saturating_add(u64::from(saved == Saved::Changed));
+    } else {
+        state.serial = 1;
+    }
+    if state.lineage.is_empty() {
+        state.lineage = crate::process::new_uuid().into();
+    }
+}
+
+/// A state that comes with its own lineage and serial, if it may follow the one that is known.
+pub(crate) fn pushed(state: &State, known: Option<&State>, force: bool) -> Result<(State, Saved), Diagnostics> {
+    let saved = compared(state, known);
+    if let Some(known) = known.filter(|known| !force && !known.is_empty()) {
+        crate::diagnostics::check_successor(state, known, saved == Saved::Changed)?;
+    }
+    let mut state = state.clone();
+    if state.lineage.is_empty() {
+        state.lineage = known.map(|known| known.lineage.clone()).unwrap_or_default();
+    }
+    if state.lineage.is_empty() {
+        state.lineage = crate::process::new_uuid().into();
+    }
+    Ok((state, saved))
+}
+
 /// Takes the lock, and tries again until `timeout` has passed. `wait` is called with each delay and sleeps; it answers
 /// whether to go on, so that the user can give up.
 pub fn lock(

@@ -7,23 +7,20 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, Disk, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, lock_left_behind,
+    Backend, Disk, InMemory, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, lock_left_behind,
     recovered_diagnostic, save_errored, workspace,
 };
-use yuba_eval::static_eval::{StaticCache, Statics};
-use yuba_provider::{Attribute, BlockSchema};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
-use yuba_value::Type;
 
 use crate::diagnostics;
 use crate::encryption::{self, Encryption};
 use crate::initialized;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 
-/// Backends that OpenTofu has.
-const BACKENDS: [&str; 12] =
-    ["azurerm", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "local", "oss", "pg", "remote", "s3"];
+pub(crate) use settings::{BackendSettings, configured};
+
+mod settings;
 
 /// What the command line says about the state.
 #[derive(Clone, Debug)]
@@ -70,22 +67,58 @@ impl From<Diagnostic> for Refusal {
 /// Where the states of a configuration are.
 #[derive(Clone, Debug)]
 pub struct Place {
-    settings: LocalSettings,
+    keeper: Keeper,
     /// The workspace that is selected.
     pub workspace: String,
     /// How states and plans are encrypted.
     pub encryption: Encryption,
 }
 
+/// Who keeps the states. It is the same one in all copies of a place.
+#[derive(Clone, Debug)]
+enum Keeper {
+    Local(LocalSettings),
+    InMemory(InMemory),
+}
+
+impl Keeper {
+    fn new(settings: BackendSettings, flags: &StateFlags) -> Keeper {
+        match settings {
+            BackendSettings::Local(settings) => Keeper::Local(LocalSettings {
+                state: flags.state.clone(),
+                state_out: flags.state_out.clone(),
+                backup: flags.backup.clone(),
+                ..settings
+            }),
+            BackendSettings::InMemory { lock_id } => Keeper::InMemory(InMemory::new(lock_id.as_deref())),
+        }
+    }
+}
+
 /// Finds out where the state is, for a command that needs nothing else of the configuration. A directory without
 /// configuration has its state where it is by default.
 pub fn find(request: &LoadRequest<'_>, flags: &StateFlags) -> Result<Place, Refusal> {
     if !has_configuration(Path::new(request.dir)) {
-        check_initialized(request.data_dir, &LocalSettings::default(), None)?;
+        check_initialized(request.data_dir, None)?;
         let workspace = request.workspace.to_owned();
         let encryption = encryption::of_environment()?;
-        return Ok(Place { settings: with_flags(LocalSettings::default(), flags), workspace, encryption });
+        return Ok(Place { keeper: Keeper::new(BackendSettings::default(), flags), workspace, encryption });
     }
+    let configuration = root_of(request)?;
+    place_of(&configuration, request, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
+}
+
+/// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
+pub fn sealing(request: &LoadRequest<'_>) -> Option<Sealing> {
+    let encryption = match has_configuration(Path::new(request.dir)) {
+        true => encryption::of(&root_of(request).ok()?, request),
+        false => encryption::of_environment(),
+    };
+    encryption.ok()?.state
+}
+
+/// The configuration, where the root module is in order.
+fn root_of(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
     let (configuration, problems) = load(request, None);
     let (about_root, configuration) = match configuration {
         Ok(configuration) => (configuration.tree.stages.root, configuration),
@@ -94,10 +127,10 @@ pub fn find(request: &LoadRequest<'_>, flags: &StateFlags) -> Result<Place, Refu
     // What is wrong with the modules that are called is of no interest here.
     let mut found = Diagnostics::new();
     found.extend(problems.into_iter().take(about_root));
-    if found.has_errors() {
-        return Err(Refusal { problems: found, sources: configuration.sources });
+    match found.has_errors() {
+        true => Err(Refusal { problems: found, sources: configuration.sources }),
+        false => Ok(configuration),
     }
-    place_of(&configuration, request, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
 }
 
 /// Where the state of a configuration is.
@@ -106,71 +139,25 @@ pub fn place_of(
     request: &LoadRequest<'_>,
     flags: &StateFlags,
 ) -> Result<Place, Diagnostics> {
-    let settings = settings_of(configuration, request)?;
-    let root = &configuration.tree.root().module;
-    check_initialized(request.data_dir, &settings, root.backend.as_ref().map(|backend| backend.kind.as_str()))?;
+    let settings = configured(configuration, request)?;
+    check_initialized(request.data_dir, settings.as_ref())?;
     let encryption = encryption::of(configuration, request)?;
-    Ok(Place { settings: with_flags(settings, flags), workspace: request.workspace.to_owned(), encryption })
+    let keeper = Keeper::new(settings.unwrap_or_default(), flags);
+    Ok(Place { keeper, workspace: request.workspace.to_owned(), encryption })
 }
 
-/// What the configuration says about the place of its state.
-pub(crate) fn settings_of(
-    configuration: &Configuration,
-    request: &LoadRequest<'_>,
-) -> Result<LocalSettings, Diagnostics> {
-    let root = &configuration.tree.root().module;
-    if let Some(cloud) = &root.cloud {
-        return Err(diagnostics::cloud_not_available(cloud.span).into());
-    }
-    let Some(backend) = &root.backend else { return Ok(LocalSettings::default()) };
-    if backend.kind != "local" {
-        return Err(match BACKENDS.contains(&backend.kind.as_str()) {
-            true => diagnostics::backend_not_available(&backend.kind, backend.kind_span).into(),
-            false => diagnostics::unknown_backend(&backend.kind, &BACKENDS, backend.kind_span).into(),
-        });
-    }
-    let optional = || Attribute::optional(Type::string());
-    let schema = BlockSchema::new([("path", optional()), ("workspace_dir", optional())]);
-    let cache = StaticCache::default();
-    let statics = Statics::new(&configuration.tree, configuration.static_env(request), &cache);
-    let (value, problems) = statics.backend(backend, &schema);
-    if problems.has_errors() {
-        return Err(problems);
-    }
-    let path = |name: &str| {
-        let value = yuba_value::ops::get_attr(&value, name).ok()?;
-        value.as_str().map(|path| PathBuf::from(path.as_str()))
-    };
-    let settings =
-        LocalSettings { path: path("path"), workspace_directory: path("workspace_dir"), ..LocalSettings::default() };
-    let problems = settings.check();
-    if problems.has_errors() {
-        let at = |problem: Diagnostic| problem.at(backend.span);
-        let mut placed = Diagnostics::new();
-        placed.extend(problems.into_iter().map(at));
-        return Err(placed);
-    }
-    Ok(settings)
-}
-
-fn with_flags(settings: LocalSettings, flags: &StateFlags) -> LocalSettings {
-    LocalSettings {
-        state: flags.state.clone(),
-        state_out: flags.state_out.clone(),
-        backup: flags.backup.clone(),
-        ..settings
-    }
-}
-
-/// Refuses to go on where the state was kept elsewhere before: starting with an empty state would mean to forget all that
-/// exists.
-fn check_initialized(data_dir: &Path, settings: &LocalSettings, configured: Option<&str>) -> Result<(), Diagnostics> {
-    match initialized::read(data_dir) {
-        Some(before) if before.kind != "local" => {
-            Err(diagnostics::backend_changed(&before.kind, configured, &initialized::file(data_dir)).into())
-        }
-        Some(before) if !before.is(settings) => Err(diagnostics::state_elsewhere(&before.place()).into()),
-        _ => Ok(()),
+/// Refuses to go on where `init` was run with another backend or none: starting with an empty state would mean to forget
+/// all that exists.
+fn check_initialized(data_dir: &Path, configured: Option<&BackendSettings>) -> Result<(), Diagnostics> {
+    let kind = configured.map(BackendSettings::kind);
+    match (initialized::read(data_dir), configured) {
+        (None, None) => Ok(()),
+        (None, Some(configured)) => Err(diagnostics::backend_not_initialized(configured.kind()).into()),
+        (Some(before), _) => match before.settings {
+            None => Err(diagnostics::backend_changed(&before.kind, kind, &initialized::file(data_dir)).into()),
+            Some(before) if configured.is_some_and(|configured| before.is_same_place(configured)) => Ok(()),
+            Some(before) => Err(diagnostics::state_elsewhere(&before.place(), kind).into()),
+        },
     }
 }
 
@@ -179,7 +166,13 @@ impl Place {
     pub fn file(path: PathBuf, backup: Option<PathBuf>) -> Place {
         let settings = LocalSettings { state: Some(path), backup, ..LocalSettings::default() };
         let encryption = Encryption::default();
-        Place { settings, workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
+        Place { keeper: Keeper::Local(settings), workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
+    }
+
+    /// The states of a backend, whatever is configured.
+    pub(crate) fn of(settings: BackendSettings, encryption: Encryption) -> Place {
+        let keeper = Keeper::new(settings, &StateFlags::default());
+        Place { keeper, workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
     }
 
     /// The same backend, with another workspace selected.
@@ -189,11 +182,14 @@ impl Place {
 
     /// The backend, with all workspaces.
     pub fn backend(&self) -> Box<dyn Backend> {
-        Box::new(self.local())
+        match &self.keeper {
+            Keeper::Local(settings) => Box::new(self.local(settings)),
+            Keeper::InMemory(backend) => Box::new(backend.clone()),
+        }
     }
 
-    fn local(&self) -> Local {
-        Local::new(Arc::new(Disk), self.settings.clone()).encrypted(self.encryption.state.clone())
+    fn local(&self, settings: &LocalSettings) -> Local {
+        Local::new(Arc::new(Disk), settings.clone()).encrypted(self.encryption.state.clone())
     }
 
     /// Encrypted as the states of another place.
@@ -205,15 +201,20 @@ impl Place {
     /// Keeps a copy of its own of the state before each change, named by the time, unless the user has said where to.
     #[must_use]
     pub fn with_backup_of_its_own(mut self) -> Place {
-        let unsaid =
-            self.settings.backup.as_ref().is_none_or(|path| path.as_os_str().is_empty() || path == Path::new("-"));
-        if unsaid {
+        if let Keeper::Local(settings) = &self.keeper
+            && settings.backup.as_ref().is_none_or(|path| path.as_os_str().is_empty() || path == Path::new("-"))
+        {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            let mut path = self.local().paths(&self.workspace).write.into_os_string();
+            let mut path = self.local(settings).paths(&self.workspace).write.into_os_string();
             path.push(format!(".{}.backup", now.as_secs()));
-            self.settings.backup = Some(path.into());
+            self.keeper = Keeper::Local(LocalSettings { backup: Some(path.into()), ..settings.clone() });
         }
         self
+    }
+
+    /// Whether a lock belongs to a process of this machine and ends with it.
+    pub fn locks_end_with_processes(&self) -> bool {
+        matches!(self.keeper, Keeper::Local(_))
     }
 
     /// Opens the state of the selected workspace, to look at it.

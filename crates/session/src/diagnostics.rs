@@ -77,26 +77,62 @@ pub(crate) fn unknown_backend(kind: &str, known: &[&str], span: Span) -> Diagnos
     Diagnostic::error("Unsupported backend type", format!("There is no backend of the type {kind:?}.{hint}")).at(span)
 }
 
-/// A state that was kept in a backend of another kind before.
-pub(crate) fn backend_changed(before: &str, now: Option<&str>, pointer: &Path) -> Diagnostic {
-    let now = now.map_or_else(|| "has no backend".to_owned(), |now| format!("has the backend {now:?}"));
+/// A backend that `init` has not seen yet.
+pub(crate) fn backend_not_initialized(kind: &str) -> Diagnostic {
     let detail = format!(
-        "The state of this working directory was kept in the backend {before:?}, and the configuration {now} now. Yuba \
-         has the backend \"local\" only and cannot move the state. Move it with \"tofu init -migrate-state\". If the \
-         state is not needed any more, remove the file {}.",
-        pointer.display()
+        "The configuration keeps its state in the backend {kind:?}, and \"yuba init\" has not been run with it here yet. It \
+         prepares the backend, and asks whether a state that is here already is to be copied there. Nothing has been changed."
     );
     Diagnostic::error("Backend initialization required, please run \"yuba init\"", detail)
 }
 
-/// A state that was in another file before.
-pub(crate) fn state_elsewhere(before: &str) -> Diagnostic {
+/// A state that was kept in a backend that we do not have.
+pub(crate) fn backend_changed(before: &str, now: Option<&str>, pointer: &Path) -> Diagnostic {
+    let detail = format!("{} {}", before_and_now(&format!("the backend {before:?}"), now), not_movable(pointer));
+    Diagnostic::error(initialize_again(now), detail)
+}
+
+/// The same, said by `init`.
+pub(crate) fn backend_not_movable(before: &str, pointer: &Path) -> Diagnostic {
+    let place = format!("The state of this working directory was kept in the backend {before:?} so far.");
+    let detail = format!("{place} {} \"yuba init -reconfigure\" does that too.", not_movable(pointer));
+    Diagnostic::error("Backend configuration changed", detail)
+}
+
+fn not_movable(pointer: &Path) -> String {
+    format!(
+        "This version of Yuba does not have that backend and cannot move the state: \"tofu init -migrate-state\" can. If the \
+         state is not needed any more, remove the file {}.",
+        pointer.display()
+    )
+}
+
+/// Quirk: a backend that is gone is told with a comma, another one with a colon.
+fn initialize_again(now: Option<&str>) -> &'static str {
+    match now {
+        None => "Backend initialization required, please run \"yuba init\"",
+        Some(_) => "Backend initialization required: please run \"yuba init\"",
+    }
+}
+
+/// A state that was at another place before.
+pub(crate) fn state_elsewhere(before: &str, now: Option<&str>) -> Diagnostic {
     let detail = format!(
-        "The state of this working directory was kept in {before} when \"yuba init\" was run last, and the configuration \
-         names another place now. To work with the new place, move the state there if it is needed and run \"yuba init \
-         -reconfigure\"; to work with the old one, change the configuration back."
+        "{} Run \"yuba init -migrate-state\" to bring the state along, or \"yuba init -reconfigure\" to use the new place as \
+         it is; or change the configuration back.",
+        before_and_now(before, now)
     );
-    Diagnostic::error("Backend initialization required: please run \"yuba init\"", detail)
+    Diagnostic::error(initialize_again(now), detail)
+}
+
+fn before_and_now(before: &str, now: Option<&str>) -> String {
+    let now = match now {
+        None => "has no backend now".to_owned(),
+        Some(now) => format!("names another place in the backend {now:?} now"),
+    };
+    format!(
+        "The state of this working directory was kept in {before} when \"yuba init\" was run last, and the configuration {now}."
+    )
 }
 
 /// `init` was run with another backend before.

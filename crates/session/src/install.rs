@@ -16,7 +16,7 @@ use yuba_install::Hosts;
 use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
-use crate::backend::{StateFlags, settings_of};
+use crate::backend::{StateFlags, configured};
 use crate::diagnostics;
 use crate::encryption;
 use crate::load::{Configuration, LoadRequest, has_configuration, load, load_or_install};
@@ -187,10 +187,9 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     let mut about_backend = Diagnostics::new();
     if request.backend {
         emit(Event::Backend);
-        let has_backend = configuration.tree.root().module.backend.is_some();
-        let set_up = settings_of(&configuration, &request.load).and_then(|settings| {
+        let set_up = configured(&configuration, &request.load).and_then(|settings| {
             let encryption = encryption::of(&configuration, &request.load)?;
-            migration::set_up(&request, &settings, has_backend, &encryption, emit)
+            migration::set_up(&request, settings.as_ref(), &encryption, emit)
         });
         about_backend = set_up.err().unwrap_or_default();
     }

@@ -1,63 +1,68 @@
 //! From one backend to another: where the state was before, and whether it comes along.
 
 use ecow::eco_format;
-use yuba_backend::{Disk, Local, LocalSettings, StateStore};
+use yuba_backend::{Backend, StateStore};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
-use std::sync::Arc;
-
-use crate::backend::StateFlags;
+use crate::backend::{BackendSettings, Place, StateFlags};
 use crate::diagnostics;
 use crate::encryption::Encryption;
-use crate::initialized::{self, Initialized};
+use crate::initialized;
 use crate::install::{Event, InitRequest};
 
 /// Asks somebody: a question, and more about it. None if nobody can be asked.
 pub type Confirm = dyn Fn(&str, &str) -> Option<bool>;
 
-/// Keeps in mind which backend is used. A state that is elsewhere comes along if that is wanted.
+/// Keeps in mind which backend is used; none where the configuration has none. A state that is elsewhere comes along if that
+/// is wanted.
 pub(crate) fn set_up(
     request: &InitRequest<'_>,
-    settings: &LocalSettings,
-    has_backend: bool,
+    settings: Option<&BackendSettings>,
     encryption: &Encryption,
     emit: &mut dyn FnMut(Event),
 ) -> Result<(), Diagnostics> {
     let data_dir = request.load.data_dir;
     let before = initialized::read(data_dir);
-    let is_same = match &before {
-        Some(before) if before.kind != "local" => return Ok(()),
-        Some(before) => before.is(settings),
-        // Without any record the state is where it is by default.
-        None => Initialized::by_default().is(settings),
-    };
-    if is_same && before.is_some() == has_backend {
+    let by_default = BackendSettings::default();
+    let to = settings.unwrap_or(&by_default);
+    // Without any record the state is where it is by default.
+    let from = before.as_ref().map_or(Some(&by_default), |before| before.settings.as_ref());
+    let is_same = from.is_some_and(|from| from.is_same_place(to));
+    if is_same && before.is_some() == settings.is_some() {
         return Ok(());
     }
     if !is_same && !request.reconfigure {
-        if before.is_some() && !request.migrate {
-            let place = before.as_ref().map(Initialized::place).unwrap_or_default();
-            return Err(diagnostics::backend_configuration_changed(&place).into());
-        }
-        if before.is_some() {
+        if let Some(before) = &before {
+            let Some(known) = &before.settings else {
+                let pointer = initialized::file(data_dir);
+                return Err(diagnostics::backend_not_movable(&before.kind, &pointer).into());
+            };
+            if !request.migrate {
+                return Err(diagnostics::backend_configuration_changed(&known.place()).into());
+            }
             emit(Event::BackendChanged);
         }
-        let from = before.unwrap_or_else(Initialized::by_default).settings();
-        let local =
-            |settings: &LocalSettings| Local::new(Arc::new(Disk), settings.clone()).encrypted(encryption.state.clone());
-        migrate(&local(&from), &local(settings), &request.flags, request.confirm.as_deref())?;
+        let place = |settings: &BackendSettings| Place::of(settings.clone(), encryption.clone());
+        let from = place(from.unwrap_or(&by_default));
+        let kinds = (before.as_ref().map_or("local", |before| before.kind.as_str()), to.kind());
+        migrate(from.backend().as_ref(), place(to).backend().as_ref(), kinds, request)?;
     }
-    initialized::write(data_dir, has_backend.then_some(settings))?;
-    if has_backend {
-        emit(Event::BackendReady("local".into()));
+    initialized::write(data_dir, settings)?;
+    if let Some(settings) = settings {
+        emit(Event::BackendReady(settings.kind().into()));
     }
     Ok(())
 }
 
 /// Copies all states, after asking.
-fn migrate(from: &Local, to: &Local, flags: &StateFlags, confirm: Option<&Confirm>) -> Result<(), Diagnostics> {
-    use yuba_backend::Backend as _;
+fn migrate(
+    from: &dyn Backend,
+    to: &dyn Backend,
+    (old, new): (&str, &str),
+    request: &InitRequest<'_>,
+) -> Result<(), Diagnostics> {
+    let (flags, confirm) = (&request.flags, request.confirm.as_deref());
     let mut workspaces = from.workspaces()?;
     workspaces.sort();
     let confirmed = |question: &str, more: &str| {
@@ -68,10 +73,12 @@ fn migrate(from: &Local, to: &Local, flags: &StateFlags, confirm: Option<&Confir
         })
     };
     if workspaces.len() > 1 {
-        let question = "Do you want to migrate all workspaces to \"local\"?";
-        let more = "Both the previous \"local\" backend and the new one have workspaces. All of them are copied, and replace \
-                    those of the same name.\n  Enter \"yes\" to copy all workspaces, \"no\" to stop here.";
-        if !confirmed(question, more)? {
+        let question = format!("Do you want to migrate all workspaces to {new:?}?");
+        let more = format!(
+            "Both the previous {old:?} backend and the new one have workspaces. All of them are copied, and replace those of \
+             the same name.\n  Enter \"yes\" to copy all workspaces, \"no\" to stop here."
+        );
+        if !confirmed(&question, &more)? {
             return Err(Diagnostic::error("Migration aborted by user.", "Nothing was changed.").into());
         }
         for workspace in &workspaces {
@@ -89,11 +96,11 @@ fn migrate(from: &Local, to: &Local, flags: &StateFlags, confirm: Option<&Confir
         let question = "Do you want to copy existing state to the new backend?";
         let more = match present {
             None => format!(
-                "There is a state in the previous \"local\" backend ({here}), and none yet in the new one ({there}).\n  Enter \
+                "There is a state in the previous {old:?} backend ({here}), and none yet in the new one ({there}).\n  Enter \
                  \"yes\" to copy it, \"no\" to start with an empty state."
             ),
             Some(_) => format!(
-                "There is a state in the previous \"local\" backend ({here}), and another one in the new backend \
+                "There is a state in the previous {old:?} backend ({here}), and another one in the new backend \
                  ({there}).\n  Enter \"yes\" to overwrite the new one with the previous one, \"no\" to keep the new one."
             ),
         };

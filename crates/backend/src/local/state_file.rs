@@ -17,7 +17,7 @@ use crate::journal::line::{Base, fingerprint};
 use crate::journal::writer::{Writer, journal_path};
 use crate::local::running::Running;
 use crate::lock::{self, LockHolder, LockRefusal};
-use crate::store::{Locked, Reading, Saved, StateStore};
+use crate::store::{Locked, Reading, Saved, StateStore, compared, number, pushed};
 
 /// A state file.
 #[derive(Debug)]
@@ -162,20 +162,9 @@ impl StateFile {
     /// Gives a state its lineage and its serial; answers whether its content is another than what is known.
     pub(super) fn number(&mut self, state: &mut State) -> bool {
         let known = self.known.as_ref().and_then(Option::as_ref);
-        let changed = self.migrates || known.is_none_or(|known| !known.same_content(state));
-        if let Some(known) = known {
-            if !known.lineage.is_empty() {
-                state.lineage = known.lineage.clone();
-            }
-            // Whoever wrote the largest number by hand keeps it: beginning anew would look like an older state.
-            state.serial = known.serial.saturating_add(u64::from(changed));
-        } else {
-            state.serial = 1;
-        }
-        if state.lineage.is_empty() {
-            state.lineage = crate::process::new_uuid().into();
-        }
-        changed
+        let saved = if self.migrates { Saved::Changed } else { compared(state, known) };
+        number(state, known, saved);
+        saved == Saved::Changed
     }
 
     /// What was read, read now if it was not.
@@ -289,23 +278,12 @@ impl StateStore for StateFile {
     fn push(&mut self, state: &State, force: bool) -> Result<Saved, Diagnostics> {
         self.ensure_known()?;
         let target = self.target()?;
-        let known = self.known.as_ref().and_then(Option::as_ref);
-        let changed = known.is_none_or(|known| !known.same_content(state));
-        if let Some(known) = known.filter(|known| !force && !known.is_empty()) {
-            diagnostics::check_successor(state, known, changed)?;
-        }
-        let mut state = state.clone();
-        if state.lineage.is_empty() {
-            state.lineage = known.map(|known| known.lineage.clone()).unwrap_or_default();
-        }
-        if state.lineage.is_empty() {
-            state.lineage = crate::process::new_uuid().into();
-        }
+        let (state, saved) = pushed(state, self.known.as_ref().and_then(Option::as_ref), force)?;
         let content = self.bytes_of(&state)?;
         self.save(&target, &content)?;
         self.migrates = false;
         self.known = Some(Some(state));
-        Ok(if changed { Saved::Changed } else { Saved::Unchanged })
+        Ok(saved)
     }
 
     fn journal<'a>(&'a mut self, start: &mut State) -> Result<Box<dyn Journal + 'a>, Diagnostics> {

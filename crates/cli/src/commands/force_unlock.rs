@@ -31,10 +31,17 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let place = state_access::place(&Settings::new(args), &flags)?;
-        if !args.is_on("force") {
+        if !args.is_on("force") && place.locks_end_with_processes() {
             let detail = "The lock of a local state belongs to a process and ends with it. To remove what a dead process has \
                           left, use -force.";
             return Err(Diagnostic::error("State locked by another local process", detail).into());
+        }
+        let question = "Do you really want to force-unlock?";
+        let more = "Others can change the state then, even if whoever has locked it is still at work.\n  Only 'yes' will be \
+                    accepted to confirm.";
+        if !args.is_on("force") && !messages.confirm(question, more) {
+            messages.tell("force-unlock cancelled.");
+            return Err(Refusal::default());
         }
         place.unlock(id)?;
         let title = "The state has been successfully unlocked!";

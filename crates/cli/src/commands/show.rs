@@ -193,8 +193,7 @@ fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<
 }
 
 fn state_file(settings: &Settings, path: &str) -> Result<State, Refusal> {
-    let place = state_access::place(settings, &StateFlags::default()).ok();
-    let sealing = place.and_then(|place| place.encryption.state);
+    let sealing = yuba_session::backend::sealing(&settings.request(Purpose::Look));
     state::read_file(Path::new(path), sealing.as_ref()).map_err(|problems| {
         let title = match show::is_json(Path::new(path)) {
             true => "Couldn't show state file",
