@@ -129,6 +129,10 @@ fn copy(
         }
         Ok(())
     };
+    // Nobody has to be kept out where there is nothing to copy.
+    if source.read()?.state.is_none_or(|state| state.is_empty()) {
+        return Ok(());
+    }
     lock(source)?;
     lock(target)?;
     let result = || -> Result<(), Diagnostics> {
