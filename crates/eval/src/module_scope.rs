@@ -750,7 +750,8 @@ impl Scope for ModuleScope<'_> {
                     (Some(value), _) => value,
                     (None, _) => Value::unknown_dynamic(),
                 };
-                return known(value);
+                // Quirk: an output that is not known yet is null to assertions.
+                return known(if self.assertion.is_some() { value.unknown_as_null() } else { value });
             }
             Subject::Check(_) | Subject::ProviderFunction(_) | Subject::SymbolFunction(_) => {
                 return known(Value::unknown_dynamic());

@@ -63,6 +63,19 @@ pub struct Refine {
 }
 
 impl Value {
+    /// The same with null for whatever is unknown.
+    #[must_use]
+    pub fn unknown_as_null(&self) -> Value {
+        if self.is_wholly_known() {
+            return self.clone();
+        }
+        if !self.is_known() {
+            return Value::null(self.ty().clone()).with_marks(self.marks());
+        }
+        let plain = self.ignoring_marks().map_children(&mut Value::unknown_as_null);
+        Value::from(plain).with_marks(self.marks())
+    }
+
     /// Starts to add knowledge to an unknown value. Of a value of unknown type nothing else can be known.
     pub fn refine(&self) -> Refine {
         let (original, marks) = self.unmark();

@@ -10,7 +10,7 @@ use yuba_plan::{Action, Event, Phase, ResourceChange};
 use yuba_state::{CheckKind, Edit, Object, Status};
 use yuba_syntax::Diagnostics;
 
-use super::change::{ChangeAnswer, EndAnswer, unknown_as_null};
+use super::change::{ChangeAnswer, EndAnswer};
 use super::{Answer, Applier, provision};
 use crate::drive::Jobs;
 use crate::object::{Existing, Subject, cannot_be_stored, object_id};
@@ -189,7 +189,7 @@ impl<'a> Applier<'a> {
         let (plain, _) = job.config.unmark_with_paths();
         let unknown = yuba_provider::legality::planned_unknown(&schema.block, &plain);
         self.walk.live.set_instance(job.at, &job.resource.key, addr.key.clone(), unknown.clone());
-        let value = unknown_as_null(&unknown);
+        let value = unknown.unknown_as_null();
         if let Ok(object) = Object::encode(&value, schema.block.implied_type(), schema.version) {
             let edit = Edit::SetObject {
                 addr: addr.clone(),

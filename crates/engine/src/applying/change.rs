@@ -146,7 +146,7 @@ impl<'a> ChangeJob<'a> {
         if !state.is_wholly_known() {
             let what = eco_format!("still does not know all of {} after it was applied", subject.addr);
             problems.push(subject.broken("Provider returned invalid result object after apply", &what));
-            state = unknown_as_null(&state);
+            state = state.unknown_as_null();
         }
         if problems.has_errors() {
             return state;
@@ -232,18 +232,6 @@ fn null(schema: &Schema) -> Value {
     Value::null(schema.block.implied_type().clone())
 }
 
-/// A value whose unknown parts are null.
-pub(crate) fn unknown_as_null(value: &Value) -> Value {
-    if value.is_wholly_known() {
-        return value.clone();
-    }
-    if !value.is_known() {
-        return Value::null(value.ty().clone()).with_marks(value.marks());
-    }
-    let plain = value.ignoring_marks().map_children(&mut unknown_as_null);
-    Value::from(plain).with_marks(value.marks())
-}
-
 /// The end of an object.
 pub(crate) struct EndJob<'a> {
     pub(crate) subject: Subject<'a>,
@@ -325,7 +313,7 @@ impl<'a> EndJob<'a> {
                     let what = eco_format!("says that {} still exists after it was destroyed", subject.addr);
                     problems.push(subject.broken("Provider returned invalid result object after apply", &what));
                 }
-                let state = unknown_as_null(&answer.state);
+                let state = answer.state.unknown_as_null();
                 let value = match subject.schema() {
                     Some(schema) => schema.block.mark(&state.mark_at(&marks), None),
                     None => state,
