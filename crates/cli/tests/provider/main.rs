@@ -10,6 +10,7 @@ mod lifecycle;
 mod logging;
 mod many_runs;
 mod parallel;
+mod test_files;
 mod values;
 
 use std::process::{Child, Command, Stdio};

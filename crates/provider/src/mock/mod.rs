@@ -9,7 +9,7 @@ mod generate;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ecow::{EcoString, eco_format};
@@ -211,6 +211,8 @@ pub struct Substitutes<'a> {
     pub mocks: BTreeMap<AbsProviderConfig, MockDefaults>,
     /// Resources that no provider is asked about, with what the test says of them.
     pub resources: BTreeMap<ConfigResource, Value>,
+    /// Objects that no provider is asked about.
+    pub objects: BTreeSet<AbsResourceInstance>,
     /// Modules that are not evaluated, with their outputs: objects.
     pub modules: BTreeMap<ModulePath, Value>,
     /// Made-up values are the same for the same seed.
@@ -240,7 +242,7 @@ impl Providers for Substitutes<'_> {
         instance: &AbsResourceInstance,
         provider: &Arc<dyn Provider>,
     ) -> Option<Arc<dyn Provider>> {
-        if self.resources.is_empty() && self.mocks.is_empty() {
+        if self.resources.is_empty() && self.mocks.is_empty() && self.objects.is_empty() {
             return None;
         }
         let resource = instance.config();
@@ -250,6 +252,7 @@ impl Providers for Substitutes<'_> {
                 let of_type = || mock.types.get(&(resource.resource.mode, resource.resource.kind.clone()));
                 mock.resources.get(&resource).or_else(of_type).cloned().unwrap_or_else(Value::null_dynamic)
             }
+            (None, None) if self.objects.contains(instance) => Value::null_dynamic(),
             (None, None) => return None,
         };
         Some(Arc::new(Mock::new(provider.clone(), given, self.seed, eco_format!("{instance}"))))

@@ -81,7 +81,8 @@ impl FileRunner<'_> {
         if state.is_empty() && state.outputs.is_empty() {
             return (state, Diagnostics::new());
         }
-        // Who was not asked to make an object must not be asked to destroy it, and the other way round.
+        // Who was not asked to make an object must not be asked to destroy it, and the other way round: a run in which all
+        // real objects have a real provider, with the others left to themselves.
         let fits = |(_, prepared): &&mut (usize, Prepared)| {
             known.real.iter().all(|addr| {
                 let provider = known.state.get(&addr.containing()).map(|resource| &resource.provider);

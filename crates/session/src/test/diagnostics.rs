@@ -50,6 +50,11 @@ pub(super) fn overridden_twice(block: &str, target: &str, span: Span) -> Diagnos
     Diagnostic::warning(eco_format!("Multiple `{block}` blocks for the same address"), detail).at(span)
 }
 
+pub(super) fn replace_while_refreshing() -> Diagnostic {
+    let detail = "A run in the mode \"refresh-only\" changes nothing, so \"replace\" cannot be used with it.";
+    Diagnostic::error("Unsupported plan mode", detail)
+}
+
 pub(super) fn replace_of_data(addr: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("{addr} is not a managed resource, so there is nothing to replace.");
     Diagnostic::error("Can only target managed resources for forced replacements.", detail).at(span)

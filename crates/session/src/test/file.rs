@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{AbsResourceInstance, ConfigResource, ResourceMode};
+use yuba_addrs::{AbsResourceInstance, ResourceMode};
 use yuba_config::test_file::TestFile;
 use yuba_state::State;
 use yuba_syntax::{Diagnostics, Sources};
@@ -15,7 +15,7 @@ use super::lanes::shares_nothing;
 use super::leftovers::{Register, objects};
 use super::prepare::{Prepared, Subject};
 use super::record::Place;
-use super::run::execute;
+use super::run::{Changed, execute};
 use super::suite::Suite;
 use super::{Event, FileReport, InterruptReport, Message, RunReport, Status, TestRequest};
 
@@ -28,8 +28,8 @@ pub(super) struct ModuleState {
     pub(super) history: Vec<(usize, Prepared)>,
     /// Objects that a provider made which keeps them somewhere else.
     pub(super) real: BTreeSet<AbsResourceInstance>,
-    /// Resources whose objects were made without asking a provider.
-    pub(super) made_up: BTreeSet<ConfigResource>,
+    /// Objects that were made without asking a provider.
+    pub(super) made_up: BTreeSet<AbsResourceInstance>,
 }
 
 impl ModuleState {
@@ -43,25 +43,25 @@ impl ModuleState {
         }
     }
 
-    /// The state after a run.
-    fn take(&mut self, at: usize, prepared: Prepared, state: State) {
-        let mut real = BTreeSet::new();
+    /// The state after a run, which created some of its objects.
+    fn take(&mut self, at: usize, prepared: Prepared, state: State, created: &[AbsResourceInstance]) {
+        let created: BTreeSet<&AbsResourceInstance> = created.iter().collect();
+        let (mut real, mut made_up) = (BTreeSet::new(), BTreeSet::new());
         for (addr, resource, _) in state.instances() {
             if addr.resource.mode != ResourceMode::Managed || resource.provider.provider.is_builtin() {
                 continue;
             }
-            let was_there = self.state.instance(&addr).is_some();
-            let config = addr.config();
-            let is_made_up = match was_there {
-                true => !self.real.contains(&addr),
-                false => prepared.stands_in(&resource.provider, &config),
+            let is_new = created.contains(&addr) || self.state.instance(&addr).is_none();
+            let is_made_up = match is_new {
+                true => prepared.stands_in(&resource.provider, &addr.config()),
+                false => self.made_up.contains(&addr),
             };
             match is_made_up {
-                true => drop(self.made_up.insert(config)),
-                false => drop(real.insert(addr)),
-            }
+                true => made_up.insert(addr),
+                false => real.insert(addr),
+            };
         }
-        self.real = real;
+        (self.real, self.made_up) = (real, made_up);
         self.state = state;
         self.history.push((at, prepared));
     }
@@ -163,15 +163,15 @@ impl FileRunner<'_> {
             outputs: &self.outputs,
         };
         let existing = self.existing();
-        let creating = |objects| {
-            let creating = Some((run.name.clone(), source.clone(), objects));
+        let creating = |objects: &[AbsResourceInstance]| {
+            let creating = Some((run.name.clone(), source.clone(), objects.to_vec()));
             self.register.set(self.name, InterruptReport { creating, ..existing.clone() });
         };
         let executed = execute(&subject, state, self.place(&key), &creating);
         if executed.sources.is_some() {
             self.sources = executed.sources;
         }
-        if let Some((prepared, state)) = executed.changed {
+        if let Some(Changed { prepared, state, created }) = executed.changed {
             let output = |(name, output): (&EcoString, &yuba_state::Output)| {
                 let value = match output.sensitive {
                     true => output.value.mark(Mark::Sensitive),
@@ -181,7 +181,7 @@ impl FileRunner<'_> {
             };
             let outputs = Value::object(state.outputs.iter().map(output).collect());
             self.outputs.insert(run.name.clone(), outputs);
-            self.states.entry(key).or_insert_with(|| ModuleState::new(source)).take(at, prepared, state);
+            self.states.entry(key).or_insert_with(|| ModuleState::new(source)).take(at, prepared, state, &created);
         }
         self.register.set(self.name, self.existing());
         executed.report

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ecow::EcoString;
-use yuba_addrs::{AbsProviderConfig, ConfigResource, ModulePath};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath};
 use yuba_config::test_file::{TestFile, TestRun};
 use yuba_engine::RootVariable;
 use yuba_eval::inputs::{Inputs, prepare};
@@ -30,6 +30,7 @@ pub(super) struct Prepared {
     pub(super) tested: Arc<Tested>,
     mocks: BTreeMap<AbsProviderConfig, MockDefaults>,
     resources: BTreeMap<ConfigResource, Value>,
+    objects: BTreeSet<AbsResourceInstance>,
     modules: BTreeMap<ModulePath, Value>,
 }
 
@@ -52,10 +53,8 @@ impl Prepared {
     }
 
     /// No provider is to be asked about these either: they were never real.
-    pub(super) fn never_ask(&mut self, resources: &BTreeSet<ConfigResource>) {
-        for resource in resources {
-            self.resources.entry(resource.clone()).or_insert_with(Value::null_dynamic);
-        }
+    pub(super) fn never_ask(&mut self, objects: &BTreeSet<AbsResourceInstance>) {
+        self.objects.clone_from(objects);
     }
 
     /// The providers of the run.
@@ -65,6 +64,7 @@ impl Prepared {
             started: &suite.started,
             mocks: self.mocks.clone(),
             resources: self.resources.clone(),
+            objects: self.objects.clone(),
             modules: self.modules.clone(),
             seed: request.seed,
         }
@@ -128,7 +128,8 @@ impl<'a> Subject<'a> {
         if problems.has_errors() {
             return (None, problems);
         }
-        (Some(Prepared { tree, sources, variables, tested, mocks, resources, modules }), problems)
+        let objects = BTreeSet::new();
+        (Some(Prepared { tree, sources, variables, tested, mocks, resources, objects, modules }), problems)
     }
 
     /// The tested module with the providers of the test.

@@ -24,14 +24,24 @@ use crate::validate::eval_env;
 /// What a run came to.
 pub(super) struct Executed {
     pub(super) report: RunReport,
-    /// What it worked with, and the state after it, if it may have changed something.
-    pub(super) changed: Option<(Prepared, State)>,
+    /// If it may have changed something.
+    pub(super) changed: Option<Changed>,
     /// Files that were read for the run.
     pub(super) sources: Option<std::sync::Arc<Sources>>,
 }
 
+/// What a run did.
+pub(super) struct Changed {
+    /// What it worked with.
+    pub(super) prepared: Prepared,
+    /// The state after it.
+    pub(super) state: State,
+    /// Objects that it was to create.
+    pub(super) created: Vec<AbsResourceInstance>,
+}
+
 /// Told what is about to be created.
-pub(super) type Creating<'a> = dyn Fn(Vec<AbsResourceInstance>) + 'a;
+pub(super) type Creating<'a> = dyn Fn(&[AbsResourceInstance]) + 'a;
 
 /// Does a run.
 pub(super) fn execute(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &Creating<'_>) -> Executed {
@@ -98,7 +108,8 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
         Some(plan) if !failed && !plan.errored => plan,
         _ => return stopped_here(Status::Error, problems, sources),
     };
-    creating(created_by(&plan));
+    let created = created_by(&plan);
+    creating(&created);
     let applying = Live::new(true, Some(plan_time));
     let (state, applied) = work.apply(&plan, plan_time, &applying, place);
     let mut applied = expectations.sort_out(applied);
@@ -110,14 +121,14 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
     problems.extend(applied.into_iter().filter(|problem| use_of(problem).is_none_or(|used| !said.contains(&used))));
     if problems.has_errors() {
         let report = report(Status::Error, problems);
-        return Executed { report, changed: Some((prepared, state)), sources };
+        return Executed { report, changed: Some(Changed { prepared, state, created }), sources };
     }
     let values = if plan.mode == Mode::RefreshOnly { &live } else { &applying };
     let (status, found) = work.assertions(values);
     problems.extend(found.into_iter().filter(|problem| use_of(problem).is_none_or(|used| !said.contains(&used))));
     let verbose = subject.request.verbose.then(|| Verbose::State(Box::new(state.clone())));
     let report = RunReport { verbose, ..report(status, problems) };
-    Executed { report, changed: Some((prepared, state)), sources }
+    Executed { report, changed: Some(Changed { prepared, state, created }), sources }
 }
 
 /// The use of something deprecated, which is told once.
@@ -160,6 +171,9 @@ fn plan_options(run: &TestRun) -> (PlanOptions, Diagnostics) {
             Ok(addr) => options.force_replace.push(addr),
             Err(found) => problems.extend(found),
         }
+    }
+    if options.mode != Mode::Normal && !options.force_replace.is_empty() {
+        problems.push(diagnostics::replace_while_refreshing());
     }
     (options, problems)
 }
