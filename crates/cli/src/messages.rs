@@ -175,8 +175,8 @@ impl<'t> Messages<'t> {
             }
             Event::BackendReady(kind) => {
                 let text = format!("Successfully configured the backend \"{kind}\"!");
-                let more = "It is used until the configuration says otherwise.";
-                self.say(&format!("\n{text} {more}\n"), &format!("{text} {more}"));
+                let more = ["Yuba will automatically", "use it until the configuration says otherwise."];
+                self.say(&format!("\n{text} {}\n", more.join("\n")), &format!("{text} {}", more.join(" ")));
             }
             Event::Modules { upgrade } => {
                 let text = if *upgrade { "Upgrading modules..." } else { "Initializing modules..." };

@@ -73,12 +73,16 @@ fn sections(text: &str) -> Vec<Section<'_>> {
     sections
 }
 
+/// Whoever asks for this provider gets it, as a process. All others have the built-in one only.
+const TEST_PROVIDER: &str = "yuba/testing";
+
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_yuba"), "")
 }
 
 fn check(section: &Section<'_>) -> Result<(), String> {
-    let shared = sandbox();
+    let asks_for_provider = section.blocks.iter().any(|(_, body)| body.contains(TEST_PROVIDER));
+    let shared = if asks_for_provider { sandbox().with_test_provider() } else { sandbox() };
     let mut before = ("", "");
     for (language, body) in &section.blocks {
         match (before.0, *language) {
@@ -118,11 +122,17 @@ fn check_commands(sandbox: &Sandbox, body: &str) -> Result<(), String> {
     for command in body.lines().filter_map(|line| line.strip_prefix("$ yuba ")) {
         let args: Vec<&str> = command.split_whitespace().collect();
         let run = sandbox.run(&args);
-        let output = format!("{}{}", run.stdout, titles(&run));
+        let output = format!("{}{}", brief_help(&run.stdout), titles(&run));
         let _ =
             write!(answered, "$ yuba {command}\n{}{}", output.trim_end(), if output.is_empty() { "" } else { "\n" });
     }
     compare(body.trim_end(), answered.trim_end())
+}
+
+/// Of a help that follows a mistake only the first line.
+fn brief_help(stdout: &str) -> &str {
+    let first = stdout.lines().next().unwrap_or_default();
+    if first.starts_with("Usage: ") { &stdout[..first.len() + 1] } else { stdout }
 }
 
 fn check_runs(sandbox: &Sandbox, body: &str) -> Result<(), String> {
@@ -157,7 +167,7 @@ fn check_runs(sandbox: &Sandbox, body: &str) -> Result<(), String> {
                     } else if json && args.first() == Some(&"show") {
                         titles(&run)
                     } else {
-                        format!("{}{}", without_ids(&run.stdout), titles(&run))
+                        format!("{}{}", without_ids(brief_help(&run.stdout)), titles(&run))
                     }
                 }
                 _ => return Err(format!("no such command: {command}")),

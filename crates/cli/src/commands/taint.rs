@@ -58,9 +58,13 @@ fn run(terminal: &mut Terminal, args: &Args, tainted: bool) -> Outcome {
         return Err(Failure::usage("Invalid arguments", "Give the address of one resource instance."));
     };
     let flags = state_access::flags(args)?;
+    let addr = state::instance_address(address);
+    if let (Err(refusal), false) = (&addr, args.is_on("json")) {
+        return Err(Failure::Usage(refusal.problems.clone()));
+    }
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let addr = state::instance_address(address)?;
+        let addr = addr?;
         if tainted && addr.resource.mode != ResourceMode::Managed {
             let detail = format!("{addr} cannot be tainted: only managed resources can be replaced.");
             return Err(Diagnostic::error("Invalid resource address", detail).into());

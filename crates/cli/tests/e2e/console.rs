@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::{check, sandbox};
+use crate::{check_refused, sandbox};
 
 /// Pipes lines into the console.
 #[track_caller]
@@ -201,34 +201,26 @@ fn a_configuration_that_cannot_be_read_ends_it() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    check(
+    check_refused(
         &["console", "x"],
+        &["console"],
         &expect![[r#"
-        exit 1
-        --- stderr
 
         Error: Too many command line arguments
 
         The console takes no arguments. Type expressions at its prompt or pipe them
         into it.
-
-        For more help on using this command, run:
-          yuba console -help
     "#]],
     );
-    check(
+    check_refused(
         &["console", "-json"],
+        &["console"],
         &expect![[r#"
-        exit 1
-        --- stderr
 
         Error: Output only in json is not allowed
 
         The console writes values as people read them. Use an output of the
         configuration and `output -json`, or the function jsonencode, to get JSON.
-
-        For more help on using this command, run:
-          yuba console -help
     "#]],
     );
 }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{check, sandbox};
+use crate::{check, check_refused, sandbox};
 
 #[test]
 fn chdir() {
@@ -27,19 +27,15 @@ fn chdir() {
 
 #[test]
 fn flags_before_the_command() {
-    check(
+    check_refused(
         &["-json", "version"],
+        &["version"],
         &expect![[r#"
-            exit 1
-            --- stderr
 
             Error: Invalid flags before the subcommand
 
             "-json" stands before the subcommand "version". Only -chdir, -help and
             -version may stand there; put the options of the subcommand after its name.
-
-            For more help on using this command, run:
-              yuba version -help
         "#]],
     );
 }

@@ -29,3 +29,12 @@ fn sandbox(fixture: &str) -> Sandbox {
 fn check(args: &[&str], expect: &Expect) {
     expect.assert_eq(&sandbox("").run(args).to_string());
 }
+
+/// A mistake in the arguments is told, and the help of the command follows.
+#[track_caller]
+fn check_refused(args: &[&str], command: &[&str], expect: &Expect) {
+    let run = sandbox("").run(args);
+    assert_eq!(run.code, 1);
+    assert_eq!(run.stdout, sandbox("").run(&[command, &["-help"]].concat()).stdout);
+    expect.assert_eq(&run.stderr);
+}

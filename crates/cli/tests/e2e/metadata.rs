@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{check, sandbox};
+use crate::{check, check_refused, sandbox};
 
 #[test]
 fn functions_as_json() {
@@ -17,19 +17,15 @@ fn functions_as_json() {
 
 #[test]
 fn json_is_required() {
-    check(
+    check_refused(
+        &["metadata", "functions"],
         &["metadata", "functions"],
         &expect![[r#"
-            exit 1
-            --- stderr
 
             Error: Invalid arguments
 
             The `yuba metadata functions` command writes JSON only: give it the `-json`
             flag.
-
-            For more help on using this command, run:
-              yuba metadata functions -help
         "#]],
     );
 }

@@ -33,8 +33,10 @@ fn wrapped(text: &str, look: Look) -> String {
 }
 
 pub(super) fn legend_head(look: Look) -> String {
+    // Scripts look for these lines: they break where those of OpenTofu do.
     wrapped(
-        "\nYuba asked the providers and found out what has to be done. The symbols below stand for these actions:",
+        "\nYuba used the selected providers to generate the following execution\n\
+         plan. Resource actions are indicated with the following symbols:",
         look,
     )
 }

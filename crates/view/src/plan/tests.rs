@@ -57,8 +57,8 @@ fn a_whole_plan() {
         &plan,
         &expect![[r#"
 
-        Yuba asked the providers and found out what has to be done. The symbols below
-        stand for these actions:
+        Yuba used the selected providers to generate the following execution
+        plan. Resource actions are indicated with the following symbols:
           + create
           ~ update in-place (current -> planned)
           - destroy
@@ -177,8 +177,8 @@ fn changes_outside() {
 
         ─────────────────────────────────────────────────────────────────────────────
 
-        Yuba asked the providers and found out what has to be done. The symbols below
-        stand for these actions:
+        Yuba used the selected providers to generate the following execution
+        plan. Resource actions are indicated with the following symbols:
           + create
 
         Yuba will perform the following actions:
