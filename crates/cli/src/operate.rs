@@ -113,27 +113,27 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     let Some(plan) = plan else {
         return close(speaker, operation, notes, 1);
     };
+    if kind == Kind::Plan {
+        return planned(speaker, args, settings, operation, plan, notes);
+    }
     if kind != Kind::Refresh || plan.errored {
         speaker.plan(&plan, settings.providers().schemas());
     }
-    let failed = notes.has_errors() || plan.errored;
-    match kind {
-        Kind::Plan => planned(speaker, args, operation, plan, notes),
-        _ if failed => close(speaker, operation, notes, 1),
-        Kind::Refresh => change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop, &said),
-        Kind::Apply | Kind::Destroy => {
-            if !options.auto_approve && plan.can_apply() {
-                speaker.report(&std::mem::take(&mut notes), operation.sources());
-                if !approved(speaker, args, &plan, &stop)? {
-                    return close(speaker, operation, notes, 1);
-                }
-            } else {
-                // Checks are made again while applying; what they say then is what counts.
-                notes = without_checks(notes);
+    if notes.has_errors() || plan.errored {
+        return close(speaker, operation, notes, 1);
+    }
+    if kind != Kind::Refresh {
+        if !options.auto_approve && plan.can_apply() {
+            speaker.report(&std::mem::take(&mut notes), operation.sources());
+            if !approved(speaker, args, &plan, &stop)? {
+                return close(speaker, operation, notes, 1);
             }
-            change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop, &said)
+        } else {
+            // Checks are made again while applying; what they say then is what counts.
+            notes = without_checks(notes);
         }
     }
+    change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop, &said)
 }
 
 /// Without results of checks.
@@ -142,26 +142,33 @@ fn without_checks(mut notes: Diagnostics) -> Diagnostics {
     notes
 }
 
-/// What follows a plan that is not applied. One that could not be finished is saved as well: it can be looked at.
+/// Keeps and shows a plan that is not applied. What could be planned before something went wrong is kept and shown too.
 fn planned(
     speaker: &mut Speaker<'_>,
     args: &Args,
+    settings: &Settings,
     operation: Operation<'_>,
-    plan: Plan,
+    mut plan: Plan,
     mut notes: Diagnostics,
 ) -> Outcome {
-    let changes = plan.can_apply();
-    let generated = args.text("generate-config-out").filter(|path| !path.is_empty());
-    if let Some(path) = generated {
-        notes.extend(write_generated(&plan, Path::new(path)));
+    let named = |flag| args.text(flag).filter(|path| !path.is_empty());
+    let (out, generated) = (named("out"), named("generate-config-out"));
+    if let Some(path) = out {
+        plan = match operation.save_plan(plan, Path::new(path)) {
+            Ok(plan) => plan,
+            Err(problem) => {
+                notes.push(problem);
+                return close(speaker, operation, notes, 1);
+            }
+        };
     }
-    let out = args.text("out").filter(|path| !path.is_empty());
-    if let Some(path) = out
-        && let Err(problem) = operation.save_plan(plan, Path::new(path))
-    {
+    if let Some(problem) = generated.and_then(|path| write_generated(&plan, Path::new(path))) {
         notes.push(problem);
+        return close(speaker, operation, notes, 1);
     }
-    let code = match notes.has_errors() {
+    speaker.plan(&plan, settings.providers().schemas());
+    let changes = plan.can_apply();
+    let code = match notes.has_errors() || plan.errored {
         true => 1,
         false if changes && args.is_on("detailed-exitcode") => 2,
         false => 0,

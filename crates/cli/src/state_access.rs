@@ -131,6 +131,6 @@ pub(crate) fn close<T>(messages: &mut Messages<'_>, opened: Opened, done: Result
 
 /// A new state that could not be saved.
 pub(crate) fn not_saved(problems: &Diagnostics) -> Refusal {
-    let detail = format!("The state is as it was before. {}", backend::joined(problems));
+    let detail = format!("The state is as it was before. {}", problems.joined());
     Diagnostic::error("Error saving the state", detail).into()
 }

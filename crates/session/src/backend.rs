@@ -267,7 +267,7 @@ impl OpenFailure {
         match self {
             OpenFailure::Locked(problems) => problems,
             OpenFailure::Unreadable(problems, others) => {
-                let mut all = Diagnostics::from(Diagnostic::error(title, joined(&problems)));
+                let mut all = Diagnostics::from(Diagnostic::error(title, problems.joined()));
                 all.extend(others);
                 all
             }
@@ -352,20 +352,4 @@ impl Opened {
 /// Puts a state that could not be saved where it is not lost.
 pub fn rescue(state: &State, sealing: Option<&Sealing>) -> LastResort {
     save_errored(&Disk, Path::new(""), state, sealing)
-}
-
-/// All problems as one text, as the detail of another one.
-pub fn joined(problems: &Diagnostics) -> String {
-    let one = |problem: &Diagnostic| match problem.detail.is_empty() {
-        true => problem.summary.to_string(),
-        false => format!("{}: {}", problem.summary, problem.detail),
-    };
-    let mut errors = problems.iter().filter(|problem| problem.is_error());
-    match errors.clone().count() {
-        0 | 1 => errors.next().map(one).unwrap_or_default(),
-        count => {
-            let lines: String = errors.map(|problem| format!("\n- {}", one(problem))).collect();
-            format!("{count} problems:\n{lines}")
-        }
-    }
 }

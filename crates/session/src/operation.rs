@@ -296,8 +296,8 @@ impl<'a> Operation<'a> {
         Report { outputs: state.outputs.clone(), problems, counts: applied.counts, unsaved }
     }
 
-    /// Saves a plan to a file.
-    pub fn save_plan(&self, plan: Plan, path: &Path) -> Result<(), Diagnostic> {
+    /// Saves a plan to a file, and gives it back.
+    pub fn save_plan(&self, plan: Plan, path: &Path) -> Result<Plan, Diagnostic> {
         if let Some(problem) = infinite_output(&plan, "Failed to write plan file") {
             return Err(problem);
         }
@@ -324,7 +324,8 @@ impl<'a> Operation<'a> {
         crate::replace::write_private(path, &bytes).map_err(|error| {
             let detail = eco_format!("The plan could not be written to {}: {error}.", path.display());
             Diagnostic::error("Failed to write plan file", detail)
-        })
+        })?;
+        Ok(contents.plan)
     }
 
     /// Whether the state is still the one that a saved plan was made from.
@@ -398,7 +399,7 @@ pub fn read_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, Di
         let reason = match problem {
             PlanProblem::Unreadable(error) => error.to_string(),
             PlanProblem::Content(problem) => problem.to_string(),
-            PlanProblem::Encrypted(problems) => crate::backend::joined(&problems).trim_end_matches('.').to_owned(),
+            PlanProblem::Encrypted(problems) => problems.joined().trim_end_matches('.').to_owned(),
             PlanProblem::Manifest(reason) => reason,
         };
         let summary = eco_format!("Failed to load {:?} as a plan file", path.display().to_string());

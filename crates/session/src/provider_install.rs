@@ -19,7 +19,7 @@ use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use crate::backend::{self, StateFlags, joined};
+use crate::backend::{self, StateFlags};
 use crate::diagnostics;
 use crate::install::{Event, Report, constraints, similar_providers};
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
@@ -194,7 +194,7 @@ pub(crate) fn of_state(
     let Ok(place) = backend::place_of(configuration, request, &StateFlags::default()) else {
         return Ok(BTreeSet::new());
     };
-    let opened = place.look().map_err(|problems| Diagnostics::from(Diagnostic::error(title, joined(&problems))))?;
+    let opened = place.look().map_err(|problems| Diagnostics::from(Diagnostic::error(title, problems.joined())))?;
     let resources = opened.state.iter().flat_map(|state| state.iter());
     Ok(resources.map(|resource| resource.provider.provider.clone()).collect())
 }

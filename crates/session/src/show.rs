@@ -10,7 +10,7 @@ use yuba_plan::Plan;
 use yuba_plan::file::Problem;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
-use crate::backend::{Refusal, joined};
+use crate::backend::Refusal;
 use crate::load::{Configuration, LoadRequest, ModuleDirs, has_configuration, load};
 use crate::operation::{PlanProblem, SavedPlan, saved_plan};
 
@@ -36,7 +36,7 @@ pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfig
         PlanProblem::Unreadable(error) => NotShown::Other(error.to_string()),
         PlanProblem::Content(Problem::NotAPlan) => NotShown::Other(Problem::NotAPlan.to_string()),
         PlanProblem::Content(problem) => NotShown::Unusable(problem.to_string()),
-        PlanProblem::Encrypted(problems) => NotShown::Unusable(joined(&problems)),
+        PlanProblem::Encrypted(problems) => NotShown::Unusable(problems.joined()),
         PlanProblem::Manifest(reason) => NotShown::Unusable(reason),
     })?;
     let SavedPlan { plan, snapshot, workspace, .. } = saved;
@@ -49,7 +49,7 @@ pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfig
     };
     match load(&request, None) {
         (Ok(configuration), problems) if !problems.has_errors() => Ok(PlanAndConfiguration { plan, configuration }),
-        (_, problems) => Err(NotShown::Unusable(joined(&problems))),
+        (_, problems) => Err(NotShown::Unusable(problems.joined())),
     }
 }
 

@@ -67,5 +67,5 @@ pub fn usable_configuration(request: &LoadRequest<'_>) -> Result<(), Refusal> {
 
 /// The same problems, as one under the title of a command.
 pub fn under(title: &str, problems: &Diagnostics) -> Diagnostic {
-    Diagnostic::error(title, crate::backend::joined(problems))
+    Diagnostic::error(title, problems.joined())
 }

@@ -149,6 +149,21 @@ impl Diagnostics {
     pub fn len(&self) -> usize {
         self.0.len()
     }
+    /// All errors as one text, for a place that has room for only one.
+    pub fn joined(&self) -> String {
+        let one = |problem: &Diagnostic| match problem.detail.is_empty() {
+            true => problem.summary.to_string(),
+            false => format!("{}: {}", problem.summary, problem.detail),
+        };
+        let mut errors = self.0.iter().filter(|problem| problem.is_error());
+        match errors.clone().count() {
+            0 | 1 => errors.next().map(one).unwrap_or_default(),
+            count => {
+                let lines: String = errors.map(|problem| format!("\n- {}", one(problem))).collect();
+                format!("{count} problems:\n{lines}")
+            }
+        }
+    }
     /// Moves those from `to` on before those from `from` on.
     pub(crate) fn rotate(&mut self, from: usize, to: usize) {
         if let Some(tail) = self.0.get_mut(from..) {

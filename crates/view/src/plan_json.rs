@@ -4,6 +4,7 @@ use ecow::EcoString;
 use yuba_addrs::ResourceMode;
 use yuba_eval::ConfigTree;
 use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
+use yuba_state::{Edit, Output, State};
 use yuba_value::{Value, View};
 
 use crate::json_writer::{Members, list, text};
@@ -35,8 +36,9 @@ pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: Schemas<'_>) -> Result<Stri
         }
         outputs.close();
     }
-    if !plan.prior_state.is_empty() {
-        state_json::write(members.key("prior_state"), Some(&plan.prior_state), &mut schemas)?;
+    let prior = prior_state(plan, tree);
+    if !prior.is_empty() {
+        state_json::write(members.key("prior_state"), Some(&prior), &mut schemas)?;
     }
     config_json::write(members.key("configuration"), tree, &mut schemas)?;
     let mut relevant: Vec<(String, &yuba_value::Path)> =
@@ -55,6 +57,33 @@ pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: Schemas<'_>) -> Result<Stri
     members.bool("errored", plan.errored);
     members.close();
     Ok(out)
+}
+
+/// The state before the changes as OpenTofu shows it: with the outputs that are known already, and with the data that
+/// destroying everything forgets.
+fn prior_state(plan: &Plan, tree: &ConfigTree) -> State {
+    let mut state = State::clone(&plan.prior_state);
+    state.terraform_version = yuba_state::WRITER_VERSION.into();
+    if plan.mode == Mode::Destroy {
+        let all = plan.previous_state.instances();
+        for (addr, resource, instance) in all.filter(|(addr, ..)| addr.resource.mode == ResourceMode::Data) {
+            let (provider, provider_key) = (resource.provider.clone(), instance.provider_key.clone());
+            let object = instance.current.clone();
+            state.apply(Edit::SetObject { addr, deposed: None, provider, provider_key, object });
+        }
+        return state;
+    }
+    for change in &plan.outputs {
+        let Some(declared) = tree.root().module.outputs.get(&change.name) else { continue };
+        let (value, _) = change.after.unmark_deep();
+        if value.is_null() {
+            state.outputs.remove(&change.name);
+        } else if value.is_wholly_known() {
+            let (sensitive, deprecated) = (declared.sensitive == Some(true), change.deprecated.clone());
+            state.outputs.insert(change.name.clone(), Output { value, sensitive, deprecated });
+        }
+    }
+    state
 }
 
 /// Values of variables of the root module: those given, and defaults of the others. Answers whether there are any.

@@ -1,6 +1,6 @@
 //! `yuba output`: the output values of the last apply.
 
-use yuba_session::backend::{Refusal, joined};
+use yuba_session::backend::Refusal;
 use yuba_state::Output;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use yuba_value::{Type, Value, quote::quote};
@@ -88,7 +88,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 /// Quirk: of one problem alone all there is to say is in the title.
 fn plain(problems: Diagnostics) -> Diagnostics {
     match problems.iter().filter(|problem| problem.is_error()).count() {
-        1 => Diagnostic::error(joined(&problems), "").into(),
+        1 => Diagnostic::error(problems.joined(), "").into(),
         _ => problems,
     }
 }

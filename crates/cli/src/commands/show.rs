@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use yuba_eval::tree::Purpose;
-use yuba_session::backend::{Refusal, StateFlags, joined};
+use yuba_session::backend::{Refusal, StateFlags};
 use yuba_session::load::Configuration;
 use yuba_session::providers::OurProviders;
 use yuba_session::show::{self, NotShown, PlanAndConfiguration};
@@ -163,7 +163,7 @@ fn write(
         _ if args.is_on("json") => json(shown, providers)?,
         Shown::State(None) => "No state.\n".to_owned(),
         Shown::State(Some(state)) => {
-            yuba_view::state::render(state, providers.schemas(), look).map_err(|problems| joined(&problems))?
+            yuba_view::state::render(state, providers.schemas(), look).map_err(|problems| problems.joined())?
         }
         Shown::Plan(found) => yuba_view::plan::render(&found.plan, providers.schemas(), look),
         Shown::Configuration(_) | Shown::Module(_) => json(shown, providers)?,
@@ -187,7 +187,7 @@ fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<
     // Quirk: all there is to say is in the title.
     let opened = place
         .look()
-        .map_err(|problems| Diagnostic::error(format!("failed to load state: {}", joined(&problems)), ""))?;
+        .map_err(|problems| Diagnostic::error(format!("failed to load state: {}", problems.joined()), ""))?;
     terminal.report_aside(&opened.notes, &Sources::new());
     Ok(opened.state)
 }

@@ -83,6 +83,13 @@ impl<'a> Applier<'a> {
         }
     }
 
+    /// The change with the provider instance that made the object. Another one may have tried to destroy it, because the
+    /// configuration has no instances any more.
+    fn still_made_by(&self, change: &ResourceChange) -> ResourceChange {
+        let made_by = self.state.instance(&change.addr).map(|instance| instance.provider_key.clone());
+        ResourceChange { provider_key: made_by.unwrap_or_else(|| change.provider_key.clone()), ..change.clone() }
+    }
+
     /// An object is there as planned.
     fn done(
         &mut self,
@@ -168,7 +175,7 @@ impl<'a> Applier<'a> {
             None => {}
             Some(left) => {
                 if let Ok(object) = job.subject.stored(left) {
-                    edits.push(self.set(job.change, deposed.clone(), Some(object)));
+                    edits.push(self.set(&self.still_made_by(job.change), deposed.clone(), Some(object)));
                 }
             }
         }

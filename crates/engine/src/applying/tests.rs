@@ -61,6 +61,21 @@ fn run_all(text: &str, fake: &FakeWorld, then_destroy: bool) -> String {
 }
 
 fn run_with(text: &str, fake: &FakeWorld, then_destroy: bool, recorder: &mut dyn Recorder) -> String {
+    let out = with_context(text, fake, |context, config| {
+        let run = (config, fake);
+        let (mut out, state) = plan_and_apply(context, run, State::empty(), &PlanOptions::default(), recorder);
+        if let (true, Some(state)) = (then_destroy, state) {
+            out += "destroy\n";
+            let options = PlanOptions { mode: yuba_plan::Mode::Destroy, ..PlanOptions::default() };
+            out += &plan_and_apply(context, run, state, &options, recorder).0;
+        }
+        out
+    });
+    assert_eq!(fake.open_tokens().len(), 0, "everything was closed");
+    out
+}
+
+fn with_context<T>(text: &str, fake: &FakeWorld, work: impl FnOnce(Context<'_>, &testing::Config) -> T) -> T {
     let config = testing::config(text);
     let world = MemoryWorld::default();
     let variables = BTreeMap::new();
@@ -82,15 +97,7 @@ fn run_with(text: &str, fake: &FakeWorld, then_destroy: bool, recorder: &mut dyn
         plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
         parallelism: 1,
     };
-    let run = (&config, fake);
-    let (mut out, state) = plan_and_apply(context, run, State::empty(), &PlanOptions::default(), recorder);
-    if let (true, Some(state)) = (then_destroy, state) {
-        out += "destroy\n";
-        let options = PlanOptions { mode: yuba_plan::Mode::Destroy, ..PlanOptions::default() };
-        out += &plan_and_apply(context, run, state, &options, recorder).0;
-    }
-    assert_eq!(fake.open_tokens().len(), 0, "everything was closed");
-    out
+    work(context, &config)
 }
 
 /// Polls to the end.
@@ -241,6 +248,53 @@ output "regions" { value = [for x in fake_thing.x : x.region] }
             regions = tuple["a-1-t", "b-2-t"]
         "#]],
     );
+}
+
+/// The configuration has no instances any more, and its only one cannot destroy an object that is not wanted any more.
+#[test]
+fn what_could_not_be_destroyed_still_belongs_to_the_provider_instance_that_made_it() {
+    let fake = FakeWorld::new().with_faults(|line| (line == "delete x-b").then_some(Fault::Fail));
+    let step = |text: &str, state| {
+        with_context(text, &fake, |context, config| {
+            plan_and_apply(context, (config, &fake), state, &PlanOptions::default(), &mut Nothing).1
+        })
+        .expect("because planning succeeds")
+    };
+    let made = step(
+        r#"
+provider "fake" {
+  alias    = "by"
+  for_each = toset(["a", "b"])
+  region   = each.key
+}
+resource "fake_thing" "x" {
+  for_each = toset(["a", "b"])
+  provider = fake.by[each.key]
+  name     = "x-${each.key}"
+}
+"#,
+        State::empty(),
+    );
+    let left = step(
+        r#"
+provider "fake" {
+  alias  = "by"
+  region = "single"
+}
+resource "fake_thing" "x" {
+  for_each = toset(["a"])
+  provider = fake.by
+  name     = "x-${each.key}"
+}
+"#,
+        made,
+    );
+    let owners = left.instances().map(|(addr, _, instance)| format!("{addr}: {:?}\n", instance.provider_key));
+    expect![[r#"
+        fake_thing.x["a"]: None
+        fake_thing.x["b"]: Some(String("b"))
+    "#]]
+    .assert_eq(&owners.collect::<String>());
 }
 
 /// An instance that cannot be configured is a mistake, whoever uses it.

@@ -18,6 +18,9 @@ use crate::removal::forgotten;
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::{data_verdict, of_check_data, providers::Server};
 
+/// So many instances are suggested to those who named none.
+const SHOWN_INSTANCES: usize = 10;
+
 impl<'a> Planner<'a> {
     pub(super) fn managed_answer(&mut self, step: u32, mut answer: ManagedAnswer<'a>) -> bool {
         let found = std::mem::take(&mut answer.problems);
@@ -227,7 +230,9 @@ impl<'a> Planner<'a> {
             _ => None,
         };
         if let Some(object) = object {
-            let (provider, provider_key) = (server.config.clone(), server.key.clone());
+            // Who destroys it may be another provider instance than who made it.
+            let made_by = self.state.instance(&addr).map(|instance| instance.provider_key.clone());
+            let (provider, provider_key) = (server.config.clone(), made_by.unwrap_or_default());
             let (addr, deposed) = (addr.clone(), deposed.clone());
             self.state.apply(Edit::SetObject { addr, deposed, provider, provider_key, object });
         }
@@ -329,25 +334,30 @@ impl<'a> Planner<'a> {
         ok & self.walk.postconditions(at, resource, &addr, value)
     }
 
-    /// `-replace` of what is not there, or not in the configuration.
+    /// `-replace` of a resource whose instances have keys, or that has none.
+    // Quirk: nothing is said of a key that no instance has, nor of a resource that is not in the configuration.
     pub(super) fn check_force_replace(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         if self.options.mode != Mode::Normal {
             return problems;
         }
-        for addr in &self.options.force_replace {
-            let expansion = self
-                .walk
-                .live
-                .find(&addr.module)
-                .and_then(|at| self.walk.live.resource_expansion(at, &ResourceKey::from(&addr.resource)));
-            if expansion.is_some_and(|expansion| expansion.contains(addr.key.as_ref())) {
-                continue;
+        for addr in self.options.force_replace.iter().filter(|addr| addr.key.is_none()) {
+            let at = self.walk.live.find(&addr.module);
+            let expansion = at.and_then(|at| self.walk.live.resource_expansion(at, &ResourceKey::from(&addr.resource)));
+            let Some(expansion) = expansion.filter(|expansion| !expansion.contains(None)) else { continue };
+            let mut detail = eco_format!("-replace={addr} replaces nothing: ");
+            if expansion.is_empty() {
+                detail.push_str("the resource has no instances.");
+            } else {
+                detail.push_str("the instances of the resource have keys. Name those that are to be replaced:");
+                for (key, _) in expansion.instances().take(SHOWN_INSTANCES) {
+                    let instance = AbsResourceInstance { key, ..addr.clone() };
+                    detail.push_str(&format!("\n  -replace={:?}", instance.to_string()));
+                }
+                if expansion.len() > SHOWN_INSTANCES {
+                    detail.push_str(&format!("\n  ... and {} more", expansion.len() - SHOWN_INSTANCES));
+                }
             }
-            let detail = eco_format!(
-                "The option -replace={addr} names no instance that the configuration has, so nothing is replaced because of \
-                 it. Check the address: where there are several instances, it needs the key of one of them."
-            );
             problems.push(Diagnostic::warning("Incompletely-matched force-replace resource instance", detail));
         }
         problems

@@ -305,10 +305,7 @@ impl<'a> Walk<'a> {
 
 /// The verdict of a data resource of a check that cannot be read.
 pub(crate) fn data_verdict(found: &Diagnostics) -> Verdict {
-    match found.iter().find(|problem| problem.is_error()) {
-        Some(problem) => Verdict::Fail(problem.detail.clone()),
-        None => Verdict::Pass,
-    }
+    if found.has_errors() { Verdict::Fail(found.joined().into()) } else { Verdict::Pass }
 }
 
 /// Messages of which those with a title that begins so are about a condition of an object.

@@ -1,6 +1,6 @@
 //! `yuba state pull`: the state as a file, on standard output.
 
-use yuba_session::backend::{Refusal, joined};
+use yuba_session::backend::Refusal;
 use yuba_syntax::{Diagnostic, Sources};
 
 use crate::commands::{Command, Run};
@@ -31,7 +31,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         // Quirk: all there is to say is in the title.
         Ok(place
             .look()
-            .map_err(|problems| Diagnostic::error(format!("Failed to refresh state: {}", joined(&problems)), ""))?)
+            .map_err(|problems| Diagnostic::error(format!("Failed to refresh state: {}", problems.joined()), ""))?)
     };
     match work() {
         Ok(opened) => {

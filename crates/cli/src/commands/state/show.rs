@@ -44,9 +44,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         let addr = state::instance_address(address)
             .map_err(|_| Diagnostic::error(format!("Error parsing instance address {}", quote(address)), hint))?;
         state::usable_configuration(&settings.request(Purpose::Look))?;
-        let opened = place.look().map_err(|problems| {
-            Diagnostic::error(format!("error loading state: {}", yuba_session::backend::joined(&problems)), "")
-        })?;
+        let opened = place
+            .look()
+            .map_err(|problems| Diagnostic::error(format!("error loading state: {}", problems.joined()), ""))?;
         messages.note(&opened.notes);
         if let Some(state) = &opened.state {
             state::missing_schemas(settings.providers(), state)?;
