@@ -181,7 +181,11 @@ impl Subject<'_> {
         }
         let marks: Vec<_> = object.sensitive.iter().map(|path| (path.clone(), Marks::sensitive())).collect();
         let value = schema.block.mark(&value.mark_at(&marks), None);
-        let identity = self.identity_of(object);
+        let (identity, upgraded) = self.identity_of(object, &mut found).await;
+        if found.has_errors() {
+            return Err(found);
+        }
+        outdated |= upgraded;
         Ok(Existing {
             value,
             private: object.private.clone(),
@@ -202,6 +206,7 @@ impl Subject<'_> {
             source_version: object.schema_version,
             source_raw: raw_state(object),
             source_private: object.private.clone(),
+            source_identity: object.identity.as_ref().map(|kept| (version_of(kept), kept.json.as_str().into())),
             target_kind: self.kind().clone(),
         };
         let Outcome { value, problems } = self.provider.move_state(request).await;
@@ -224,8 +229,7 @@ impl Subject<'_> {
         Ok(Existing {
             value: schema.block.mark(&answer.state, None),
             private: answer.private,
-            // That of another type says nothing here; reading finds out the new one.
-            identity: None,
+            identity: answer.identity,
             status: object.status,
             dependencies: object.dependencies.clone(),
             create_before_destroy: object.create_before_destroy,
@@ -238,10 +242,30 @@ impl Subject<'_> {
         self.schemas.identities.get(self.kind())
     }
 
-    fn identity_of(&self, object: &Object) -> Option<Value> {
-        let kept = object.identity.as_ref()?;
-        let ty = self.identity_schema()?.object.spec_type().without_optional();
-        yuba_value::json::decode(kept.json.as_str().as_bytes(), &ty).ok()
+    /// The identity of an object by the current schema, and whether the provider had to upgrade it for that.
+    async fn identity_of(&self, object: &Object, found: &mut Diagnostics) -> (Option<Value>, bool) {
+        let Some(kept) = &object.identity else { return (None, false) };
+        let (known, version) = (self.identity_schema(), version_of(kept));
+        let current = known.map_or(0, |known| known.version);
+        if version > current {
+            let detail = eco_format!(
+                "The identity of {} was last written with version {version} of its schema, and this provider knows versions \
+                 up to {current}. Use a newer version of the provider {}.",
+                self.addr,
+                self.provider_name
+            );
+            found.push(Diagnostic::error("Resource identity managed by newer provider version", detail));
+            return (None, false);
+        }
+        let Some(known) = known else { return (None, false) };
+        if version == current {
+            let ty = known.object.spec_type().without_optional();
+            return (yuba_value::json::decode(kept.json.as_str().as_bytes(), &ty).ok(), false);
+        }
+        let raw = kept.json.as_str().into();
+        let Outcome { value, problems } = self.provider.upgrade_identity(self.kind().clone(), version, raw).await;
+        found.extend(self.placed(problems));
+        (value, true)
     }
 
     /// An identity as the state keeps it.
@@ -315,6 +339,11 @@ impl Subject<'_> {
 }
 
 /// An object as it is stored.
+/// The version of the schema that an identity was stored with.
+fn version_of(identity: &Identity) -> u64 {
+    identity.schema_version.unwrap_or(0)
+}
+
 fn raw_state(object: &Object) -> RawState {
     match &object.attributes {
         Attributes::Json(json) => RawState::Json(json.as_str().into()),

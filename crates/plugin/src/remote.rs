@@ -415,6 +415,7 @@ impl Provider for Remote {
     fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {
         self.ask(move |it, connection| async move {
             let schema = it.resource(&request.target_kind)?;
+            let (version, identity) = request.source_identity.map_or((0, None), |(version, json)| (version, Some(json)));
             let sent = wire::MoveStateRequest {
                 source_provider_address: request.source_provider.to_string(),
                 source_type_name: request.source_kind.to_string(),
@@ -422,14 +423,17 @@ impl Provider for Remote {
                 source_state: Some(raw_state(&request.source_raw)),
                 target_type_name: request.target_kind.to_string(),
                 source_private: private_bytes(&request.source_private),
-                ..wire::MoveStateRequest::default()
+                source_identity: identity.map(|json| raw_state(&yuba_provider::RawState::Json(json))),
+                source_identity_schema_version: version.try_into().unwrap_or(i64::MAX),
             };
             let answer = connection.call::<wire::MoveState>(sent).await?;
             let state = answer.target_state.as_ref();
             Ok(outcome(problems(answer.diagnostics), state.is_some(), |problems| {
                 let state = it.receive::<wire::MoveState>("the object", state, schema.block.implied_type())?;
                 it.write_only_problems(&request.target_kind, schema, &state, problems);
-                Ok(MoveAnswer { state, private: private(&answer.target_private) })
+                let identity =
+                    it.receive_identity::<wire::MoveState>(&request.target_kind, answer.target_identity.as_ref())?;
+                Ok(MoveAnswer { state, private: private(&answer.target_private), identity })
             }))
         })
     }

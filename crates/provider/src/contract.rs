@@ -310,6 +310,8 @@ pub struct MoveRequest {
     pub source_raw: RawState,
     /// What the other provider said to be given back.
     pub source_private: Private,
+    /// Its identity as it is stored, as JSON, with the version of the schema that it was stored with.
+    pub source_identity: Option<(u64, EcoString)>,
     /// The type it shall be of.
     pub target_kind: EcoString,
 }
@@ -321,6 +323,8 @@ pub struct MoveAnswer {
     pub state: Value,
     /// To be given back.
     pub private: Private,
+    /// Its identity by the schema of its new type.
+    pub identity: Option<Value>,
 }
 
 /// Asks for a data resource.

@@ -249,7 +249,12 @@ impl Testing {
         source.remove("behave");
         let text = serde_json::Value::Object(source).to_string();
         let state = upgraded(&schema.block, 1, text.as_bytes()).map_err(|why| error("Object not understood", why))?;
-        self.note("move", &format!("{from}->{to}"), &crate::objects::text(&state, "id"))?;
+        let way = format!("{from}->{to}");
+        self.note("move", &way, &crate::objects::text(&state, "id"))?;
+        if let Some(identity) = &request.source_identity {
+            let kept = String::from_utf8_lossy(&identity.json);
+            self.note("identity", &way, &format!("{}:{kept}", request.source_identity_schema_version))?;
+        }
         Ok(wire::MoveStateResponse {
             target_state: Some(self.encode(&state, schema.block.implied_type())?),
             diagnostics: Vec::new(),

@@ -66,6 +66,62 @@ fn configuration_is_written_for_what_is_imported() {
     nothing_left(&s);
 }
 
+fn an_old_identity_is_upgraded(protocol: u32) {
+    let s = sandbox(protocol, TWO);
+    apply(&s);
+    deeds(&s);
+    let state = s.read("terraform.tfstate");
+    let current = ["\"identity_schema_version\": 1", "\"id\": \"a#1\"", "\"instance\": \"\""];
+    assert!(current.iter().all(|part| state.contains(part)), "{state}");
+    let identity = state.split_once("\"identity\": {").and_then(|(_, rest)| rest.split_once('}')).map(|(one, _)| one);
+    let identity = identity.expect("because there is one");
+    let old = state.replace(identity, "\"thing\": \"a#1\"").replace(current[0], "\"identity_schema_version\": 0");
+    s.write("terraform.tfstate", &old);
+    ok(&s, &["apply", "-auto-approve", "-refresh=false"]);
+    let now = s.read("terraform.tfstate");
+    assert!(current.iter().all(|part| now.contains(part)) && !now.contains("\"thing\""), "{now}");
+
+    s.write("terraform.tfstate", state.replace(current[0], "\"identity_schema_version\": 7"));
+    fails(&s, &["plan"], &["Resource identity managed by newer provider version", "testing_thing.a"]);
+    nothing_left(&s);
+}
+
+#[test]
+fn an_old_identity_is_upgraded_over_protocol_5() {
+    an_old_identity_is_upgraded(5);
+}
+
+#[test]
+fn an_old_identity_is_upgraded_over_protocol_6() {
+    an_old_identity_is_upgraded(6);
+}
+
+#[test]
+fn what_moves_to_another_type_has_the_identity_of_that_type() {
+    let s = sandbox(6, "//- main.tf\nresource \"testing_item\" \"a\" {\n  name = \"a\"\n  value = \"v\"\n}\n");
+    apply(&s);
+    assert!(!s.read("terraform.tfstate").contains("\"identity\""));
+    s.write(
+        "main.tf",
+        "resource \"testing_thing\" \"b\" {\n  name = \"a\"\n  value = \"v\"\n}\nmoved {\n  from = testing_item.a\n  to = \
+         testing_thing.b\n}\n",
+    );
+    ok(&s, &["apply", "-auto-approve", "-refresh=false"]);
+    let state = s.read("terraform.tfstate");
+    assert!(state.contains("\"identity\": {") && state.contains("\"identity_schema_version\": 1"), "{state}");
+    s.write(
+        "main.tf",
+        "resource \"testing_item\" \"a\" {\n  name = \"a\"\n  value = \"v\"\n}\nmoved {\n  from = testing_thing.b\n  to = \
+         testing_item.a\n}\n",
+    );
+    deeds(&s);
+    ok(&s, &["apply", "-auto-approve"]);
+    let told = s.record().into_iter().find(|line| line.starts_with("identity testing_thing->testing_item 1:"));
+    assert!(told.as_ref().is_some_and(|line| line.contains("\"a#1\"")), "{told:?}");
+    assert!(!s.read("terraform.tfstate").contains("\"identity\""));
+    nothing_left(&s);
+}
+
 fn becomes_another_type(protocol: u32) {
     let s = sandbox(protocol, TWO);
     apply(&s);

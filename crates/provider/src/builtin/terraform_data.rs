@@ -119,6 +119,6 @@ pub(super) fn moved(request: MoveRequest) -> Outcome<MoveAnswer> {
             Some(entries) => Value::object(entries),
             None => Value::null_dynamic(),
         };
-        MoveAnswer { state: stored(child(&object, "id"), triggers), private: request.source_private }
+        MoveAnswer { state: stored(child(&object, "id"), triggers), private: request.source_private, identity: None }
     })
 }

@@ -175,6 +175,7 @@ fn a_null_resource_becomes_terraform_data() {
             source_kind: kind.into(),
             source_version: 0,
             source_raw: RawState::Json(raw.into()),
+            source_identity: None,
             source_private: Private::new(),
             target_kind: "terraform_data".into(),
         };
