@@ -1,4 +1,4 @@
-//! `checksum=sha256:...`: what a downloaded file must be.
+//! `checksum=sha256:...` and `checksum=file:...`: what a downloaded file must be.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -28,9 +28,6 @@ impl Checksum {
             Some(("sha1", digits)) => (Some(Kind::Sha1), digits),
             Some(("sha256", digits)) => (Some(Kind::Sha256), digits),
             Some(("sha512", digits)) => (Some(Kind::Sha512), digits),
-            Some(("file", _)) => {
-                return Err("a checksum in a file is not supported; write the checksum itself".to_owned());
-            }
             Some((kind, _)) => return Err(format!("there is no kind of checksum {kind:?}")),
             None => (None, given),
         };
@@ -46,6 +43,28 @@ impl Checksum {
             return Err(format!("the checksum {given:?} is malformed"));
         }
         Ok(Checksum { kind, expected: digits.to_ascii_lowercase() })
+    }
+
+    /// The checksum that a list has for a file. Lists are what programs like `sha256sum` write, with or without the kind of
+    /// checksum in front, or one checksum alone.
+    pub(super) fn listed(list: &str, name: &str) -> Option<Checksum> {
+        list.lines().find_map(|line| {
+            let line = line.trim();
+            if let Some((kind, rest)) = line.split_once(" (") {
+                let (listed, digits) = rest.rsplit_once(") = ")?;
+                return Self::parse(&format!("{}:{}", kind.to_ascii_lowercase(), digits.trim()))
+                    .ok()
+                    .filter(|_| is_name(listed, name));
+            }
+            match line.split_once(char::is_whitespace) {
+                Some((digits, listed)) => {
+                    let listed = listed.trim_start();
+                    let listed = listed.strip_prefix('*').unwrap_or(listed);
+                    Self::parse(digits).ok().filter(|_| is_name(listed, name))
+                }
+                None => Self::parse(line).ok(),
+            }
+        })
     }
 
     /// Compares it with that of a file.
@@ -64,6 +83,11 @@ impl Checksum {
         }
         Err(format!("the checksum of what was downloaded is {found}, but it should be {}", self.expected))
     }
+}
+
+/// Whether an entry of a list is about the file, which may be in the directory of the list by name only.
+fn is_name(listed: &str, name: &str) -> bool {
+    listed.strip_prefix("./").unwrap_or(listed) == name
 }
 
 /// The checksum of everything that can be read, in hexadecimal digits.
@@ -96,8 +120,21 @@ mod tests {
         assert_eq!(check("md5:900150983CD24FB0D6963F7D28E17F72"), Ok(()));
         assert_eq!(check("a9993e364706816aba3e25717850c26c9cd0d89d"), Ok(()));
         assert!(check(&right.replace('b', "c")).is_err_and(|reason| reason.contains("should be")));
-        for wrong in ["x", "sha256:00", "crc:00", &format!("md5:{right}"), &"g".repeat(64)] {
+        for wrong in ["x", "file:x", "sha256:00", "crc:00", &format!("md5:{right}"), &"g".repeat(64)] {
             assert!(Checksum::parse(wrong).is_err(), "{wrong}");
+        }
+        let list = |list: &str| Checksum::listed(list, "a.zip").map(|checksum| checksum.check(&file).is_ok());
+        let wrong = right.replace('b', "c");
+        for (text, expected) in [
+            (format!("{wrong}  b.zip\n{right}  a.zip\n"), Some(true)),
+            (format!("{right}  b.zip\n{wrong} *./a.zip\n"), Some(false)),
+            (format!("SHA256 (b.zip) = {wrong}\nSHA256 (a.zip) = {right}\n"), Some(true)),
+            (format!("\n{right}\n"), Some(true)),
+            (format!("{right}  dir/a.zip\nMD5 (a.zip) = {right}\n"), None),
+            ("a.zip\n".to_owned(), None),
+            (String::new(), None),
+        ] {
+            assert_eq!(list(&text), expected, "{text}");
         }
         let _ = std::fs::remove_file(file);
     }

@@ -13,9 +13,10 @@ const DEEPEST: usize = 128;
 /// Brings a package of this machine: an archive is unpacked, a directory is linked to.
 pub(super) fn fetch(mut address: Address, into: &Path) -> Result<(), String> {
     let format = address.take_format()?;
-    let checksum = address.take("checksum").map(|given| Checksum::parse(&given)).transpose()?;
+    let given = address.take("checksum");
     let url = &address.url;
     let path = url.to_file_path().map_err(|()| format!("{:?} is no path of this machine", url.path()))?;
+    let checksum = given.map(|given| checksum(&given, &path)).transpose()?;
     let found = fs::metadata(&path).map_err(|error| format!("{} could not be read: {error}", path.display()))?;
     match format {
         Some(_) if found.is_dir() => Err(format!("{} is a directory, no archive", path.display())),
@@ -32,6 +33,19 @@ pub(super) fn fetch(mut address: Address, into: &Path) -> Result<(), String> {
         }
         None => link(&path, into),
     }
+}
+
+/// The checksum that an argument says, or that the list has which it names.
+fn checksum(given: &str, archive: &Path) -> Result<Checksum, String> {
+    let Some(list) = given.strip_prefix("file:") else { return Checksum::parse(given) };
+    let list = Path::new(list.strip_prefix("//").unwrap_or(list));
+    if !list.is_absolute() {
+        return Err(format!("the list of checksums {} needs an absolute path", list.display()));
+    }
+    let name = archive.file_name().unwrap_or_default().to_string_lossy();
+    let text = fs::read(list).map_err(|error| format!("{} could not be read: {error}", list.display()))?;
+    Checksum::listed(&String::from_utf8_lossy(&text), &name)
+        .ok_or_else(|| format!("{} has no checksum for {name}", list.display()))
 }
 
 pub(super) fn create_parent(path: &Path) -> Result<(), String> {

@@ -69,7 +69,10 @@ fn fetch(sandbox: &Sandbox, source: &str) -> String {
 fn archives_and_pages_of_hosts() {
     let zip = package(&[("main.tf", ""), ("sub/deep.tf", "")]);
     let sum = Sha256::digest(&zip).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let lists = format!("{sum}  x.zip\n{sum}  other\n");
     let host = Host::start(move |asked| match asked.path() {
+        "/sums" => Reply::ok(lists.clone()),
+        "/wrong-sums" => Reply::ok(format!("SHA256 (x.zip) = {}\n", "0".repeat(64))),
         "/x.zip" | "/plain" => Reply::ok(zip.clone()),
         "/header" => Reply::status(204).with("X-Terraform-Get", "./x.zip//sub"),
         "/meta" => Reply::ok("<html><head><meta name=\"terraform-get\" content=\"/x.zip\"></head></html>"),
@@ -95,6 +98,14 @@ fn archives_and_pages_of_hosts() {
         &format!("/x.zip?checksum={wrong}"),
         &format!("the checksum of what was downloaded is {sum}, but it should be {wrong}"),
     );
+    let listed = |list: &str| format!("checksum=file:{}", host.url(list));
+    check(&format!("/x.zip?{}", listed("/sums")), "main.tf sub");
+    let refused = format!("the checksum of what was downloaded is {sum}, but it should be {}", "0".repeat(64));
+    check(&format!("/x.zip?{}", listed("/wrong-sums")), &refused);
+    check(&format!("/plain?archive=zip&{}", listed("/sums")), "http://host/sums has no checksum for plain");
+    check(&format!("/x.zip?{}", listed("/none")), "http://host/none answered \"404 Not Found\"");
+    let elsewhere = "a list of checksums for an archive of a host has an http or https address, not \"/etc/passwd\"";
+    check("/x.zip?checksum=file:/etc/passwd", elsewhere);
     check("/header", "deep.tf");
     check("/meta", "main.tf sub");
     check("/netrc.zip", "main.tf sub");

@@ -12,13 +12,15 @@ use super::{Fetcher, MOST_HOPS, netrc};
 use crate::archive::{Format, Limits, unpack};
 use crate::http::{Request, Url, shown};
 
+/// The longest list of checksums.
+const LONGEST_LIST: u64 = 4 << 20;
 /// The longest page that is searched for where the package is.
 const LONGEST_PAGE: u64 = 4 << 20;
 
 /// Brings an archive, or what a page leads to.
 pub(super) fn fetch(fetcher: &Fetcher, mut address: Address, into: &Path, hops: u32) -> Result<(), String> {
     let format = address.take_format()?;
-    let checksum = address.take("checksum").map(|given| Checksum::parse(&given)).transpose()?;
+    let checksum = address.take("checksum").map(|given| checksum(fetcher, &given, &address.url)).transpose()?;
     match format {
         Some(format) => archive(fetcher, &address.url, Some(format), checksum.as_ref(), into),
         None if checksum.is_some() => {
@@ -28,6 +30,23 @@ pub(super) fn fetch(fetcher: &Fetcher, mut address: Address, into: &Path, hops: 
         }
         None => page(fetcher, address.url, into, hops),
     }
+}
+
+/// The checksum that an argument says, or that the list has which it names.
+fn checksum(fetcher: &Fetcher, given: &str, archive: &Url) -> Result<Checksum, String> {
+    let Some(list) = given.strip_prefix("file:") else { return Checksum::parse(given) };
+    let url = Url::parse(list).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let Some(url) = url else {
+        return Err(format!("a list of checksums for an archive of a host has an http or https address, not {list:?}"));
+    };
+    let asked = request(fetcher, url).at_most(LONGEST_LIST);
+    let response = fetcher.services.client().get(&asked).map_err(|error| error.to_string())?;
+    if !response.is_success() {
+        return Err(format!("{} answered \"{}\"", shown(&asked.url), response.status_text()));
+    }
+    let name = archive.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
+    Checksum::listed(&String::from_utf8_lossy(&response.body), name)
+        .ok_or_else(|| format!("{} has no checksum for {name}", shown(&asked.url)))
 }
 
 fn request(fetcher: &Fetcher, url: Url) -> Request {
