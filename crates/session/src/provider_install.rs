@@ -119,7 +119,7 @@ pub(crate) fn install(
     }
     for (provider, failure) in &outcome.failures {
         let implied = requirements.get(provider).filter(|requirement| !requirement.explicit);
-        if let (Failure::Query(QueryError::NotKnown), Some(span)) = (failure, implied.and_then(|r| r.implied_by)) {
+        if let (Failure::Query(QueryError::NotKnown(_)), Some(span)) = (failure, implied.and_then(|r| r.implied_by)) {
             problems.push(about::implied(provider, span));
         }
         problems.push(about::failure(provider, failure, &needed, &platform));

@@ -56,9 +56,9 @@ fn query(
             };
             Diagnostic::error(QUERY, format!("{cannot} {searched}"))
         }
-        QueryError::NotKnown => {
+        QueryError::NotKnown(former) => {
             let namesake = needed.keys().find(|other| *other != provider && other.kind == provider.kind);
-            let hint = match namesake.filter(|_| provider.is_default()) {
+            let hint = match namesake.filter(|_| provider.is_default()).or(former.as_deref()) {
                 Some(other) => format!(
                     "Did you intend to use {}? If so, name that source in the required_providers of every module that \
                      uses it.",

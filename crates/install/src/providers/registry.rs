@@ -79,7 +79,7 @@ impl Registry {
         }
         let response = self.ask(provider, &format!("{}/{}/versions", provider.namespace, provider.kind))?;
         if response.status == 404 {
-            return Err(QueryError::NotKnown);
+            return Err(QueryError::NotKnown(self.former(provider).map(Box::new)));
         }
         let body = self.json(provider, &response)?;
         let mut listing = Listing::default();
@@ -93,6 +93,20 @@ impl Registry {
         listing.warnings = texts(&body["warnings"]);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(known.entry(provider.clone()).or_insert(listing).clone())
+    }
+
+    /// The provider that had this name when names had no namespaces, which were then all of "hashicorp". It is only for a
+    /// hint, so whatever goes wrong there is none.
+    fn former(&self, provider: &ProviderSource) -> Option<ProviderSource> {
+        if !provider.is_default() {
+            return None;
+        }
+        let response = self.ask(provider, &format!("-/{}/versions", provider.kind)).ok()?;
+        let body = self.json(provider, &response).ok()?;
+        let moved = body["moved_to"].as_str().filter(|text| !text.is_empty());
+        let found = ProviderSource::parse(moved.or(body["id"].as_str())?).ok()?;
+        let former = ProviderSource { host: provider.host.clone(), ..found };
+        (former.kind == provider.kind && former != *provider).then_some(former)
     }
 
     /// The package for a platform.

@@ -83,8 +83,8 @@ pub enum Content {
 pub enum QueryError {
     /// No place has the provider; these were asked.
     NotFound(Vec<String>),
-    /// Its registry does not have the provider.
-    NotKnown,
+    /// Its registry does not have the provider; with the one that it had by that name when names had no namespaces.
+    NotKnown(Option<Box<ProviderSource>>),
     /// The host is no registry of providers.
     NoRegistry {
         /// The host.
@@ -111,7 +111,7 @@ impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             QueryError::NotFound(_) => f.write_str("it was not found in any of the places that were searched"),
-            QueryError::NotKnown => f.write_str("its registry does not have it"),
+            QueryError::NotKnown(_) => f.write_str("its registry does not have it"),
             QueryError::NoRegistry { host, has_other_version: false } => {
                 write!(f, "the host {host} is no registry of providers")
             }
@@ -189,23 +189,22 @@ impl Places {
     /// The versions that all places have.
     pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
         let mut all = Versions::default();
-        let mut asked_registry = false;
+        let mut not_known = None;
         for place in self.of(provider) {
             match place.versions(provider) {
                 Ok(found) => {
                     all.list.extend(found.list);
                     all.warnings.extend(found.warnings);
                 }
-                Err(QueryError::NotKnown) => asked_registry = true,
+                Err(error @ QueryError::NotKnown(_)) => not_known = Some(error),
                 Err(QueryError::NotFound(_)) => {}
                 Err(error) => return Err(error),
             }
         }
         if all.list.is_empty() {
-            return Err(match asked_registry {
-                true => QueryError::NotKnown,
-                false => QueryError::NotFound(self.of(provider).map(|place| place.shown(provider)).collect()),
-            });
+            return Err(not_known.unwrap_or_else(|| {
+                QueryError::NotFound(self.of(provider).map(|place| place.shown(provider)).collect())
+            }));
         }
         all.list.sort();
         all.list.dedup();
@@ -223,7 +222,7 @@ impl Places {
         for place in self.of(provider) {
             match place.offer(provider, version, platform) {
                 Err(error @ QueryError::NoPlatform(_)) if self.rules.len() == 1 => none = Some(error),
-                Err(QueryError::NotFound(_) | QueryError::NotKnown | QueryError::NoPlatform(_)) => {}
+                Err(QueryError::NotFound(_) | QueryError::NotKnown(_) | QueryError::NoPlatform(_)) => {}
                 found => return found,
             }
         }

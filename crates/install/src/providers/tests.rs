@@ -138,6 +138,19 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().expect("because memory can be written").into_inner()
 }
 
+/// A small archive of files that are not: the same 16 MB, packed once, seventeen times.
+fn bomb() -> Vec<u8> {
+    let one = archive(&[("zeros", &vec![0; 16 << 20])]);
+    let mut one = zip::ZipArchive::new(Cursor::new(one)).expect("because it is an archive");
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for number in 0..17 {
+        let zeros = one.by_index_raw(0).expect("because it is there");
+        let name = format!("terraform-provider-null_{number}");
+        writer.raw_copy_file_rename(zeros, name).expect("because memory can be written");
+    }
+    writer.finish().expect("because memory can be written").into_inner()
+}
+
 fn good() -> Vec<u8> {
     archive(&[("terraform-provider-null_v1.0.0", b"#!/bin/sh\n"), ("LICENSE", b"free")])
 }
@@ -154,8 +167,9 @@ impl World {
     fn new() -> World {
         let host = Host::new();
         let services = serde_json::Map::from_iter([("providers.v1".to_owned(), json!(format!("{}/v1/", host.base)))]);
-        let name = yuba_addrs::Hostname::parse("registry.example.com").expect("because it is well-formed");
-        let config = CliConfig { hosts: BTreeMap::from([(name, services)]), ..CliConfig::default() };
+        let name = |text| yuba_addrs::Hostname::parse(text).expect("because it is well-formed");
+        let hosts = ["registry.example.com", yuba_addrs::DEFAULT_REGISTRY].map(|text| (name(text), services.clone()));
+        let config = CliConfig { hosts: hosts.into(), ..CliConfig::default() };
         let environment = Environment::default();
         let settings = HttpSettings {
             backoff: Duration::from_millis(1),
@@ -451,6 +465,13 @@ fn nothing_is_left_of_a_package_that_is_refused() {
             ],
         ),
         (
+            "a bomb",
+            Box::new(|w| w.publish("1.0.0", &bomb())),
+            expect![
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: its files are more than 200 times as large as the archive, as if to fill the disk."
+            ],
+        ),
+        (
             "no program",
             Box::new(|w| w.publish("1.0.0", &archive(&[("README", b"y")]))),
             expect![[
@@ -512,6 +533,34 @@ fn nothing_is_left_of_a_package_that_is_refused() {
         assert!(outcome.locks.providers.is_empty(), "{name}");
         assert_eq!(world.files(), "", "{name}");
         assert!(!world.base().join(".unfinished").exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_name_without_namespace_leads_to_who_had_it() {
+    let world = World::new();
+    let hint = |answer: Option<&str>, needed: &[&str]| {
+        if let Some(answer) = answer {
+            world.host.put("/v1/-/null/versions", "application/json", answer);
+        }
+        let asked = provider("hashicorp/null");
+        let error = world.registry().versions(&asked).expect_err("because the registry does not have it");
+        let needed = needed.iter().map(|text| (provider(text), ProviderConstraints::default())).collect();
+        let failure = installing::Failure::Query(error);
+        let detail = diagnostics::failure(&asked, &failure, &needed, &Platform::current()).detail;
+        detail.split("\n\n").nth(1).and_then(|hint| hint.split(". To see").next()).unwrap_or_default().to_owned()
+    };
+    let other = |name: &str| {
+        format!(
+            "Did you intend to use {name}? If so, name that source in the required_providers of every module that uses it"
+        )
+    };
+    assert!(hint(None, &["hashicorp/null"]).starts_with("Every module should name"));
+    assert_eq!(hint(Some(r#"{"id": "acme/null"}"#), &["hashicorp/null"]), other("acme/null"));
+    assert_eq!(hint(Some(r#"{"id": "a/null", "moved_to": "b/null"}"#), &["hashicorp/null"]), other("b/null"));
+    assert_eq!(hint(Some(r#"{"id": "acme/null"}"#), &["hashicorp/null", "mine/null"]), other("mine/null"));
+    for none in [r#"{"id": "hashicorp/null"}"#, r#"{"id": "acme/other"}"#, r#"{"id": "?"}"#, "{}", "["] {
+        assert!(hint(Some(none), &["hashicorp/null"]).starts_with("Every module should name"), "{none}");
     }
 }
 
