@@ -12,6 +12,20 @@ pub(crate) const FIRST: &str = "\nInterrupt received.\nPlease wait until what is
 /// What is said the second time.
 pub(crate) const SECOND: &str = "\nTwo interrupts received. Stopping now; what was done is saved.\n";
 
+/// Watches from now on: the first request to stop is passed on, the second one ends the process.
+pub(crate) fn at_interrupt(first: impl FnOnce() + Send + 'static) {
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    std::thread::spawn(move || {
+        let mut signals = signals.forever();
+        if signals.next().is_some() {
+            first();
+        }
+        if signals.next().is_some() {
+            std::process::exit(1);
+        }
+    });
+}
+
 /// What somebody at the keyboard wants.
 pub(crate) struct Stop {
     interrupt: Arc<Interrupt>,

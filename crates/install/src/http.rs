@@ -187,6 +187,8 @@ pub struct Client(Arc<Inner>);
 
 struct Inner {
     settings: HttpSettings,
+    /// Whether all requests are given up.
+    interrupted: tokio::sync::watch::Sender<bool>,
     started: OnceLock<Result<Started, String>>,
 }
 
@@ -198,7 +200,7 @@ struct Started {
 impl Client {
     /// A client that has not done anything yet.
     pub fn new(settings: HttpSettings) -> Client {
-        Client(Arc::new(Inner { settings, started: OnceLock::new() }))
+        Client(Arc::new(Inner { settings, interrupted: Default::default(), started: OnceLock::new() }))
     }
 
     /// How patient it is.
@@ -213,7 +215,21 @@ impl Client {
     /// Waits for something asynchronous on the runtime of the client.
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, HttpError> {
         let failed = |reason| HttpError { url: "(no request)".to_owned(), reason };
-        Ok(self.started().map_err(failed)?.runtime.handle.block_on(future))
+        let runtime = &self.started().map_err(failed)?.runtime;
+        let mut interrupted = self.0.interrupted.subscribe();
+        runtime.handle.block_on(async {
+            tokio::select! {
+                biased;
+                _ = interrupted.wait_for(|interrupted| *interrupted) => Err(failed("it was interrupted".to_owned())),
+                done = future => Ok(done),
+            }
+        })
+    }
+
+    /// Gives up all requests, those that are under way and those that are still to come. What they were for is cleared away
+    /// by those who asked.
+    pub fn interrupt(&self) {
+        self.0.interrupted.send_replace(true);
     }
 
     /// Asks, and waits for the whole answer.

@@ -415,7 +415,8 @@ impl Provider for Remote {
     fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {
         self.ask(move |it, connection| async move {
             let schema = it.resource(&request.target_kind)?;
-            let (version, identity) = request.source_identity.map_or((0, None), |(version, json)| (version, Some(json)));
+            let (version, identity) =
+                request.source_identity.map_or((0, None), |(version, json)| (version, Some(json)));
             let sent = wire::MoveStateRequest {
                 source_provider_address: request.source_provider.to_string(),
                 source_type_name: request.source_kind.to_string(),

@@ -1,9 +1,11 @@
 //! `yuba init`: prepares a working directory.
 
 use std::io::{BufRead as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use yuba_eval::tree::Purpose;
-use yuba_session::install::{self, InitRequest};
+use yuba_session::install::{self, Event, InitRequest};
 use yuba_session::migration::Confirm;
 use yuba_session::provider_install::ProviderFlags;
 
@@ -12,6 +14,7 @@ use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask, may_ask};
+use crate::signals;
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -75,7 +78,22 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             upgrade: args.is_on("upgrade"),
         },
     };
-    match install::init(request, &mut |event| messages.event(&event)) {
+    let mut interrupts = Interrupts::new(&settings);
+    let outcome = install::init(request, &mut |event| {
+        interrupts.watch(&event);
+        messages.event(&event);
+    });
+    let failed = match &outcome {
+        install::Outcome::Empty => false,
+        install::Outcome::Invalid(_) => true,
+        install::Outcome::Done(report) => report.problems.has_errors(),
+    };
+    if let Some(what) = interrupts.raised().filter(|_| failed) {
+        let text = format!("{what} installation was canceled by an interrupt signal.");
+        messages.complain(&format!("{text}\n"), &text);
+        return Ok(1);
+    }
+    match outcome {
         install::Outcome::Empty => {
             let text = "Yuba initialized in an empty directory!";
             let more =
@@ -104,6 +122,43 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             messages.say(&format!("\n{}\n", yuba_view::wrap::wrap(more, 78)), more);
             Ok(0)
         }
+    }
+}
+
+/// Ctrl-C while packages are brought: downloads are given up, and nothing is left of what was not finished.
+struct Interrupts<'a> {
+    settings: &'a Settings,
+    raised: Arc<AtomicBool>,
+    /// What is being installed.
+    what: Option<&'static str>,
+}
+
+impl<'a> Interrupts<'a> {
+    fn new(settings: &'a Settings) -> Interrupts<'a> {
+        Interrupts { settings, raised: Arc::default(), what: None }
+    }
+
+    /// Begins when packages are brought. Before, when questions are asked, Ctrl-C ends the process as usual.
+    fn watch(&mut self, event: &Event) {
+        let what = match event {
+            Event::Modules { .. } | Event::Copying(_) => "Module",
+            Event::Providers => "Provider",
+            _ => return,
+        };
+        if self.what.replace(what).is_some() {
+            return;
+        }
+        let (client, raised) = (self.settings.hosts().services().client().clone(), self.raised.clone());
+        signals::at_interrupt(move || {
+            raised.store(true, Ordering::SeqCst);
+            let _ = std::io::stderr().write_all(signals::FIRST.as_bytes());
+            client.interrupt();
+        });
+    }
+
+    /// What was interrupted.
+    fn raised(&self) -> Option<&'static str> {
+        self.what.filter(|_| self.raised.load(Ordering::SeqCst))
     }
 }
 

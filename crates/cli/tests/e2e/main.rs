@@ -7,6 +7,7 @@ mod flags;
 mod fmt;
 mod help;
 mod init;
+mod interrupted_init;
 mod metadata;
 mod modules;
 mod prompt;
