@@ -290,7 +290,7 @@ fn failed(speaker: &mut Speaker<'_>, problems: &Diagnostics, sources: &Sources) 
 
 /// Asks whether the changes shall be made.
 fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan, stop: &signals::Stop) -> Result<bool, Failure> {
-    if speaker.is_json() || !may_ask(args) {
+    if !may_ask(args) {
         let detail = "Nobody can be asked whether the changes shall be made. Use -auto-approve, or apply a saved plan.";
         return Err(Failure::failed("Cannot apply without approval", detail));
     }
@@ -369,6 +369,12 @@ fn write_generated(plan: &Plan, path: &Path) -> Option<Diagnostic> {
 
 /// From flags to options; what makes no sense is refused.
 fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
+    let changes = matches!(kind, Kind::Apply | Kind::Destroy);
+    if changes && args.is_on("json") && !args.is_on("auto-approve") && args.positional.is_empty() {
+        let detail = "Nobody can be asked with -json whether the changes shall be made. Use -auto-approve, or apply a saved \
+                      plan.";
+        return Err(Failure::usage("Plan file or auto-approve required", detail));
+    }
     let usage = |summary: &str, detail: &str| Failure::usage(summary, detail);
     let most = usize::from(kind == Kind::Apply);
     if args.positional.len() > most {
@@ -462,7 +468,7 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
         },
     };
     let state = state_access::flags(args)?;
-    let auto_approve = matches!(kind, Kind::Apply | Kind::Destroy) && args.is_on("auto-approve");
+    let auto_approve = changes && args.is_on("auto-approve");
     let tolerant = args.table_has("suppress-forget-errors") && args.is_on("suppress-forget-errors");
     Ok(Options { plan, state, parallelism, auto_approve, tolerant })
 }

@@ -282,7 +282,7 @@ fn finished(
 fn applied(phase: Phase) -> Option<Action> {
     match phase {
         Phase::Read => Some(Action::Read),
-        Phase::Apply(Action::NoOp) => None,
+        Phase::Apply(Action::NoOp | Action::Forget) => None,
         Phase::Apply(action) => Some(action),
         _ => None,
     }

@@ -178,7 +178,8 @@ pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
                 let sources = scope.evaluation().env().sources;
                 let place = crate::template::place(sources, rule.span).map(|place| eco_format!(" at {place}"));
                 let span = given.unwrap_or(variable.span);
-                problems.push(diagnostics::variable_rule_broken(&text, &place.unwrap_or_default(), span));
+                let problem = diagnostics::variable_rule_broken(&text, &place.unwrap_or_default(), span);
+                problems.push(explained(scope, condition, problem));
                 verdict = Verdict::Fail(text);
             }
             Ok(None) if verdict == Verdict::Pass => verdict = Verdict::Unknown,

@@ -32,8 +32,7 @@ pub(super) fn verb(action: Action) -> &'static str {
         Action::Delete => "Destroying",
         Action::Read => "Refreshing",
         Action::CreateThenDelete | Action::DeleteThenCreate => "Replacing",
-        Action::Forget => "Removing",
-        Action::NoOp | Action::ForgetThenCreate => "Applying",
+        Action::NoOp | Action::Forget | Action::ForgetThenCreate => "Applying",
     }
 }
 
@@ -44,7 +43,6 @@ pub(super) fn noun(action: Action) -> &'static str {
         Action::Delete => "Destruction",
         Action::Read => "Refresh",
         Action::CreateThenDelete | Action::DeleteThenCreate => "Replacement",
-        Action::Forget => "Removal",
-        Action::NoOp | Action::ForgetThenCreate => "Apply",
+        Action::NoOp | Action::Forget | Action::ForgetThenCreate => "Apply",
     }
 }
