@@ -170,6 +170,20 @@ impl Type {
         Type::intern(TypeKind::Object(attrs.into()))
     }
 
+    /// The attributes of two object types together; of a name in both the second one's counts. They need no sorting.
+    pub(crate) fn object_of_both(under: &[ObjectAttr], over: &[ObjectAttr]) -> Type {
+        let mut attrs = Vec::with_capacity(under.len() + over.len());
+        let mut over = over.iter().peekable();
+        for attr in under {
+            while let Some(earlier) = over.next_if(|other| other.name < attr.name) {
+                attrs.push(earlier.clone());
+            }
+            attrs.push(over.next_if(|other| other.name == attr.name).unwrap_or(attr).clone());
+        }
+        attrs.extend(over.cloned());
+        Type::intern(TypeKind::Object(attrs.into()))
+    }
+
     fn intern(kind: TypeKind) -> Type {
         let hash = FixedState::default().hash_one(&kind);
         let mut guard = INTERNER.lock().unwrap_or_else(PoisonError::into_inner);

@@ -150,6 +150,12 @@ fn merge_type(args: &[Value]) -> Result<Type> {
     if (first.ty().is_map() || first.ty().is_object()) && args.iter().all(|arg| arg.ty() == first.ty()) {
         return Ok(first.ty().clone());
     }
+    if let [under, over] = args
+        && let (View::Object(_), View::Object(_)) = (under.view_ignoring_marks(), over.view_ignoring_marks())
+    {
+        let (under, over) = (under.ty().attrs().unwrap_or_default(), over.ty().attrs().unwrap_or_default());
+        return Ok(Type::object_of_both(under, over));
+    }
     let mut attrs: Vec<(EcoString, Type)> = Vec::new();
     let mut open = false;
     for arg in args {
@@ -168,6 +174,11 @@ fn merge_type(args: &[Value]) -> Result<Type> {
 }
 
 fn merge(args: &[Value], ty: &Type) -> Result {
+    if let [under, over] = args
+        && let Some(both) = merge_two_objects(under, over, ty)
+    {
+        return Ok(both);
+    }
     let mut marks = Marks::NONE;
     let mut entries = Vec::new();
     for arg in args.iter().filter(|arg| !arg.is_null()) {
@@ -182,6 +193,22 @@ fn merge(args: &[Value], ty: &Type) -> Result {
         None => Value::object_of(ty, entries),
     };
     Ok(result.with_marks(&marks))
+}
+
+/// The most frequent case: attributes are sorted in both, so one walk along them is enough.
+fn merge_two_objects(under: &Value, over: &Value, ty: &Type) -> Option<Value> {
+    let (View::Object(low), View::Object(high)) = (under.view_ignoring_marks(), over.view_ignoring_marks()) else {
+        return None;
+    };
+    let mut low = under.ty().attrs()?.iter().zip(low).peekable();
+    let mut high = over.ty().attrs()?.iter().zip(high).peekable();
+    let items = ty.attrs()?.iter().map(|attr| {
+        let low = low.next_if(|(own, _)| own.name == attr.name);
+        let high = high.next_if(|(own, _)| own.name == attr.name);
+        high.or(low).map(|(_, value)| value.clone())
+    });
+    let items = items.collect::<Option<Vec<Value>>>()?;
+    Some(Value::structure(ty.clone(), items).with_marks(&under.marks().union(over.marks())))
 }
 
 /// The entries to merge.
@@ -374,6 +401,13 @@ mod tests {
                 ("merge", vec![map([("a", n(1)), ("b", n(2))]), map([("b", n(3))])]),
                 ("merge", vec![map([("a", n(1))]), obj([("b", s("x"))])]),
                 ("merge", vec![obj([("a", n(1))]), obj([("a", s("x"))]), Value::null_dynamic()]),
+                (
+                    "merge",
+                    vec![
+                        obj([("b", n(1)), ("d", n(2)), ("f", n(3))]).mark(Mark::Ephemeral),
+                        obj([("a", n(4)), ("d", s("x")), ("e", unknown(Type::string())), ("g", n(5))]),
+                    ],
+                ),
                 ("merge", vec![Value::null_dynamic()]),
                 ("merge", vec![Value::null(number_map())]),
                 ("merge", vec![Value::null(object_type())]),
@@ -392,6 +426,7 @@ mod tests {
                 merge({"a": 1, "b": 2}, {"b": 3}) = {"a": 1, "b": 3}
                 merge({"a": 1}, {b="x"}) = {a=1, b="x"}
                 merge({a=1}, {a="x"}, null(any)) = {a="x"}
+                merge(ephemeral:{b=1, d=2, f=3}, {a=4, d="x", e=unknown(string), g=5}) = ephemeral:{a=4, b=1, d="x", e=unknown(string), f=3, g=5}
                 merge(null(any)) = {}
                 merge(null(map(number))) = {}
                 merge(null(object({a=number}))) = error: every object is null, so there is nothing to merge
