@@ -52,6 +52,8 @@ pub enum Open {
 pub trait OpenFile: Debug + Send {
     /// Its whole content.
     fn read_all(&mut self) -> io::Result<Vec<u8>>;
+    /// Fills a buffer with what it has at an offset; answers how many bytes there were.
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
     /// Writes all these bytes at an offset.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Cuts it, or extends it with zeros.
@@ -84,6 +86,29 @@ pub enum LockAttempt {
     },
 }
 
+/// How much of a file is in memory where its content goes through in pieces. Tests have files of several pieces.
+pub(crate) const PIECE: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
+
+/// Goes through a file from an offset on. `take` gets each piece and where it is; the answer is where the file ends.
+pub(crate) fn each_piece(
+    file: &mut dyn OpenFile,
+    from: u64,
+    take: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
+) -> io::Result<u64> {
+    let mut piece = vec![0; PIECE];
+    let mut at = from;
+    loop {
+        let length = file.read_at(at, &mut piece)?;
+        if length > 0 {
+            take(at, &piece[..length])?;
+        }
+        at += length as u64;
+        if length < PIECE {
+            return Ok(at);
+        }
+    }
+}
+
 /// The directory of a file.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
@@ -114,12 +139,20 @@ pub(crate) enum Access<'a> {
 ///
 /// Not for the state itself: see `local::snapshot`.
 pub(crate) fn replace(files: &dyn Files, path: &Path, content: &[u8], access: Access<'_>) -> io::Result<()> {
+    replace_by(files, path, access, &mut |file| file.write_at(0, content))
+}
+
+/// The same for a content that is not in memory as a whole.
+pub(crate) fn replace_by(files: &dyn Files, path: &Path, access: Access<'_>, fill: Fill<'_>) -> io::Result<()> {
     let path = files.resolve(path)?;
     let temporary = beside(&path, "tmp");
-    write_new(files, &temporary, content, access)?;
+    write_new_by(files, &temporary, access, fill)?;
     files.rename(&temporary, &path).inspect_err(|_| drop(files.remove(&temporary)))?;
     files.sync_directory(directory_of(&path))
 }
+
+/// Writes the content of a file that was just made.
+pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn OpenFile) -> io::Result<()>;
 
 /// Writes a file that nobody reads under this name yet, safe on disk when this returns.
 pub(crate) fn write_new(
@@ -128,16 +161,26 @@ pub(crate) fn write_new(
     content: &[u8],
     access: Access<'_>,
 ) -> io::Result<Box<dyn OpenFile>> {
+    write_new_by(files, path, access, &mut |file| file.write_at(0, content))
+}
+
+/// The same for a content that is not in memory as a whole.
+pub(crate) fn write_new_by(
+    files: &dyn Files,
+    path: &Path,
+    access: Access<'_>,
+    fill: Fill<'_>,
+) -> io::Result<Box<dyn OpenFile>> {
     let how = if matches!(access, Access::ByMask) { Open::Empty } else { Open::EmptyPrivate };
     let mut file = files.open(path, how)?;
-    let mut fill = || {
-        file.write_at(0, content)?;
+    let mut write = || {
+        fill(file.as_mut())?;
         if let Access::Like(other) = access {
             file.take_permissions_of(other)?;
         }
         file.sync()
     };
     // The reason for the failure matters more than a file left behind.
-    fill().inspect_err(|_| drop(files.remove(path)))?;
+    write().inspect_err(|_| drop(files.remove(path)))?;
     Ok(file)
 }

@@ -39,7 +39,7 @@ pub use edit::{Edit, EditError};
 pub use file::read;
 pub use model::{DeposedKey, Instance, Output, Resource, State};
 pub use object::{AttributeError, Attributes, Identity, Object, RawJson, Status};
-pub use v4_write::{write, write_compact};
+pub use v4_write::{write, write_compact, write_in_pieces};
 
 /// The version that is written as `terraform_version`: the language level.
 pub const WRITER_VERSION: &str = "1.12.6";

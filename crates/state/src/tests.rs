@@ -500,9 +500,19 @@ proptest! {
         write(&state, &mut out);
         let (back, warnings) = read(&out).expect("because it was written");
         prop_assert!(warnings.is_empty() && back.same_content(&state));
-        let mut more = Vec::new();
-        write(&back, &mut more);
-        prop_assert_eq!(out, more);
+        let mut pieces = Vec::new();
+        let gathered = write_in_pieces(&back, 100, &mut |piece| {
+            pieces.push(piece.to_vec());
+            Ok(())
+        });
+        prop_assert!(gathered.is_ok() && (out.len() < 400 || pieces.len() > 1));
+        prop_assert_eq!(out, pieces.concat());
+        let mut tries = 0;
+        let refused = write_in_pieces(&back, 100, &mut |_| {
+            tries += 1;
+            Err(std::io::Error::other("no room"))
+        });
+        prop_assert_eq!((refused.is_err(), tries), (true, 1));
     }
 
     #[test]

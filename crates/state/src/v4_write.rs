@@ -1,5 +1,7 @@
 //! Writing the current file format, version 4, byte for byte as OpenTofu does.
 
+use std::io;
+
 use base64::Engine as _;
 use yuba_addrs::{AbsProviderConfig, InstanceKey, ResourceMode};
 use yuba_value::json as values;
@@ -10,7 +12,7 @@ use crate::model::{DeposedKey, Instance, Output, Resource, State};
 use crate::object::{Attributes, Object, RawJson, Status};
 use crate::paths;
 use crate::v4::BASE64;
-use crate::writer::Writer;
+use crate::writer::{Pieces, Writer};
 
 /// Writes a state as a file of the current format: indented, as a file on disk is. `terraform_version` is always the
 /// one of this program.
@@ -18,9 +20,18 @@ pub fn write(state: &State, out: &mut Vec<u8>) {
     // Growing step by step would copy what is written again and again. Room that stays empty costs nothing; where there is
     // none, it grows after all.
     let _ = out.try_reserve(estimated_size(state));
-    write_state(state, &mut Writer::indented(out));
-    // Quirk: there is an empty line at the end.
-    out.extend_from_slice(b"\n\n");
+    let mut writer = Writer::indented(out);
+    write_state(state, &mut writer);
+    writer.end_of_file();
+}
+
+/// The same in pieces of about `size` bytes: as a whole the text takes more room than the state itself.
+pub fn write_in_pieces(state: &State, size: usize, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let mut out = Vec::new();
+    let mut writer = Writer::in_pieces(&mut out, Pieces { size, take, result: Ok(()) });
+    write_state(state, &mut writer);
+    writer.end_of_file();
+    writer.finish()
 }
 
 /// Writes a state without white space, as it is sent to a remote store.

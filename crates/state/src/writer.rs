@@ -1,6 +1,6 @@
 //! Writes JSON, indented or without white space, as Go's `encoding/json` does.
 
-use std::fmt;
+use std::{fmt, io};
 
 use crate::object::RawJson;
 
@@ -12,14 +12,42 @@ pub(crate) struct Writer<'o> {
     fresh: bool,
     /// A text on its way into the output.
     scratch: String,
+    pieces: Option<Pieces<'o>>,
+}
+
+/// Who takes what is written as soon as it is a piece of some size.
+pub(crate) struct Pieces<'o> {
+    pub(crate) size: usize,
+    pub(crate) take: &'o mut dyn FnMut(&[u8]) -> io::Result<()>,
+    /// After a failure nothing more is given away.
+    pub(crate) result: io::Result<()>,
+}
+
+impl Pieces<'_> {
+    fn give(&mut self, out: &mut Vec<u8>) {
+        if self.result.is_ok() {
+            self.result = (self.take)(out);
+        }
+        out.clear();
+    }
 }
 
 impl<'o> Writer<'o> {
     pub(crate) fn indented(out: &'o mut Vec<u8>) -> Writer<'o> {
-        Writer { out, indented: true, depth: 0, fresh: true, scratch: String::new() }
+        Writer { out, indented: true, depth: 0, fresh: true, scratch: String::new(), pieces: None }
+    }
+    /// The same; what is written does not gather in `out` but goes on in pieces.
+    pub(crate) fn in_pieces(out: &'o mut Vec<u8>, pieces: Pieces<'o>) -> Writer<'o> {
+        Writer { pieces: Some(pieces), ..Writer::indented(out) }
+    }
+    /// Gives away what is left, and answers whether all went well.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        let Some(mut pieces) = self.pieces else { return Ok(()) };
+        pieces.give(self.out);
+        pieces.result
     }
     pub(crate) fn compact(out: &'o mut Vec<u8>) -> Writer<'o> {
-        Writer { out, indented: false, depth: 0, fresh: true, scratch: String::new() }
+        Writer { out, indented: false, depth: 0, fresh: true, scratch: String::new(), pieces: None }
     }
 
     fn line(&mut self) {
@@ -40,6 +68,14 @@ impl<'o> Writer<'o> {
         }
         self.out.push(bracket);
         self.fresh = false;
+        if let Some(pieces) = self.pieces.as_mut().filter(|pieces| self.out.len() >= pieces.size) {
+            pieces.give(self.out);
+        }
+    }
+    /// The end of a file.
+    pub(crate) fn end_of_file(&mut self) {
+        // Quirk: there is an empty line at the end.
+        self.out.extend_from_slice(b"\n\n");
     }
 
     /// Before every element of an array.

@@ -104,6 +104,20 @@ impl OpenFile for DiskFile {
         Ok(bytes)
     }
 
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.0.seek(SeekFrom::Start(offset))?;
+        let mut filled = 0;
+        while filled < into.len() {
+            match self.0.read(&mut into[filled..]) {
+                Ok(0) => break,
+                Ok(more) => filled += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.0.seek(SeekFrom::Start(offset))?;
         self.0.write_all(bytes)

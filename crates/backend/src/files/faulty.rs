@@ -107,6 +107,10 @@ impl OpenFile for FaultyFile {
         self.1.step(false)?;
         self.0.read_all()
     }
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.1.step(false)?;
+        self.0.read_at(offset, into)
+    }
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if let Err(error) = self.1.step(true) {
             if self.1.leaves_half() {

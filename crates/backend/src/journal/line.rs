@@ -200,9 +200,30 @@ fn parse_header(payload: &str) -> Option<Base> {
 
 /// What tells the bytes of a snapshot apart; empty for no bytes.
 pub(crate) fn fingerprint(bytes: &[u8]) -> String {
-    use sha2::Digest as _;
-    if bytes.is_empty() {
-        return String::new();
+    let mut hash = Fingerprint::default();
+    hash.add(bytes);
+    hash.finish()
+}
+
+/// The same for bytes that come in pieces.
+#[derive(Default)]
+pub(crate) struct Fingerprint {
+    hash: sha2::Sha256,
+    /// How many bytes there were.
+    pub(crate) length: u64,
+}
+
+impl Fingerprint {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        use sha2::Digest as _;
+        self.hash.update(bytes);
+        self.length += bytes.len() as u64;
     }
-    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    pub(crate) fn finish(self) -> String {
+        use sha2::Digest as _;
+        if self.length == 0 {
+            return String::new();
+        }
+        self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }

@@ -96,11 +96,11 @@ impl Writer {
 
     /// Notes that a snapshot with everything so far is about to be saved, and puts that on disk. Without a file there is
     /// nothing that the snapshot could be confused with.
-    pub(crate) fn announce_snapshot(&mut self, files: &dyn Files, serial: u64, content: &[u8]) -> io::Result<()> {
+    pub(crate) fn announce_snapshot(&mut self, files: &dyn Files, serial: u64, fingerprint: &str) -> io::Result<()> {
         if self.file.is_none() {
             return Ok(());
         }
-        line::push_snapshot(&mut self.gathered, serial, &line::fingerprint(content));
+        line::push_snapshot(&mut self.gathered, serial, fingerprint);
         self.flush(files)
     }
 

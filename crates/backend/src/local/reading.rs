@@ -7,7 +7,7 @@ use std::sync::Arc;
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
-use super::snapshot::{Settled, pending_path, put_aside, settle};
+use super::snapshot::{Content, Settled, pending_path, put_aside, settle};
 use super::state_file::{Leftover, StateFile, read_or_nothing};
 use crate::diagnostics;
 use crate::files::{Files, Open, beside, directory_of};
@@ -185,7 +185,9 @@ fn put_in_order(
     }
     let saved = match state {
         Some(state) if recovered.edits > 0 => save_recovered(store, place, state, journal),
-        Some(_) if recovered.snapshot => store.save(&place.target, content),
+        Some(_) if recovered.snapshot => {
+            store.save(&place.target, &Content::Bytes(content.into()), &mut |_| Ok(())).map(drop)
+        }
         _ => Ok(()),
     };
     if let Err(problems) = saved {
@@ -209,18 +211,20 @@ fn put_in_order(
 /// Saves a state that was completed from a journal, so that being interrupted here does no harm either.
 fn save_recovered(store: &mut StateFile, place: &Place, state: &mut State, journal: &[u8]) -> Result<(), Diagnostics> {
     store.number(state);
-    let content = store.bytes_of(state)?;
     let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
-    let mut note = Vec::new();
-    line::push_snapshot(&mut note, state.serial, &fingerprint(&content));
-    let announce = || {
+    let announce = |fingerprint: &str| {
+        let mut note = Vec::new();
+        line::push_snapshot(&mut note, state.serial, fingerprint);
         let mut file = place.files.open(&journal_path(&place.target), Open::Existing)?;
         file.set_len(whole)?;
         file.write_at(whole, &note)?;
         file.sync()
     };
-    announce().map_err(|error| diagnostics::not_saved(&store.paths.write, &error))?;
-    store.save(&place.target, &content)?;
+    let path = store.paths.write.clone();
+    let content = store.content_of(state)?;
+    store.save(&place.target, &content, &mut |fingerprint| {
+        announce(fingerprint).map_err(|error| diagnostics::not_saved(&path, &error).into())
+    })?;
     store.known = Some(Some(state.clone()));
     Ok(())
 }

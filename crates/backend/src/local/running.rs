@@ -9,7 +9,7 @@ use yuba_syntax::Diagnostics;
 use super::state_file::StateFile;
 use crate::diagnostics;
 use crate::journal::Journal;
-use crate::journal::line::{Base, Operation, OperationId, fingerprint};
+use crate::journal::line::{Base, Operation, OperationId};
 use crate::journal::writer::{Writer, journal_path};
 use crate::store::Saved;
 
@@ -68,27 +68,31 @@ impl Journal for Running<'_> {
         if !self.store.number(state) {
             return self.flush();
         }
-        let content = self.store.bytes_of(state)?;
-        self.writer.announce_snapshot(files.as_ref(), state.serial, &content).map_err(|error| self.failed(&error))?;
-        self.store.save(&self.target, &content)?;
-        self.store.migrates = false;
-        self.store.known = Some(Some(state.clone()));
-        let base = Base { lineage: state.lineage.clone(), serial: state.serial, sha256: fingerprint(&content) };
-        let restarted = self.writer.restart(files.as_ref(), base, content.len() as u64, started);
+        let content = self.store.content_of(state)?;
+        let Running { store, target, writer } = self;
+        let journal = (journal_path(target), store.paths.write.clone());
+        let (sha256, length) = store.save(target, &content, &mut |fingerprint| {
+            let announced = writer.announce_snapshot(files.as_ref(), state.serial, fingerprint);
+            announced.map_err(|error| diagnostics::journal_not_written(&journal.0, &journal.1, &error).into())
+        })?;
+        store.migrates = false;
+        store.known = Some(Some(state.clone()));
+        let base = Base { lineage: state.lineage.clone(), serial: state.serial, sha256 };
+        let restarted = writer.restart(files.as_ref(), base, length, started);
         restarted.map_err(|error| self.failed(&error))
     }
 
     fn close(mut self: Box<Self>, state: &mut State) -> Result<Saved, Diagnostics> {
         let files = self.store.files.clone();
         let changed = self.store.number(state);
-        if changed {
-            self.store.back_up(&self.target, None)?;
-        }
         if changed || !self.store.is_as_written(&self.target, state) {
-            let content = self.store.bytes_of(state)?;
-            // When this fails the snapshot is all the more needed.
-            let _ = self.writer.announce_snapshot(files.as_ref(), state.serial, &content);
-            self.store.save(&self.target, &content)?;
+            let content = self.store.content_of(state)?;
+            let Running { store, target, writer } = &mut *self;
+            store.save(target, &content, &mut |fingerprint| {
+                // When this fails the snapshot is all the more needed.
+                let _ = writer.announce_snapshot(files.as_ref(), state.serial, fingerprint);
+                Ok(())
+            })?;
         }
         // A state of this size is not kept twice for somebody who may ask again.
         self.store.known = None;

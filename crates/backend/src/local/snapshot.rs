@@ -4,7 +4,8 @@
 //! waited for. Were another file renamed into its place, the waiting process would read and write a file that no name
 //! leads to any more. So the file itself is overwritten, in an order that leaves a whole copy somewhere at every moment:
 //!
-//! 1. The new content is written to a side file, flushed, and given the name `.NAME.new`.
+//! 1. The new content is written to a side file and flushed ([`prepare`]). Then ([`commit`]) it is given the name
+//!    `.NAME.new`.
 //! 2. The state file is overwritten: first everything behind the head, then the head, which holds the serial. Until the
 //!    last step it has the old serial, so nobody takes a half-written file for the new one.
 //! 3. The side file is removed.
@@ -12,43 +13,90 @@
 //! Whoever reads a state with a side file present decides by [`settle`]. When step 2 fails, for instance because the disk
 //! is full, the side file takes the place of the state file after all: it is whole, and needs no more space.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::{Access, Files, Open, OpenFile, beside, directory_of, write_new};
+use yuba_state::State;
+
+use crate::files::{Access, Files, OpenFile, PIECE, beside, directory_of, each_piece, write_new_by};
+use crate::journal::line::Fingerprint;
 use crate::timestamp::Timestamp;
 
-/// The part of a state file that is written last. Version, serial and lineage are at its start.
-const HEAD: usize = 4096;
+/// The part of a state file that is written last. Version, serial and lineage are in it and nothing else, and it is smaller than
+/// what disks write as a whole or not at all: there is no new serial over a mixture of contents.
+const HEAD: usize = 120;
 
 /// Where the next content waits while the state file is overwritten.
 pub(crate) fn pending_path(state: &Path) -> PathBuf {
     beside(state, "new")
 }
 
-/// Saves the content of a state file. With `held` the file is open and locked; it stays so, and is another one afterwards
-/// when overwriting failed.
-pub(crate) fn save(
+/// What a state file is to hold.
+pub(crate) enum Content<'a> {
+    /// A state as text, made when it is written: as a whole it takes more room than the state.
+    State(&'a State),
+    /// Bytes that were encrypted or read.
+    Bytes(Cow<'a, [u8]>),
+}
+
+impl Content<'_> {
+    fn each_piece(&self, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Content::State(state) => yuba_state::write_in_pieces(state, PIECE, take),
+            Content::Bytes(bytes) => bytes.chunks(PIECE).try_for_each(take),
+        }
+    }
+}
+
+/// The next content in a file that nobody takes for anything yet, safe on disk.
+pub(crate) struct Prepared {
+    pub(crate) side: Box<dyn OpenFile>,
+    temporary: PathBuf,
+    /// What tells its bytes apart.
+    pub(crate) fingerprint: String,
+    /// How many there are.
+    pub(crate) length: u64,
+}
+
+/// Writes the next content of a state file, which is open, to a side file.
+pub(crate) fn prepare(
     files: &dyn Files,
     state: &Path,
-    held: Option<&mut Box<dyn OpenFile>>,
-    content: &[u8],
+    file: &dyn OpenFile,
+    content: &Content<'_>,
+) -> io::Result<Prepared> {
+    let temporary = beside(state, "tmp");
+    let mut hash = Fingerprint::default();
+    let side = write_new_by(files, &temporary, Access::Like(file), &mut |side| {
+        content.each_piece(&mut |piece| {
+            side.write_at(hash.length, piece)?;
+            hash.add(piece);
+            Ok(())
+        })
+    })?;
+    Ok(Prepared { side, temporary, length: hash.length, fingerprint: hash.finish() })
+}
+
+/// The next content is not wanted after all.
+pub(crate) fn discard(files: &dyn Files, prepared: Prepared) {
+    let _ = files.remove(&prepared.temporary);
+}
+
+/// Makes what was prepared the content of a state file, which is open. If it is locked it stays so; it is another file
+/// afterwards when overwriting failed.
+pub(crate) fn commit(
+    files: &dyn Files,
+    state: &Path,
+    file: &mut Box<dyn OpenFile>,
+    locked: bool,
+    prepared: Prepared,
 ) -> io::Result<()> {
-    let locked = held.is_some();
-    let mut opened;
-    let file = match held {
-        Some(file) => file,
-        None => {
-            files.create_directory(directory_of(state))?;
-            opened = files.open(state, Open::OrCreate)?;
-            &mut opened
-        }
-    };
-    let (temporary, pending) = (beside(state, "tmp"), pending_path(state));
-    let mut side = write_new(files, &temporary, content, Access::Like(file.as_ref()))?;
+    let Prepared { mut side, temporary, .. } = prepared;
+    let pending = pending_path(state);
     files.rename(&temporary, &pending).inspect_err(|_| drop(files.remove(&temporary)))?;
     files.sync_directory(directory_of(state))?;
-    if let Err(error) = overwrite(file.as_mut(), content) {
+    if let Err(error) = overwrite(file.as_mut(), side.as_mut()) {
         if locked {
             side.try_lock()?;
         }
@@ -62,14 +110,13 @@ pub(crate) fn save(
     Ok(())
 }
 
-fn overwrite(file: &mut dyn OpenFile, content: &[u8]) -> io::Result<()> {
-    let (head, tail) = content.split_at(content.len().min(HEAD));
-    if !tail.is_empty() {
-        file.write_at(head.len() as u64, tail)?;
-    }
-    file.set_len(content.len() as u64)?;
+fn overwrite(file: &mut dyn OpenFile, side: &mut dyn OpenFile) -> io::Result<()> {
+    let mut head = [0; HEAD];
+    let length = side.read_at(0, &mut head)?;
+    let end = each_piece(side, length as u64, &mut |at, piece| file.write_at(at, piece))?;
+    file.set_len(end)?;
     file.sync()?;
-    file.write_at(0, head)?;
+    file.write_at(0, &head[..length])?;
     file.sync()
 }
 

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
-use super::{Paths, snapshot};
+use super::Paths;
+use super::snapshot::{self, Content};
 use crate::diagnostics;
 use crate::encryption::Sealing;
-use crate::files::{Access, Files, LockAttempt, Open, OpenFile, directory_of, replace};
+use crate::files::{Access, Files, LockAttempt, Open, OpenFile, PIECE, directory_of, each_piece, replace_by};
 use crate::journal::Journal;
-use crate::journal::line::{Base, fingerprint};
+use crate::journal::line::{Base, Fingerprint};
 use crate::journal::writer::{Writer, journal_path};
 use crate::local::running::Running;
 use crate::lock::{self, LockHolder, LockRefusal};
@@ -68,14 +69,12 @@ impl StateFile {
         }
     }
 
-    /// The bytes of the file that holds a state.
-    pub(super) fn bytes_of(&self, state: &State) -> Result<Vec<u8>, Diagnostics> {
+    /// The content of the file that holds a state.
+    pub(super) fn content_of<'s>(&self, state: &'s State) -> Result<Content<'s>, Diagnostics> {
+        let Some(sealing) = &self.sealing else { return Ok(Content::State(state)) };
         let mut content = Vec::new();
         yuba_state::write(state, &mut content);
-        match &self.sealing {
-            Some(sealing) => Ok(sealing.seal(&content, Some((state.serial, &state.lineage)))?),
-            None => Ok(content),
-        }
+        Ok(Content::Bytes(sealing.seal(&content, Some((state.serial, &state.lineage)))?.into()))
     }
 
     /// The state in the clear, as the bytes of a file hold it, and whether it would be encrypted otherwise now.
@@ -122,41 +121,57 @@ impl StateFile {
         }
     }
 
-    /// Saves a state with the serial and lineage it has now.
-    pub(super) fn save(&mut self, target: &Path, content: &[u8]) -> Result<(), Diagnostics> {
-        self.back_up(target, Some(content))?;
-        let held = self.held.as_mut().map(|held| &mut held.file);
-        snapshot::save(self.files.as_ref(), target, held, content)
-            .map_err(|error| diagnostics::not_saved(&self.paths.write, &error))?;
-        self.paths.read.clone_from(&self.paths.write);
-        Ok(())
+    /// What tells the bytes of the file that is written apart, and how many there are.
+    fn current_fingerprint(&mut self, target: &Path) -> io::Result<(String, u64)> {
+        let mut hash = Fingerprint::default();
+        match &mut self.held {
+            Some(held) => {
+                each_piece(held.file.as_mut(), 0, &mut |_, piece| {
+                    hash.add(piece);
+                    Ok(())
+                })?;
+            }
+            None => hash.add(&read_or_nothing(self.files.as_ref(), target)?),
+        }
+        let length = hash.length;
+        Ok((hash.finish(), length))
     }
 
-    /// Keeps what the state file has now, once in the life of this store, before something else is written. Whoever knows
-    /// that it will be something else can do this before the next content takes its room in memory.
-    pub(super) fn back_up(&mut self, target: &Path, next: Option<&[u8]>) -> Result<(), Diagnostics> {
-        let Some(backup) = self.paths.backup.clone() else { return Ok(()) };
-        if self.backup_made {
-            return Ok(());
-        }
-        let mut make = || {
-            let previous = self.current(target)?;
-            if previous.is_empty() || next == Some(&previous) {
-                return Ok(());
+    /// Saves the next content of the file. `announce` gets its fingerprint before it counts as the state. Answers the
+    /// fingerprint and the number of bytes.
+    pub(super) fn save(
+        &mut self,
+        target: &Path,
+        content: &Content<'_>,
+        announce: &mut dyn FnMut(&str) -> Result<(), Diagnostics>,
+    ) -> Result<(String, u64), Diagnostics> {
+        let files = self.files.as_ref();
+        let not_saved = |error: io::Error| Diagnostics::from(diagnostics::not_saved(&self.paths.write, &error));
+        let locked = self.held.is_some();
+        let mut opened;
+        let file = match &mut self.held {
+            Some(held) => &mut held.file,
+            None => {
+                files.create_directory(directory_of(target)).map_err(not_saved)?;
+                opened = files.open(target, Open::OrCreate).map_err(not_saved)?;
+                &mut opened
             }
-            let opened;
-            let like = match &self.held {
-                Some(held) => Access::Like(held.file.as_ref()),
-                None => {
-                    opened = self.files.open(target, Open::Existing)?;
-                    Access::Like(opened.as_ref())
-                }
-            };
-            replace(self.files.as_ref(), &backup, &previous, like)
         };
-        make().map_err(|error| diagnostics::no_backup(&backup, &error))?;
+        let mut prepared = snapshot::prepare(files, target, file.as_ref(), content).map_err(not_saved)?;
+        let mut back_up = || match &self.paths.backup {
+            Some(backup) if !self.backup_made => back_up(files, backup, file.as_mut(), prepared.side.as_mut())
+                .map_err(|error| Diagnostics::from(diagnostics::no_backup(backup, &error))),
+            _ => Ok(()),
+        };
+        if let Err(problems) = back_up().and_then(|()| announce(&prepared.fingerprint)) {
+            snapshot::discard(files, prepared);
+            return Err(problems);
+        }
         self.backup_made = true;
-        Ok(())
+        let saved = (prepared.fingerprint.clone(), prepared.length);
+        snapshot::commit(files, target, file, locked, prepared).map_err(not_saved)?;
+        self.paths.read.clone_from(&self.paths.write);
+        Ok(saved)
     }
 
     /// Gives a state its lineage and its serial; answers whether its content is another than what is known.
@@ -264,8 +279,7 @@ impl StateStore for StateFile {
         let changed = self.number(state);
         // Nothing has changed, and the file says it in the same words.
         if changed || !self.is_as_written(&target, state) {
-            let content = self.bytes_of(state)?;
-            self.save(&target, &content)?;
+            self.save(&target, &self.content_of(state)?, &mut |_| Ok(()))?;
             self.migrates = false;
         }
         self.known = Some(Some(state.clone()));
@@ -279,8 +293,7 @@ impl StateStore for StateFile {
         self.ensure_known()?;
         let target = self.target()?;
         let (state, saved) = pushed(state, self.known.as_ref().and_then(Option::as_ref), force)?;
-        let content = self.bytes_of(&state)?;
-        self.save(&target, &content)?;
+        self.save(&target, &self.content_of(&state)?, &mut |_| Ok(()))?;
         self.migrates = false;
         self.known = Some(Some(state));
         Ok(saved)
@@ -306,15 +319,44 @@ impl StateStore for StateFile {
         let target = self.target()?;
         let path = journal_path(&target);
         self.settle_leftover(&target).map_err(|error| diagnostics::journal_left(&path, &error))?;
-        let content = self.current(&target).map_err(|error| diagnostics::not_read(&target, &error))?;
-        let base = Base { lineage: start.lineage.clone(), serial: start.serial, sha256: fingerprint(&content) };
+        let current = self.current_fingerprint(&target);
+        let (sha256, length) = current.map_err(|error| diagnostics::not_read(&target, &error))?;
+        let base = Base { lineage: start.lineage.clone(), serial: start.serial, sha256 };
         let sealing = self.sealing.clone().filter(|sealing| !sealing.is_clear());
-        let writer = Writer::new(&target, base, content.len() as u64, sealing);
+        let writer = Writer::new(&target, base, length, sealing);
         Ok(Box::new(Running::new(self, target, writer)))
     }
 
     fn whereabouts(&self) -> String {
         self.paths.write.display().to_string()
+    }
+}
+
+/// Keeps what a state file has now, unless that is nothing or what it is going to have.
+fn back_up(files: &dyn Files, backup: &Path, now: &mut dyn OpenFile, next: &mut dyn OpenFile) -> io::Result<()> {
+    if now.is_empty()? || is_same(now, next)? {
+        return Ok(());
+    }
+    // The next content has the permissions already.
+    replace_by(files, backup, Access::Like(next), &mut |copy| {
+        each_piece(now, 0, &mut |at, piece| copy.write_at(at, piece)).map(drop)
+    })
+}
+
+/// Whether two files have the same content.
+fn is_same(one: &mut dyn OpenFile, other: &mut dyn OpenFile) -> io::Result<bool> {
+    let (mut here, mut there) = (vec![0; PIECE], vec![0; PIECE]);
+    let mut at = 0;
+    loop {
+        let length = one.read_at(at, &mut here)?;
+        let as_long = other.read_at(at, &mut there)?;
+        if here[..length] != there[..as_long] {
+            return Ok(false);
+        }
+        if length < PIECE {
+            return Ok(true);
+        }
+        at += length as u64;
     }
 }
 
