@@ -133,8 +133,8 @@ pub struct Importing {
 pub struct ResourceChange {
     /// Where it is.
     pub addr: AbsResourceInstance,
-    /// Where it was in the last state; the same unless it was moved.
-    pub previous_addr: AbsResourceInstance,
+    /// Where it was in the last state, if it was moved.
+    pub moved_from: Option<Box<AbsResourceInstance>>,
     /// An object that was to be destroyed after its replacement was created, and is still there.
     pub deposed: Option<DeposedKey>,
     /// Who does it.
@@ -156,7 +156,7 @@ pub struct ResourceChange {
     /// Places whose change makes it necessary to replace the object.
     pub required_replace: Vec<Path>,
     /// Set if it is imported.
-    pub importing: Option<Importing>,
+    pub importing: Option<Box<Importing>>,
     /// Configuration that was written for an imported object.
     pub generated_config: Option<EcoString>,
 }

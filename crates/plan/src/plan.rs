@@ -87,7 +87,7 @@ impl Plan {
             return false;
         }
         let changes = self.changes.iter().any(|change| {
-            change.action != crate::Action::NoOp || change.importing.is_some() || change.addr != change.previous_addr
+            change.action != crate::Action::NoOp || change.importing.is_some() || change.moved_from.is_some()
         });
         let outputs = self.outputs.iter().any(|change| change.action != crate::Action::NoOp);
         match self.mode {

@@ -111,7 +111,7 @@ pub fn plan(plan: &Plan, timestamp: &str) -> String {
         }
     }
     for change in plan.changes.iter().filter(|change| is_told(change)) {
-        if change.action != Action::NoOp || change.addr != change.previous_addr || change.importing.is_some() {
+        if change.action != Action::NoOp || change.moved_from.is_some() || change.importing.is_some() {
             out += &planned_change(change, timestamp);
         }
     }
@@ -349,7 +349,7 @@ fn resource(addr: &AbsResourceInstance) -> Json {
 /// What a change is called: what moves or is imported and does not change otherwise is called so.
 fn word(change: &ResourceChange) -> &'static str {
     match action(change.action) {
-        "noop" if change.addr != change.previous_addr => "move",
+        "noop" if change.moved_from.is_some() => "move",
         "noop" if change.importing.is_some() => "import",
         word => word,
     }
@@ -357,8 +357,8 @@ fn word(change: &ResourceChange) -> &'static str {
 
 fn change_json(change: &ResourceChange) -> Json {
     let mut members = vec![("resource", resource(&change.addr))];
-    if change.addr != change.previous_addr {
-        members.push(("previous_resource", resource(&change.previous_addr)));
+    if let Some(from) = &change.moved_from {
+        members.push(("previous_resource", resource(from)));
     }
     members.push(("action", Json::from(word(change))));
     if change.reason != Reason::None {

@@ -199,8 +199,8 @@ fn resource_change(
     let schema = schema_of(provider.as_deref(), resource).ok_or_else(|| no_schema(&change.addr, source))?;
     let mut members = Members::open(out);
     members.shown("address", &change.addr);
-    if change.addr != change.previous_addr {
-        members.shown("previous_address", &change.previous_addr);
+    if let Some(from) = &change.moved_from {
+        members.shown("previous_address", from);
     }
     members.text_if_any("module_address", &change.addr.module.to_string());
     resource_members(&mut members, resource, change.addr.key.as_ref(), source);

@@ -25,7 +25,7 @@ pub(crate) fn provider() -> AbsProviderConfig {
 pub(crate) fn change(at: &str, action: Action, before: Value, after: Value) -> ResourceChange {
     ResourceChange {
         addr: addr(at),
-        previous_addr: addr(at),
+        moved_from: None,
         deposed: None,
         provider: provider(),
         provider_key: None,

@@ -147,7 +147,11 @@ impl Statements {
 impl Moves {
     /// Where an object was in the last state; where it is if it did not move.
     pub fn old<'a>(&'a self, addr: &'a AbsResourceInstance) -> &'a AbsResourceInstance {
-        self.changes.get(addr).map_or(addr, |origin| &origin.from)
+        self.from(addr).unwrap_or(addr)
+    }
+    /// Where an object was in the last state, if it moved.
+    pub fn from(&self, addr: &AbsResourceInstance) -> Option<&AbsResourceInstance> {
+        self.changes.get(addr).map(|origin| &origin.from).filter(|from| *from != addr)
     }
     /// Whether a `moved` block brought an object to its address.
     pub fn moved_explicitly(&self, addr: &AbsResourceInstance) -> bool {

@@ -451,7 +451,7 @@ impl<'a> Planner<'a> {
         }
         self.changes.push(ResourceChange {
             addr: addr.clone(),
-            previous_addr: self.moves.old(addr).clone(),
+            moved_from: self.moves.from(addr).cloned().map(Box::new),
             deposed,
             provider,
             provider_key,
@@ -546,7 +546,7 @@ impl<'a> Planner<'a> {
     ) -> ResourceChange {
         ResourceChange {
             addr: addr.clone(),
-            previous_addr: self.moves.old(addr).clone(),
+            moved_from: self.moves.from(addr).cloned().map(Box::new),
             deposed: None,
             provider: server.config.clone(),
             provider_key: server.key.clone(),

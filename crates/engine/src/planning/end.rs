@@ -51,7 +51,7 @@ impl<'a> Planner<'a> {
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), after.clone());
         ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
         let mut change = self.change(&addr, &server, planned);
-        change.importing = importing;
+        change.importing = importing.map(Box::new);
         self.push_change(at, &resource.key, change);
         ok & self.walk.postconditions(at, resource, &addr, after)
     }
@@ -113,7 +113,7 @@ impl<'a> Planner<'a> {
         is: Option<&Existing>,
     ) {
         let Some(was) = was else { return };
-        let moved = self.moves.old(addr) != addr;
+        let moved = self.moves.from(addr).is_some();
         let (action, after) = match is {
             None => (Action::Delete, Value::null(was.value.ty().clone())),
             Some(is) if is_same(&is.value.unmark_deep().0, &was.value.unmark_deep().0) => {
@@ -140,7 +140,7 @@ impl<'a> Planner<'a> {
     pub(super) fn change(&self, addr: &AbsResourceInstance, server: &Server, planned: Planned) -> ResourceChange {
         ResourceChange {
             addr: addr.clone(),
-            previous_addr: self.moves.old(addr).clone(),
+            moved_from: self.moves.from(addr).cloned().map(Box::new),
             deposed: None,
             provider: server.config.clone(),
             provider_key: server.key.clone(),
@@ -284,7 +284,7 @@ impl<'a> Planner<'a> {
             required_replace: Vec::new(),
         };
         let mut change = self.change(&subject.addr, &answer.job.server, planned);
-        change.importing = Some(answer.job.importing);
+        change.importing = Some(Box::new(answer.job.importing));
         change.generated_config = Some(text);
         self.changes.push(change);
         ok

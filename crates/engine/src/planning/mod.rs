@@ -149,6 +149,8 @@ pub async fn plan_into(
         walk.rule_severity = Severity::Warning;
     }
     let count = graph.nodes.len();
+    // Most resources have one instance, and most instances are there already. Room that stays empty costs nothing.
+    let expected = graph.resources.len().max(state.iter().map(|known| known.instances.len()).sum());
     let destroying = match options.mode {
         Mode::Destroy => Destroying::new(&state, &targets),
         Mode::Normal | Mode::RefreshOnly => Destroying::default(),
@@ -165,7 +167,7 @@ pub async fn plan_into(
         force_replace: options.force_replace.iter().cloned().collect(),
         dependencies: dependencies(&graph, &order, tree),
         create_before_destroy: create_before_destroy(&graph, &order),
-        changes: Vec::new(),
+        changes: Vec::with_capacity(expected),
         drift: Vec::new(),
         planned: HashMap::default(),
         pending: vec![false; count],

@@ -123,7 +123,7 @@ fn read_target(reader: &mut Reader<'_>) -> Read<Target> {
 fn write_change(writer: &mut Writer, change: &ResourceChange) {
     let ResourceChange {
         addr,
-        previous_addr,
+        moved_from,
         deposed,
         provider,
         provider_key,
@@ -138,8 +138,7 @@ fn write_change(writer: &mut Writer, change: &ResourceChange) {
         generated_config,
     } = change;
     writer.instance(addr);
-    let moved = (addr != previous_addr).then_some(previous_addr);
-    writer.option(moved, Writer::instance);
+    writer.option(moved_from.as_deref(), Writer::instance);
     writer.option(deposed.as_ref(), |writer, key| writer.text(key.as_str()));
     writer.provider(provider);
     writer.key(provider_key.as_ref());
@@ -152,7 +151,7 @@ fn write_change(writer: &mut Writer, change: &ResourceChange) {
     writer.bytes(private);
     writer.option(planned_identity.as_ref(), Writer::value);
     writer.list(required_replace, Writer::path);
-    writer.option(importing.as_ref(), |writer, importing| {
+    writer.option(importing.as_deref(), |writer, importing| {
         let Importing { id, identity, unknown } = importing;
         writer.option(id.as_deref(), Writer::text);
         writer.option(identity.as_ref(), Writer::value);
@@ -163,7 +162,7 @@ fn write_change(writer: &mut Writer, change: &ResourceChange) {
 
 fn read_change(reader: &mut Reader<'_>) -> Read<ResourceChange> {
     let addr = reader.instance()?;
-    let previous_addr = reader.option(Reader::instance)?.unwrap_or_else(|| addr.clone());
+    let moved_from = reader.option(Reader::instance)?.map(Box::new);
     let deposed = reader.option(|reader| DeposedKey::parse(&reader.text()?).ok_or(Malformed))?;
     let (provider, provider_key) = (reader.provider()?, reader.key()?);
     let (action, reason) = (Code::from_code(reader.byte()?)?, Code::from_code(reader.byte()?)?);
@@ -174,11 +173,11 @@ fn read_change(reader: &mut Reader<'_>) -> Read<ResourceChange> {
     let required_replace = reader.list(Reader::path)?;
     let importing = reader.option(|reader| {
         let (id, identity) = (reader.option(Reader::text)?, reader.option(Reader::value)?);
-        Ok(Importing { id, identity, unknown: reader.flag()? })
+        Ok(Box::new(Importing { id, identity, unknown: reader.flag()? }))
     })?;
     Ok(ResourceChange {
         addr,
-        previous_addr,
+        moved_from,
         deposed,
         provider,
         provider_key,

@@ -18,7 +18,7 @@ fn addr(text: &str) -> AbsResourceInstance {
 fn change(at: &str, before: Value, after: Value) -> ResourceChange {
     ResourceChange {
         addr: addr(at),
-        previous_addr: addr(at),
+        moved_from: None,
         deposed: None,
         provider: AbsProviderConfig {
             module: ModulePath::ROOT.child("m"),
@@ -94,14 +94,14 @@ fn full() -> PlanFile {
         ("u".into(), unknown.mark(Mark::Ephemeral)),
     ]);
     let mut moved = change("module.a[\"k.x\"].data.t.b[3]", before.clone(), after.clone());
-    moved.previous_addr = addr("t.old");
+    moved.moved_from = Some(Box::new(addr("t.old")));
     moved.deposed = Some(DeposedKey::new(0xab));
     moved.provider_key = Some(InstanceKey::String("eu".into()));
     (moved.action, moved.reason) = (Action::DeleteThenCreate, Reason::DeleteBecauseModuleEnabledFalse);
     moved.private = [0, 255].into();
     moved.identity = Some(Value::string("i"));
     moved.required_replace = vec![Path::new().attr("a").index(Value::int(0)), Path::new()];
-    moved.importing = Some(Importing { id: None, identity: Some(before.clone()), unknown: true });
+    moved.importing = Some(Box::new(Importing { id: None, identity: Some(before.clone()), unknown: true }));
     moved.generated_config = Some("x".into());
     let mut same = change("t.same", before.clone(), before.clone());
     same.action = Action::NoOp;
@@ -303,7 +303,6 @@ fn many_changes() {
     let one = |at: usize| {
         let mut change = change("terraform_data.a", value(at, true), value(at, false));
         change.addr.key = Some(InstanceKey::Int(at as i64));
-        change.previous_addr.key = change.addr.key.clone();
         change
     };
     let mut file = file((0..count).map(one).collect());

@@ -17,11 +17,11 @@ fn a_plan() {
     let value = || object([("id", Value::string("x"))]);
     let null = Value::null_dynamic;
     let mut moved = change("module.m[\"a\"].terraform_data.new", Action::NoOp, value(), value());
-    moved.previous_addr = addr("terraform_data.old[0]");
+    moved.moved_from = Some(Box::new(addr("terraform_data.old[0]")));
     let mut replaced = change("terraform_data.r[\"<\"]", Action::DeleteThenCreate, value(), value());
     replaced.reason = Reason::ReplaceBecauseCannotUpdate;
     let mut imported = change("terraform_data.i", Action::NoOp, value(), value());
-    imported.importing = Some(Importing { id: Some("i-1".into()), ..Importing::default() });
+    imported.importing = Some(Box::new(Importing { id: Some("i-1".into()), ..Importing::default() }));
     imported.generated_config = Some("resource {}\n".into());
     let mut forgotten = change("terraform_data.f", Action::Forget, value(), null());
     forgotten.reason = Reason::ForgotBecauseDestroyFalseInConfig;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use yuba_addrs::InstanceKey;
 use yuba_plan::{Action, Importing, Reason, ResourceChange};
 
-use super::{Cause, is_moved};
+use super::Cause;
 use crate::paint::{Paint, RED, YELLOW};
 
 pub(super) fn write(out: &mut String, change: &ResourceChange, cause: Cause, paint: Paint) {
@@ -36,11 +36,13 @@ pub(super) fn write(out: &mut String, change: &ResourceChange, cause: Cause, pai
         (Action::Forget, _) => {
             format!("{} will be removed from the Yuba state {}", head(&addr), bold_red("but will not be destroyed"))
         }
-        (Action::NoOp, _) if is_moved(change) => {
-            moved_is_said = true;
-            format!("{} has moved to {}", head(&change.previous_addr.to_string()), bold(&addr))
-        }
-        (Action::NoOp, _) => format!("{} will be imported", head(&addr)),
+        (Action::NoOp, _) => match &change.moved_from {
+            Some(from) => {
+                moved_is_said = true;
+                format!("{} has moved to {}", head(&from.to_string()), bold(&addr))
+            }
+            None => format!("{} will be imported", head(&addr)),
+        },
     };
     out.push_str(&sentence);
     write_reason(out, change, &bold("lifecycle.destroy = false"));
@@ -51,8 +53,8 @@ pub(super) fn write(out: &mut String, change: &ResourceChange, cause: Cause, pai
         out.push_str("\n  # (config will be generated)");
     }
     out.push('\n');
-    if is_moved(change) && !moved_is_said {
-        let _ = writeln!(out, "  # (moved from {})", change.previous_addr);
+    if let Some(from) = change.moved_from.as_ref().filter(|_| !moved_is_said) {
+        let _ = writeln!(out, "  # (moved from {from})");
     }
     if let Some(importing) = &change.importing {
         write_import(out, importing);
@@ -90,7 +92,8 @@ fn write_reason(out: &mut String, change: &ResourceChange, destroy_false: &str) 
             format!("because {}.{} is not in configuration", resource.kind, resource.name)
         }
         (Action::Delete, Reason::DeleteBecauseNoMoveTarget) => {
-            format!("because {} was moved to {}, which is not in configuration", change.previous_addr, change.addr)
+            let from = change.moved_from.as_deref().unwrap_or(&change.addr);
+            format!("because {from} was moved to {}, which is not in configuration", change.addr)
         }
         (Action::Delete, Reason::DeleteBecauseNoModule) => {
             format!("because {} is not in configuration", change.addr.module)

@@ -133,7 +133,7 @@ enum Cause {
 }
 
 fn is_moved(change: &ResourceChange) -> bool {
-    change.addr != change.previous_addr
+    change.moved_from.is_some()
 }
 
 /// There is something to say about it.

@@ -246,7 +246,8 @@ fn reasons_and_notes() {
 
             Plan: 0"#]],
     );
-    let moved = || ResourceChange { previous_addr: addr("terraform_data.b"), after: base().before, ..base() };
+    let moved =
+        || ResourceChange { moved_from: Some(Box::new(addr("terraform_data.b"))), after: base().before, ..base() };
     check_resource(
         ResourceChange { action: Action::NoOp, ..moved() },
         &expect![[r#"
@@ -258,7 +259,7 @@ fn reasons_and_notes() {
 
             Plan: 0"#]],
     );
-    let importing = Some(Importing { id: Some("x".into()), ..Importing::default() });
+    let importing = Some(Box::new(Importing { id: Some("x".into()), ..Importing::default() }));
     check_resource(
         ResourceChange {
             action: Action::DeleteThenCreate,
@@ -279,13 +280,13 @@ fn reasons_and_notes() {
             Plan: 1 to import, 1"#]],
     );
     let identity = Some(object([("account", Value::int(1)), ("name", Value::string("a,{b"))]));
-    let importing = Some(Importing { identity, ..Importing::default() });
+    let importing = Some(Box::new(Importing { identity, ..Importing::default() }));
     check_resource(
         ResourceChange {
             action: Action::NoOp,
             importing,
             generated_config: Some("x".into()),
-            previous_addr: base().addr,
+            moved_from: None,
             ..moved()
         },
         &expect![[r#"

@@ -59,7 +59,7 @@ fn a_plan() {
     let mut deleted = change("terraform_data.gone[0]", Action::Delete, gone.clone(), Value::null(gone.ty().clone()));
     deleted.reason = Reason::DeleteBecauseNoResourceConfig;
     let mut replaced = change("terraform_data.new", Action::DeleteThenCreate, before.clone(), after);
-    replaced.previous_addr = addr("terraform_data.old");
+    replaced.moved_from = Some(Box::new(addr("terraform_data.old")));
     replaced.reason = Reason::ReplaceBecauseCannotUpdate;
     replaced.required_replace = vec![Path::new().attr("triggers_replace")];
     let mut told = output("k", Action::Update, text("k"), text("k"));
@@ -96,10 +96,10 @@ fn a_plan() {
 fn moves_without_changes_and_deposed_objects() {
     let value = || data(Value::string("i"), Value::int(1), Value::int(1), Value::null_dynamic());
     let mut moved = change("terraform_data.b", Action::NoOp, value(), value());
-    moved.previous_addr = addr("terraform_data.a");
+    moved.moved_from = Some(Box::new(addr("terraform_data.a")));
     let mut deposed = change("terraform_data.b", Action::Delete, value(), Value::null_dynamic());
     deposed.deposed = Some(yuba_state::DeposedKey::new(0xabc));
-    deposed.importing = Some(yuba_plan::Importing { id: Some("<".into()), ..Default::default() });
+    deposed.importing = Some(Box::new(yuba_plan::Importing { id: Some("<".into()), ..Default::default() }));
     let mut plan = made(vec![moved.clone(), deposed], Vec::new());
     plan.drift = vec![moved];
     let shown = super::plan(&plan, &tree([(".", "")]), &builtin).expect("because there are schemas");
