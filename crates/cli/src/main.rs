@@ -6,6 +6,7 @@
 //!
 //! Invariant: no language rule lives here.
 
+mod allocator;
 mod commands;
 mod crash;
 mod deprecation;
@@ -28,13 +29,11 @@ mod words;
 
 use std::process::ExitCode;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Room for recursion over deeply nested expressions. Address space only: pages are taken when they are touched.
 const STACK_BYTES: usize = 256 << 20;
 
 fn main() -> ExitCode {
+    allocator::give_back_soon();
     crash::install_hook();
     let thread = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK_BYTES);
     let code = match thread.spawn(dispatch::run) {
