@@ -246,9 +246,6 @@ impl<'a> Planner<'a> {
             // Where its module instance is gone there is nothing to evaluate the argument in.
             if let Some(at) = self.walk.live.find(&addr.module) {
                 ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
-                if !ok && self.options.mode == Mode::Destroy {
-                    return false;
-                }
             }
         }
         if let Some(vertex) = self.walk.vertex_of(&addr) {
