@@ -1,19 +1,16 @@
 //! A connection to a provider: over a socket, encrypted, with the process behind it.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ecow::eco_format;
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tonic::transport::{Channel, Endpoint, Uri};
-use tonic::{Code, Status};
 use yuba_addrs::ProviderSource;
 use yuba_provider::Problem;
 
@@ -21,15 +18,14 @@ use crate::diagnostics;
 use crate::log::{Level, LogSink};
 use crate::process::Process;
 use crate::settings::Address;
+use crate::socket::Socket;
 use crate::tls::Identity;
-use crate::wire::{self, Call, Protocol};
+use crate::wire::{self, Call, CallError, Code, Protocol};
 
 /// How long connecting may take once the provider listens.
 const CONNECT: Duration = Duration::from_secs(20);
 /// How long a process may take to end after its connection broke, before it is taken for alive.
 const DYING: Duration = Duration::from_secs(2);
-/// How much the other side may send before we have read it: a schema of a big provider should not have to wait.
-const WINDOW: u32 = 8 << 20;
 
 /// A connection to a provider. When it is dropped the process is asked to end.
 pub(crate) struct Connection {
@@ -77,8 +73,7 @@ impl Target<'_> {
             }
             Ok(Err(error)) => return Err(failed(&error.to_string())),
         };
-        let channel = channel(stream).await.map_err(|error| failed(&chain(&error)))?;
-        let client = wire::Client::new(channel, self.protocol);
+        let client = wire::Client::new(stream, self.protocol).await.map_err(|error| failed(&error.to_string()))?;
         let logger = match &self.process {
             Some(process) => process.logger.clone(),
             None => eco_format!("unmanaged.provider.{}", self.who.kind),
@@ -95,11 +90,11 @@ impl Target<'_> {
 /// Connects, and shows and checks certificates if there are any.
 async fn open(address: &Address, tls: Option<(&Identity, Vec<u8>)>) -> io::Result<Box<dyn Stream>> {
     let plain: Box<dyn Stream> = match address {
-        Address::Unix(path) => Box::new(UnixStream::connect(path).await?),
+        Address::Unix(path) => Box::new(Socket::new(UnixStream::connect(path).await?.into_std()?)?),
         Address::Tcp(address) => {
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
-            Box::new(stream)
+            Box::new(Socket::new(stream.into_std()?)?)
         }
     };
     let Some((identity, expected)) = tls else { return Ok(plain) };
@@ -107,40 +102,14 @@ async fn open(address: &Address, tls: Option<(&Identity, Vec<u8>)>) -> io::Resul
     Ok(Box::new(TlsConnector::from(Arc::new(config)).connect(name, plain).await?))
 }
 
-/// Speaks HTTP/2 over a stream. There is never another stream: a provider that lost its connection is lost.
-async fn channel(stream: Box<dyn Stream>) -> Result<Channel, tonic::transport::Error> {
-    let stream = Arc::new(Mutex::new(Some(stream)));
-    let connector = tower::service_fn(move |_: Uri| {
-        let stream = stream.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        let gone = || io::Error::new(io::ErrorKind::NotConnected, "the connection to the provider is gone");
-        std::future::ready(stream.map(TokioIo::new).ok_or_else(gone))
-    });
-    Endpoint::from_static("http://localhost")
-        .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(2 * WINDOW)
-        .connect_with_connector(connector)
-        .await
-}
-
 /// Logs what the process writes to its standard streams, which nobody should: and it would block if it were not read.
 async fn follow_stdio(client: wire::Client, log: LogSink, logger: ecow::EcoString) {
     let Ok(mut stream) = client.stdio().await else { return };
-    while let Ok(Some(piece)) = stream.message().await {
+    while let Ok(Some(piece)) = stream.next().await {
         let text = String::from_utf8_lossy(piece.data.get(..1024).unwrap_or(&piece.data)).into_owned();
         let name = if piece.channel == i32::from(wire::StdioChannel::Stderr) { "error" } else { "output" };
         log.say(Level::Warn, &logger, || eco_format!("unexpected data on standard {name}: {}", text.trim()));
     }
-}
-
-/// An error with all that is behind it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text += &format!(": {error}");
-        source = error.source();
-    }
-    text
 }
 
 impl Connection {
@@ -152,7 +121,7 @@ impl Connection {
     pub(crate) async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Box<Problem>> {
         match self.client.call::<C>(request).await {
             Ok(response) => Ok(response),
-            Err(status) => Err(self.explain(name_of::<C>(), &status).await),
+            Err(error) => Err(self.explain(name_of::<C>(), &error).await),
         }
     }
 
@@ -163,14 +132,14 @@ impl Connection {
     ) -> Result<Option<C::Response>, Box<Problem>> {
         match self.client.call::<C>(request).await {
             Ok(response) => Ok(Some(response)),
-            Err(status) if status.code() == Code::Unimplemented => Ok(None),
-            Err(status) => Err(self.explain(name_of::<C>(), &status).await),
+            Err(CallError::Status(Code::UNIMPLEMENTED, _)) => Ok(None),
+            Err(error) => Err(self.explain(name_of::<C>(), &error).await),
         }
     }
 
-    /// Why a call failed: if the process is gone that is the reason, whatever the status says.
-    async fn explain(&self, call: &str, status: &Status) -> Box<Problem> {
-        let is_broken = status.code() == Code::Unavailable || std::error::Error::source(status).is_some();
+    /// Why a call failed: if the process is gone that is the reason, whatever the error says.
+    async fn explain(&self, call: &str, error: &CallError) -> Box<Problem> {
+        let is_broken = matches!(error, CallError::Broken(_) | CallError::Status(Code::UNAVAILABLE, _));
         if let (Some(process), true) = (&self.process, is_broken)
             && let Ok(how) = timeout(DYING, process.exited()).await
         {
@@ -179,7 +148,7 @@ impl Connection {
                 false => diagnostics::crashed_too(&self.who, call, &how),
             };
         }
-        diagnostics::call_failed(&self.who, call, status)
+        diagnostics::call_failed(&self.who, call, error)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use ecow::{EcoString, eco_format};
-use tonic::{Code, Status};
 use yuba_addrs::ProviderSource;
 use yuba_provider::{Place, Problem};
 use yuba_syntax::Diagnostic;
@@ -11,7 +10,7 @@ use yuba_syntax::Diagnostic;
 use crate::last_words::is_panic;
 use crate::process::StartFailure;
 use crate::settings::Address;
-use crate::wire::MESSAGE_LIMIT;
+use crate::wire::{CallError, Code, MESSAGE_LIMIT};
 
 pub(crate) fn invalid_reattach(reason: &str) -> Diagnostic {
     let detail = eco_format!(
@@ -156,23 +155,24 @@ pub(crate) fn crashed_too(who: &ProviderSource, call: &str, how: &str) -> Box<Pr
 }
 
 /// A call failed although the process is there.
-pub(crate) fn call_failed(who: &ProviderSource, call: &str, status: &Status) -> Box<Problem> {
+pub(crate) fn call_failed(who: &ProviderSource, call: &str, error: &CallError) -> Box<Problem> {
     let who = who.for_display();
-    match status.code() {
-        Code::Unavailable => {
+    match error {
+        CallError::Broken(_) | CallError::Status(Code::UNAVAILABLE, _) => {
             let detail = eco_format!(
-                "The provider {who} could not be reached for {call}: {}. It may have ended; its logs may tell more.",
-                reason(status)
+                "The provider {who} could not be reached for {call}: {error}. It may have ended; its logs may tell more."
             );
             about_block("Plugin did not respond", detail)
         }
-        Code::Cancelled => about_block("Request cancelled", eco_format!("The provider {who} cancelled {call}.")),
-        Code::Unimplemented => {
+        CallError::Status(Code::CANCELLED, _) => {
+            about_block("Request cancelled", eco_format!("The provider {who} cancelled {call}."))
+        }
+        CallError::Status(Code::UNIMPLEMENTED, _) => {
             let detail =
                 eco_format!("The provider {who} cannot do {call}. A newer version of the provider may be able to.");
             about_block("Unsupported plugin method", detail)
         }
-        Code::OutOfRange | Code::ResourceExhausted if status.message().contains("length too large") => {
+        CallError::AnswerTooLarge => {
             let detail = eco_format!(
                 "The provider {who} answered {call} with more than {} MiB, which is not read. Ask for less at a time if \
                  you can, or choose another version of the provider.",
@@ -180,27 +180,18 @@ pub(crate) fn call_failed(who: &ProviderSource, call: &str, status: &Status) -> 
             );
             about_block("Plugin error", detail)
         }
-        _ => {
-            let detail = eco_format!("The provider {who} answered {call} with an error: {}.", reason(status));
+        CallError::RequestTooLarge => {
+            let detail = eco_format!(
+                "The request {call} to the provider {who} has more than {} MiB, which is not sent. Make the values in the \
+                 configuration smaller.",
+                MESSAGE_LIMIT >> 20
+            );
             about_block("Plugin error", detail)
         }
-    }
-}
-
-/// What is behind a status, as far as it is known.
-fn reason(status: &Status) -> String {
-    let message = status.message().trim_end_matches('.');
-    let mut text = if message.is_empty() { status.code().description().to_owned() } else { message.to_owned() };
-    let mut source = std::error::Error::source(status);
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text += ": ";
-            text += &more;
+        CallError::Status(..) => {
+            about_block("Plugin error", eco_format!("The provider {who} answered {call} with an error: {error}."))
         }
-        source = error.source();
     }
-    text
 }
 
 /// We are ending while something was still asked.

@@ -32,6 +32,7 @@ mod remote;
 mod schema;
 mod schema_cache;
 mod settings;
+mod socket;
 mod socket_dir;
 mod tls;
 mod values;

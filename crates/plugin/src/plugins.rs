@@ -24,8 +24,9 @@ use crate::{schema_cache, wire};
 
 /// How long all processes together may take to end.
 const ENDING: Duration = Duration::from_secs(5);
-/// Threads that write and read values and speak to processes.
-const WORKERS: usize = 2;
+/// Threads that write and read values and speak to processes. A second one costs more than it brings: they would wake each
+/// other for every answer.
+const WORKERS: usize = 1;
 
 /// All provider processes of this program. Cheap to clone; when the last clone is gone, so are the processes.
 #[derive(Clone)]

@@ -1,28 +1,45 @@
-//! Calls over a connection.
+//! Calls over a connection: gRPC as far as plugins speak it, which is a request and an answer, each on a stream of HTTP/2.
+//!
+//! A request goes out whole, with its headers, in one write. There is no compression, no deadline and no metadata:
+//! plugins use none.
 
-use tonic::client::Grpc;
-use tonic::codegen::http::uri::PathAndQuery;
-use tonic::transport::Channel;
-use tonic::{Request, Status, Streaming};
-use tonic_prost::ProstCodec;
+use h2::client::{Builder, SendRequest};
+use h2::{RecvStream, SendStream};
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
+use prost::Message;
+use prost::bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{Call, Empty, Protocol, STREAM_STDIO, StdioData};
+use super::{Call, CallError, Code, Empty, Protocol, STREAM_STDIO, StdioData};
 
 /// The most that a message may hold, in both directions.
 pub const MESSAGE_LIMIT: usize = 256 << 20;
+/// How much the other side may send before we have read it: a schema of a big provider should not have to wait.
+const WINDOW: u32 = 8 << 20;
+/// Bytes before a message: whether it is compressed, and its length.
+const HEAD: usize = 5;
 
 /// A connection to a plugin. Cheap to clone: all clones share the connection.
 #[derive(Clone, Debug)]
 pub struct Client {
-    grpc: Grpc<Channel>,
+    requests: SendRequest<Bytes>,
     protocol: Protocol,
 }
 
 impl Client {
-    /// Speaks a protocol over a channel.
-    pub fn new(channel: Channel, protocol: Protocol) -> Client {
-        let grpc = Grpc::new(channel).max_decoding_message_size(MESSAGE_LIMIT).max_encoding_message_size(MESSAGE_LIMIT);
-        Client { grpc, protocol }
+    /// Speaks a protocol over a stream, on the runtime that this is called on, until no clone is left and every call has
+    /// its answer.
+    pub async fn new<S>(stream: S, protocol: Protocol) -> Result<Client, CallError>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let mut settings = Builder::new();
+        settings.enable_push(false).initial_window_size(WINDOW).initial_connection_window_size(2 * WINDOW);
+        let (requests, connection) = settings.handshake(stream).await?;
+        // Why it ended is told to whoever waits for an answer.
+        tokio::spawn(connection);
+        Ok(Client { requests, protocol })
     }
 
     /// The protocol that is spoken.
@@ -31,22 +48,131 @@ impl Client {
     }
 
     /// Calls and waits for the response.
-    pub async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Status> {
-        let mut grpc = self.ready().await?;
-        let path = PathAndQuery::from_static(C::path(self.protocol));
-        Ok(grpc.unary(Request::new(request), path, ProstCodec::default()).await?.into_inner())
+    pub async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, CallError> {
+        let (mut answer, _open) = self.ask(C::path(self.protocol), &request).await?;
+        let message = answer.message().await?;
+        let rest = if message.is_some() { answer.message().await? } else { None };
+        match (message, rest) {
+            (Some(message), None) => C::Response::decode(message).map_err(|error| CallError::nonsense(&error)),
+            (None, _) => Err(CallError::nonsense(&"it has no message")),
+            (_, Some(_)) => Err(CallError::nonsense(&"it has more than one message")),
+        }
     }
 
     /// Follows what the process writes to its standard streams. May be asked once.
-    pub async fn stdio(&self) -> Result<Streaming<StdioData>, Status> {
-        let mut grpc = self.ready().await?;
-        let path = PathAndQuery::from_static(STREAM_STDIO);
-        Ok(grpc.server_streaming(Request::new(Empty {}), path, ProstCodec::default()).await?.into_inner())
+    pub async fn stdio(&self) -> Result<Stdio, CallError> {
+        let (answer, open) = self.ask(STREAM_STDIO, &Empty {}).await?;
+        Ok(Stdio { answer, _open: open })
     }
 
-    async fn ready(&self) -> Result<Grpc<Channel>, Status> {
-        let mut grpc = self.grpc.clone();
-        grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
-        Ok(grpc)
+    async fn ask(
+        &self,
+        path: &'static str,
+        message: &impl Message,
+    ) -> Result<(Incoming, SendStream<Bytes>), CallError> {
+        let length = message.encoded_len();
+        let Some(announced) = u32::try_from(length).ok().filter(|_| length <= MESSAGE_LIMIT) else {
+            return Err(CallError::RequestTooLarge);
+        };
+        let mut body = BytesMut::with_capacity(HEAD + length);
+        body.put_u8(0);
+        body.put_u32(announced);
+        message.encode_raw(&mut body);
+
+        let mut requests = self.requests.clone().ready().await?;
+        let (response, mut open) = requests.send_request(head(path), false)?;
+        open.send_data(body.freeze(), true)?;
+        let (head, body) = response.await?.into_parts();
+        let answer = Incoming { status: head.status, headers: head.headers, body, data: BytesMut::new() };
+        Ok((answer, open))
+    }
+}
+
+/// What stands before every request.
+fn head(path: &'static str) -> Request<()> {
+    let mut uri = http::uri::Parts::default();
+    uri.scheme = Some(Scheme::HTTP);
+    uri.authority = Some(Authority::from_static("localhost"));
+    uri.path_and_query = Some(PathAndQuery::from_static(path));
+    let mut request = Request::new(());
+    *request.method_mut() = http::Method::POST;
+    *request.uri_mut() = Uri::from_parts(uri).expect("because nothing is missing");
+    let headers = request.headers_mut();
+    headers.insert(header::TE, HeaderValue::from_static("trailers"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    headers.insert(header::USER_AGENT, HeaderValue::from_static("grpc-yuba"));
+    request
+}
+
+/// What comes back: messages, and at the end how it went.
+#[derive(Debug)]
+struct Incoming {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: RecvStream,
+    /// What has come of a message.
+    data: BytesMut,
+}
+
+impl Incoming {
+    /// The next message; none if there are no more and it went well.
+    async fn message(&mut self) -> Result<Option<Bytes>, CallError> {
+        loop {
+            if let Some(head) = self.data.first_chunk::<HEAD>() {
+                let [compressed, length @ ..] = *head;
+                let length = u32::from_be_bytes(length) as usize;
+                if compressed != 0 {
+                    return Err(CallError::nonsense(&"it is compressed"));
+                }
+                if length > MESSAGE_LIMIT {
+                    return Err(CallError::AnswerTooLarge);
+                }
+                if self.data.len() >= HEAD + length {
+                    self.data.advance(HEAD);
+                    return Ok(Some(self.data.split_to(length).freeze()));
+                }
+                self.data.reserve(HEAD + length - self.data.len());
+            }
+            match self.body.data().await {
+                Some(piece) => {
+                    let piece = piece?;
+                    // The window is as large again.
+                    self.body.flow_control().release_capacity(piece.len())?;
+                    match self.data.is_empty() {
+                        true => self.data = BytesMut::from(piece),
+                        false => self.data.extend_from_slice(&piece),
+                    }
+                }
+                None if !self.data.is_empty() => return Err(CallError::nonsense(&"it breaks off")),
+                None => return self.ending().await.map(|()| None),
+            }
+        }
+    }
+
+    /// How it went.
+    async fn ending(&mut self) -> Result<(), CallError> {
+        let trailers = self.body.trailers().await?;
+        // An answer without a message may have it all in the headers.
+        let found = [trailers.as_ref(), Some(&self.headers)].into_iter().flatten().find_map(Code::in_headers);
+        match found {
+            Some((Code::OK, _)) => Ok(()),
+            Some((code, message)) => Err(CallError::Status(code, message)),
+            None => Err(CallError::Status(Code::of_http(self.status), format!("it answered with {}", self.status))),
+        }
+    }
+}
+
+/// What a process writes to its standard streams.
+#[derive(Debug)]
+pub struct Stdio {
+    answer: Incoming,
+    _open: SendStream<Bytes>,
+}
+
+impl Stdio {
+    /// The next piece; none at the end.
+    pub async fn next(&mut self) -> Result<Option<StdioData>, CallError> {
+        let message = self.answer.message().await?;
+        message.map(|message| StdioData::decode(message).map_err(|error| CallError::nonsense(&error))).transpose()
     }
 }

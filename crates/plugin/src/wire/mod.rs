@@ -4,10 +4,12 @@
 //! The protocols differ in the names of some calls and in how an attribute is described; everything else stands once.
 
 mod client;
+mod failure;
 mod messages;
 mod schema;
 
-pub use client::{Client, MESSAGE_LIMIT};
+pub use client::{Client, MESSAGE_LIMIT, Stdio};
+pub use failure::{CallError, Code};
 pub use messages::*;
 pub use schema::*;
 
