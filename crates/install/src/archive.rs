@@ -9,7 +9,9 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
+use sha2::{Digest as _, Sha256};
+use zip::CompressionMethod;
 
 /// The kinds of archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +67,9 @@ impl Default for Limits {
 const HARMLESS: u64 = 256 << 20;
 /// How much larger than packed a larger one may be.
 const RATIO: u64 = 200;
+/// How much of an archive is read at once, and of a file written.
+const INPUT: usize = 64 << 10;
+const OUTPUT: usize = 256 << 10;
 /// The longest target of a link.
 const LONGEST_LINK: u64 = 4096;
 
@@ -91,20 +96,54 @@ impl fmt::Display for ArchiveError {
 
 impl std::error::Error for ArchiveError {}
 
+/// The files of an archive by their paths, with their SHA-256 sums.
+pub type Sums = BTreeMap<PathBuf, [u8; 32]>;
+
 /// Unpacks an archive into a directory that must not exist.
 pub fn unpack(archive: &Path, format: Format, into: &Path, limits: Limits) -> Result<(), ArchiveError> {
+    start(archive, format, into, limits, None).map(drop)
+}
+
+/// Unpacks an archive into a directory that must not exist, and sums up the files on the way. None if it has links: then
+/// there are files under more than one path.
+pub fn unpack_summed(
+    archive: &Path,
+    format: Format,
+    into: &Path,
+    limits: Limits,
+) -> Result<Option<Sums>, ArchiveError> {
+    start(archive, format, into, limits, Some(Sums::new()))
+}
+
+fn start(
+    archive: &Path,
+    format: Format,
+    into: &Path,
+    limits: Limits,
+    sums: Option<Sums>,
+) -> Result<Option<Sums>, ArchiveError> {
     let unreadable =
         |error: io::Error| ArchiveError::Io(format!("the archive {} could not be read: {error}", archive.display()));
     let file = File::open(archive).map_err(unreadable)?;
-    let size = file.metadata().map_err(unreadable)?.len();
+    let packed = file.metadata().map_err(unreadable)?.len();
     fs::create_dir(into).map_err(|error| unwritable(into, &error))?;
-    let unpacker = Unpacker { root: into, limits, packed: size, entries: 0, bytes: 0, links: BTreeMap::new() };
+    let unpacker = Unpacker {
+        root: into,
+        limits,
+        packed,
+        entries: 0,
+        bytes: 0,
+        links: BTreeMap::new(),
+        sums,
+        buffer: vec![0; OUTPUT],
+    };
+    let file = BufReader::with_capacity(INPUT, file);
     let unpacked = match format {
         Format::Zip => unpacker.zip(file),
-        Format::Tar => unpacker.tar(BufReader::new(file)),
-        Format::TarGz => unpacker.tar(MultiGzDecoder::new(BufReader::new(file))),
-        Format::TarBz2 => unpacker.tar(bzip2::bufread::MultiBzDecoder::new(BufReader::new(file))),
-        Format::TarXz => unpacker.tar(lzma_rust2::XzReader::new(BufReader::new(file), true)),
+        Format::Tar => unpacker.tar(file),
+        Format::TarGz => unpacker.tar(MultiGzDecoder::new(file)),
+        Format::TarBz2 => unpacker.tar(bzip2::bufread::MultiBzDecoder::new(file)),
+        Format::TarXz => unpacker.tar(lzma_rust2::XzReader::new(file, true)),
     };
     if unpacked.is_err() {
         let _ = fs::remove_dir_all(into);
@@ -128,31 +167,34 @@ struct Unpacker<'a> {
     bytes: u64,
     /// Made when everything else is there, so that nothing is written through them.
     links: BTreeMap<PathBuf, PathBuf>,
+    /// Of the files so far, if somebody wants to know.
+    sums: Option<Sums>,
+    buffer: Vec<u8>,
 }
 
 impl Unpacker<'_> {
-    fn zip(mut self, file: File) -> Result<(), ArchiveError> {
-        let mut archive = zip::ZipArchive::new(BufReader::new(file)).map_err(|error| malformed(&error))?;
+    fn zip(mut self, file: BufReader<File>) -> Result<Option<Sums>, ArchiveError> {
+        let mut archive = zip::ZipArchive::new(file).map_err(|error| malformed(&error))?;
         for index in 0..archive.len() {
-            let mut entry = archive.by_index(index).map_err(|error| malformed(&error))?;
+            let entry = archive.by_index_raw(index).map_err(|error| malformed(&error))?;
             let mode = entry.unix_mode().unwrap_or(0o644);
             let path = inner_path(entry.name())?;
             match mode & 0o170_000 {
                 0o120_000 => {
                     let mut target = String::new();
-                    let read = entry.by_ref().take(LONGEST_LINK).read_to_string(&mut target);
+                    let read = content(entry)?.take(LONGEST_LINK).read_to_string(&mut target);
                     read.map_err(|error| malformed(&error))?;
                     self.link(path, PathBuf::from(target))?;
                 }
                 _ if entry.is_dir() => self.directory(&path)?,
-                0 | 0o100_000 => self.file(&path, mode, &mut entry)?,
+                0 | 0o100_000 => self.file(&path, mode, &mut content(entry)?)?,
                 _ => return Err(special(&path)),
             }
         }
         self.finish()
     }
 
-    fn tar(mut self, input: impl Read) -> Result<(), ArchiveError> {
+    fn tar(mut self, input: impl Read) -> Result<Option<Sums>, ArchiveError> {
         let mut archive = tar::Archive::new(input);
         for entry in archive.entries().map_err(|error| malformed(&error))? {
             let mut entry = entry.map_err(|error| malformed(&error))?;
@@ -199,7 +241,8 @@ impl Unpacker<'_> {
         if path.as_os_str().is_empty() {
             return Err(ArchiveError::Malformed("it has a file without a name".to_owned()));
         }
-        let path = self.root.join(path);
+        let name = path;
+        let path = self.root.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
         }
@@ -210,14 +253,12 @@ impl Unpacker<'_> {
         #[cfg(not(unix))]
         let _ = mode;
         let mut output = options.open(&path).map_err(|error| unwritable(&path, &error))?;
-        let mut buffer = vec![0; 64 << 10];
+        let mut hasher = self.sums.is_some().then(Sha256::new);
         loop {
-            let length = match content.read(&mut buffer) {
-                Ok(0) => return Ok(()),
-                Ok(length) => length,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(malformed(&error)),
-            };
+            let length = fill(&mut self.buffer, content).map_err(|error| malformed(&error))?;
+            if length == 0 {
+                break;
+            }
             self.bytes += length as u64;
             if self.bytes > self.limits.bytes {
                 return Err(ArchiveError::Hostile(format!("its files have more than {} bytes", self.limits.bytes)));
@@ -227,8 +268,16 @@ impl Unpacker<'_> {
                     format!("its files are more than {RATIO} times as large as the archive, as if to fill the disk");
                 return Err(ArchiveError::Hostile(reason));
             }
-            output.write_all(&buffer[..length]).map_err(|error| unwritable(&path, &error))?;
+            let piece = &self.buffer[..length];
+            if let Some(hasher) = &mut hasher {
+                hasher.update(piece);
+            }
+            output.write_all(piece).map_err(|error| unwritable(&path, &error))?;
         }
+        if let (Some(sums), Some(hasher)) = (&mut self.sums, hasher) {
+            sums.insert(name.to_owned(), hasher.finalize().into());
+        }
+        Ok(())
     }
 
     /// Keeps a link in mind. A target may go up and then down, but never up again: then what it means would depend on
@@ -257,7 +306,7 @@ impl Unpacker<'_> {
         Ok(())
     }
 
-    fn finish(self) -> Result<(), ArchiveError> {
+    fn finish(self) -> Result<Option<Sums>, ArchiveError> {
         for (path, target) in &self.links {
             let parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
             for parent in parents {
@@ -282,7 +331,55 @@ impl Unpacker<'_> {
                 target.display()
             )));
         }
-        Ok(())
+        Ok(self.sums.filter(|_| self.links.is_empty()))
+    }
+}
+
+/// Reads until a buffer is full or there is no more.
+fn fill(buffer: &mut [u8], content: &mut dyn Read) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match content.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(more) => length += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+/// What is in an entry of a zip archive, checked at its end.
+fn content<'a, R: Read + 'a>(entry: zip::read::ZipFile<'a, R>) -> Result<Checked<Box<dyn Read + 'a>>, ArchiveError> {
+    if entry.encrypted() {
+        return Err(ArchiveError::Malformed(format!("{:?} in it is encrypted", entry.name())));
+    }
+    let expected = entry.crc32();
+    let inner: Box<dyn Read + 'a> = match entry.compression() {
+        CompressionMethod::Stored => Box::new(entry),
+        CompressionMethod::Deflated => Box::new(DeflateDecoder::new(BufReader::with_capacity(INPUT, entry))),
+        other => {
+            return Err(ArchiveError::Malformed(format!("{:?} in it is compressed with {other:?}", entry.name())));
+        }
+    };
+    Ok(Checked { inner, found: crc32fast::Hasher::new(), expected })
+}
+
+/// Fails at the end if the sum is not what is expected.
+struct Checked<R> {
+    inner: R,
+    found: crc32fast::Hasher,
+    expected: u32,
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        self.found.update(&buffer[..length]);
+        if length == 0 && !buffer.is_empty() && self.found.clone().finalize() != self.expected {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a file in it is not what its checksum says"));
+        }
+        Ok(length)
     }
 }
 

@@ -181,3 +181,39 @@ fn special_files_and_rubbish_are_refused() {
         assert!(unpacked.is_err() && !into.exists(), "{format:?}");
     }
 }
+
+#[test]
+fn files_are_summed_up_as_they_are_written() {
+    let sums = |entries: &[Entry]| {
+        let sandbox = Sandbox::new("", "");
+        sandbox.write("archive", zip_of(entries));
+        let into = sandbox.dir().join("into");
+        let sums = unpack_summed(&sandbox.dir().join("archive"), Format::Zip, &into, Limits::default());
+        let sums = sums.expect("it is right")?;
+        let on_disk = sums.keys().map(|path| (path.clone(), Sha256::digest(fs::read(into.join(path)).expect("there"))));
+        assert_eq!(on_disk.map(|(path, sum)| (path, sum.into())).collect::<Sums>(), sums);
+        Some(sums.keys().map(|path| path.display().to_string()).collect::<Vec<_>>())
+    };
+    // More than is written at once.
+    let long: &'static str = "0123456789abcdef".repeat(20_000).leak();
+    let names = sums(&[Dir("d/"), Plain("./d/long", long), Plain("empty", ""), Plain("b", "2")]);
+    assert_eq!(names.as_deref(), Some(&["b".to_owned(), "d/long".to_owned(), "empty".to_owned()][..]));
+    assert_eq!(sums(&[Plain("b", "2"), Link("l", "b")]), None);
+}
+
+#[test]
+fn a_wrong_checksum_is_noticed() {
+    let mut bytes = zip_of(&[Plain("a", "some text that is long enough")]);
+    // In the local header and in the directory at the end.
+    let sum = crc32fast::hash(b"some text that is long enough").to_le_bytes();
+    let places: Vec<usize> = (0..bytes.len() - 4).filter(|at| bytes[*at..].starts_with(&sum)).collect();
+    assert_eq!(places.len(), 2);
+    places.iter().for_each(|at| bytes[*at] ^= 1);
+    let sandbox = Sandbox::new("", "");
+    sandbox.write("archive", bytes);
+    let into = sandbox.dir().join("into");
+    let unpacked = unpack(&sandbox.dir().join("archive"), Format::Zip, &into, Limits::default());
+    let error = unpacked.expect_err("the checksum is wrong").to_string();
+    assert_eq!(error, "the archive is broken: a file in it is not what its checksum says");
+    assert!(!into.exists());
+}

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderSource, ProviderVersion};
@@ -132,8 +132,9 @@ impl Delivery<'_> {
         }
         let staging = self.staging()?;
         let new = staging.join("new");
-        archive::unpack(path, Format::Zip, &new, Limits::default()).map_err(|error| error.to_string())?;
-        let hash = hash::of_dir(&new).map_err(|error| format!("the unpacked files cannot be read: {error}"))?;
+        let sums = archive::unpack_summed(path, Format::Zip, &new, Limits::default());
+        let sums = sums.map_err(|error| error.to_string())?;
+        let hash = hash_of(&new, sums).map_err(|error| format!("the unpacked files cannot be read: {error}"))?;
         if !is_known && !self.allowed.contains(&hash) {
             return Err(self.not_locked("current"));
         }
@@ -179,6 +180,23 @@ fn symlink(source: &Path, target: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn symlink(source: &Path, target: &Path) -> io::Result<()> {
     std::os::windows::fs::symlink_dir(source, target)
+}
+
+/// The hash of a package that was just unpacked, with what its files were summed up to on the way. They are read again only
+/// where the file system has other names for them.
+fn hash_of(new: &Path, sums: Option<archive::Sums>) -> io::Result<EcoString> {
+    let named = |(path, sum): (PathBuf, [u8; 32])| path.into_os_string().into_string().ok().map(|name| (name, sum));
+    let sums = sums.and_then(|sums| sums.into_iter().map(named).collect::<Option<Vec<_>>>());
+    match sums {
+        Some(mut sums) if std::path::MAIN_SEPARATOR == '/' => {
+            sums.sort();
+            match hash::files(new)?.iter().eq(sums.iter().map(|(name, _)| name)) {
+                true => Ok(hash::of_sums(sums)),
+                false => hash::of_dir(new),
+            }
+        }
+        _ => hash::of_dir(new),
+    }
 }
 
 /// Copies the files of a package.
