@@ -80,8 +80,9 @@ impl Future for Sleep {
         if Instant::now() >= self.deadline {
             return Poll::Ready(());
         }
+        let key = (self.deadline, self.id);
         let mut waits = ALARM.waits();
-        waits.0.insert((self.deadline, self.id), task.waker().clone());
+        let is_new = waits.0.insert(key, task.waker().clone()).is_none();
         if !waits.1 {
             // Without a thread nobody would be woken: then nothing is waited for.
             if std::thread::Builder::new().name("clock".to_owned()).spawn(|| ALARM.run()).is_err() {
@@ -89,7 +90,10 @@ impl Future for Sleep {
             }
             waits.1 = true;
         }
-        ALARM.changed.notify_one();
+        // Whoever waits for longer than another is thought of when that one is woken.
+        if is_new && waits.0.first_key_value().is_some_and(|(first, _)| *first == key) {
+            ALARM.changed.notify_one();
+        }
         Poll::Pending
     }
 }
