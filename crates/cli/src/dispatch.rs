@@ -124,7 +124,12 @@ fn run_request(terminal: &mut Terminal, request: &Request) -> u8 {
             "{flag:?} stands before the subcommand {name:?}. Only -chdir, -help and -version may stand there; put the \
              options of the subcommand after its name."
         );
-        return exit::code(terminal, command, Err(Failure::usage("Invalid flags before the subcommand", detail)));
+        return exit::code(
+            terminal,
+            command,
+            Err(Failure::usage("Invalid flags before the subcommand", detail)),
+            false,
+        );
     }
     let args = &args[start + command.name.split(' ').count()..];
     run_command(terminal, command, args, request.original_dir.clone())
@@ -154,7 +159,7 @@ fn run_command(
             Err(Failure::usage("Failed to parse command-line flags", message))
         }
     };
-    exit::code(terminal, command, outcome)
+    exit::code(terminal, command, outcome, exit::is_for_programs(command, args))
 }
 
 fn unknown(name: &str) -> String {

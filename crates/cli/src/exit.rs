@@ -3,8 +3,8 @@
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::commands::Command;
-use crate::help;
 use crate::terminal::Terminal;
+use crate::{help, messages};
 
 /// The answer of a command: an exit code of its own choice, or why it stopped.
 pub(crate) type Outcome = Result<u8, Failure>;
@@ -33,10 +33,28 @@ impl Failure {
 /// Commands with long helps: a mistake in their arguments tells where the help is; that of others shows it.
 const POINT_TO_HELP: &[&str] = &["apply", "destroy", "output", "plan", "refresh", "show", "test", "validate"];
 
-/// Reports a failure and gives the exit code of the process.
-pub(crate) fn code(terminal: &mut Terminal, command: &Command, outcome: Outcome) -> u8 {
+/// Commands whose JSON is a document, not a message a line.
+const DOCUMENTS: &[&str] = &["console", "output", "show", "state show", "test", "validate"];
+
+/// Whether programs read the messages of a command.
+pub(crate) fn is_for_programs(command: &Command, args: &[String]) -> bool {
+    let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| matches!(arg.as_str(), "-json" | "--json"));
+    wants_json && !DOCUMENTS.contains(&command.name) && command.flags.iter().any(|flag| flag.name == "json-into")
+}
+
+/// Reports a failure and gives the exit code of the process. Programs that have heard nothing yet are told of it as they
+/// are told of everything else.
+pub(crate) fn code(terminal: &mut Terminal, command: &Command, outcome: Outcome, for_programs: bool) -> u8 {
     let code = match outcome {
         Ok(code) => code,
+        Err(Failure::Usage(diagnostics)) if for_programs && !terminal.has_written() => {
+            messages::tell_programs(terminal, &diagnostics, &Sources::new());
+            1
+        }
+        Err(Failure::Failed(diagnostics, sources)) if for_programs && !terminal.has_written() => {
+            messages::tell_programs(terminal, &diagnostics, &sources);
+            1
+        }
         Err(Failure::Usage(diagnostics)) => {
             terminal.report(&diagnostics, &Sources::new());
             if POINT_TO_HELP.contains(&command.name) {

@@ -38,8 +38,7 @@ impl<'t> Messages<'t> {
             terminal,
             downloads: Downloads::default(),
         };
-        let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
-        messages.line(&messages_json::version(&name, LANGUAGE_LEVEL, &now()));
+        messages.line(&greeting());
         Ok(messages)
     }
 
@@ -324,6 +323,21 @@ impl<'t> Messages<'t> {
         if let Some(into) = &mut self.into {
             into.write(line);
         }
+    }
+}
+
+/// What programs hear first.
+pub(crate) fn greeting() -> String {
+    let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
+    messages_json::version(&name, LANGUAGE_LEVEL, &now())
+}
+
+/// Tells programs why there is nothing else to hear.
+pub(crate) fn tell_programs(terminal: &mut Terminal, problems: &Diagnostics, sources: &Sources) {
+    terminal.out(&greeting());
+    let excerpts = Excerpts::new(sources);
+    for problem in problems.iter() {
+        terminal.out(&messages_json::diagnostic(problem, &excerpts, &signature, &now()));
     }
 }
 

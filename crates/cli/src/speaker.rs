@@ -20,11 +20,10 @@ use yuba_view::snippet::Excerpts;
 use yuba_view::{outputs, plan, progress};
 
 use crate::commands::validate::signature;
-use crate::commands::version::LANGUAGE_LEVEL;
 use crate::exit::Failure;
 use crate::flags::Args;
 use crate::json_into::JsonInto;
-use crate::messages::now;
+use crate::messages::{greeting, now};
 use crate::running::Running;
 use crate::settings::environment;
 use crate::signals;
@@ -62,8 +61,7 @@ impl<'t> Speaker<'t> {
         let inner = Inner { terminal, into, running: Running::default(), waiting: false, interrupts: 0 };
         let mut speaker =
             Speaker { inner: RefCell::new(inner), json, look, concise: args.is_on("concise"), args: args.clone() };
-        let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
-        speaker.line(&messages_json::version(&name, LANGUAGE_LEVEL, &now()));
+        speaker.line(&greeting());
         Ok(speaker)
     }
 

@@ -23,6 +23,8 @@ struct Stream {
     file: File,
     colour: bool,
     width: usize,
+    /// Something was written.
+    used: bool,
     /// The reader has gone or the device is full: nothing more is written.
     failed: Option<std::io::Error>,
 }
@@ -45,12 +47,14 @@ impl Terminal {
                 colour: colour_wanted && stdout.is_terminal(),
                 width: width(terminal_size::terminal_size_of(&stdout)),
                 file: File::Stdout(stdout),
+                used: false,
                 failed: None,
             },
             stderr: Stream {
                 colour: colour_wanted && stderr.is_terminal(),
                 width: width(terminal_size::terminal_size_of(&stderr)),
                 file: File::Stderr(stderr),
+                used: false,
                 failed: None,
             },
             diagnostics: diagnostic::Options::default(),
@@ -81,6 +85,11 @@ impl Terminal {
     /// Writes data to standard output that need not be text.
     pub(crate) fn out_bytes(&mut self, bytes: &[u8]) {
         self.stdout.write(bytes);
+    }
+
+    /// Whether anything was written to standard output.
+    pub(crate) fn has_written(&self) -> bool {
+        self.stdout.used
     }
 
     /// Writes talk to standard error, as it is.
@@ -176,6 +185,7 @@ impl Terminal {
 
 impl Stream {
     fn write(&mut self, bytes: &[u8]) {
+        self.used = true;
         if self.failed.is_none() {
             self.failed = match &mut self.file {
                 File::Stdout(file) => file.write_all(bytes),

@@ -14,11 +14,10 @@ use yuba_view::test::{self, Counts, Interrupted, json, junit};
 use yuba_view::{diagnostic, messages_json, plan, plan_json, state, state_json};
 
 use crate::commands::validate::signature;
-use crate::commands::version::LANGUAGE_LEVEL;
 use crate::exit::Failure;
 use crate::flags::Args;
 use crate::json_into::JsonInto;
-use crate::messages::now;
+use crate::messages::{greeting, now};
 use crate::signals;
 use crate::terminal::Terminal;
 
@@ -59,8 +58,7 @@ impl<'t> Teller<'t> {
         let junit = args.text("junit-xml").filter(|path| !path.is_empty()).map(|path| (path.to_owned(), Vec::new()));
         let json = args.is_on("json");
         let mut teller = Teller { terminal, into, json, args: args.clone(), counts: Counts::default(), junit };
-        let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
-        teller.programs(|| messages_json::version(&name, LANGUAGE_LEVEL, &now()));
+        teller.programs(greeting);
         Ok(teller)
     }
 
