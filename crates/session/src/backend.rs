@@ -18,8 +18,10 @@ use crate::encryption::{self, Encryption};
 use crate::initialized;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 
+pub(crate) use overrides::overridden;
 pub(crate) use settings::{BackendSettings, configured};
 
+mod overrides;
 mod settings;
 
 /// What the command line says about the state.
@@ -99,10 +101,10 @@ impl Keeper {
 /// configuration has its state where it is by default.
 pub fn find(request: &LoadRequest<'_>, flags: &StateFlags) -> Result<Place, Refusal> {
     if !has_configuration(Path::new(request.dir)) {
-        check_initialized(request.data_dir, None)?;
+        let keeper = Keeper::new(in_use(request.data_dir, None)?, flags);
         let workspace = request.workspace.to_owned();
         let encryption = encryption::of_environment()?;
-        return Ok(Place { keeper: Keeper::new(BackendSettings::default(), flags), workspace, encryption });
+        return Ok(Place { keeper, workspace, encryption });
     }
     let configuration = root_of(request)?;
     place_of(&configuration, request, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
@@ -139,25 +141,27 @@ pub fn place_of(
     request: &LoadRequest<'_>,
     flags: &StateFlags,
 ) -> Result<Place, Diagnostics> {
-    let settings = configured(configuration, request)?;
-    check_initialized(request.data_dir, settings.as_ref())?;
+    let settings = in_use(request.data_dir, configured(configuration, request)?)?;
     let encryption = encryption::of(configuration, request)?;
-    let keeper = Keeper::new(settings.unwrap_or_default(), flags);
+    let keeper = Keeper::new(settings, flags);
     Ok(Place { keeper, workspace: request.workspace.to_owned(), encryption })
 }
 
-/// Refuses to go on where `init` was run with another backend or none: starting with an empty state would mean to forget
-/// all that exists.
-fn check_initialized(data_dir: &Path, configured: Option<&BackendSettings>) -> Result<(), Diagnostics> {
-    let kind = configured.map(BackendSettings::kind);
-    match (initialized::read(data_dir), configured) {
-        (None, None) => Ok(()),
-        (None, Some(configured)) => Err(diagnostics::backend_not_initialized(configured.kind()).into()),
-        (Some(before), _) => match before.settings {
-            None => Err(diagnostics::backend_changed(&before.kind, kind, &initialized::file(data_dir)).into()),
-            Some(before) if configured.is_some_and(|configured| before.is_same_place(configured)) => Ok(()),
-            Some(before) => Err(diagnostics::state_elsewhere(&before.place(), kind).into()),
-        },
+/// The backend that `init` was run with. Refuses to go on where that was another one or none: starting with an empty state
+/// would mean to forget all that exists.
+fn in_use(data_dir: &Path, configured: Option<BackendSettings>) -> Result<BackendSettings, Diagnostics> {
+    let kind = configured.as_ref().map(BackendSettings::kind);
+    let Some(before) = initialized::read(data_dir) else {
+        return match kind {
+            None => Ok(BackendSettings::default()),
+            Some(kind) => Err(diagnostics::backend_not_initialized(kind).into()),
+        };
+    };
+    let is_for = configured.is_some_and(|configured| before.is_for(&configured));
+    match before.settings {
+        None => Err(diagnostics::backend_changed(&before.kind, kind, &initialized::file(data_dir)).into()),
+        Some(settings) if is_for => Ok(settings),
+        Some(settings) => Err(diagnostics::state_elsewhere(&settings.place(), kind).into()),
     }
 }
 

@@ -86,6 +86,13 @@ pub(crate) fn backend_not_initialized(kind: &str) -> Diagnostic {
     Diagnostic::error("Backend initialization required, please run \"yuba init\"", detail)
 }
 
+/// Arguments for a backend that is not there.
+pub(crate) fn missing_backend() -> Diagnostic {
+    let detail = "-backend-config gives arguments to a backend, and the configuration has no block \"backend\" to give them to. If \
+                  the local backend is meant, write:\n\nterraform {\n  backend \"local\" {}\n}";
+    Diagnostic::warning("Missing backend configuration", detail)
+}
+
 /// A state that was kept in a backend that we do not have.
 pub(crate) fn backend_changed(before: &str, now: Option<&str>, pointer: &Path) -> Diagnostic {
     let detail = format!("{} {}", before_and_now(&format!("the backend {before:?}"), now), not_movable(pointer));

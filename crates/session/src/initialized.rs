@@ -17,6 +17,15 @@ pub(crate) struct Initialized {
     pub(crate) kind: String,
     /// The backend, if it is one that we have.
     pub(crate) settings: Option<BackendSettings>,
+    /// What its block said, where `-backend-config` said otherwise.
+    pub(crate) block: Option<BackendSettings>,
+}
+
+impl Initialized {
+    /// Whether it is what a block stands for.
+    pub(crate) fn is_for(&self, block: &BackendSettings) -> bool {
+        [&self.block, &self.settings].into_iter().flatten().any(|known| known.is_same_place(block))
+    }
 }
 
 /// The file that tells.
@@ -30,24 +39,30 @@ pub(crate) fn read(data_dir: &Path) -> Option<Initialized> {
     let text = |at: &str| content.pointer(at).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
     let kind = text("/backend/type")?;
     let settings = BackendSettings::new(&kind, |name| text(&format!("/backend/config/{name}")));
-    Some(Initialized { kind, settings })
+    let block = content
+        .pointer("/backend/block")
+        .and_then(|_| BackendSettings::new(&kind, |name| text(&format!("/backend/block/{name}"))));
+    Some(Initialized { kind, settings, block })
 }
 
-/// Keeps what is used now: none where the configuration has no backend.
-pub(crate) fn write(data_dir: &Path, settings: Option<&BackendSettings>) -> Result<(), Diagnostic> {
+/// Keeps what is used now, and what its block says: none where the configuration has no backend.
+pub(crate) fn write(data_dir: &Path, used: Option<(&BackendSettings, &BackendSettings)>) -> Result<(), Diagnostic> {
     let path = file(data_dir);
     let failed = |error: std::io::Error| {
         let detail = format!("The record of the backend {} could not be written: {error}.", path.display());
         Diagnostic::error("Failed to save backend configuration", detail)
     };
-    let Some(settings) = settings else {
+    let Some((settings, block)) = used else {
         return match read(data_dir) {
             Some(_) => fs::remove_file(&path).map_err(failed),
             None => Ok(()),
         };
     };
     // OpenTofu compares the arguments where this number is not the one it would write.
-    let backend = json!({ "type": settings.kind(), "config": settings.arguments(), "hash": 0 });
+    let mut backend = json!({ "type": settings.kind(), "config": settings.arguments(), "hash": 0 });
+    if !settings.is_same_place(block) {
+        backend["block"] = block.arguments();
+    }
     let content = json!({ "version": 3, "backend": backend });
     let write = || {
         fs::create_dir_all(data_dir)?;

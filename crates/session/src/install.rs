@@ -79,6 +79,8 @@ pub struct InitRequest<'a> {
     pub ask: Option<Ask>,
     /// Set up the backend.
     pub backend: bool,
+    /// What the arguments of the backend are instead of what its block says: `name=value`, or files with arguments.
+    pub backend_config: &'a [String],
     /// Use another backend than before without its state.
     pub reconfigure: bool,
     /// Use another backend than before and bring the state along.
@@ -187,11 +189,11 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     let mut about_backend = Diagnostics::new();
     if request.backend {
         emit(Event::Backend);
-        let set_up = configured(&configuration, &request.load).and_then(|settings| {
+        let set_up = configured(&configuration, &request.load).and_then(|block| {
             let encryption = encryption::of(&configuration, &request.load)?;
-            migration::set_up(&request, settings.as_ref(), &encryption, emit)
+            migration::set_up(&request, block.as_ref(), &encryption, &mut configuration.sources, emit)
         });
-        about_backend = set_up.err().unwrap_or_default();
+        about_backend = set_up.unwrap_or_else(|problems| problems);
     }
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs {

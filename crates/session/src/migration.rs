@@ -3,9 +3,9 @@
 use ecow::eco_format;
 use yuba_backend::{Backend, StateStore};
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use crate::backend::{BackendSettings, Place, StateFlags};
+use crate::backend::{BackendSettings, Place, StateFlags, overridden};
 use crate::diagnostics;
 use crate::encryption::Encryption;
 use crate::initialized;
@@ -15,22 +15,42 @@ use crate::install::{Event, InitRequest};
 pub type Confirm = dyn Fn(&str, &str) -> Option<bool>;
 
 /// Keeps in mind which backend is used; none where the configuration has none. A state that is elsewhere comes along if that
-/// is wanted.
+/// is wanted. Gives back what there is to say besides.
 pub(crate) fn set_up(
     request: &InitRequest<'_>,
-    settings: Option<&BackendSettings>,
+    block: Option<&BackendSettings>,
     encryption: &Encryption,
+    sources: &mut Sources,
     emit: &mut dyn FnMut(Event),
-) -> Result<(), Diagnostics> {
+) -> Result<Diagnostics, Diagnostics> {
     let data_dir = request.load.data_dir;
     let before = initialized::read(data_dir);
+    let mut notes = Diagnostics::new();
+    let settings = match block {
+        None => {
+            if request.backend_config.iter().any(|flag| !flag.is_empty()) {
+                notes.push(diagnostics::missing_backend());
+            }
+            None
+        }
+        Some(block) if !request.backend_config.is_empty() => Some(overridden(block, request.backend_config, sources)?),
+        // What was said with -backend-config stays until it is said anew.
+        Some(block) => {
+            let known = before.as_ref().filter(|before| !request.reconfigure && before.is_for(block));
+            Some(known.and_then(|before| before.settings.clone()).unwrap_or_else(|| block.clone()))
+        }
+    };
+    let used = settings.as_ref().zip(block);
     let by_default = BackendSettings::default();
-    let to = settings.unwrap_or(&by_default);
+    let to = settings.as_ref().unwrap_or(&by_default);
     // Without any record the state is where it is by default.
     let from = before.as_ref().map_or(Some(&by_default), |before| before.settings.as_ref());
     let is_same = from.is_some_and(|from| from.is_same_place(to));
     if is_same && before.is_some() == settings.is_some() {
-        return Ok(());
+        if used.is_some() {
+            initialized::write(data_dir, used)?;
+        }
+        return Ok(notes);
     }
     if !is_same && !request.reconfigure {
         if let Some(before) = &before {
@@ -48,11 +68,11 @@ pub(crate) fn set_up(
         let kinds = (before.as_ref().map_or("local", |before| before.kind.as_str()), to.kind());
         migrate(from.backend().as_ref(), place(to).backend().as_ref(), kinds, request)?;
     }
-    initialized::write(data_dir, settings)?;
-    if let Some(settings) = settings {
+    initialized::write(data_dir, used)?;
+    if let Some(settings) = &settings {
         emit(Event::BackendReady(settings.kind().into()));
     }
-    Ok(())
+    Ok(notes)
 }
 
 /// Copies all states, after asking.

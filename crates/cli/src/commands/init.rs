@@ -60,10 +60,13 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         messages.complain(&format!("{text}\n"), text);
         return Ok(1);
     }
+    let backend_config: Vec<String> =
+        args.iter().filter(|(name, _)| *name == "backend-config").map(|(_, given)| given.to_owned()).collect();
     let request = InitRequest {
         load: settings.request(Purpose::Install),
         ask: if args.is_on("json") { None } else { ask(args) },
         backend,
+        backend_config: &backend_config,
         reconfigure: args.is_on("reconfigure"),
         migrate: args.is_on("migrate-state") || args.is_on("force-copy"),
         confirm: confirm(args),

@@ -36,7 +36,7 @@ impl Default for BackendSettings {
 }
 
 /// The names of the arguments of a backend that we have, all of which are texts.
-fn arguments_of(kind: &str) -> Option<&'static [&'static str]> {
+pub(super) fn arguments_of(kind: &str) -> Option<&'static [&'static str]> {
     match kind {
         "local" => Some(&["path", "workspace_dir"]),
         "inmem" => Some(&["lock_id"]),
@@ -60,7 +60,7 @@ pub(crate) fn configured(
             false => diagnostics::unknown_backend(&backend.kind, &BACKENDS, backend.kind_span).into(),
         });
     };
-    let schema = BlockSchema::new(names.iter().map(|name| (*name, Attribute::optional(Type::string()))));
+    let schema = schema_of(names);
     let cache = StaticCache::default();
     let statics = Statics::new(&configuration.tree, configuration.static_env(request), &cache);
     let (value, problems) = statics.backend(backend, &schema);
@@ -69,16 +69,19 @@ pub(crate) fn configured(
     }
     let argument = |name: &str| Some(yuba_value::ops::get_attr(&value, name).ok()?.as_str()?.to_string());
     let settings = BackendSettings::new(&backend.kind, argument);
-    if let Some(BackendSettings::Local(settings)) = &settings {
-        let problems = settings.check();
-        if problems.has_errors() {
-            let at = |problem: Diagnostic| problem.at(backend.span);
-            let mut placed = Diagnostics::new();
-            placed.extend(problems.into_iter().map(at));
-            return Err(placed);
-        }
+    let problems = settings.as_ref().map(BackendSettings::check).unwrap_or_default();
+    if problems.has_errors() {
+        let at = |problem: Diagnostic| problem.at(backend.span);
+        let mut placed = Diagnostics::new();
+        placed.extend(problems.into_iter().map(at));
+        return Err(placed);
     }
     Ok(settings)
+}
+
+/// A block with these arguments.
+pub(super) fn schema_of(names: &[&str]) -> BlockSchema {
+    BlockSchema::new(names.iter().map(|name| (*name, Attribute::optional(Type::string()))))
 }
 
 impl BackendSettings {
@@ -101,6 +104,14 @@ impl BackendSettings {
         match self {
             BackendSettings::Local(_) => "local",
             BackendSettings::InMemory { .. } => "inmem",
+        }
+    }
+
+    /// What is wrong with its arguments.
+    pub(super) fn check(&self) -> Diagnostics {
+        match self {
+            BackendSettings::Local(settings) => settings.check(),
+            BackendSettings::InMemory { .. } => Diagnostics::new(),
         }
     }
 

@@ -45,7 +45,7 @@ fn constants() -> Box<dyn EvalExpr> {
 }
 
 /// Evaluates expressions that refer to nothing.
-struct Constants;
+pub(crate) struct Constants;
 
 impl EvalExpr for Constants {
     fn eval(&mut self, expr: &Expr, _: &LocalNames) -> (Value, Diagnostics) {

@@ -20,6 +20,7 @@ use crate::diagnostics;
 use crate::encryption::Encryption;
 
 pub use asking::Functions;
+pub(crate) use built_in::Constants;
 pub use built_in::new_id;
 pub use selecting::ProviderSettings;
 pub(crate) use selecting::adopting;
