@@ -26,7 +26,7 @@ use crate::planning;
 use crate::planning::data::DataAnswer;
 use crate::request::Context;
 use crate::walk::Walk;
-use crate::walk::dependencies::{Dependencies, dependencies};
+use crate::walk::dependencies::Dependencies;
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
 use crate::walk::providers::ProviderAnswer;
 
@@ -103,7 +103,7 @@ pub(crate) struct Applier<'a> {
     doors: ApplyDoors<'a>,
     state: State,
     included: Vec<bool>,
-    dependencies: Dependencies,
+    dependencies: Dependencies<'a>,
     create_before_destroy: Vec<bool>,
     /// Positions of the changes of current objects.
     changes: HashMap<&'a AbsResourceInstance, u32>,
@@ -166,7 +166,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         doors: ApplyDoors { recorder: &mut *doors.recorder, provisioners: doors.provisioners, random: doors.random },
         state,
         included: planning::included(&graph, &order, &selection, plan.mode),
-        dependencies: dependencies(&graph, &order, tree),
+        dependencies: Dependencies::new(&graph, &order, tree),
         create_before_destroy: planning::create_before_destroy(&graph, &order),
         changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
         deposed: HashMap::default(),

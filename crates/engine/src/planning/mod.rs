@@ -35,7 +35,7 @@ use crate::drive::{Jobs, Steps, drive};
 use crate::interrupt::attend;
 use crate::request::{Context, PlanOptions};
 use crate::walk::Walk;
-use crate::walk::dependencies::{Dependencies, dependencies};
+use crate::walk::dependencies::Dependencies;
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
 use crate::walk::providers::ProviderAnswer;
 pub(crate) use exec::provider_blocks;
@@ -72,7 +72,7 @@ pub(crate) struct Planner<'a> {
     destroying: Destroying,
     removals: Removals<'a>,
     force_replace: HashSet<AbsResourceInstance>,
-    dependencies: Dependencies,
+    dependencies: Dependencies<'a>,
     create_before_destroy: Vec<bool>,
     changes: Vec<ResourceChange>,
     drift: Vec<ResourceChange>,
@@ -165,7 +165,7 @@ pub async fn plan_into(
         destroying,
         removals,
         force_replace: options.force_replace.iter().cloned().collect(),
-        dependencies: dependencies(&graph, &order, tree),
+        dependencies: Dependencies::new(&graph, &order, tree),
         create_before_destroy: create_before_destroy(&graph, &order),
         changes: Vec::with_capacity(expected),
         drift: Vec::new(),

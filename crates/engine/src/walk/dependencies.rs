@@ -14,8 +14,17 @@ use yuba_eval::graph::{RefGraph, Vertex};
 /// configuration.
 const LISTED: usize = 100;
 
-/// The resources that each resource of a graph depends on.
-pub(crate) struct Dependencies {
+/// The resources that each resource of a graph depends on. They are found when somebody asks: a plan that only creates or only
+/// destroys never does.
+pub(crate) struct Dependencies<'a> {
+    graph: &'a RefGraph<'a>,
+    /// Vertices, each after what it depends on.
+    order: &'a [u32],
+    tree: &'a ConfigTree,
+    found: OnceCell<Found>,
+}
+
+struct Found {
     /// Resources in order of their texts.
     resources: Vec<ConfigResource>,
     /// Lists of positions in `resources`, and the same with names once somebody has asked. The resources of a module often
@@ -25,16 +34,21 @@ pub(crate) struct Dependencies {
     of_vertex: Vec<u32>,
 }
 
-impl Dependencies {
+impl<'a> Dependencies<'a> {
+    pub(crate) fn new(graph: &'a RefGraph<'a>, order: &'a [u32], tree: &'a ConfigTree) -> Dependencies<'a> {
+        Dependencies { graph, order, tree, found: OnceCell::new() }
+    }
+
     /// What a vertex depends on, sorted by text; nothing for other objects than resources.
     pub(crate) fn of(&self, vertex: u32) -> EcoVec<ConfigResource> {
-        let (ranks, named) = &self.lists[self.of_vertex[vertex as usize] as usize];
-        named.get_or_init(|| ranks.iter().map(|rank| self.resources[*rank as usize].clone()).collect()).clone()
+        let found = self.found.get_or_init(|| find(self.graph, self.order, self.tree));
+        let (ranks, named) = &found.lists[found.of_vertex[vertex as usize] as usize];
+        named.get_or_init(|| ranks.iter().map(|rank| found.resources[*rank as usize].clone()).collect()).clone()
     }
 }
 
 /// Finds the dependencies of all resources of a graph.
-pub(crate) fn dependencies(graph: &RefGraph<'_>, order: &[u32], tree: &ConfigTree) -> Dependencies {
+fn find(graph: &RefGraph<'_>, order: &[u32], tree: &ConfigTree) -> Found {
     let count = graph.nodes.len();
     // Positions of resources in order of their texts, so that sorting numbers sorts texts.
     let mut resources: Vec<(String, u32, ConfigResource)> = Vec::new();
@@ -95,7 +109,6 @@ pub(crate) fn dependencies(graph: &RefGraph<'_>, order: &[u32], tree: &ConfigTre
         all[*at as usize] = reached.filter(|sum| sum.len() <= LISTED);
         nearest[*at as usize] = direct;
     }
-    let mut lists = Vec::new();
     let mut known: HashMap<Vec<u32>, u32> = HashMap::default();
     let of_vertex = (0..count).map(|at| {
         let ranks = match all[at].take() {
@@ -103,11 +116,13 @@ pub(crate) fn dependencies(graph: &RefGraph<'_>, order: &[u32], tree: &ConfigTre
             Some(all) => all,
             None => std::mem::take(&mut nearest[at]),
         };
-        *known.entry(ranks).or_insert_with_key(|ranks| {
-            lists.push((ranks.clone(), OnceCell::new()));
-            lists.len() as u32 - 1
-        })
+        let next = known.len() as u32;
+        *known.entry(ranks).or_insert(next)
     });
     let of_vertex = of_vertex.collect();
-    Dependencies { resources: resources.into_iter().map(|(_, _, resource)| resource).collect(), lists, of_vertex }
+    let mut lists = vec![(Vec::new(), OnceCell::new()); known.len()];
+    for (ranks, at) in known {
+        lists[at as usize].0 = ranks;
+    }
+    Found { resources: resources.into_iter().map(|(_, _, resource)| resource).collect(), lists, of_vertex }
 }
