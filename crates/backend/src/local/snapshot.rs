@@ -79,7 +79,7 @@ pub(crate) fn prepare(
 }
 
 /// The next content is not wanted after all.
-pub(crate) fn discard(files: &dyn Files, prepared: Prepared) {
+pub(crate) fn discard(files: &dyn Files, prepared: &Prepared) {
     let _ = files.remove(&prepared.temporary);
 }
 

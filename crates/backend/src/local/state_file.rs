@@ -164,7 +164,7 @@ impl StateFile {
             _ => Ok(()),
         };
         if let Err(problems) = back_up().and_then(|()| announce(&prepared.fingerprint)) {
-            snapshot::discard(files, prepared);
+            snapshot::discard(files, &prepared);
             return Err(problems);
         }
         self.backup_made = true;
