@@ -7,7 +7,7 @@ use yuba_install::providers::installing;
 use yuba_session::SystemWorld;
 use yuba_session::backend::Refusal;
 use yuba_session::install::{Event, Report};
-use yuba_syntax::{Diagnostics, Sources};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use yuba_value::functions::timestamp::Timestamp;
 use yuba_view::json::Json;
 use yuba_view::messages_json::{self, Level};
@@ -113,7 +113,7 @@ impl<'t> Messages<'t> {
         if !self.json {
             self.terminal.report_aside(notes, &Sources::new());
         }
-        self.diagnostic_lines(notes, &Sources::new());
+        self.line(&diagnostic_lines(notes.iter(), &Sources::new()));
     }
 
     /// Tells what was found, each with an empty line after it.
@@ -121,14 +121,7 @@ impl<'t> Messages<'t> {
         if !self.json {
             self.terminal.report_spaced(problems, sources);
         }
-        self.diagnostic_lines(problems, sources);
-    }
-
-    fn diagnostic_lines(&mut self, problems: &Diagnostics, sources: &Sources) {
-        let excerpts = Excerpts::new(sources);
-        for diagnostic in problems.iter() {
-            self.line(&messages_json::diagnostic(diagnostic, &excerpts, &signature, &now()));
-        }
+        self.line(&diagnostic_lines(problems.iter(), sources));
     }
 
     /// The end of a command: what kept it from its work is told.
@@ -310,10 +303,7 @@ impl<'t> Messages<'t> {
             self.terminal.out(cleared);
             self.terminal.report(&report.problems, &report.sources);
         }
-        let excerpts = Excerpts::new(&report.sources);
-        for diagnostic in report.repeated.iter().chain(report.problems.iter()) {
-            self.line(&messages_json::diagnostic(diagnostic, &excerpts, &signature, &now()));
-        }
+        self.line(&diagnostic_lines(report.repeated.iter().chain(report.problems.iter()), &report.sources));
     }
 
     fn line(&mut self, line: &str) {
@@ -335,10 +325,13 @@ pub(crate) fn greeting() -> String {
 /// Tells programs why there is nothing else to hear.
 pub(crate) fn tell_programs(terminal: &mut Terminal, problems: &Diagnostics, sources: &Sources) {
     terminal.out(&greeting());
+    terminal.out(&diagnostic_lines(problems.iter(), sources));
+}
+
+/// A message for each problem, for programs.
+pub(crate) fn diagnostic_lines<'p>(problems: impl Iterator<Item = &'p Diagnostic>, sources: &Sources) -> String {
     let excerpts = Excerpts::new(sources);
-    for problem in problems.iter() {
-        terminal.out(&messages_json::diagnostic(problem, &excerpts, &signature, &now()));
-    }
+    problems.map(|problem| messages_json::diagnostic(problem, &excerpts, &signature, &now())).collect()
 }
 
 /// The time, in the form of messages.

@@ -16,14 +16,12 @@ use yuba_view::json::Json;
 use yuba_view::machine::{self, Operation};
 use yuba_view::messages_json::{self, Level};
 use yuba_view::plan::Look;
-use yuba_view::snippet::Excerpts;
 use yuba_view::{outputs, plan, progress};
 
-use crate::commands::validate::signature;
 use crate::exit::Failure;
 use crate::flags::Args;
 use crate::json_into::JsonInto;
-use crate::messages::{greeting, now};
+use crate::messages::{diagnostic_lines, greeting, now};
 use crate::running::Running;
 use crate::settings::environment;
 use crate::signals;
@@ -216,10 +214,7 @@ impl<'t> Speaker<'t> {
         }
         let has_file = self.inner.borrow().into.is_some();
         if self.json || has_file {
-            let excerpts = Excerpts::new(sources);
-            for diagnostic in wanted.iter() {
-                self.lines(&messages_json::diagnostic(diagnostic, &excerpts, &signature, &now()));
-            }
+            self.lines(&diagnostic_lines(wanted.iter(), sources));
         }
     }
 
