@@ -7,7 +7,8 @@ use yuba_state::{DeposedKey, Object, Resource, State, Status};
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::change::{Change, Node, Options};
-use crate::plan::{Look, Schemas, block_schema};
+use crate::plan::{Look, Schemas};
+use crate::state_json::schema_of;
 
 /// All objects and outputs.
 pub fn render(state: &State, schemas: Schemas<'_>, look: Look) -> Result<String, Diagnostics> {
@@ -91,10 +92,16 @@ fn write_object(
     let failed = |detail: String| Diagnostics::from(Diagnostic::error("Failed to show the state", detail));
     let name = &addr.resource;
     let provider = schemas(&resource.provider.provider);
-    let schema = provider.as_ref().and_then(|provider| block_schema(provider, name.mode, &name.kind));
-    let Some(schema) = schema else {
+    let Some(schema) = schema_of(provider.as_deref(), name) else {
         return Err(failed(format!("The provider {} does not know what {addr} is.", resource.provider.provider)));
     };
+    if deposed.is_none() && schema.version != object.schema_version {
+        return Err(failed(format!(
+            "The stored object {addr} is of version {} of its schema, and the provider {} has version {}.",
+            object.schema_version, resource.provider.provider, schema.version
+        )));
+    }
+    let schema = &schema.block;
     let value = object
         .decode(schema.implied_type())
         .map_err(|e| failed(format!("The stored object {addr} is not as its schema wants it: {}.", e.message)))?;

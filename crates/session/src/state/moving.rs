@@ -6,7 +6,8 @@ use std::sync::Arc;
 use yuba_addrs::{
     AbsResource, AbsResourceInstance, ConfigResource, ModuleInstance, ModulePath, ResourceMode, TargetSubject,
 };
-use yuba_state::{Edit, Object, State};
+use yuba_state::{Edit, Object, Resource, State};
+use yuba_syntax::Diagnostics;
 
 use super::selecting::Addresses;
 use crate::backend::Refusal;
@@ -47,7 +48,7 @@ pub fn move_objects(from: &State, to: &State, source: &str, target: &str) -> Res
             Some(found) if found.instances.contains_key(&None) => {
                 moves.add_instance(from, to, resource.instance(None), &destination, target)?;
             }
-            Some(_) => moves.add_resource(from, to, &resource, &destination)?,
+            Some(found) => moves.add_resource(found, to, &destination)?,
         },
         TargetSubject::Instance(instance) => moves.add_instance(from, to, instance, &destination, target)?,
     }
@@ -92,28 +93,25 @@ impl Moves {
         Ok(())
     }
 
-    fn add_resource(
-        &mut self,
-        from: &State,
-        to: &State,
-        source: &AbsResource,
-        destination: &TargetSubject,
-    ) -> Result<(), Refusal> {
+    fn add_resource(&mut self, resource: &Resource, to: &State, destination: &TargetSubject) -> Result<(), Refusal> {
+        let source = &resource.addr;
         let TargetSubject::Resource(target) = destination else {
             return Err(diagnostics::resource_to_other(source, destination).into());
         };
-        check(source, target)?;
+        let mut problems = check(source, target);
         if to.get(target).is_some() {
-            return Err(diagnostics::target_exists("resource", target).into());
+            problems.push(diagnostics::target_exists("resource", target));
         }
-        let Some(resource) = from.get(source) else { return Err(diagnostics::nothing_to_move(source).into()) };
+        if !problems.is_empty() {
+            return Err(problems.into());
+        }
         self.moved.push(Moved { from: source.to_string(), to: target.to_string() });
         self.add_all(resource, target);
         self.resources.insert(source.config());
         Ok(())
     }
 
-    fn add_all(&mut self, resource: &yuba_state::Resource, target: &AbsResource) {
+    fn add_all(&mut self, resource: &Resource, target: &AbsResource) {
         let instance = |addr: &AbsResource, key: &Option<_>| addr.clone().instance(key.clone());
         let keys = resource.instances.keys();
         self.instances.extend(keys.map(|key| (instance(&resource.addr, key), instance(target, key))));
@@ -132,12 +130,15 @@ impl Moves {
             TargetSubject::Resource(target) => target.clone().instance(None),
             TargetSubject::Module(_) => return Err(diagnostics::instance_to_other(&source, destination).into()),
         };
-        check(&source.containing(), &target.containing())?;
+        let mut problems = check(&source.containing(), &target.containing());
         if to.instance(&target).is_some() {
-            return Err(diagnostics::target_exists("resource instance", &target).into());
+            problems.push(diagnostics::target_exists("resource instance", &target));
         }
         if from.instance(&source).is_none() {
-            return Err(diagnostics::not_there_to_move(&source).into());
+            problems.push(diagnostics::not_there_to_move(&source));
+        }
+        if !problems.is_empty() {
+            return Err(problems.into());
         }
         // Quirk: the target is shown as it was given.
         self.moved.push(Moved { from: source.to_string(), to: given.to_owned() });
@@ -216,10 +217,10 @@ impl Moves {
     }
 }
 
-/// Whether one resource can become another one.
-fn check(from: &AbsResource, to: &AbsResource) -> Result<(), Refusal> {
+/// Why one resource cannot become another one.
+fn check(from: &AbsResource, to: &AbsResource) -> Diagnostics {
     let (mode, target_mode) = (from.resource.mode, to.resource.mode);
-    let mut problems = yuba_syntax::Diagnostics::new();
+    let mut problems = Diagnostics::new();
     if mode == ResourceMode::Ephemeral || target_mode == ResourceMode::Ephemeral {
         problems.push(diagnostics::ephemeral_move());
     } else {
@@ -230,5 +231,5 @@ fn check(from: &AbsResource, to: &AbsResource) -> Result<(), Refusal> {
             problems.push(diagnostics::other_type(from, to));
         }
     }
-    if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
+    problems
 }

@@ -16,6 +16,7 @@ use yuba_provider::{BlockSchema, ProviderSchema};
 use crate::change::render::attribute_name;
 use crate::change::{Change, Node, Options, Paths, Step};
 use crate::paint::{GREEN, Paint, RED, Style, YELLOW};
+use crate::state_json::schema_of;
 use counts::Counts;
 
 /// Where schemas of providers are found.
@@ -218,13 +219,9 @@ fn write_resource(
     look: Look,
 ) -> bool {
     let fallback;
-    let schema = schema_of(change, schemas);
-    let schema = match &schema {
-        Some((provider, mode)) => block_schema(provider, *mode, &change.addr.resource.kind),
-        None => None,
-    };
-    let schema = match schema {
-        Some(schema) => schema,
+    let provider = schemas(&change.provider.provider);
+    let schema = match schema_of(provider.as_deref(), &change.addr.resource) {
+        Some(schema) => &schema.block,
         None => {
             let object = if change.after.ty().is_object() { &change.after } else { &change.before };
             fallback = BlockSchema::of_object(object.ty());
@@ -255,23 +252,6 @@ fn write_resource(
     diff.write(out, 0, options);
     out.push('\n');
     true
-}
-
-fn schema_of(change: &ResourceChange, schemas: Schemas<'_>) -> Option<(Arc<ProviderSchema>, ResourceMode)> {
-    Some((schemas(&change.provider.provider)?, change.addr.resource.mode))
-}
-
-pub(crate) fn block_schema<'a>(
-    provider: &'a ProviderSchema,
-    mode: ResourceMode,
-    kind: &str,
-) -> Option<&'a BlockSchema> {
-    let kinds = match mode {
-        ResourceMode::Managed => &provider.resources,
-        ResourceMode::Data => &provider.data,
-        ResourceMode::Ephemeral => &provider.ephemeral,
-    };
-    kinds.get(kind).map(|schema| &schema.block)
 }
 
 /// The values of an output before and after. Marks inside do not count: it is shown as a whole, or not.
