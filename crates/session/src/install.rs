@@ -11,7 +11,7 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
-use yuba_eval::tree::{Manifest, Purpose, Requirement};
+use yuba_eval::tree::{Purpose, Requirement};
 use yuba_install::Hosts;
 use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
@@ -207,6 +207,8 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
             Ok(configuration) => configuration,
             Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
         };
+    } else if installs && !about_backend.has_errors() {
+        announce(&configuration, request.upgrade, emit);
     }
     problems.extend(about_backend);
     let mut repeated = Diagnostics::new();
@@ -218,11 +220,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         return Outcome::Invalid(Report { problems, repeated, sources: configuration.sources });
     }
     if installs {
-        let manifest = configuration.tree.manifest();
-        if !any {
-            announce(&configuration, &manifest, request.upgrade, emit);
-        }
-        if let Err(problem) = write_manifest(request.load.data_dir, &manifest) {
+        if let Err(problem) = write_manifest(request.load.data_dir, &configuration.tree.manifest()) {
             problems.push(problem);
             return Outcome::Done(Report::new(problems, configuration.sources));
         }
@@ -285,8 +283,8 @@ fn needs_modules(tree: &ConfigTree) -> bool {
 }
 
 /// Tells which modules are new.
-fn announce(configuration: &Configuration, manifest: &Manifest, upgrade: bool, emit: &mut dyn FnMut(Event)) {
-    for (path, installed) in &manifest.modules {
+fn announce(configuration: &Configuration, upgrade: bool, emit: &mut dyn FnMut(Event)) {
+    for (path, installed) in &configuration.tree.manifest().modules {
         let is_new = configuration.manifest.modules.get(path) != Some(installed);
         if !path.is_empty() && (upgrade || is_new) {
             emit(Event::Module { path: path.clone(), dir: installed.dir.clone() });

@@ -72,11 +72,9 @@ pub(crate) fn install(
     if problems.has_errors() {
         return problems;
     }
+    emit(Event::Providers);
     if needed.is_empty() && before.providers.is_empty() {
         return problems;
-    }
-    if !needed.is_empty() {
-        emit(Event::Providers);
     }
     let is_built_in = built_in(&mut needed, &mut problems, emit);
     let (means, mut wrong) = (means(hosts), Diagnostics::new());

@@ -35,6 +35,29 @@ fn an_empty_directory_needs_nothing() {
 }
 
 #[test]
+fn modules_are_named_before_one_that_fails() {
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+module "a" {
+  source = "./a"
+}
+module "missing" {
+  source = "./missing"
+}
+//- a/main.tf
+"#,
+    );
+    expect![[r#"
+
+        Initializing the backend...
+        Initializing modules...
+        - a in a
+    "#]]
+    .assert_eq(&sandbox.run(&["init"]).stdout);
+}
+
+#[test]
 fn init_records_modules_once() {
     let sandbox = sandbox(MODULES);
     expect![[r#"
