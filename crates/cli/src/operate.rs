@@ -116,10 +116,12 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     if kind == Kind::Plan {
         return planned(speaker, args, settings, operation, plan, notes);
     }
-    if kind != Kind::Refresh || plan.errored {
+    let has_failed = notes.has_errors() || plan.errored;
+    let is_empty = plan.changes.is_empty() && plan.outputs.is_empty();
+    if kind != Kind::Refresh && !(has_failed && is_empty) {
         speaker.plan(&plan, settings.providers().schemas());
     }
-    if notes.has_errors() || plan.errored {
+    if has_failed {
         return close(speaker, operation, notes, 1);
     }
     if kind != Kind::Refresh {

@@ -236,7 +236,9 @@ impl<'t> Speaker<'t> {
         if !refresh {
             self.human(&progress::applied(&people, destroy, self.look.style));
         }
-        self.human(&outputs::section(values, self.look.show_sensitive, self.look.style));
+        if !destroy {
+            self.human(&outputs::section(values, self.look.show_sensitive, self.look.style));
+        }
         let has_file = self.inner.borrow().into.is_some();
         if self.json || has_file {
             let programs = machine::Counts {
@@ -250,7 +252,9 @@ impl<'t> Speaker<'t> {
                 let operation = if destroy { Operation::Destroy } else { Operation::Apply };
                 self.lines(&machine::summary(programs, operation, &now()));
             }
-            self.lines(&machine::outputs(values, &now()));
+            if !destroy {
+                self.lines(&machine::outputs(values, &now()));
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use yuba_addrs::{AbsResourceInstance, Target};
 use yuba_eval::{ConfigTree, EvalEnv, Timestamp};
 use yuba_plan::{Event, Mode};
 use yuba_provider::Providers;
-use yuba_syntax::Span;
+use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use crate::interrupt::{Clock, Interrupt};
@@ -19,8 +19,8 @@ pub struct RootVariable {
     pub value: Value,
     /// What was given for it; none if it has its default.
     pub given: Option<Value>,
-    /// Where that was given.
-    pub span: Option<Span>,
+    /// Why nothing can use it, if so.
+    pub problems: Diagnostics,
 }
 
 /// What both planning and applying need.

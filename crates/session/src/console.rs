@@ -23,6 +23,7 @@ use yuba_value::{EcoString, Mark, Type, Value};
 
 use crate::backend::{StateFlags, place_of};
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
+use crate::operation::prepared;
 use crate::providers::OurProviders;
 use crate::validate::eval_env;
 
@@ -136,7 +137,7 @@ impl ConsoleSession {
                 None if variable.default.is_none() => continue,
                 None => (None, None),
             };
-            let (value, found) = inputs::prepare(variable, given, span);
+            let (value, found) = prepared(variable, given, span, &configuration.sources);
             if !found.has_errors() {
                 variables.insert(name.clone(), value);
             }
@@ -285,8 +286,9 @@ fn look_around(
         None => inputs::prepare(variable, Some(Value::unknown(variable.constraint.clone())), None).0,
     };
     let declared = configuration.tree.root().module.variables.iter();
-    let variables = declared
-        .map(|(name, variable)| (name.clone(), RootVariable { value: value(variable), given: None, span: None }));
+    let variables = declared.map(|(name, variable)| {
+        (name.clone(), RootVariable { value: value(variable), given: None, problems: Diagnostics::new() })
+    });
     let context = Context {
         tree: &configuration.tree,
         env: eval_env(request, &configuration.sources),

@@ -110,6 +110,10 @@ pub async fn plan_into(
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
     let (arguments, mut problems) = Arguments::read(tree);
     problems.extend(tree.unbound_resources());
+    if options.mode == Mode::Destroy {
+        // Few variables are needed to destroy: what is wrong with the others is told nevertheless.
+        problems.extend(context.variables.values().flat_map(|variable| variable.problems.iter().cloned()));
+    }
     if problems.has_errors() {
         return (None, problems);
     }
@@ -447,8 +451,8 @@ impl<'a> Planner<'a> {
         drift.sort_unstable_by(|a, b| a.addr.cmp(&b.addr));
         // Nobody asks where changes come from unless something changed outside, or the plan is kept.
         let relevant = match self.options.relevant || !drift.is_empty() {
-            true if self.options.mode != Mode::Destroy => relevant::relevant(&self.walk, &changes, &outputs),
-            _ => Vec::new(),
+            true => relevant::relevant(&self.walk, &changes, &outputs),
+            false => Vec::new(),
         };
         let exec = match errored {
             true => ExecGraph::default(),

@@ -26,6 +26,10 @@ impl Planner<'_> {
         let declared = module.outputs.get(name).filter(|_| self.options.mode != Mode::Destroy);
         let Some(declared) = declared else {
             known?;
+            // A plan for a part says nothing about what does not depend on that part.
+            if self.selection.is_limited() {
+                return None;
+            }
             return Some(OutputChange {
                 name: name.clone(),
                 action: Action::Delete,

@@ -16,6 +16,7 @@ use yuba_config::variable::{Local, Variable};
 use yuba_eval::graph::{Arguments, RefGraph, Vertex};
 use yuba_eval::module_scope::marked;
 use yuba_eval::{Evaluation, Live, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, Verdict};
+use yuba_plan::without_negative_zero;
 use yuba_state::CheckKind;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Span};
 use yuba_value::Value;
@@ -205,6 +206,9 @@ impl<'a> Walk<'a> {
         let node = self.context.tree.node(module);
         if node.parent.is_none() {
             let Some(root) = self.context.variables.get(&variable.name) else { return true };
+            if !self.tell(root.problems.iter().cloned()) {
+                return false;
+            }
             self.live.set_variable(ModuleInstanceId::ROOT, &variable.name, root.value.clone());
             if root.given.is_some() && self.tell_deprecated_variables {
                 let found = yuba_eval::deprecated_root_variable(self.context.tree, variable);
@@ -217,10 +221,8 @@ impl<'a> Walk<'a> {
         let name = eco_format!("var.{}", variable.name);
         let config = in_module(&node.path, &name);
         self.checks.reached(CheckKind::Variable, &config);
-        let given = match self.context.variables.get(&variable.name) {
-            Some(root) if node.parent.is_none() => root.span,
-            _ => self.arguments.get(module, &variable.name).map(|argument| argument.expr.span),
-        };
+        // Values from outside of the configuration are not shown: not all who see messages are meant to know them.
+        let given = self.arguments.get(module, &variable.name).map(|argument| argument.expr.span);
         for at in self.live.instances(module) {
             let Some(value) = self.live.variable(at, &variable.name) else { continue };
             let scope = self.scope(at).with_variable(&variable.name, &value);
@@ -280,7 +282,7 @@ impl<'a> Walk<'a> {
             let (value, found) = scope.output(output);
             ok &= self.tell(found);
             if let Some(value) = value {
-                self.live.set_output(at, &output.name, value);
+                self.live.set_output(at, &output.name, without_negative_zero(&value));
             }
         }
         ok

@@ -123,7 +123,7 @@ impl<'a> Subject<'a> {
             let given = given.get(name).cloned();
             let (value, found) = prepare(variable, given.clone(), None);
             problems.extend(found);
-            variables.insert(name.clone(), RootVariable { value, given, span: None });
+            variables.insert(name.clone(), RootVariable { value, given, problems: Diagnostics::new() });
         }
         if problems.has_errors() {
             return (None, problems);
