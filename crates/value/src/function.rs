@@ -219,9 +219,11 @@ pub fn call(
         if value.is_null() && !param.allow_null {
             return Err(FunctionError::arg(index, "argument must not be null"));
         }
-        if value.ty().is_dynamic() {
+        if value.is_untyped() {
             untyped = !param.allow_dynamic;
-        } else if let Some(message) = convert::conformance_error(value.ty(), &param.ty) {
+        } else if !param.ty.is_dynamic()
+            && let Some(message) = convert::conformance_error(value.ty(), &param.ty)
+        {
             return Err(FunctionError::arg(index, message));
         }
         unknown |= !value.is_known() && !param.allow_unknown;
@@ -237,7 +239,7 @@ pub fn call(
     } else {
         body(&args, &ty)?
     };
-    let result = if signature.never_null && !result.is_known() && !result.ty().is_dynamic() {
+    let result = if signature.never_null && !result.is_known() && !result.is_untyped() {
         result.refine_not_null()
     } else {
         result

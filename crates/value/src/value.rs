@@ -1,10 +1,13 @@
 //! Values: immutable, cheap to clone, with marks on any node.
 
+mod layered;
+
 use std::sync::{Arc, LazyLock};
 
 use ecow::EcoString;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+use self::layered::Layered;
 use crate::{Mark, Marks, Number, ObjectAttr, Refinement, Type, TypeKind, Unknown, set};
 
 /// A value of the language: a node and the marks on it. The children of the node are values with marks of their own.
@@ -30,6 +33,8 @@ enum Repr {
     Number(Number),
     String(EcoString),
     Compound(Arc<Compound>),
+    /// An object that is written out when somebody looks.
+    Layered(Arc<Layered>),
 }
 
 struct Compound {
@@ -55,6 +60,29 @@ impl Drop for Compound {
             {
                 compound.items.take_all(&mut pending);
             }
+        }
+    }
+}
+
+impl Compound {
+    fn seq(ty: Type, items: Vec<Value>) -> Compound {
+        let has_unknown = items.iter().any(|v| !v.is_wholly_known());
+        let has_marks = items.iter().any(|v| !v.is_deeply_unmarked());
+        Compound { ty, items: Items::Seq(items.into()), has_unknown, has_marks }
+    }
+    fn len(&self) -> usize {
+        match &self.items {
+            Items::Seq(items) => items.len(),
+            Items::Map(items) => items.len(),
+        }
+    }
+    fn view(&self) -> View<'_> {
+        match (&self.items, self.ty.kind()) {
+            (Items::Map(items), _) => View::Map(items),
+            (Items::Seq(items), TypeKind::Set(_)) => View::Set(items),
+            (Items::Seq(items), TypeKind::Tuple(_)) => View::Tuple(items),
+            (Items::Seq(items), TypeKind::Object(_)) => View::Object(items),
+            (Items::Seq(items), _) => View::List(items),
         }
     }
 }
@@ -255,9 +283,13 @@ impl Value {
     }
 
     fn seq(ty: Type, items: Vec<Value>) -> Value {
-        let has_unknown = items.iter().any(|v| !v.is_wholly_known());
-        let has_marks = items.iter().any(|v| !v.is_deeply_unmarked());
-        Repr::Compound(Arc::new(Compound { ty, items: Items::Seq(items.into()), has_unknown, has_marks })).into()
+        Repr::Compound(Arc::new(Compound::seq(ty, items))).into()
+    }
+    /// The attributes of one object laid over those of another, where that can wait until somebody looks: both are
+    /// known, nothing in them is marked, and one of them is large and the other small.
+    pub(crate) fn laid_over(under: &Value, over: &Value) -> Option<Value> {
+        let layered = Layered::new(&under.plain, &over.plain)?;
+        Some(Value { plain: Plain(Repr::Layered(Arc::new(layered))), marks: under.marks.union(&over.marks) })
     }
 
     // ---- questions that do not care for marks ---------------------------------------------------------------------
@@ -284,6 +316,22 @@ impl Value {
             Repr::Unknown(_) => false,
             Repr::Compound(c) => !c.has_unknown,
             _ => true,
+        }
+    }
+    /// Whether it is a null or an unknown value of no particular type.
+    pub fn is_untyped(&self) -> bool {
+        match &self.plain.0 {
+            Repr::Null(ty) => ty.is_dynamic(),
+            Repr::Unknown(unknown) => unknown.ty.is_dynamic(),
+            _ => false,
+        }
+    }
+    /// How many elements or attributes it has, at most.
+    pub fn member_limit(&self) -> usize {
+        match &self.plain.0 {
+            Repr::Compound(c) => c.len(),
+            Repr::Layered(layered) => layered.laid(),
+            _ => 0,
         }
     }
     /// Whether neither the node nor anything inside carries marks.
@@ -410,6 +458,7 @@ impl Plain {
             Repr::Number(_) => &PRIMITIVES.1,
             Repr::String(_) => &PRIMITIVES.2,
             Repr::Compound(c) => &c.ty,
+            Repr::Layered(layered) => &layered.whole().ty,
         }
     }
     /// A look at the node, to match on.
@@ -420,13 +469,8 @@ impl Plain {
             Repr::Bool(b) => View::Bool(*b),
             Repr::Number(n) => View::Number(n),
             Repr::String(s) => View::String(s),
-            Repr::Compound(c) => match (&c.items, c.ty.kind()) {
-                (Items::Map(items), _) => View::Map(items),
-                (Items::Seq(items), TypeKind::Set(_)) => View::Set(items),
-                (Items::Seq(items), TypeKind::Tuple(_)) => View::Tuple(items),
-                (Items::Seq(items), TypeKind::Object(_)) => View::Object(items),
-                (Items::Seq(items), _) => View::List(items),
-            },
+            Repr::Compound(c) => c.view(),
+            Repr::Layered(layered) => layered.whole().view(),
         }
     }
     /// Whether nothing inside carries marks.
@@ -436,9 +480,16 @@ impl Plain {
             _ => true,
         }
     }
+    fn compound(&self) -> Option<&Compound> {
+        match &self.0 {
+            Repr::Compound(c) => Some(c),
+            Repr::Layered(layered) => Some(layered.whole()),
+            _ => None,
+        }
+    }
     /// Calls `visit` for each direct child.
     pub fn for_each_child(&self, mut visit: impl FnMut(&Value)) {
-        if let Repr::Compound(c) = &self.0 {
+        if let Some(c) = self.compound() {
             match &c.items {
                 Items::Seq(items) => items.iter().for_each(visit),
                 Items::Map(items) => items.iter().for_each(|(_, v)| visit(v)),
@@ -447,7 +498,7 @@ impl Plain {
     }
     /// The same node with each direct child replaced. The answers must be of the same type as what they replace.
     pub fn map_children(&self, edit: &mut dyn FnMut(&Value) -> Value) -> Plain {
-        let Repr::Compound(c) = &self.0 else { return self.clone() };
+        let Some(c) = self.compound() else { return self.clone() };
         let value = match &c.items {
             Items::Map(items) => {
                 let items: Vec<_> = items.iter().map(|(k, v)| (k.clone(), edit(v))).collect();

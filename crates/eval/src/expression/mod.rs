@@ -159,19 +159,12 @@ impl Evaluator<'_> {
                 | ExprKind::Tuple(_)
                 | ExprKind::Object(_)
         );
-        let size = match value.view_ignoring_marks() {
-            View::List(items) | View::Set(items) | View::Tuple(items) | View::Object(items) => {
-                items.len() * ELEMENT_BYTES
-            }
-            View::Map(items) => items.len() * ELEMENT_BYTES,
-            View::String(text) => {
+        let size = match value.member_limit() {
+            0 => {
                 self.spent = before;
-                text.len()
+                value.as_str().map_or(0, EcoString::len)
             }
-            View::Null | View::Unknown(_) | View::Bool(_) | View::Number(_) => {
-                self.spent = before;
-                0
-            }
+            members => members * ELEMENT_BYTES,
         };
         if made_here {
             self.afford(size, expr.span);

@@ -147,6 +147,10 @@ fn shown(key: &str, marks: &Marks) -> EcoString {
 
 fn merge_type(args: &[Value]) -> Result<Type> {
     let Some(first) = args.first() else { return Ok(Type::empty_object()) };
+    if laid_over_each_other(args).is_some() {
+        // Found when somebody looks.
+        return Ok(Type::dynamic());
+    }
     if (first.ty().is_map() || first.ty().is_object()) && args.iter().all(|arg| arg.ty() == first.ty()) {
         return Ok(first.ty().clone());
     }
@@ -174,6 +178,9 @@ fn merge_type(args: &[Value]) -> Result<Type> {
 }
 
 fn merge(args: &[Value], ty: &Type) -> Result {
+    if let Some(result) = laid_over_each_other(args) {
+        return Ok(result);
+    }
     if let [under, over] = args
         && let Some(both) = merge_two_objects(under, over, ty)
     {
@@ -193,6 +200,12 @@ fn merge(args: &[Value], ty: &Type) -> Result {
         None => Value::object_of(ty, entries),
     };
     Ok(result.with_marks(&marks))
+}
+
+/// A large object with small ones over or under it is written out only when somebody looks.
+fn laid_over_each_other(args: &[Value]) -> Option<Value> {
+    let (first, others) = args.split_first().filter(|(_, others)| !others.is_empty())?;
+    others.iter().try_fold(first.clone(), |under, over| Value::laid_over(&under, over))
 }
 
 /// The most frequent case: attributes are sorted in both, so one walk along them is enough.
