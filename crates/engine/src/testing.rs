@@ -1,18 +1,27 @@
 //! Configurations and states for tests, from short texts.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath, ProviderSource};
 use yuba_config::resource::Repetition;
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module};
+use yuba_eval::tree::Link;
 use yuba_eval::tree::{Manifest, ModuleFiles, Purpose};
-use yuba_eval::{ConfigTree, Expansion, Inputs, Live};
-use yuba_eval::{MemoryWorld, tree::Link};
+use yuba_eval::{ConfigTree, EvalEnv, Expansion, Inputs, Live, MemoryWorld, Timestamp};
+use yuba_provider::Providers as _;
+use yuba_provider::fake::FakeWorld;
 use yuba_state::{Edit, Object, State};
 use yuba_syntax::{Diagnostics, FileId, Severity, SourceFile, Sources, parser};
 use yuba_testkit::{File, parse_fixture};
 use yuba_value::{Value, View};
+
+use crate::applying::provision::Provisioned;
+use crate::applying::{ProvisionOrder, Provisioners};
+use crate::interrupt::{Interrupt, NoTime};
+use crate::request::Context;
 
 /// A configuration, and the texts it was read from.
 pub(crate) struct Config {
@@ -67,6 +76,44 @@ pub(crate) fn config(fixture: &str) -> Config {
     let (tree, problems) = yuba_eval::link(&mut files, &options);
     assert!(!problems.has_errors(), "{}", show(&problems, &files.sources));
     Config { tree, sources: files.sources }
+}
+
+/// What planning and applying need of a configuration without variables.
+pub(crate) fn with_context<T>(
+    config: &Config,
+    fake: &FakeWorld,
+    interrupt: &Interrupt,
+    work: impl FnOnce(Context<'_>) -> T,
+) -> T {
+    let world = MemoryWorld::default();
+    let schemas = |source: &ProviderSource| fake.schema(source);
+    work(Context {
+        tree: &config.tree,
+        env: EvalEnv {
+            world: &world,
+            workspace: "default",
+            original_dir: None,
+            schemas: &schemas,
+            providers: None,
+            sources: Some(&config.sources),
+        },
+        variables: &BTreeMap::new(),
+        providers: fake,
+        events: &|_| {},
+        interrupt,
+        clock: &NoTime,
+        plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
+        parallelism: 1,
+    })
+}
+
+/// Nothing is done after an object was created.
+pub(crate) struct NoProvisioners;
+
+impl Provisioners for NoProvisioners {
+    fn run<'p>(&'p self, _: ProvisionOrder, _: &'p dyn Fn(EcoString)) -> Provisioned<'p> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// All instances, of a configuration whose `count`, `for_each` and `enabled` are constants.

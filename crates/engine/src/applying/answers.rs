@@ -7,14 +7,15 @@ use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Event, Phase, ResourceChange};
-use yuba_state::{CheckKind, Edit, Object, Status};
+use yuba_state::{AttributeError, CheckKind, Edit, Object, Status};
 use yuba_syntax::Diagnostics;
+use yuba_value::Value;
 
 use super::change::{ChangeAnswer, EndAnswer};
 use super::{Answer, Applier, provision};
 use crate::drive::Jobs;
 use crate::object::{Existing, Subject, cannot_be_stored, object_id};
-use crate::planning::data::DataAnswer;
+use crate::planning::data::{DataAnswer, DataJob};
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::{data_verdict, of_check_data};
 
@@ -190,23 +191,30 @@ impl<'a> Applier<'a> {
     }
 
     /// What is known of a data resource of a check that could not be read.
-    fn keep_unread(&mut self, job: &crate::planning::data::DataJob<'a>) {
+    fn keep_unread(&mut self, job: &DataJob<'a>) {
         let addr = &job.subject.addr;
         let Some(schema) = job.subject.schemas.data.get(&addr.resource.kind) else { return };
         let (plain, _) = job.config.unmark_with_paths();
         let unknown = yuba_provider::legality::planned_unknown(&schema.block, &plain);
         self.walk.live.set_instance(job.at, &job.resource.key, addr.key.clone(), unknown.clone());
-        let value = unknown.unknown_as_null();
-        if let Ok(object) = Object::encode(&value, schema.block.implied_type(), schema.version) {
-            let edit = Edit::SetObject {
-                addr: addr.clone(),
-                deposed: None,
-                provider: job.server.config.clone(),
-                provider_key: job.server.key.clone(),
-                object: Some(Arc::new(object)),
-            };
-            self.record(None, vec![edit]);
-        }
+        // What cannot be kept is not kept: the result of the check says enough.
+        let _ = self.keep_data(job, &unknown.unknown_as_null());
+    }
+
+    /// Takes what was read into the state; why not if it cannot be.
+    fn keep_data(&mut self, job: &DataJob<'a>, value: &Value) -> Result<(), AttributeError> {
+        let addr = &job.subject.addr;
+        let Some(schema) = job.subject.schemas.data.get(&addr.resource.kind) else { return Ok(()) };
+        let object = Object::encode(value, schema.block.implied_type(), schema.version)?;
+        let edit = Edit::SetObject {
+            addr: addr.clone(),
+            deposed: None,
+            provider: job.server.config.clone(),
+            provider_key: job.server.key.clone(),
+            object: Some(Arc::new(object)),
+        };
+        self.record(None, vec![edit]);
+        Ok(())
     }
 
     pub(super) fn data_answer(&mut self, answer: DataAnswer<'a>) -> bool {
@@ -227,20 +235,8 @@ impl<'a> Applier<'a> {
         }
         let Some(value) = value else { return false };
         self.walk.live.set_instance(job.at, &job.resource.key, addr.key.clone(), value.clone());
-        if let Some(schema) = job.subject.schemas.data.get(&addr.resource.kind) {
-            match Object::encode(&value, schema.block.implied_type(), schema.version) {
-                Ok(object) => {
-                    let edit = Edit::SetObject {
-                        addr: addr.clone(),
-                        deposed: None,
-                        provider: job.server.config.clone(),
-                        provider_key: job.server.key.clone(),
-                        object: Some(Arc::new(object)),
-                    };
-                    self.record(None, vec![edit]);
-                }
-                Err(reason) => return self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
-            }
+        if let Err(reason) = self.keep_data(&job, &value) {
+            return self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason)));
         }
         self.walk.postconditions(job.at, job.resource, &addr, value)
     }

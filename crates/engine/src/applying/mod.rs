@@ -6,7 +6,7 @@
 mod answers;
 mod begin;
 mod change;
-mod provision;
+pub(crate) mod provision;
 #[cfg(test)]
 mod tests;
 

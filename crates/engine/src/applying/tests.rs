@@ -1,22 +1,17 @@
 //! Tests of applying with the fake provider.
 
-use std::collections::BTreeMap;
-
-use ecow::EcoString;
 use expect_test::{Expect, expect};
 use futures_util::FutureExt as _;
-use yuba_eval::{EvalEnv, MemoryWorld, Timestamp};
 use yuba_plan::Action;
 use yuba_provider::fake::{FakeWorld, Fault};
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
-use super::provision::Provisioned;
-use super::{ApplyDoors, ProvisionOrder, Provisioners, Recorder, apply};
+use super::{ApplyDoors, Recorder, apply};
 use crate::interrupt::{Clock, Interrupt};
 use crate::planning::plan;
 use crate::request::{Context, PlanOptions};
-use crate::testing;
+use crate::testing::{self, NoProvisioners};
 
 struct Nothing;
 
@@ -37,12 +32,6 @@ impl Recorder for Nothing {
     }
     fn checkpoint(&mut self, _: &mut State) -> Result<(), Diagnostics> {
         Ok(())
-    }
-}
-
-impl Provisioners for Nothing {
-    fn run<'p>(&'p self, _: ProvisionOrder, _: &'p dyn Fn(EcoString)) -> Provisioned<'p> {
-        Box::pin(async { Ok(()) })
     }
 }
 
@@ -77,27 +66,9 @@ fn run_with(text: &str, fake: &FakeWorld, then_destroy: bool, recorder: &mut dyn
 
 fn with_context<T>(text: &str, fake: &FakeWorld, work: impl FnOnce(Context<'_>, &testing::Config) -> T) -> T {
     let config = testing::config(text);
-    let world = MemoryWorld::default();
-    let variables = BTreeMap::new();
-    let context = Context {
-        tree: &config.tree,
-        env: EvalEnv {
-            world: &world,
-            workspace: "default",
-            original_dir: None,
-            schemas: &|_| Some(FakeWorld::schema()),
-            providers: None,
-            sources: Some(&config.sources),
-        },
-        variables: &variables,
-        providers: fake,
-        events: &|_| {},
-        interrupt: &Interrupt::new(),
-        clock: &Hurry,
-        plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
-        parallelism: 1,
-    };
-    work(context, &config)
+    testing::with_context(&config, fake, &Interrupt::new(), |context| {
+        work(Context { clock: &Hurry, ..context }, &config)
+    })
 }
 
 /// Polls to the end.
@@ -129,7 +100,7 @@ fn plan_and_apply(
     for attribute in &planned.relevant {
         out += &format!("  from {} {:?}\n", attribute.resource, attribute.path);
     }
-    let doors = ApplyDoors { recorder, provisioners: &Nothing, random: &|| 1 };
+    let doors = ApplyDoors { recorder, provisioners: &NoProvisioners, random: &|| 1 };
     let applied = finish(apply(context, &planned, doors));
     out += &testing::show(&applied.problems, &config.sources);
     out += "apply:\n";
@@ -357,32 +328,18 @@ fn run_interrupted(text: &str, fault: Fault) -> String {
     let config = testing::config(text);
     let hangs = move |line: &str| (line == "create b").then_some(fault);
     let fake = FakeWorld::new().with_faults(hangs);
-    let world = MemoryWorld::default();
-    let variables = BTreeMap::new();
     let interrupt = Interrupt::new();
-    let context = Context {
-        tree: &config.tree,
-        env: EvalEnv {
-            world: &world,
-            workspace: "default",
-            original_dir: None,
-            schemas: &|_| Some(FakeWorld::schema()),
-            providers: None,
-            sources: Some(&config.sources),
-        },
-        variables: &variables,
-        providers: &fake,
-        events: &|_| {},
-        interrupt: &interrupt,
-        clock: &Hurry,
-        plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
-        parallelism: 2,
-    };
+    testing::with_context(&config, &fake, &interrupt, |context| {
+        apply_interrupted(Context { clock: &Hurry, parallelism: 2, ..context }, &fake)
+    })
+}
+
+fn apply_interrupted(context: Context<'_>, fake: &FakeWorld) -> String {
     let options = PlanOptions::default();
     let (planned, _) = plan(context, State::empty(), &options).now_or_never().expect("because nothing is slow");
     let planned = planned.expect("because the configuration is right");
     fake.take_log();
-    let doors = ApplyDoors { recorder: &mut Nothing, provisioners: &Nothing, random: &|| 1 };
+    let doors = ApplyDoors { recorder: &mut Nothing, provisioners: &NoProvisioners, random: &|| 1 };
     let mut applying = std::pin::pin!(apply(context, &planned, doors));
     let mut out = String::new();
     let mut task = std::task::Context::from_waker(std::task::Waker::noop());
@@ -393,7 +350,7 @@ fn run_interrupted(text: &str, fault: Fault) -> String {
             std::task::Poll::Ready(applied) => break applied,
             std::task::Poll::Pending => {
                 out += &format!("asked to stop after {}\n", fake.take_log().join(", "));
-                assert!(interrupt.raise() < 3, "it does not stop");
+                assert!(context.interrupt.raise() < 3, "it does not stop");
             }
         }
     };

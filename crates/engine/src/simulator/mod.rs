@@ -14,25 +14,23 @@ mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
 use ecow::EcoString;
-use yuba_eval::{EvalEnv, MemoryWorld, Timestamp};
 use yuba_plan::{Action, Mode, Plan, ResourceChange, file};
-use yuba_provider::Providers as _;
 use yuba_provider::fake::{FakeWorld, Fault};
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
-use crate::applying::{Applied, ApplyDoors, ProvisionOrder, Provisioners, Recorder, apply};
-use crate::interrupt::{Interrupt, NoTime};
+use crate::applying::{Applied, ApplyDoors, Recorder, apply};
+use crate::interrupt::Interrupt;
 use crate::planning::plan;
 use crate::request::{Context, PlanOptions};
-use crate::testing::{self, Config};
+use crate::testing::{self, Config, NoProvisioners};
 use model::{Chance, Model};
 
 /// How often each request goes wrong; and what did.
@@ -101,18 +99,6 @@ impl Recorder for Lines {
     }
 }
 
-struct NoProvisioners;
-
-impl Provisioners for NoProvisioners {
-    fn run<'p>(
-        &'p self,
-        _: ProvisionOrder,
-        _: &'p dyn Fn(EcoString),
-    ) -> Pin<Box<dyn Future<Output = Result<(), EcoString>> + 'p>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
 impl Simulation {
     fn new(seed: u64) -> Simulation {
         let mut chance = Chance(seed);
@@ -171,28 +157,8 @@ impl Simulation {
     }
 
     fn with_context<T>(&self, config: &Config, interrupt: &Interrupt, go: impl FnOnce(Context<'_>) -> T) -> T {
-        let world = MemoryWorld::default();
-        let schemas = |source: &yuba_addrs::ProviderSource| self.world.schema(source);
-        let variables = BTreeMap::new();
-        let context = Context {
-            tree: &config.tree,
-            env: EvalEnv {
-                world: &world,
-                workspace: "default",
-                original_dir: None,
-                schemas: &schemas,
-                providers: None,
-                sources: Some(&config.sources),
-            },
-            variables: &variables,
-            providers: &self.world,
-            events: &|_| {},
-            interrupt,
-            clock: &NoTime,
-            plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
-            parallelism: 3,
-        };
-        go(context)
+        let go = |context: Context<'_>| go(Context { parallelism: 3, ..context });
+        testing::with_context(config, &self.world, interrupt, go)
     }
 
     fn plan(&mut self, config: &Config, options: &PlanOptions) -> (Plan, Diagnostics) {
