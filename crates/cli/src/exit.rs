@@ -2,7 +2,7 @@
 
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use crate::commands::Command;
+use crate::commands::{Command, JsonForm};
 use crate::terminal::Terminal;
 use crate::{help, messages};
 
@@ -30,16 +30,10 @@ impl Failure {
     }
 }
 
-/// Commands with long helps: a mistake in their arguments tells where the help is; that of others shows it.
-const POINT_TO_HELP: &[&str] = &["apply", "destroy", "output", "plan", "refresh", "show", "test", "validate"];
-
-/// Commands whose JSON is a document, not a message a line.
-const DOCUMENTS: &[&str] = &["console", "output", "show", "state show", "test", "validate"];
-
 /// Whether programs read the messages of a command.
 pub(crate) fn is_for_programs(command: &Command, args: &[String]) -> bool {
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| matches!(arg.as_str(), "-json" | "--json"));
-    wants_json && !DOCUMENTS.contains(&command.name) && command.flags.iter().any(|flag| flag.name == "json-into")
+    wants_json && command.json == JsonForm::Messages
 }
 
 /// Reports a failure and gives the exit code of the process. Programs that have heard nothing yet are told of it as they
@@ -57,7 +51,7 @@ pub(crate) fn code(terminal: &mut Terminal, command: &Command, outcome: Outcome,
         }
         Err(Failure::Usage(diagnostics)) => {
             terminal.report(&diagnostics, &Sources::new());
-            if POINT_TO_HELP.contains(&command.name) {
+            if command.long_help {
                 terminal.err(&format!("\nFor more help on using this command, run:\n  yuba {} -help\n", command.name));
             } else {
                 terminal.out(&help::command(command));

@@ -57,9 +57,9 @@ impl<'t> Speaker<'t> {
         };
         let json = args.is_on("json");
         let inner = Inner { terminal, into, running: Running::default(), waiting: false, interrupts: 0 };
-        let mut speaker =
+        let speaker =
             Speaker { inner: RefCell::new(inner), json, look, concise: args.is_on("concise"), args: args.clone() };
-        speaker.line(&greeting());
+        speaker.lines(&greeting());
         Ok(speaker)
     }
 
@@ -153,10 +153,6 @@ impl<'t> Speaker<'t> {
     }
 
     /// Says something to programs: whole lines.
-    fn line(&mut self, lines: &str) {
-        self.lines(lines);
-    }
-
     fn lines(&self, lines: &str) {
         let mut inner = self.inner.borrow_mut();
         if self.json {

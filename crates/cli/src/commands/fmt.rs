@@ -7,7 +7,7 @@ use yuba_session::format::{self, Formatted, Problems, Request};
 use yuba_syntax::Sources;
 use yuba_view::diff;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::terminal::Terminal;
@@ -32,6 +32,8 @@ pub(crate) const COMMAND: Command = Command {
         Flag::switch("check", "Only check the style: write nothing, and exit with 3 if a file is not canonical."),
         Flag::switch("recursive", "Format the files in directories within the given ones too."),
     ],
+    json: JsonForm::None,
+    long_help: false,
     run: Run::Function(run),
 };
 

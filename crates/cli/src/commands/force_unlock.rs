@@ -3,7 +3,7 @@
 use yuba_session::backend::Refusal;
 use yuba_syntax::Diagnostic;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
@@ -20,6 +20,8 @@ pub(crate) const COMMAND: Command = Command {
             The lock of a local state ends with the process that holds it, so there is nothing to take away while that \
             process runs; what a dead process has left is taken over by the next command.",
     flags: &[Flag::switch("force", "Do not ask first."), JSON, JSON_INTO, VAR, VAR_FILE],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

@@ -3,11 +3,12 @@
 use yuba_eval::tree::Purpose;
 use yuba_session::install;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
+use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -19,12 +20,14 @@ pub(crate) const COMMAND: Command = Command {
             Local modules stay where they are, and no command needs this for them.",
     flags: &[
         Flag::switch("update", "Look for newer versions of modules that are installed already."),
-        Flag::switch("json", "Write messages as lines of JSON."),
-        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
+        JSON,
+        JSON_INTO,
         TEST_DIR,
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

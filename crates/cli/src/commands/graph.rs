@@ -6,7 +6,7 @@ use yuba_eval::tree::Purpose;
 use yuba_session::graph::{Objects, draw};
 use yuba_view::graph::{layout, objects, picture, svg};
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::settings::{Settings, VAR, VAR_FILE};
@@ -34,6 +34,8 @@ pub(crate) const COMMAND: Command = Command {
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::None,
+    long_help: false,
     run: Run::Function(run),
 };
 

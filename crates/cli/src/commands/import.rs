@@ -11,7 +11,7 @@ use yuba_session::load::has_configuration;
 use yuba_session::operation::{Operation, OperationRequest, Watch};
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::settings::{Settings, VAR, VAR_FILE, ask};
@@ -45,6 +45,8 @@ pub(crate) const COMMAND: Command = Command {
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

@@ -9,12 +9,13 @@ use yuba_session::install::{self, Event, InitRequest};
 use yuba_session::migration::Confirm;
 use yuba_session::provider_install::ProviderFlags;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask, may_ask};
 use crate::signals;
+use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -41,12 +42,14 @@ pub(crate) const COMMAND: Command = Command {
         Flag::switch("upgrade", "Look for newer versions of modules and providers that are installed already."),
         Flag::text("lockfile", "MODE", "What to do with the dependency lock file. \"readonly\" leaves it alone."),
         Flag::switch("ignore-remote-version", ""),
-        Flag::switch("json", "Write messages as lines of JSON."),
-        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
+        JSON,
+        JSON_INTO,
         TEST_DIR,
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

@@ -10,11 +10,12 @@ use yuba_install::login::{CodeFlow, NoWay, OAuth, Way, user_of, way};
 use yuba_install::{Hosts, Secret};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::{Settings, environment, may_ask};
+use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -24,11 +25,9 @@ pub(crate) const COMMAND: Command = Command {
     about: "Gets a token for a host that has services for Yuba, such as a private registry, by means of your browser, and \
             saves it in plain text in the file credentials.tfrc.json of your configuration directory, unless a credentials \
             helper is configured.",
-    flags: &[
-        Flag::switch_off("input", "Fail instead of asking."),
-        Flag::switch("json", "Write messages as lines of JSON."),
-        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
-    ],
+    flags: &[Flag::switch_off("input", "Fail instead of asking."), JSON, JSON_INTO],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

@@ -4,11 +4,12 @@ use yuba_install::credentials::Kept;
 use yuba_syntax::{Diagnostic, Sources};
 
 use super::login::hostname;
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::Args;
 use crate::messages::Messages;
 use crate::settings::Settings;
+use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -17,10 +18,9 @@ pub(crate) const COMMAND: Command = Command {
     usage: "[options] hostname",
     about: "Removes the token that \"yuba login\" saved for a host. The host does not learn of that: the token is valid until \
             you revoke it there.",
-    flags: &[
-        Flag::switch("json", "Write messages as lines of JSON."),
-        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
-    ],
+    flags: &[JSON, JSON_INTO],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

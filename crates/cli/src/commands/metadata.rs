@@ -2,7 +2,7 @@
 
 use yuba_eval::FunctionTable;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::terminal::Terminal;
@@ -13,6 +13,8 @@ pub(crate) const GROUP: Command = Command {
     usage: "<subcommand> [options] [args]",
     about: "The subcommands of this command tell tools what the language offers.",
     flags: &[],
+    json: JsonForm::None,
+    long_help: false,
     run: Run::Subcommands,
 };
 
@@ -23,6 +25,8 @@ pub(crate) const FUNCTIONS: Command = Command {
     about: "Shows the name, parameters, result type and description of every function that expressions can call, as one \
             JSON object.",
     flags: &[Flag::switch("json", "Required: there is no other form than JSON.")],
+    json: JsonForm::Document,
+    long_help: false,
     run: Run::Function(run),
 };
 

@@ -40,8 +40,23 @@ pub(crate) struct Command {
     pub(crate) about: &'static str,
     /// Its own flags; [`crate::flags::COMMON`] come on top.
     pub(crate) flags: &'static [Flag],
+    /// What it writes with `-json`.
+    pub(crate) json: JsonForm,
+    /// Its help is long: a mistake in the arguments tells where it is, where others show theirs.
+    pub(crate) long_help: bool,
     /// What it does.
     pub(crate) run: Run,
+}
+
+/// What a command writes for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JsonForm {
+    /// Nothing: it has no `-json`.
+    None,
+    /// A message a line, also about mistakes in the arguments.
+    Messages,
+    /// Something of its own.
+    Document,
 }
 
 /// What a command does.
@@ -121,6 +136,7 @@ mod tests {
             let mut flags: Vec<&str> = command.flags.iter().chain(COMMON).map(|flag| flag.name).collect();
             flags.sort_unstable();
             assert!(flags.is_sorted_by(|a, b| a < b), "a flag of {} is there twice: {flags:?}", command.name);
+            assert_eq!(flags.contains(&"json"), command.json != JsonForm::None, "{}", command.name);
         }
     }
 

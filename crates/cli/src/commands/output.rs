@@ -6,12 +6,12 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use yuba_value::{Type, Value, quote::quote};
 use yuba_view::{outputs, state_json};
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::json_into::JsonInto;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{self, SHOW_SENSITIVE, STATE};
+use crate::state_access::{self, JSON_INTO, SHOW_SENSITIVE, STATE};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -24,11 +24,13 @@ pub(crate) const COMMAND: Command = Command {
         STATE,
         SHOW_SENSITIVE,
         Flag::switch("json", "Write JSON: the value of one output, or all outputs with their types."),
-        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
+        JSON_INTO,
         Flag::switch("raw", "Write the value of one string, number or bool as it is, without quotes and line end."),
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Document,
+    long_help: true,
     run: Run::Function(run),
 };
 

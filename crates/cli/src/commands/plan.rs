@@ -1,6 +1,6 @@
 //! `yuba plan`, `yuba apply`, `yuba destroy` and `yuba refresh`.
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::Outcome;
 use crate::flags::{Args, Flag};
 use crate::operate::{self, Kind};
@@ -51,6 +51,8 @@ pub(crate) const PLAN: Command = Command {
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Messages,
+    long_help: true,
     run: Run::Function(plan),
 };
 
@@ -90,6 +92,8 @@ pub(crate) const APPLY: Command = Command {
     about: "Makes the changes that the configuration asks for, after showing them and asking. With the file of a plan that \
             \"yuba plan -out\" made, it makes those changes, without asking.",
     flags: CHANGING,
+    json: JsonForm::Messages,
+    long_help: true,
     run: Run::Function(apply),
 };
 
@@ -101,6 +105,8 @@ pub(crate) const DESTROY_COMMAND: Command = Command {
     about: "Destroys everything that this configuration manages, after showing it and asking. The same as \"yuba apply \
             -destroy\".",
     flags: CHANGING,
+    json: JsonForm::Messages,
+    long_help: true,
     run: Run::Function(destroy),
 };
 
@@ -129,6 +135,8 @@ pub(crate) const REFRESH_COMMAND: Command = Command {
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Messages,
+    long_help: true,
     run: Run::Function(refresh),
 };
 

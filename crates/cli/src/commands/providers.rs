@@ -4,7 +4,7 @@ use yuba_eval::tree::Purpose;
 use yuba_session::install::{self, RequirementTree};
 use yuba_view::requirements::{self, Tree};
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
@@ -17,6 +17,8 @@ pub(crate) const COMMAND: Command = Command {
     about: "Shows the modules of the configuration as a tree, each with the providers it needs and what it demands of \
             their versions; and the providers of the objects in the state.",
     flags: &[TEST_DIR, VAR, VAR_FILE],
+    json: JsonForm::None,
+    long_help: false,
     run: Run::Function(run),
 };
 

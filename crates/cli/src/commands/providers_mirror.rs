@@ -6,11 +6,12 @@ use yuba_eval::tree::Purpose;
 use yuba_install::providers::mirroring::{Event, Why};
 use yuba_session::provider_install;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -27,11 +28,13 @@ pub(crate) const COMMAND: Command = Command {
             "Copy packages for a platform, like linux_amd64. Give the option several times for several platforms; without \
              it, packages for this one are copied.",
         ),
-        Flag::switch("json", "Write messages as lines of JSON."),
-        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
+        JSON,
+        JSON_INTO,
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

@@ -4,7 +4,7 @@ use yuba_eval::tree::Purpose;
 use yuba_session::show;
 use yuba_view::provider_json;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::settings::{Settings, VAR, VAR_FILE};
@@ -17,6 +17,8 @@ pub(crate) const COMMAND: Command = Command {
     about: "Writes a JSON document with the schemas of all providers that the configuration needs: their resources, data \
             and functions, with all arguments.",
     flags: &[Flag::switch("json", "Write JSON. This option is required."), VAR, VAR_FILE],
+    json: JsonForm::Document,
+    long_help: false,
     run: Run::Function(run),
 };
 

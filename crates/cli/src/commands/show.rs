@@ -11,12 +11,12 @@ use yuba_session::state;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Sources};
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::json_into::JsonInto;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{self, SHOW_SENSITIVE};
+use crate::state_access::{self, JSON_INTO, SHOW_SENSITIVE};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -34,11 +34,13 @@ pub(crate) const COMMAND: Command = Command {
         Flag::switch("config", "Show the configuration. Needs -json."),
         Flag::text("module", "dir", "Show one module alone. Needs -json."),
         Flag::switch("json", "Write a JSON document. It has all values, sensitive or not."),
-        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
+        JSON_INTO,
         SHOW_SENSITIVE,
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Document,
+    long_help: true,
     run: Run::Function(run),
 };
 

@@ -6,7 +6,7 @@ use yuba_session::state::{self, Marked};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Severity, Sources};
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
@@ -39,6 +39,8 @@ pub(crate) const TAINT: Command = Command {
             \"yuba apply -replace=ADDRESS\" replaces it without a mark, and shows what else that means before anything is \
             changed.",
     flags: FLAGS,
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(|terminal, args| run(terminal, args, true)),
 };
 
@@ -49,6 +51,8 @@ pub(crate) const UNTAINT: Command = Command {
     about: "Takes the mark off a resource instance that \"yuba taint\" or an unfinished creation has left, so that the next \
             plan does not replace it.",
     flags: FLAGS,
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(|terminal, args| run(terminal, args, false)),
 };
 

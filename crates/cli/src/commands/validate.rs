@@ -7,11 +7,12 @@ use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::function::Signature;
 use yuba_view::validate_json;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::json_into::JsonInto;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
+use crate::state_access::JSON_INTO;
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -25,12 +26,14 @@ pub(crate) const COMMAND: Command = Command {
             The exit code is 0 if the configuration is valid, with or without warnings, and 1 if not.",
     flags: &[
         Flag::switch("json", "Write the result as a JSON object, for editors and other programs."),
-        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
+        JSON_INTO,
         Flag::switch("no-tests", "Leave test files out."),
         TEST_DIR,
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Document,
+    long_help: true,
     run: Run::Function(run),
 };
 

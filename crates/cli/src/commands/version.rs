@@ -7,7 +7,7 @@ use yuba_install::providers::platform::Platform;
 use yuba_syntax::Sources;
 use yuba_view::json::Json;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::Outcome;
 use crate::flags::{Args, Flag};
 use crate::terminal::Terminal;
@@ -27,6 +27,8 @@ pub(crate) const COMMAND: Command = Command {
         Flag::switch("version", ""),
         Flag::switch("v", ""),
     ],
+    json: JsonForm::Document,
+    long_help: false,
     run: Run::Function(run),
 };
 

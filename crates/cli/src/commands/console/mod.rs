@@ -10,7 +10,7 @@ use yuba_session::console::{Answer, ConsoleSession, HELP, Input};
 use yuba_session::world::SystemWorld;
 use yuba_view::value::{format_type, format_value};
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::settings::{Settings, VAR, VAR_FILE};
@@ -36,6 +36,8 @@ pub(crate) const COMMAND: Command = Command {
         Flag::switch("json", ""),
         Flag::switch_off("input", ""),
     ],
+    json: JsonForm::Document,
+    long_help: false,
     run: Run::Function(run),
 };
 

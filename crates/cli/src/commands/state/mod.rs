@@ -8,7 +8,7 @@ pub(crate) mod replace_provider;
 pub(crate) mod rm;
 pub(crate) mod show;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 
 pub(crate) const GROUP: Command = Command {
     name: "state",
@@ -19,5 +19,7 @@ pub(crate) const GROUP: Command = Command {
             objects in a way that others can read.\n\n\
             Each subcommand that changes the state keeps a copy of it first, with the time in its name.",
     flags: &[],
+    json: JsonForm::None,
+    long_help: false,
     run: Run::Subcommands,
 };

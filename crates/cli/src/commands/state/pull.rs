@@ -3,7 +3,7 @@
 use yuba_session::backend::Refusal;
 use yuba_syntax::{Diagnostic, Sources};
 
-use crate::commands::{Command, Run};
+use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::settings::{Settings, VAR, VAR_FILE};
@@ -17,6 +17,8 @@ pub(crate) const COMMAND: Command = Command {
     about: "Writes the state of the selected workspace to standard output, in the current format, wherever it is kept. \
             Where there is no state yet, nothing is written.",
     flags: &[VAR, VAR_FILE],
+    json: JsonForm::None,
+    long_help: false,
     run: Run::Function(run),
 };
 

@@ -7,7 +7,7 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::quote::quote;
 use yuba_view::json::Json;
 
-use crate::commands::{Command, Run};
+use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
@@ -35,6 +35,8 @@ pub(crate) const COMMAND: Command = Command {
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

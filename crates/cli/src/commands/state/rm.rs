@@ -4,7 +4,7 @@ use yuba_session::backend::Refusal;
 use yuba_session::state::{self, Addresses, Removal};
 use yuba_syntax::Diagnostic;
 
-use crate::commands::{Command, Run};
+use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
@@ -34,6 +34,8 @@ pub(crate) const COMMAND: Command = Command {
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

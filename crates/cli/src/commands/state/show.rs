@@ -7,7 +7,7 @@ use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostic;
 use yuba_value::quote::quote;
 
-use crate::commands::{Command, Run};
+use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
@@ -28,6 +28,8 @@ pub(crate) const COMMAND: Command = Command {
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Document,
+    long_help: false,
     run: Run::Function(run),
 };
 

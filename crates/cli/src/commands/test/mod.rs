@@ -10,11 +10,12 @@ use yuba_session::load::DEFAULT_TEST_DIR;
 use yuba_session::test::{Affected, Event, Status, Stop, Suite, TestRequest, Watcher};
 use yuba_value::EcoString;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::signals;
+use crate::state_access::JSON_INTO;
 use crate::terminal::Terminal;
 use teller::Teller;
 
@@ -34,7 +35,7 @@ pub(crate) const COMMAND: Command = Command {
     flags: &[
         Flag::list("filter", "testfile", "Run only this test file. The option can be given several times."),
         Flag::switch("json", "Write the results as lines of JSON, for programs."),
-        Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people."),
+        JSON_INTO,
         Flag::text("junit-xml", "path", "Write the results to a file as JUnit XML, too."),
         Flag::text(
             "parallel",
@@ -54,6 +55,8 @@ pub(crate) const COMMAND: Command = Command {
         Flag::switch("verbose", "Show the plan or the state of each run, too."),
         Flag::switch("watch", "Stay, and run again what a saved file affects, until Ctrl-C is pressed."),
     ],
+    json: JsonForm::Document,
+    long_help: true,
     run: Run::Function(run),
 };
 

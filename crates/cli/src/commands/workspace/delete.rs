@@ -5,7 +5,7 @@ use yuba_session::workspaces;
 use yuba_syntax::{Diagnostic, Sources};
 use yuba_value::quote::quote;
 
-use crate::commands::{Command, Run};
+use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
@@ -28,6 +28,8 @@ pub(crate) const COMMAND: Command = Command {
         VAR,
         VAR_FILE,
     ],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

@@ -4,7 +4,7 @@ use yuba_session::backend::{Refusal, StateFlags, find};
 use yuba_session::workspaces;
 use yuba_view::json::Json;
 
-use crate::commands::{Command, Run};
+use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::messages::Messages;
@@ -18,6 +18,8 @@ pub(crate) const COMMAND: Command = Command {
     usage: "[options]",
     about: "Lists all workspaces. The one that is selected has a star.",
     flags: &[JSON, JSON_INTO, VAR, VAR_FILE],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

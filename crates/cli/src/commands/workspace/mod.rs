@@ -6,7 +6,7 @@ pub(crate) mod new;
 pub(crate) mod select;
 pub(crate) mod show;
 
-use super::{Command, Run};
+use super::{Command, JsonForm, Run};
 
 pub(crate) const GROUP: Command = Command {
     name: "workspace",
@@ -14,5 +14,7 @@ pub(crate) const GROUP: Command = Command {
     usage: "",
     about: "new, list, show, select and delete Yuba workspaces.",
     flags: &[],
+    json: JsonForm::None,
+    long_help: false,
     run: Run::Subcommands,
 };

@@ -4,7 +4,7 @@ use yuba_session::backend::{Refusal, StateFlags, find};
 use yuba_session::workspaces::{self, Selection};
 use yuba_value::quote::quote;
 
-use crate::commands::{Command, Run};
+use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
@@ -18,6 +18,8 @@ pub(crate) const COMMAND: Command = Command {
     usage: "[options] NAME",
     about: "Selects another workspace: following commands work on its state.",
     flags: &[Flag::switch("or-create", "Make the workspace if it is not there."), JSON, JSON_INTO, VAR, VAR_FILE],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 

@@ -1,6 +1,6 @@
 //! `yuba workspace show`
 
-use crate::commands::{Command, Run};
+use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::messages::Messages;
@@ -14,6 +14,8 @@ pub(crate) const COMMAND: Command = Command {
     usage: "[options]",
     about: "Shows the name of the workspace that is selected.",
     flags: &[JSON, JSON_INTO],
+    json: JsonForm::Messages,
+    long_help: false,
     run: Run::Function(run),
 };
 
