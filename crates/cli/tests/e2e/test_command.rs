@@ -1,5 +1,10 @@
 //! `yuba test` when somebody stops or kills it, and how it orders what it says.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
 use crate::sandbox;
 
 /// The lines that say how something ended, and those of lists.
@@ -135,4 +140,68 @@ fn files_run_together_and_tell_in_order() {
         let run = sandbox.run(&["test", "-no-color", parallel]);
         assert_eq!(told(&run.stdout), expected, "{run}");
     }
+}
+
+/// What a process says until it waits.
+fn told_until_waiting(lines: &Receiver<String>) -> Vec<String> {
+    let mut said = String::new();
+    loop {
+        let line = lines.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("it says only:\n{said}"));
+        if line.starts_with("Waiting for changes") {
+            return told(&said);
+        }
+        said += &line;
+        said.push('\n');
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_watch_runs_again_what_a_saved_file_affects() {
+    const MAIN: &str = "output \"n\" {\n  value = 1\n}\n";
+    let wants = |n: u8| {
+        let assert = format!("  assert {{\n    condition     = output.n == {n}\n    error_message = \"no\"\n  }}\n");
+        format!("run \"r\" {{\n{assert}}}\n")
+    };
+    let sandbox = sandbox("");
+    sandbox.write("main.tf", MAIN);
+    sandbox.write("a.tftest.hcl", wants(1));
+    sandbox.write("b.tftest.hcl", wants(1));
+    let mut command = sandbox.command(&["test", "-watch", "-no-color"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let (sender, lines) = channel();
+    let reader = std::thread::spawn(move || {
+        for line in stdout.lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    // In one step, so that nobody sees half of it.
+    let save = |name: &str, text: &str| {
+        sandbox.write("saved", text);
+        std::fs::rename(sandbox.dir().join("saved"), sandbox.dir().join(name)).unwrap();
+    };
+    let of = |name: &str, word: &str| [format!("{name}.tftest.hcl... {word}"), format!("  run \"r\"... {word}")];
+    let both = |a: &str, b: &str, end: &str| [&of("a", a)[..], &of("b", b)[..], &[end.to_owned()]].concat();
+    assert_eq!(told_until_waiting(&lines), both("pass", "pass", "Success! 2 passed, 0 failed."));
+    save("b.tftest.hcl", &wants(22));
+    assert_eq!(
+        told_until_waiting(&lines),
+        [&of("b", "fail")[..], &["Failure! 0 passed, 1 failed.".to_owned()]].concat()
+    );
+    save("main.tf", &format!("# The same.\n{MAIN}"));
+    assert_eq!(told_until_waiting(&lines), both("pass", "fail", "Failure! 1 passed, 1 failed."));
+    save("main.tf", "output");
+    assert_eq!(told_until_waiting(&lines), [] as [&str; 0]);
+    save("main.tf", &MAIN.replace('1', "22"));
+    assert_eq!(told_until_waiting(&lines), both("fail", "pass", "Failure! 1 passed, 1 failed."));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("  on main.tf line 1:"), "{said}");
+    reader.join().unwrap();
 }
