@@ -13,6 +13,8 @@ use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 use sha2::{Digest as _, Sha256};
 use zip::CompressionMethod;
 
+use self::whole::Whole;
+
 /// The kinds of archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -67,9 +69,11 @@ impl Default for Limits {
 const HARMLESS: u64 = 256 << 20;
 /// How much larger than packed a larger one may be.
 const RATIO: u64 = 200;
-/// How much of an archive is read at once, and of a file written.
+/// How much of an archive is read at once.
 const INPUT: usize = 64 << 10;
-const OUTPUT: usize = 256 << 10;
+/// How much of a file is written at once. Linux gives out memory for more than that at a time much more slowly: what it has
+/// at hand are pieces of this size.
+const OUTPUT: usize = 32 << 10;
 /// The longest target of a link.
 const LONGEST_LINK: u64 = 4096;
 
@@ -187,7 +191,13 @@ impl Unpacker<'_> {
                     self.link(path, PathBuf::from(target))?;
                 }
                 _ if entry.is_dir() => self.directory(&path)?,
-                0 | 0o100_000 => self.file(&path, mode, &mut content(entry)?)?,
+                0 | 0o100_000 => match self.whole(entry) {
+                    Some(whole) => self.file_at_once(&path, mode, &whole)?,
+                    None => {
+                        let entry = archive.by_index_raw(index).map_err(|error| malformed(&error))?;
+                        self.file(&path, mode, &mut content(entry)?)?;
+                    }
+                },
                 _ => return Err(special(&path)),
             }
         }
@@ -236,13 +246,26 @@ impl Unpacker<'_> {
         fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))
     }
 
-    fn file(&mut self, path: &Path, mode: u32, content: &mut dyn Read) -> Result<(), ArchiveError> {
+    /// Whether so many bytes of all files are not too many.
+    fn check(&self, bytes: u64) -> Result<(), ArchiveError> {
+        if bytes > self.limits.bytes {
+            return Err(ArchiveError::Hostile(format!("its files have more than {} bytes", self.limits.bytes)));
+        }
+        if bytes > HARMLESS && bytes / RATIO > self.packed {
+            let reason =
+                format!("its files are more than {RATIO} times as large as the archive, as if to fill the disk");
+            return Err(ArchiveError::Hostile(reason));
+        }
+        Ok(())
+    }
+
+    /// Makes a file with the directories that it is in.
+    fn create(&mut self, path: &Path, mode: u32) -> Result<(PathBuf, File), ArchiveError> {
         self.count()?;
         if path.as_os_str().is_empty() {
             return Err(ArchiveError::Malformed("it has a file without a name".to_owned()));
         }
-        let name = path;
-        let path = self.root.join(name);
+        let path = self.root.join(path);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
         }
@@ -252,7 +275,12 @@ impl Unpacker<'_> {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode & 0o777 | 0o600);
         #[cfg(not(unix))]
         let _ = mode;
-        let mut output = options.open(&path).map_err(|error| unwritable(&path, &error))?;
+        let output = options.open(&path).map_err(|error| unwritable(&path, &error))?;
+        Ok((path, output))
+    }
+
+    fn file(&mut self, name: &Path, mode: u32, content: &mut dyn Read) -> Result<(), ArchiveError> {
+        let (path, mut output) = self.create(name, mode)?;
         let mut hasher = self.sums.is_some().then(Sha256::new);
         loop {
             let length = fill(&mut self.buffer, content).map_err(|error| malformed(&error))?;
@@ -260,14 +288,7 @@ impl Unpacker<'_> {
                 break;
             }
             self.bytes += length as u64;
-            if self.bytes > self.limits.bytes {
-                return Err(ArchiveError::Hostile(format!("its files have more than {} bytes", self.limits.bytes)));
-            }
-            if self.bytes > HARMLESS && self.bytes / RATIO > self.packed {
-                let reason =
-                    format!("its files are more than {RATIO} times as large as the archive, as if to fill the disk");
-                return Err(ArchiveError::Hostile(reason));
-            }
+            self.check(self.bytes)?;
             let piece = &self.buffer[..length];
             if let Some(hasher) = &mut hasher {
                 hasher.update(piece);
@@ -276,6 +297,24 @@ impl Unpacker<'_> {
         }
         if let (Some(sums), Some(hasher)) = (&mut self.sums, hasher) {
             sums.insert(name.to_owned(), hasher.finalize().into());
+        }
+        Ok(())
+    }
+
+    /// A file of a zip archive in memory, if it fits there and is not too large for the limits.
+    fn whole<R: Read>(&mut self, entry: zip::read::ZipFile<'_, R>) -> Option<Whole> {
+        self.check(self.bytes.checked_add(entry.size())?).ok()?;
+        whole::inflate(entry, self.sums.is_some())
+    }
+
+    fn file_at_once(&mut self, name: &Path, mode: u32, whole: &Whole) -> Result<(), ArchiveError> {
+        let (path, mut output) = self.create(name, mode)?;
+        self.bytes += whole.bytes().len() as u64;
+        for piece in whole.bytes().chunks(OUTPUT) {
+            output.write_all(piece).map_err(|error| unwritable(&path, &error))?;
+        }
+        if let (Some(sums), Some(sum)) = (&mut self.sums, whole.sum) {
+            sums.insert(name.to_owned(), sum);
         }
         Ok(())
     }
@@ -403,6 +442,8 @@ fn inner_path(name: &str) -> Result<PathBuf, ArchiveError> {
     }
     Ok(path)
 }
+
+mod whole;
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,8 @@ pub mod modules;
 pub mod oci;
 pub mod providers;
 mod secret;
+mod sha256;
+mod summing;
 
 pub use cli_config::CliConfig;
 pub use environment::Environment;

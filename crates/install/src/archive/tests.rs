@@ -217,3 +217,43 @@ fn a_wrong_checksum_is_noticed() {
     assert_eq!(error, "the archive is broken: a file in it is not what its checksum says");
     assert!(!into.exists());
 }
+
+#[test]
+fn a_file_that_is_not_as_large_as_it_claims_is_unpacked_as_it_is() {
+    let text: &'static str = "some text that is long enough, ".repeat(40).leak();
+    for claimed in [0_u32, 7, 2000, 63 << 20, u32::MAX - 1] {
+        let mut bytes = zip_of(&[Plain("a", text)]);
+        let size = (text.len() as u32).to_le_bytes();
+        let places: Vec<usize> = (0..bytes.len() - 4).filter(|at| bytes[*at..].starts_with(&size)).collect();
+        assert_eq!(places.len(), 2);
+        places.iter().for_each(|at| bytes[*at..][..4].copy_from_slice(&claimed.to_le_bytes()));
+        let sandbox = Sandbox::new("", "");
+        sandbox.write("archive", bytes);
+        let into = sandbox.dir().join("into");
+        let sums = unpack_summed(&sandbox.dir().join("archive"), Format::Zip, &into, Limits::default());
+        let expect = Sums::from([(PathBuf::from("a"), Sha256::digest(text).into())]);
+        assert_eq!(sums.expect("it is right"), Some(expect), "{claimed}");
+        assert_eq!(fs::read_to_string(into.join("a")).expect("it is there"), text);
+    }
+}
+
+#[test]
+fn archives_that_are_unpacked_together_do_not_mix() {
+    std::thread::scope(|scope| {
+        for letter in ["a", "b", "c", "d", "e", "f"] {
+            scope.spawn(move || {
+                // Some are larger than what was there before, some smaller.
+                let long: &'static str =
+                    letter.repeat((1 << 20) + usize::from(letter.as_bytes()[0] % 3) * (3 << 20)).leak();
+                let sandbox = Sandbox::new("", "");
+                sandbox.write("archive", zip_of(&[Plain("x", long), Plain("y", letter)]));
+                let into = sandbox.dir().join("into");
+                let sums = unpack_summed(&sandbox.dir().join("archive"), Format::Zip, &into, Limits::default());
+                let sum = |text: &str| <[u8; 32]>::from(Sha256::digest(text));
+                let expect = Sums::from([(PathBuf::from("x"), sum(long)), (PathBuf::from("y"), sum(letter))]);
+                assert_eq!(sums.expect("it is right"), Some(expect));
+                assert!(fs::read_to_string(into.join("x")).expect("it is there") == long);
+            });
+        }
+    });
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -10,8 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use ecow::{EcoString, eco_format};
 use sha2::{Digest as _, Sha256};
 
-/// How many bytes are read at once.
-const CHUNK: usize = 256 * 1024;
+use crate::summing::{self, Message};
 
 /// How deep the directories of a package may be nested.
 const MAX_DEPTH: usize = 64;
@@ -20,7 +19,8 @@ const MAX_DEPTH: usize = 64;
 pub fn of_dir(dir: &Path) -> io::Result<EcoString> {
     let mut sums = Vec::new();
     for name in files(dir)? {
-        sums.push((name.clone(), sum(File::open(dir.join(&name))?)?));
+        let sum = sum(&dir.join(&name))?;
+        sums.push((name, sum));
     }
     Ok(of_sums(sums))
 }
@@ -38,7 +38,7 @@ pub fn of_sums(mut sums: Vec<(String, [u8; 32])>) -> EcoString {
 
 /// The hash `zh:` of an archive.
 pub fn of_archive(path: &Path) -> io::Result<EcoString> {
-    Ok(of_archive_sum(&sum(File::open(path)?)?))
+    Ok(of_archive_sum(&sum(path)?))
 }
 
 /// The hash `zh:` of an archive with a SHA-256 sum.
@@ -46,18 +46,9 @@ pub fn of_archive_sum(sum: &[u8; 32]) -> EcoString {
     eco_format!("zh:{}", hex(sum))
 }
 
-/// The SHA-256 sum of everything that a reader gives.
-pub fn sum(mut reader: impl Read) -> io::Result<[u8; 32]> {
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; CHUNK];
-    loop {
-        match reader.read(&mut buffer) {
-            Ok(0) => return Ok(hasher.finalize().into()),
-            Ok(read) => hasher.update(&buffer[..read]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+/// The SHA-256 sum of a file.
+pub fn sum(path: &Path) -> io::Result<[u8; 32]> {
+    summing::sum(Message::File(File::open(path)?))
 }
 
 /// Lower-case hexadecimal digits.
@@ -114,7 +105,8 @@ mod tests {
         fs::rename(dir.join("a"), dir.join("terraform-provider-template_v2.1.0_x4")).expect("it exists");
         fs::remove_dir_all(dir.join("sub")).expect("it exists");
         assert_eq!(of_dir(&dir).expect("it can be read"), "h1:e7YvVlRZlaZJ8ED5KnH0dAg0kPL0nAU7eEoCAZ/sOos=");
-        let sum = sum(&b"abc"[..]).expect("it can be read");
+        fs::write(dir.join("abc"), "abc").expect("it can be written");
+        let sum = sum(&dir.join("abc")).expect("it can be read");
         assert_eq!(parse_sum(&hex(&sum)), Some(sum));
         assert_eq!(of_archive_sum(&sum), "zh:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!((parse_sum("xx"), parse_sum("ab"), parse_sum("é")), (None, None, None));
