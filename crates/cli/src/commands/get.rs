@@ -8,6 +8,7 @@ use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
+use crate::signals::Cancel;
 use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
@@ -40,8 +41,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     let request = settings.request(Purpose::Install);
+    let cancel = Cancel::watch(&settings);
     let report =
         install::get(&request, None, args.is_on("update"), settings.hosts(), &mut |event| messages.event(&event));
+    if cancel.tell(&mut messages, "Module installation", report.problems.has_errors()) {
+        return Ok(1);
+    }
     messages.report(&report);
     Ok(u8::from(report.problems.has_errors()))
 }

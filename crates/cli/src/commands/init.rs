@@ -1,8 +1,6 @@
 //! `yuba init`: prepares a working directory.
 
 use std::io::{BufRead as _, Write as _};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use yuba_eval::tree::Purpose;
 use yuba_session::install::{self, Event, InitRequest};
@@ -14,7 +12,7 @@ use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask, may_ask};
-use crate::signals;
+use crate::signals::Cancel;
 use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
@@ -84,9 +82,18 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             upgrade: args.is_on("upgrade"),
         },
     };
-    let mut interrupts = Interrupts::new(&settings);
+    // Begins when packages are brought. Before, when questions are asked, Ctrl-C ends the process as usual.
+    let mut cancel: Option<(Cancel, &str)> = None;
     let outcome = install::init(request, &mut |event| {
-        interrupts.watch(&event);
+        let what = match &event {
+            Event::Modules { .. } | Event::Copying(_) => Some("Module installation"),
+            Event::Providers => Some("Provider installation"),
+            _ => None,
+        };
+        if let Some(what) = what {
+            let watching = cancel.take().map_or_else(|| Cancel::watch(&settings), |(cancel, _)| cancel);
+            cancel = Some((watching, what));
+        }
         messages.event(&event);
     });
     let failed = match &outcome {
@@ -94,9 +101,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         install::Outcome::Invalid(_) => true,
         install::Outcome::Done(report) => report.problems.has_errors(),
     };
-    if let Some(what) = interrupts.raised().filter(|_| failed) {
-        let text = format!("{what} installation was canceled by an interrupt signal.");
-        messages.complain(&format!("{text}\n"), &text);
+    if cancel.is_some_and(|(cancel, what)| cancel.tell(&mut messages, what, failed)) {
         return Ok(1);
     }
     match outcome {
@@ -128,43 +133,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             messages.say(&format!("\n{}\n", yuba_view::wrap::wrap(more, 78)), more);
             Ok(0)
         }
-    }
-}
-
-/// Ctrl-C while packages are brought: downloads are given up, and nothing is left of what was not finished.
-struct Interrupts<'a> {
-    settings: &'a Settings,
-    raised: Arc<AtomicBool>,
-    /// What is being installed.
-    what: Option<&'static str>,
-}
-
-impl<'a> Interrupts<'a> {
-    fn new(settings: &'a Settings) -> Interrupts<'a> {
-        Interrupts { settings, raised: Arc::default(), what: None }
-    }
-
-    /// Begins when packages are brought. Before, when questions are asked, Ctrl-C ends the process as usual.
-    fn watch(&mut self, event: &Event) {
-        let what = match event {
-            Event::Modules { .. } | Event::Copying(_) => "Module",
-            Event::Providers => "Provider",
-            _ => return,
-        };
-        if self.what.replace(what).is_some() {
-            return;
-        }
-        let (client, raised) = (self.settings.hosts().services().client().clone(), self.raised.clone());
-        signals::at_interrupt(move || {
-            raised.store(true, Ordering::SeqCst);
-            let _ = std::io::stderr().write_all(signals::FIRST.as_bytes());
-            client.interrupt();
-        });
-    }
-
-    /// What was interrupted.
-    fn raised(&self) -> Option<&'static str> {
-        self.what.filter(|_| self.raised.load(Ordering::SeqCst))
     }
 }
 

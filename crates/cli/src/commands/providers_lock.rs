@@ -9,6 +9,7 @@ use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::signals::Cancel;
 use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
@@ -56,8 +57,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     let load = settings.request(Purpose::Look);
+    let cancel = Cancel::watch(&settings);
     let (done, report) =
         provider_install::lock(&load, None, settings.hosts(), &request, &mut |event| tell(&mut messages, event));
+    if cancel.tell(&mut messages, "Locking of providers", report.problems.has_errors()) {
+        return Ok(1);
+    }
     messages.report(&report);
     let Some(is_new) = done.filter(|_| !report.problems.has_errors()) else { return Ok(1) };
     let (what, more) = match is_new {

@@ -11,6 +11,7 @@ use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::signals::Cancel;
 use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
@@ -49,9 +50,13 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     let load = settings.request(Purpose::Look);
+    let cancel = Cancel::watch(&settings);
     let report = provider_install::mirror(&load, None, settings.hosts(), &platforms, Path::new(dir), &mut |event| {
         tell(&mut messages, event);
     });
+    if cancel.tell(&mut messages, "Mirroring of providers", report.problems.has_errors()) {
+        return Ok(1);
+    }
     messages.report(&report);
     Ok(u8::from(report.problems.has_errors()))
 }

@@ -1,4 +1,4 @@
-//! `init` while others are at it too, and `init` that somebody interrupts: nothing is half installed.
+//! `init` while others are at it too, and `init` and the like that somebody interrupts: nothing is half installed.
 
 use std::io::{Cursor, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -33,7 +33,7 @@ fn mirror(stalls: &Arc<AtomicBool>) -> Host {
         "/mirror/example.com/x/null/1.0.0.json" => {
             Reply::json(&format!(r#"{{"archives": {{"{}": {{"url": "/package.zip"}}}}}}"#, platform()))
         }
-        "/package.zip" | "/module.zip" if stalls.load(Ordering::SeqCst) => Reply::stall(),
+        "/package.zip" | "/module.zip" | "/registry/x/null/versions" if stalls.load(Ordering::SeqCst) => Reply::stall(),
         "/package.zip" => Reply::ok(package.clone()),
         _ => Reply::status(404),
     })
@@ -44,12 +44,16 @@ const PROVIDER: &str =
 
 fn prepared(host: &Host, configuration: &str) -> Sandbox {
     let url = host.url("/mirror/");
-    let settings = format!("provider_installation {{\n  network_mirror {{\n    url = {url:?}\n  }}\n}}\n");
+    let registry = host.url("/registry/");
+    let settings = format!(
+        "provider_installation {{\n  network_mirror {{\n    url = {url:?}\n  }}\n}}\nhost \"example.com\" {{\n  services = {{\n    \
+         \"providers.v1\" = {registry:?}\n  }}\n}}\n"
+    );
     sandbox(&format!("//- main.tf\n{configuration}//- rc\n{settings}")).env("TF_CLI_CONFIG_FILE", "rc")
 }
 
-fn start(sandbox: &Sandbox) -> Child {
-    let mut command = sandbox.command(&["init", "-no-color"]);
+fn start(sandbox: &Sandbox, args: &[&str]) -> Child {
+    let mut command = sandbox.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("because the program was built")
 }
@@ -67,37 +71,59 @@ fn files(dir: &std::path::Path) -> Vec<String> {
     found
 }
 
+/// Starts a command, and sends it a signal when it asks for something that it will not get.
+#[cfg(unix)]
+fn stop(sandbox: &Sandbox, host: &Host, args: &[&str], path: &str, signal: &str) -> std::process::Output {
+    let before = host.count(path);
+    let child = start(sandbox, args);
+    let begin = Instant::now();
+    while host.count(path) == before {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{path} is not asked for");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+    child.wait_with_output().expect("because it was started")
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_nothing_half_installed() {
     let stalls = Arc::new(AtomicBool::new(true));
     let host = mirror(&stalls);
     let module = format!("module \"m\" {{\n  source = {:?}\n}}\n", host.url("/module.zip"));
-    for (what, configuration, path) in
-        [("Provider", PROVIDER, "/package.zip"), ("Module", module.as_str(), "/module.zip")]
-    {
+    let net_mirror = format!("-net-mirror={}", host.url("/mirror/"));
+    for (what, args, configuration, path) in [
+        ("Provider installation", &["init"][..], PROVIDER, "/package.zip"),
+        ("Module installation", &["init"], module.as_str(), "/module.zip"),
+        ("Module installation", &["get"], module.as_str(), "/module.zip"),
+        ("Locking of providers", &["providers", "lock", &net_mirror], PROVIDER, "/package.zip"),
+        ("Mirroring of providers", &["providers", "mirror", "copy"], PROVIDER, "/registry/x/null/versions"),
+    ] {
         let sandbox = prepared(&host, configuration);
-        let child = start(&sandbox);
-        let begin = Instant::now();
-        while host.count(path) == 0 {
-            assert!(begin.elapsed() < Duration::from_secs(60), "{path} is not asked for");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-        assert!(sent.is_ok_and(|status| status.success()));
-        let output = child.wait_with_output().expect("because it was started");
+        let temporary = sandbox.dir().join("temporary");
+        std::fs::create_dir(&temporary).expect("because the sandbox is writable");
+        let sandbox = sandbox.env("TMPDIR", &temporary.display().to_string());
+        let output = stop(&sandbox, &host, args, path, "-INT");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        let expected = format!("{what} installation was canceled by an interrupt signal.\n");
-        assert!(said.contains("Interrupt received.") && said.ends_with(&expected), "{said}");
+        let expected = format!("{what} was canceled by an interrupt signal.\n");
+        assert!(said.contains("Interrupt received.") && said.ends_with(&expected), "{args:?}: {said}");
         assert!(!said.contains("Error:"), "{said}");
-        assert_eq!(files(&sandbox.dir().join(".terraform")), [] as [&str; 0]);
+        for dir in [".terraform", "copy", "temporary"] {
+            assert_eq!(files(&sandbox.dir().join(dir)), [] as [&str; 0], "{args:?}");
+        }
         assert!(!sandbox.dir().join(".terraform.lock.hcl").exists());
     }
-    stalls.store(false, Ordering::SeqCst);
+    // One that is killed cannot clean up; the next one does.
     let sandbox = prepared(&host, PROVIDER);
+    stop(&sandbox, &host, &["init"], "/package.zip", "-KILL");
+    let unfinished = sandbox.dir().join(".terraform/providers/.unfinished");
+    assert!(unfinished.is_dir());
+    stalls.store(false, Ordering::SeqCst);
     let run = sandbox.run(&["init"]);
     assert_eq!(run.code, 0, "{run}");
+    assert!(!unfinished.exists());
 }
 
 #[test]
@@ -108,7 +134,7 @@ fn processes_that_race_for_a_cache_all_win() {
     let shared = cache.dir().join("cache");
     let sandboxes: Vec<Sandbox> =
         (0..4).map(|_| prepared(&host, PROVIDER).env("TF_PLUGIN_CACHE_DIR", &shared.display().to_string())).collect();
-    let children: Vec<Child> = sandboxes.iter().map(start).collect();
+    let children: Vec<Child> = sandboxes.iter().map(|sandbox| start(sandbox, &["init"])).collect();
     for child in children {
         let output = child.wait_with_output().expect("because it was started");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,7 +1,7 @@
 //! Room beside installed packages for what is not finished yet. What a killed process leaves there is removed later; what is
 //! finished takes its place in one step.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,6 +19,8 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub(crate) struct Staging {
     path: PathBuf,
+    /// Says that somebody works here, where that can be said: a process that ends cannot keep a lock.
+    _lock: Option<File>,
 }
 
 impl Staging {
@@ -32,7 +34,13 @@ impl Staging {
             let path = if attempt == 0 { path.clone() } else { path.with_extension(attempt.to_string()) };
             fs::create_dir_all(&parent)?;
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(Staging { path }),
+                Ok(()) => match lock(&path) {
+                    // Somebody took it for something to be removed before it was locked.
+                    Lock::Others => {}
+                    _ if !path.is_dir() => {}
+                    Lock::Ours(file) => return Ok(Staging { path, _lock: Some(file) }),
+                    Lock::Unknown => return Ok(Staging { path, _lock: None }),
+                },
                 Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {}
                 Err(error) => return Err(error),
             }
@@ -72,18 +80,45 @@ impl Drop for Staging {
     }
 }
 
+/// A lock on a directory.
+enum Lock {
+    /// Nobody else has it.
+    Ours(File),
+    /// Somebody works there.
+    Others,
+    /// The file system knows no such locks.
+    Unknown,
+}
+
+fn lock(dir: &Path) -> Lock {
+    let Ok(file) = File::open(dir) else { return Lock::Unknown };
+    match file.try_lock() {
+        Ok(()) => Lock::Ours(file),
+        Err(TryLockError::WouldBlock) => Lock::Others,
+        Err(TryLockError::Error(_)) => Lock::Unknown,
+    }
+}
+
 /// Removes what processes have left that were killed.
 fn clean(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
-        let age = entry.metadata().and_then(|found| found.modified()).ok();
-        let age = age.and_then(|time| SystemTime::now().duration_since(time).ok()).unwrap_or_default();
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.split('-').next()?.parse::<i32>().ok());
-        if age > FORGOTTEN && !process.is_some_and(is_alive) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
+        let _lock = match lock(&entry.path()) {
+            Lock::Ours(file) => Some(file),
+            Lock::Unknown if is_forgotten(&entry) => None,
+            Lock::Unknown | Lock::Others => continue,
+        };
+        let _ = fs::remove_dir_all(entry.path());
     }
+}
+
+/// Whether nobody can be working there any more, as far as can be seen.
+fn is_forgotten(entry: &fs::DirEntry) -> bool {
+    let age = entry.metadata().and_then(|found| found.modified()).ok();
+    let age = age.and_then(|time| SystemTime::now().duration_since(time).ok()).unwrap_or_default();
+    let name = entry.file_name();
+    let process = name.to_str().and_then(|name| name.split('-').next()?.parse::<i32>().ok());
+    age > FORGOTTEN && !process.is_some_and(is_alive)
 }
 
 #[cfg(unix)]
@@ -201,6 +236,24 @@ mod tests {
         assert_eq!(content(), "three");
         assert_eq!(fs::read_to_string(sandbox.dir().join("other/x")).expect("it is there"), "other\n");
         assert_eq!(fs::read_dir(&base).expect("it is there").count(), 1);
+    }
+
+    #[test]
+    fn what_killed_processes_leave_is_removed() {
+        let sandbox = yuba_testkit::Sandbox::new("", "//- packages/.unfinished/4000000-0/new/x\nhalf\n");
+        let base = sandbox.dir().join("packages");
+        let names = || {
+            let entries = fs::read_dir(base.join(NAME)).into_iter().flatten().flatten();
+            let mut names: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+            names.sort();
+            names
+        };
+        let one = Staging::new(&base).expect("it can be made");
+        assert_eq!(names(), [one.join("")].map(|path| path.components().collect::<PathBuf>()));
+        let two = Staging::new(&base).expect("it can be made");
+        assert!(one.join("").is_dir() && two.join("").is_dir());
+        drop((one, two));
+        assert!(!base.join(NAME).exists());
     }
 
     #[test]
