@@ -14,7 +14,7 @@ use yuba_eval::tree::Purpose;
 use yuba_plan::{Mode, Plan};
 use yuba_session::backend::StateFlags;
 use yuba_session::clock::Tick;
-use yuba_session::operation::{Operation, OperationRequest, SavedPlan, Watch, read_plan};
+use yuba_session::operation::{Operation, OperationRequest, Report, SavedPlan, Watch, read_plan};
 use yuba_session::provisioners::LocalProvisioners;
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, Span};
 use yuba_value::EcoString;
@@ -124,16 +124,18 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     if has_failed {
         return close(speaker, operation, notes, 1);
     }
-    if kind != Kind::Refresh {
-        if !options.auto_approve && plan.can_apply() {
-            speaker.report(&std::mem::take(&mut notes), operation.sources());
-            if !approved(speaker, args, &plan, &stop)? {
-                return close(speaker, operation, notes, 1);
-            }
-        } else {
-            // Checks are made again while applying; what they say then is what counts.
-            notes = without_checks(notes);
+    if kind == Kind::Refresh {
+        let report = operation.keep(&plan);
+        return applied(speaker, operation, report, notes, kind);
+    }
+    if !options.auto_approve && plan.can_apply() {
+        speaker.report(&std::mem::take(&mut notes), operation.sources());
+        if !approved(speaker, args, &plan, &stop)? {
+            return close(speaker, operation, notes, 1);
         }
+    } else if plan.mode != Mode::RefreshOnly {
+        // Checks are made again while applying; what they say then is what counts.
+        notes = without_checks(notes);
     }
     change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop, &said)
 }
@@ -204,7 +206,7 @@ fn change(
     stop: &signals::Stop,
     said: &Uses,
 ) -> Outcome {
-    let report = {
+    let mut report = {
         let events = |event| speaker.event(&event);
         let tick = || speaker.tick(stop.interrupt());
         let tick = Some(Tick { every: speaker.beat(), run: &tick });
@@ -213,9 +215,10 @@ fn change(
         operation.apply(plan, &provisioners, Watch { events: &events, interrupt: stop.interrupt(), tick })
     };
     speaker.rest(stop.interrupt());
-    notes.extend(report.problems.into_iter().filter(|problem| !said.contains(&use_of(problem))));
+    let problems = std::mem::take(&mut report.problems);
+    notes.extend(problems.into_iter().filter(|problem| !said.contains(&use_of(problem))));
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
-    if !notes.has_errors() && kind != Kind::Refresh {
+    if !notes.has_errors() {
         notes.extend(targets.apply_warnings());
     }
     if plan.mode == Mode::Destroy && report.counts.forgotten > 0 && !notes.has_errors() && !tolerant {
@@ -223,6 +226,18 @@ fn change(
                       they still exist and are not managed any more. With -suppress-forget-errors this is no error.";
         notes.push(Diagnostic::error("Destroy was successful but left behind forgotten instances", detail));
     }
+    applied(speaker, operation, report, notes, kind)
+}
+
+/// Tells what came of it.
+fn applied(
+    speaker: &mut Speaker<'_>,
+    operation: Operation<'_>,
+    report: Report,
+    mut notes: Diagnostics,
+    kind: Kind,
+) -> Outcome {
+    notes.extend(report.problems);
     if let Some(bytes) = report.unsaved {
         speaker.raw(&String::from_utf8_lossy(&bytes));
     }
@@ -388,7 +403,7 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
     }
     let switch = |name: &str| kind != Kind::Refresh && args.is_on(name);
     let destroys = switch("destroy") || kind == Kind::Destroy;
-    let refresh_only = switch("refresh-only") || kind == Kind::Refresh;
+    let refresh_only = switch("refresh-only");
     let refresh = kind == Kind::Refresh || args.is_on("refresh");
     if destroys && refresh_only {
         let detail = "-destroy and -refresh-only exclude each other: choose one of them.";

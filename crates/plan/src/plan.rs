@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use yuba_addrs::{AbsResourceInstance, Target};
-use yuba_state::{CheckResult, State};
+use yuba_state::{CheckResult, Output, State};
 use yuba_value::{Path, Value};
 
-use crate::change::{OutputChange, ResourceChange};
+use crate::change::{Action, OutputChange, ResourceChange};
 use crate::exec::ExecGraph;
 
 /// What is planned for.
@@ -80,16 +80,33 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The state before the changes, with the outputs that are known already. Whoever calls knows which outputs are
+    /// sensitive by declaration.
+    pub fn known_state(&self, is_sensitive: impl Fn(&str) -> bool) -> State {
+        let mut state = State::clone(&self.prior_state);
+        for change in self.outputs.iter().filter(|change| change.action != Action::Delete) {
+            let (value, _) = change.after.unmark_deep();
+            if value.is_null() {
+                state.outputs.remove(&change.name);
+            } else if value.is_wholly_known() {
+                let (sensitive, deprecated) = (is_sensitive(&change.name), change.deprecated.clone());
+                state.outputs.insert(change.name.clone(), Output { value, sensitive, deprecated });
+            }
+        }
+        state
+    }
+
     /// Whether applying would do anything that is worth asking about: changes of resources or outputs, or in refresh-only
     /// mode of the state.
     pub fn can_apply(&self) -> bool {
         if self.errored {
             return false;
         }
-        let changes = self.changes.iter().any(|change| {
-            change.action != crate::Action::NoOp || change.importing.is_some() || change.moved_from.is_some()
-        });
-        let outputs = self.outputs.iter().any(|change| change.action != crate::Action::NoOp);
+        let changes = self
+            .changes
+            .iter()
+            .any(|change| change.action != Action::NoOp || change.importing.is_some() || change.moved_from.is_some());
+        let outputs = self.outputs.iter().any(|change| change.action != Action::NoOp);
         match self.mode {
             Mode::RefreshOnly => outputs || !self.drift.is_empty(),
             Mode::Normal | Mode::Destroy => changes || outputs,

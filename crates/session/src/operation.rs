@@ -227,24 +227,21 @@ impl<'a> Operation<'a> {
     ) -> (Diagnostics, Option<Vec<u8>>) {
         let (plan, mut problems) = self.plan(&PlanOptions::import(addr, id), watch);
         let Some(plan) = plan.filter(|plan| !plan.errored && !problems.has_errors()) else { return (problems, None) };
-        let mut state = (*plan.prior_state).clone();
-        for output in &plan.outputs {
-            if output.after.is_wholly_known() && !output.after.is_null() {
-                let value = Output {
-                    value: output.after.unmark_deep().0,
-                    sensitive: output.sensitive,
-                    deprecated: output.deprecated.clone(),
-                };
-                state.outputs.insert(output.name.clone(), value);
-            }
-        }
-        match self.opened.save_or_rescue(&mut state) {
-            Ok(_) => (problems, None),
-            Err(LastResort { diagnostics, print }) => {
-                problems.extend(diagnostics);
-                (problems, print)
-            }
-        }
+        let report = self.keep(&plan);
+        problems.extend(report.problems);
+        (problems, report.unsaved)
+    }
+
+    /// Saves what planning has read, and the outputs that are known, without changing anything else.
+    pub fn keep(&mut self, plan: &Plan) -> Report {
+        let outputs = &self.configuration.tree.root().module.outputs;
+        let is_sensitive = |name: &str| outputs.get(name).is_some_and(|output| output.sensitive == Some(true));
+        let mut state = plan.known_state(is_sensitive);
+        let (problems, unsaved) = match self.opened.save_or_rescue(&mut state) {
+            Ok(_) => (Diagnostics::new(), None),
+            Err(LastResort { diagnostics, print }) => (diagnostics, print),
+        };
+        Report { outputs: state.outputs, problems, counts: Counts::default(), unsaved }
     }
 
     /// Applies a plan, and saves what came of it.
@@ -255,6 +252,8 @@ impl<'a> Operation<'a> {
         }
         let plan_time = timestamp(&plan.timestamp).unwrap_or_else(|| self.load.world.now());
         let mut start = (*plan.prior_state).clone();
+        // Until there are new ones, results of checks stay as they are.
+        start.check_results = self.opened.state.as_ref().and_then(|state| state.check_results.clone());
         let random = || {
             let mut bytes = [0_u8; 4];
             let _ = getrandom::fill(&mut bytes);

@@ -4,7 +4,7 @@ use ecow::EcoString;
 use yuba_addrs::ResourceMode;
 use yuba_eval::ConfigTree;
 use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
-use yuba_state::{Edit, Output, State};
+use yuba_state::{Edit, State};
 use yuba_value::{Value, View};
 
 use crate::json_writer::{Members, list, text};
@@ -62,7 +62,11 @@ pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: Schemas<'_>) -> Result<Stri
 /// The state before the changes as OpenTofu shows it: with the outputs that are known already, and with the data that
 /// destroying everything forgets.
 fn prior_state(plan: &Plan, tree: &ConfigTree) -> State {
-    let mut state = State::clone(&plan.prior_state);
+    let outputs = &tree.root().module.outputs;
+    let mut state = match plan.mode {
+        Mode::Destroy => State::clone(&plan.prior_state),
+        _ => plan.known_state(|name| outputs.get(name).is_some_and(|output| output.sensitive == Some(true))),
+    };
     state.terraform_version = yuba_state::WRITER_VERSION.into();
     if plan.mode == Mode::Destroy {
         let all = plan.previous_state.instances();
@@ -70,17 +74,6 @@ fn prior_state(plan: &Plan, tree: &ConfigTree) -> State {
             let (provider, provider_key) = (resource.provider.clone(), instance.provider_key.clone());
             let object = instance.current.clone();
             state.apply(Edit::SetObject { addr, deposed: None, provider, provider_key, object });
-        }
-        return state;
-    }
-    for change in &plan.outputs {
-        let Some(declared) = tree.root().module.outputs.get(&change.name) else { continue };
-        let (value, _) = change.after.unmark_deep();
-        if value.is_null() {
-            state.outputs.remove(&change.name);
-        } else if value.is_wholly_known() {
-            let (sensitive, deprecated) = (declared.sensitive == Some(true), change.deprecated.clone());
-            state.outputs.insert(change.name.clone(), Output { value, sensitive, deprecated });
         }
     }
     state

@@ -126,14 +126,16 @@ impl<'a> Planner<'a> {
         }
         let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let plans = self.options.mode == Mode::Normal;
-        let Some(config) = self.walk.config_of(block, at, addr, values, plans) else { return false };
+        let config = self.walk.config_of(block, at, addr, values, plans);
+        // Without a configuration nothing is planned, but an object that exists is still looked at.
+        let mut ok = config.is_some();
         let only_import = self.imports.is_asked(addr);
         let config = match only_import {
             // What is wrong with it does not matter now: it may be written after what was imported.
             true => block
                 .schema()
                 .map(|schema| self.walk.instance_scope(block, at, values).eval_body(&resource.body, schema).0),
-            false => config,
+            false => config.flatten(),
         };
         let known = self.state.instance(addr);
         if only_import && known.is_some() {
@@ -143,13 +145,15 @@ impl<'a> Planner<'a> {
         if let Some(warning) = known.and_then(|known| changed_provider(known, addr, &server)) {
             self.walk.tell(std::iter::once(warning));
         }
-        let triggered = match plans {
-            true => match self.triggered(block, at, values) {
-                Some(triggered) => triggered,
-                None => return false,
-            },
-            false => false,
+        let triggered = match plans && ok {
+            true => self.triggered(block, at, values),
+            false => Some(false),
         };
+        ok &= triggered.is_some();
+        let config = config.filter(|_| ok);
+        if !ok && prior.is_none() {
+            return false;
+        }
         let import = match prior {
             None => self.imports.get(addr, &self.state).and_then(Imported::request),
             Some(_) => None,
@@ -170,7 +174,7 @@ impl<'a> Planner<'a> {
             config,
             refresh: self.options.refresh,
             force_replace: self.force_replace.contains(addr),
-            triggered,
+            triggered: triggered.unwrap_or_default(),
             create_before_destroy: self.create_before_destroy[block.vertex as usize],
             skip_destroy: block.skip_destroy,
             only_import,
@@ -178,7 +182,7 @@ impl<'a> Planner<'a> {
         };
         jobs.push(move || async move { Answer::Managed(Box::new(job.run().await)) });
         self.begin_deposed(addr, jobs);
-        true
+        ok
     }
 
     /// Objects of a resource whose instances are not wanted any more.

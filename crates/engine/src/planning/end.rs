@@ -40,7 +40,8 @@ impl<'a> Planner<'a> {
                 // Nobody knows what it will be once it is there.
                 None => Value::unknown(self.type_of(&answer.job)),
             };
-            if ok {
+            let is_complete = self.options.mode != Mode::Normal;
+            if ok && is_complete {
                 self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
                 ok &= self.walk.postconditions(at, resource, &addr, value);
             }

@@ -106,6 +106,20 @@ pub async fn plan_into(
     options: &PlanOptions,
     live: &Live,
 ) -> (Option<Plan>, Diagnostics) {
+    let targets = Targets { targets: options.targets.clone(), excludes: options.excludes.clone() };
+    let (plan, found) = plan_for(context, state, options, &targets, live).await;
+    let mut problems = targets.plan_warnings();
+    problems.extend(found);
+    (plan, problems)
+}
+
+async fn plan_for(
+    context: Context<'_>,
+    state: State,
+    options: &PlanOptions,
+    targets: &Targets,
+    live: &Live,
+) -> (Option<Plan>, Diagnostics) {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
     let (arguments, mut problems) = Arguments::read(tree);
@@ -125,7 +139,6 @@ pub async fn plan_into(
         false => Default::default(),
     };
     let moves = moves::execute(&statements, &mut state);
-    let targets = Targets { targets: options.targets.clone(), excludes: options.excludes.clone() };
     problems.extend(moves.warnings());
     problems.extend(moves.check_targets(&options.targets, &options.excludes));
     let (removals, found) = Removals::find(tree);
@@ -147,7 +160,7 @@ pub async fn plan_into(
         return (None, problems);
     }
     let order: Vec<u32> = components.into_iter().flatten().collect();
-    let selected = Selection::new(&graph, tree, &targets);
+    let selected = Selection::new(&graph, tree, targets);
     let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
     if options.mode != Mode::Normal {
         walk.rule_severity = Severity::Warning;
@@ -156,7 +169,7 @@ pub async fn plan_into(
     // Most resources have one instance, and most instances are there already. Room that stays empty costs nothing.
     let expected = graph.resources.len().max(state.iter().map(|known| known.instances.len()).sum());
     let destroying = match options.mode {
-        Mode::Destroy => Destroying::new(&state, &targets),
+        Mode::Destroy => Destroying::new(&state, targets),
         Mode::Normal | Mode::RefreshOnly => Destroying::default(),
     };
     let mut planner = Planner {
@@ -210,7 +223,6 @@ pub async fn plan_into(
         }
         planner.walk.tell(found);
     }
-    planner.walk.tell(targets.plan_warnings());
     planner.finish(&graph, &order, previous)
 }
 
@@ -468,6 +480,9 @@ impl<'a> Planner<'a> {
                 Some((name.clone(), PlannedVariable { value, ephemeral }))
             })
             .collect();
+        self.walk.report_unreached_checks(&self.included);
+        // Results of checks are those of the plan, or of nothing.
+        self.state.check_results = None;
         let plan = Plan {
             mode: self.options.mode,
             targets: self.options.targets.clone(),

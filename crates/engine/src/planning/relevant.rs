@@ -54,6 +54,16 @@ pub(super) fn relevant(
     for change in outputs.iter().filter(|change| change.action != Action::NoOp) {
         finder.output(&ModuleInstance::ROOT, ModuleId::ROOT, &change.name);
     }
+    // Quirk: outputs of modules are not kept, so all that have a value count as new.
+    let tree = walk.context.tree;
+    for (id, node) in tree.iter().filter(|(_, node)| node.parent.is_some()) {
+        for at in walk.live.instances(id) {
+            let has_value = |name: &&EcoString| walk.live.output(at, name).is_some_and(|value| !value.is_null());
+            let names: Vec<&EcoString> = node.module.outputs.keys().filter(has_value).collect();
+            let module = walk.live.address(at);
+            names.into_iter().for_each(|name| finder.output(&module, id, name));
+        }
+    }
     while let Some(found) = finder.pending.pop() {
         finder.follow(&found);
     }

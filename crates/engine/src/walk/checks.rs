@@ -68,6 +68,11 @@ impl Checks {
         }
     }
 
+    /// Whether an object of the configuration was evaluated.
+    pub(crate) fn is_reached(&self, kind: CheckKind, config: &EcoString) -> bool {
+        self.results.get(&(kind, config.clone())).is_some_and(|objects| objects.reached)
+    }
+
     /// What a condition of an instance says.
     pub(crate) fn report(&mut self, kind: CheckKind, config: &EcoString, object: &EcoString, verdict: &Verdict) {
         let objects = self.results.entry((kind, config.clone())).or_default();

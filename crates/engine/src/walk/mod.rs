@@ -145,6 +145,23 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Nobody knows what comes of checks that were not reached because of errors.
+    pub(crate) fn report_unreached_checks(&mut self, included: &[bool]) {
+        let graph = self.graph;
+        for (node, _) in graph.nodes.iter().zip(included).filter(|(_, included)| **included) {
+            let Vertex::Check(check) = node.vertex else { continue };
+            let name = eco_format!("check.{}", check.name);
+            let config = in_module(&self.context.tree.node(node.module).path, &name);
+            if self.checks.is_reached(CheckKind::Check, &config) {
+                continue;
+            }
+            for at in self.live.instances(node.module) {
+                let object = in_instance(&self.live.address(at), &name);
+                self.checks.report(CheckKind::Check, &config, &object, &Verdict::Unknown);
+            }
+        }
+    }
+
     /// Whether nothing happens in a vertex, because the outputs of its module are given.
     pub(crate) fn is_replaced(&self, vertex: u32) -> bool {
         let providers = self.context.providers;
