@@ -126,6 +126,7 @@ mod x86 {
         }
         let messages = messages.map(|message| message.as_chunks::<16>().0.as_chunks::<4>().0);
         let count = messages.iter().map(|message| message.len()).min().unwrap_or(0);
+        #[allow(clippy::needless_range_loop, reason = "it is an index into each of several messages")]
         for at in 0..count {
             let before = (abef, cdgh);
             // Words of the message, sixteen at a time; the next sixteen take their place.
