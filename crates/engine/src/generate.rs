@@ -27,33 +27,22 @@ pub fn in_file(block: &str, id: Option<&str>) -> String {
     format!("\n# __generated__ by Yuba{}\n{block}\n", from.unwrap_or_default())
 }
 
-/// The block of a resource whose object has a value, formatted. What the provider alone sets, what is deprecated, and what
-/// must not be shown is left out.
-pub fn resource(
-    addr: &AbsResourceInstance,
-    schema: &BlockSchema,
-    provider: &AbsProviderConfig,
-    value: &Value,
-) -> String {
-    let contents = contents(addr, schema, provider, value);
+/// The block of a resource with the arguments of its object, formatted.
+pub fn resource(addr: &AbsResourceInstance, arguments: &str, provider: &AbsProviderConfig) -> String {
     let (kind, name) = (&addr.resource.kind, &addr.resource.name);
-    formatted(&format!("resource {} {} {{\n{contents}}}", quoted(kind), quoted(name)))
+    let source = &provider.provider.kind;
+    let provider = match &provider.alias {
+        Some(alias) => format!("provider = {source}.{alias}\n"),
+        None if source != addr.resource.implied_provider() => format!("provider = {source}\n"),
+        None => String::new(),
+    };
+    formatted(&format!("resource {} {} {{\n{provider}{arguments}}}", quoted(kind), quoted(name)))
 }
 
-/// What stands in that block.
-pub fn contents(
-    addr: &AbsResourceInstance,
-    schema: &BlockSchema,
-    provider: &AbsProviderConfig,
-    value: &Value,
-) -> String {
+/// The arguments for an object with a value, formatted. What the provider alone sets, what is deprecated, and what must not be
+/// shown is left out.
+pub fn arguments(schema: &BlockSchema, value: &Value) -> String {
     let mut writer = Writer { out: String::new() };
-    let name = &provider.provider.kind;
-    match &provider.alias {
-        Some(alias) => writer.line(&format!("provider = {name}.{alias}")),
-        None if name != addr.resource.implied_provider() => writer.line(&format!("provider = {name}")),
-        None => {}
-    }
     writer.block(schema, value);
     formatted(&writer.out)
 }
@@ -301,7 +290,7 @@ mod tests {
         let source = ProviderSource::implied_for("t").expect("because it is well-formed");
         let provider =
             AbsProviderConfig { module: ModulePath::ROOT, provider: source, alias: alias.map(EcoString::from) };
-        let text = resource(&testing::addr_of(addr), schema, &provider, value);
+        let text = resource(&testing::addr_of(addr), &arguments(schema, value), &provider);
         expect.assert_eq(&(text + "\n"));
     }
 

@@ -60,9 +60,31 @@ fn by_block_and_by_identity() {
 fn configuration_is_written_for_what_is_imported() {
     let s = forgotten(6);
     s.write("main.tf", "import {\n  to = testing_thing.b\n  id = \"a#1\"\n}\n");
-    ok(&s, &["plan", "-generate-config-out=generated.tf"]);
+    contains(&ok(&s, &["plan", "-generate-config-out=generated.tf", "-out=saved"]), &["Plan: 1 to import, 0 to add"]);
     let written = s.read("generated.tf");
     assert!(written.contains("resource \"testing_thing\" \"b\"") && written.contains("\"a\""), "{written}");
+    let planned = ok(&s, &["show", "-json", "saved"]).stdout;
+    let values = planned.split_once("\"resource_changes\"").map(|(before, _)| before);
+    assert!(values.is_some_and(|values| values.contains("\"identity\":{\"id\":\"a#1\"")), "{planned}");
+    nothing_left(&s);
+}
+
+#[test]
+fn configuration_that_was_written_is_planned() {
+    let s = forgotten(6);
+    s.write("main.tf", TWO.replace("//- main.tf", "").replace("value =", "secret = \"s\"\n  value ="));
+    apply(&s);
+    ok(&s, &["state", "rm", "testing_thing.a"]);
+    s.write("main.tf", "import {\n  to = testing_thing.b\n  id = \"a#2\"\n}\n");
+    deeds(&s);
+    let shown = ok(&s, &["plan", "-generate-config-out=generated.tf", "-out=saved"]);
+    // Secrets are not written, so this is what the configuration leads to.
+    contains(&shown, &["- secret", "Plan: 1 to import, 0 to add, 1 to change, 0 to destroy."]);
+    assert!(s.read("generated.tf").contains("= null # sensitive"));
+    fails(&s, &["apply", "saved"], &["Resource has no configuration", "testing_thing.b"]);
+    assert_eq!(deeds(&s), ["import testing_thing a#2 -"]);
+    contains(&apply(&s), &["1 imported, 0 added, 1 changed, 0 destroyed"]);
+    no_changes(&s);
     nothing_left(&s);
 }
 

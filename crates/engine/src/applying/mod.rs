@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
-use yuba_plan::{Action, Event, Mode, Op, Plan};
+use yuba_plan::{Action, Event, Mode, Op, Plan, ResourceChange};
 use yuba_state::{DeposedKey, Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics};
 
@@ -143,6 +143,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         let detail = "The plan was made for another configuration than the one that was read. Make a new plan.";
         problems.push(Diagnostic::error("Saved plan does not fit the configuration", detail));
     }
+    problems.extend(plan.changes.iter().filter_map(lacks_configuration));
     if problems.has_errors() {
         return Applied { state, problems, counts: Counts::default() };
     }
@@ -474,4 +475,15 @@ impl<'a> Applier<'a> {
         }
         Applied { state: self.state, problems, counts: self.counts }
     }
+}
+
+/// What was written for an imported object has to be part of the configuration before it can be changed by it.
+fn lacks_configuration(change: &ResourceChange) -> Option<Diagnostic> {
+    let lacks = change.generated_config.is_some() && change.action != Action::NoOp;
+    let detail = eco_format!(
+        "The configuration that was written for {} when this plan was made differs from the object, and is not a part of \
+         the configuration yet. Look through the written file, change what is to be kept, and make a new plan.",
+        change.addr
+    );
+    lacks.then(|| Diagnostic::error("Resource has no configuration", detail))
 }

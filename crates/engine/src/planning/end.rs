@@ -6,13 +6,17 @@ use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Mode, Reason, ResourceChange};
 use yuba_state::{CheckKind, Edit, Object};
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::parser::parse_config;
+use yuba_syntax::{Diagnostic, Diagnostics, FileId};
 use yuba_value::{Type, Value, convert};
 
-use super::Planner;
 use super::data::DataAnswer;
+use super::generated::{GeneratedAnswer, WrittenAnswer, WrittenJob};
 use super::managed::{ManagedAnswer, Planned, is_same};
 use super::removal::RemovalAnswer;
+use super::{Answer, Planner};
+use crate::drive::Jobs;
+use crate::generate;
 use crate::object::{Existing, cannot_be_stored};
 use crate::removal::forgotten;
 use crate::walk::checks::{in_instance, in_module};
@@ -262,27 +266,43 @@ impl<'a> Planner<'a> {
         ok
     }
 
-    /// An imported object that configuration was written for.
-    pub(super) fn generated_answer(&mut self, answer: super::generated::GeneratedAnswer<'a>) -> bool {
-        let found = answer.problems;
-        let ok = self.walk.tell(found);
-        let Some((existing, text)) = answer.found else { return false };
-        let subject = &answer.job.subject;
-        match subject.stored(&existing) {
-            Ok(object) => self.set_object(&subject.addr, &answer.job.server, Some(object)),
-            Err(reason) => return self.walk.tell(std::iter::once(cannot_be_stored(&subject.addr, &reason))),
+    /// An imported object that needs configuration: it is written, and then planned.
+    pub(super) fn generated_answer(&mut self, answer: GeneratedAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
+        let GeneratedAnswer { job, found: existing, problems } = answer;
+        let mut ok = self.walk.tell(problems);
+        let (Some(existing), Some(schema)) = (existing, job.subject.schema()) else { return false };
+        let (value, _) = existing.value.unmark_deep();
+        let arguments = generate::arguments(&schema.block, &value);
+        let text = generate::resource(&job.subject.addr, &arguments, &job.server.config).into();
+        // Nobody can be shown a place in a text that is in no file.
+        let (_, parsed) = parse_config(FileId(u32::MAX), arguments.as_bytes());
+        let (config, found) = self.walk.scope(ModuleInstanceId::ROOT).eval_body(&parsed.body, &schema.block);
+        ok &= self.walk.tell(parsed.diagnostics.into_iter().chain(found));
+        let written = WrittenJob { job, existing, text, config };
+        jobs.push(move || async move { Answer::Written(Box::new(written.run().await)) });
+        ok
+    }
+
+    /// An imported object that configuration was written for. Where that is wrong it is still there to be mended.
+    pub(super) fn written_answer(&mut self, answer: WrittenAnswer<'a>) -> bool {
+        let WrittenAnswer { written: WrittenJob { job, existing, text, .. }, planned, problems } = answer;
+        let ok = self.walk.tell(problems);
+        let addr = &job.subject.addr;
+        match job.subject.stored(&existing) {
+            Ok(object) => self.set_object(addr, &job.server, Some(object)),
+            Err(reason) => return self.walk.tell(std::iter::once(cannot_be_stored(addr, &reason))),
         }
-        let planned = Planned {
+        let planned = planned.unwrap_or_else(|| Planned {
             action: Action::NoOp,
             reason: Reason::None,
             before: existing.value.clone(),
             after: existing.value,
             private: existing.private,
-            identity: None,
+            identity: existing.identity,
             required_replace: Vec::new(),
-        };
-        let mut change = self.change(&subject.addr, &answer.job.server, planned);
-        change.importing = Some(Box::new(answer.job.importing));
+        });
+        let mut change = self.change(addr, &job.server, planned);
+        change.importing = Some(Box::new(job.importing));
         change.generated_config = Some(text);
         self.changes.push(change);
         ok

@@ -1,12 +1,13 @@
-//! Objects that are imported without having configuration: it is written for them.
+//! Objects that are imported without having configuration: it is written for them, and planned as if it had been there.
 
 use ecow::EcoString;
+use yuba_config::resource::IgnoreChanges;
 use yuba_plan::Importing;
 use yuba_provider::ImportBy;
 use yuba_syntax::Diagnostics;
+use yuba_value::Value;
 
-use super::managed::imported;
-use crate::generate;
+use super::managed::{Planned, Wish, imported};
 use crate::object::{Existing, Subject};
 use crate::walk::providers::Server;
 
@@ -18,25 +19,53 @@ pub(crate) struct GenerateJob<'a> {
     pub(crate) importing: Importing,
 }
 
-/// What was found, and the configuration for it.
+/// What was found.
 pub(crate) struct GeneratedAnswer<'a> {
     pub(crate) job: GenerateJob<'a>,
-    pub(crate) found: Option<(Existing, EcoString)>,
+    pub(crate) found: Option<Existing>,
     pub(crate) problems: Diagnostics,
 }
 
 impl<'a> GenerateJob<'a> {
     pub(crate) async fn run(self) -> GeneratedAnswer<'a> {
         match imported(&self.subject, &self.by, &self.importing, None).await {
-            Ok((existing, problems)) => {
-                let (value, _) = existing.value.unmark_deep();
-                let text = self.subject.schema().map(|schema| {
-                    generate::resource(&self.subject.addr, &schema.block, &self.server.config, &value).into()
-                });
-                let found = text.map(|text| (existing, text));
-                GeneratedAnswer { job: self, found, problems }
-            }
+            Ok((existing, problems)) => GeneratedAnswer { job: self, found: Some(existing), problems },
             Err(problems) => GeneratedAnswer { job: self, found: None, problems },
         }
+    }
+}
+
+/// An object that configuration was written for.
+pub(crate) struct WrittenJob<'a> {
+    pub(crate) job: GenerateJob<'a>,
+    pub(crate) existing: Existing,
+    /// The block as it will stand in the file.
+    pub(crate) text: EcoString,
+    /// What it means.
+    pub(crate) config: Value,
+}
+
+/// What the configuration leads to; nothing if it is wrong.
+pub(crate) struct WrittenAnswer<'a> {
+    pub(crate) written: WrittenJob<'a>,
+    pub(crate) planned: Option<Planned>,
+    pub(crate) problems: Diagnostics,
+}
+
+impl<'a> WrittenJob<'a> {
+    pub(crate) async fn run(self) -> WrittenAnswer<'a> {
+        let wish = Wish {
+            subject: &self.job.subject,
+            ignore_changes: &IgnoreChanges::None,
+            force_replace: false,
+            triggered: false,
+            create_before_destroy: false,
+            skip_destroy: false,
+        };
+        let (planned, problems) = match wish.plan(&self.config, Some(&self.existing)).await {
+            Ok((planned, problems)) => (Some(planned), problems),
+            Err(problems) => (None, problems),
+        };
+        WrittenAnswer { written: self, planned, problems }
     }
 }

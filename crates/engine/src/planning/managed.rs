@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec, eco_format};
-use yuba_config::resource::Resource;
+use yuba_config::resource::{IgnoreChanges, Resource};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Importing, Phase, Reason};
 use yuba_provider::legality::{assert_plan_valid, proposed_new};
@@ -73,7 +73,7 @@ impl<'a> ManagedJob<'a> {
             return answer;
         }
         if let Some(config) = answer.job.config.clone().filter(|_| !answer.job.only_import) {
-            match answer.job.plan(&config, answer.is.as_ref()).await {
+            match answer.job.wish().plan(&config, answer.is.as_ref()).await {
                 Ok((planned, found)) => {
                     answer.planned = Some(planned);
                     answer.problems.extend(found);
@@ -111,10 +111,37 @@ impl ManagedAnswer<'_> {
     }
 }
 
-impl ManagedJob<'_> {
+impl<'a> ManagedJob<'a> {
+    fn wish(&self) -> Wish<'_, 'a> {
+        Wish {
+            subject: &self.subject,
+            ignore_changes: &self.resource.lifecycle.ignore_changes,
+            force_replace: self.force_replace,
+            triggered: self.triggered,
+            create_before_destroy: self.create_before_destroy,
+            skip_destroy: self.skip_destroy,
+        }
+    }
+}
+
+/// What is wanted of an object besides its configuration.
+pub(super) struct Wish<'j, 'a> {
+    pub(super) subject: &'j Subject<'a>,
+    pub(super) ignore_changes: &'j IgnoreChanges,
+    pub(super) force_replace: bool,
+    pub(super) triggered: bool,
+    pub(super) create_before_destroy: bool,
+    pub(super) skip_destroy: bool,
+}
+
+impl Wish<'_, '_> {
     /// Asks the provider what the configuration leads to.
-    async fn plan(&self, config: &Value, existing: Option<&Existing>) -> Result<(Planned, Diagnostics), Diagnostics> {
-        let subject = &self.subject;
+    pub(super) async fn plan(
+        &self,
+        config: &Value,
+        existing: Option<&Existing>,
+    ) -> Result<(Planned, Diagnostics), Diagnostics> {
+        let subject = self.subject;
         let Some(schema) = subject.schema() else { return Err(Diagnostics::new()) };
         let ty = schema.block.implied_type();
         let null = || Value::null(ty.clone());
@@ -129,7 +156,7 @@ impl ManagedJob<'_> {
         if problems.has_errors() {
             return Err(problems);
         }
-        let wanted = ignore::apply(&self.resource.lifecycle.ignore_changes, &schema.block, &prior, config);
+        let wanted = ignore::apply(self.ignore_changes, &schema.block, &prior, config);
         let (plain_wanted, marks) = wanted.unmark_with_paths();
         let proposed = proposed_new(&schema.block, &plain_prior, &plain_wanted);
         let private = usable.map(|existing| existing.private.clone()).unwrap_or_default();
@@ -147,7 +174,7 @@ impl ManagedJob<'_> {
         }
         let mut planned = answer.planned.clone();
         if answer.legacy_type_system {
-            planned = ignore::apply(&self.resource.lifecycle.ignore_changes, &schema.block, &plain_prior, &planned);
+            planned = ignore::apply(self.ignore_changes, &schema.block, &plain_prior, &planned);
         }
         let required_replace = self.required_replace(&answer, &plain_prior, &planned, &mut problems)?;
 

@@ -52,6 +52,7 @@ pub(crate) enum Answer<'a> {
     Removal(Box<removal::RemovalAnswer<'a>>),
     Data(Box<data::DataAnswer<'a>>),
     Generated(Box<generated::GeneratedAnswer<'a>>),
+    Written(Box<generated::WrittenAnswer<'a>>),
     Opened(Box<OpenAnswer<'a>>),
     Renewed(Box<RenewAnswer>),
 }
@@ -343,7 +344,8 @@ impl<'a> Steps<'a> for Planner<'a> {
             Answer::Managed(answer) => self.managed_answer(step, *answer),
             Answer::Removal(answer) => self.removal_answer(*answer),
             Answer::Data(answer) => self.data_answer(step, *answer),
-            Answer::Generated(answer) => self.generated_answer(*answer),
+            Answer::Generated(answer) => self.generated_answer(*answer, jobs),
+            Answer::Written(answer) => self.written_answer(*answer),
             Answer::Opened(answer) => {
                 let ok = self.walk.opened_answer(*answer);
                 if ok {
