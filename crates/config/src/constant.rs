@@ -62,15 +62,16 @@ impl Decoding<'_> {
         None
     }
 
-    /// What messages about a value point at: of a text its first character.
+    /// What messages about a value point at: of a text what is between its quotes, or its lines without the markers.
     fn start(&self, expr: &Expr) -> Span {
         let source = self.sources.get(expr.span.file);
         let written = source.and_then(|source| source.bytes.get(expr.span.start as usize..expr.span.end as usize));
         match (&expr.kind, written) {
             (ExprKind::Literal(Literal::String(_)), Some([b'<', rest @ ..])) => {
                 let first_line = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
-                let start = expr.span.start.saturating_add(1 + first_line as u32);
-                Span { start: start.min(expr.span.end), ..expr.span }
+                let last_line = rest.iter().rposition(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+                let at = |offset: usize| expr.span.start.saturating_add(1 + offset as u32).min(expr.span.end);
+                Span { start: at(first_line), end: at(last_line), ..expr.span }
             }
             _ => diagnostics::start_of(expr),
         }

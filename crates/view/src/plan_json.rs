@@ -142,7 +142,11 @@ fn planned_resource(
     resource_members(&mut members, resource, change.addr.key.as_ref(), source);
     members.int("schema_version", schema.version);
     if matches!(change.after.view_ignoring_marks(), View::Object(_)) {
-        known(members.key("values"), &change.after);
+        members.if_written("values", |out| {
+            let start = out.len();
+            known(out, &change.after);
+            &out[start..] != "{}"
+        });
     }
     // Quirk: what the schema says is sensitive is not mentioned here.
     sensitive(members.key("sensitive_values"), &change.after, Shape::Any);

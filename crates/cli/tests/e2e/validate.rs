@@ -214,3 +214,18 @@ fn links_that_lead_nowhere_or_in_circles() {
     let run = sandbox.run(&["validate"]);
     assert!(run.code == 1 && run.stderr.contains("Module calls itself"), "{run}");
 }
+
+#[test]
+fn messages_about_a_text_point_at_what_is_inside() {
+    let sandbox = sandbox(
+        "//- main.tf\noutput \"a\" {\n  value = 1\n  sensitive = \"yes\"\n}\n//- b.tf\noutput \"b\" {\n  value = 1\n  sensitive = <<EOT\nabc\nEOT\n}\n",
+    );
+    let told = sandbox.run(&["validate", "-json"]).stdout;
+    let told = told.split_whitespace().collect::<String>();
+    for range in [
+        r#""start":{"line":3,"column":16,"byte":40},"end":{"line":3,"column":19,"byte":43}"#,
+        r#""start":{"line":4,"column":1,"byte":45},"end":{"line":5,"column":1,"byte":49}"#,
+    ] {
+        assert!(told.contains(range), "{range} in {told}");
+    }
+}

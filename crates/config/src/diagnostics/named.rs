@@ -32,7 +32,6 @@ pub(crate) fn start_of(expr: &Expr) -> Span {
     let span = expr.span;
     match &expr.kind {
         ExprKind::Literal(Literal::String(text)) if text.is_empty() => span.at_end(),
-        ExprKind::Literal(Literal::String(_)) => Span { start: (span.start + 1).min(span.end), ..span },
         _ => expr.start_span(),
     }
 }

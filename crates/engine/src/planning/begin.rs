@@ -528,6 +528,8 @@ impl<'a> Planner<'a> {
             jobs.push(move || async move { Answer::Data(Box::new(job.run().await)) });
             return true;
         }
+        // What was read before says nothing about what will be read.
+        self.forget_silently(addr);
         let (plain, marks) = config.unmark_with_paths();
         let value = schema.mark(&planned_unknown(schema, &plain).mark_at(&marks), None);
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
