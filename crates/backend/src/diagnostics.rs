@@ -176,7 +176,11 @@ pub(crate) fn not_force_unlocked(id: &str, holder: Option<&LockHolder>, is_held:
             format!("\"{id}\" is not the ID of the lock that was left.\n\n{}", holder.to_block())
         }
     };
-    Diagnostic::error("Failed to unlock state", detail)
+    let title = match holder {
+        None if !is_held => "Failed to unlock state: LocalState not locked",
+        _ => "Failed to unlock state",
+    };
+    Diagnostic::error(title, detail)
 }
 
 /// Says whether a state may follow the one that is there.

@@ -27,6 +27,9 @@ use crate::speaker::Speaker;
 use crate::state_access;
 use crate::terminal::Terminal;
 
+/// So many things are done at the same time unless something else is said.
+const DEFAULT_PARALLELISM: usize = 10;
+
 /// Which command it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -331,6 +334,10 @@ fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan, stop: &signals:
     let _ = std::io::stdout().flush();
     let answer = line(stop);
     speaker.raw("\n");
+    if answer.is_none() && !stop.interrupt().is_raised() {
+        let detail = "Standard input ended before the question was answered. Use -auto-approve, or apply a saved plan.";
+        return Err(Failure::failed("error asking for approval: EOF", detail));
+    }
     if answer.is_some_and(|line| line.trim() == "yes") {
         return Ok(true);
     }
@@ -477,17 +484,28 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
         let detail = "-replace only makes sense for a plan that creates something, not with -destroy or -refresh-only.";
         return Err(usage("Incompatible -replace option", detail));
     }
-    let parallelism = match args.text("parallelism") {
-        None => 10,
-        Some(text) => match text.parse::<usize>() {
-            Ok(count) if count > 0 => count,
-            _ => return Err(usage("Invalid parallelism", "-parallelism must be a whole number above zero.")),
-        },
-    };
+    let parallelism = parallelism(args)?;
     let state = state_access::flags(args)?;
     let auto_approve = changes && args.is_on("auto-approve");
     let tolerant = args.table_has("suppress-forget-errors") && args.is_on("suppress-forget-errors");
     Ok(Options { plan, state, parallelism, auto_approve, tolerant })
+}
+
+/// How many things are done at the same time; ten unless something is said.
+pub(crate) fn parallelism(args: &Args) -> Result<usize, Failure> {
+    let Some(text) = args.text("parallelism") else { return Ok(DEFAULT_PARALLELISM) };
+    match text.parse::<i64>().map(usize::try_from) {
+        Ok(Ok(0)) => Ok(DEFAULT_PARALLELISM),
+        Ok(Ok(count)) => Ok(count),
+        Ok(Err(_)) => {
+            let detail = format!("-parallelism must be a number above zero, and {text} is none.");
+            Err(Failure::failed("Invalid parallelism value", detail))
+        }
+        Err(_) => {
+            let detail = format!("invalid value {text:?} for flag -parallelism: it must be a whole number");
+            Err(Failure::usage("Failed to parse command-line flags", detail))
+        }
+    }
 }
 
 /// What is wrong with the address of `-replace`.

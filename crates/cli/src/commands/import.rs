@@ -14,6 +14,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
+use crate::operate;
 use crate::settings::{Settings, VAR, VAR_FILE, ask};
 use crate::signals;
 use crate::speaker::Speaker;
@@ -60,6 +61,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     if let Some(dir) = args.text("config").filter(|dir| !dir.is_empty()) {
         settings.dir = dir.to_owned();
     }
+    let parallelism = operate::parallelism(args)?;
     let mut speaker = Speaker::new(terminal, args)?;
     let addr = match address_of(address) {
         Ok(addr) => addr,
@@ -85,11 +87,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         ask: if speaker.is_json() { None } else { ask(args) },
         state: flags,
         name: "OperationTypeInvalid",
-        parallelism: args
-            .text("parallelism")
-            .and_then(|text| text.parse().ok())
-            .filter(|count| *count > 0)
-            .unwrap_or(10),
+        parallelism,
         validate: false,
     };
     let mut operation = match Operation::begin(request, &mut || speaker.waiting()) {

@@ -28,3 +28,16 @@ output "o" {
           Enter a value: "#]]
     .assert_eq(&run.stderr);
 }
+
+#[test]
+fn only_yes_applies() {
+    let sandbox = sandbox("//- main.tf\noutput \"o\" {\n  value = 1\n}\n");
+    let answered = |answer: &[u8]| sandbox.run_with(&["apply", "-no-color"], answer);
+    let run = answered(b"no\n");
+    assert!(run.code == 1 && run.stdout.ends_with("\nApply cancelled.\n"), "{run}");
+    let run = answered(b"");
+    assert!(run.code == 1 && run.stderr.contains("Error: error asking for approval: EOF"), "{run}");
+    // Nothing is left locked.
+    let run = answered(b"yes\n");
+    assert!(run.code == 0 && run.stdout.contains("Apply complete!"), "{run}");
+}

@@ -191,7 +191,9 @@ fn flags_that_make_no_sense() {
         (&["workspace", "list", "x"], "Unexpected argument"),
         (&["force-unlock"], "Wrong number of arguments"),
         (&["force-unlock", "x"], "State locked by another local process"),
-        (&["force-unlock", "-force", "x"], "Failed to unlock state"),
+        (&["force-unlock", "-force", "x"], "Failed to unlock state: LocalState not locked"),
+        (&["plan", "-parallelism=-1"], "Invalid parallelism value"),
+        (&["import", "-parallelism=x", "a.b", "c"], "Failed to parse command-line flags"),
     ] {
         let run = sandbox.run(args);
         assert!(run.code == 1 && run.stderr.contains(&format!("Error: {title}")), "{args:?} {run}");
