@@ -93,6 +93,13 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         };
         return failed(speaker, &Diagnostic::error("No configuration files", detail).into(), &Sources::new());
     }
+    let generated = args.table_has("generate-config-out").then(|| args.text("generate-config-out")).flatten();
+    if let Some(path) = generated.filter(|path| !path.is_empty() && Path::new(path).exists()) {
+        let detail =
+            format!("There is a file {path} already. Choose another one for the configuration to be written to.");
+        let problem = Diagnostic::error("Target generated file already exists", detail);
+        return failed(speaker, &problem.into(), &Sources::new());
+    }
     let began = Operation::begin(request, &mut || speaker.waiting());
     let mut operation = match began {
         Ok(operation) => operation,
@@ -169,6 +176,7 @@ fn planned(
             }
         };
     }
+    let generated = generated.filter(|_| plan.changes.iter().any(|change| change.generated_config.is_some()));
     if let Some(problem) = generated.and_then(|path| write_generated(&plan, Path::new(path))) {
         notes.push(problem);
         return close(speaker, operation, notes, 1);
@@ -369,9 +377,6 @@ fn line(stop: &signals::Stop) -> Option<String> {
 
 /// Writes configuration for imported objects that have none.
 fn write_generated(plan: &Plan, path: &Path) -> Option<Diagnostic> {
-    if plan.changes.iter().all(|change| change.generated_config.is_none()) {
-        return None;
-    }
     let failed = |error: std::io::Error| {
         let detail =
             format!("The configuration for imported objects could not be written to {}: {error}.", path.display());

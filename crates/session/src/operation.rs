@@ -110,8 +110,8 @@ impl<'a> Operation<'a> {
                 ValidateEnv { eval: eval_env(&load_request, &configuration.sources), inputs: &configuration.inputs };
             let mut found = or_failures(&load_request, yuba_eval::validate(&configuration.tree, &env));
             // Planning says more about values, and nothing about those of modules without instances.
-            found.retain(|problem| !VALUE_SUMMARIES.contains(&&*problem.summary));
-            if found.has_errors() {
+            let is_about_value = |problem: &Diagnostic| VALUE_SUMMARIES.contains(&&*problem.summary);
+            if found.iter().any(|problem| problem.is_error() && !is_about_value(problem)) {
                 notes.extend(found);
             } else {
                 let about_variables = [DEPRECATED_VARIABLE_SUMMARY, DEPRECATED_ROOT_VARIABLE_SUMMARY];

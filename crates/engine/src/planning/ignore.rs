@@ -62,6 +62,10 @@ fn keep(prior: &Value, config: &Value, path: &[PathStep]) -> Value {
     let Some((step, rest)) = path.split_first() else { return prior.clone() };
     let (prior_plain, _) = prior.unmark();
     let (plain, marks) = config.unmark();
+    // Quirk: a key of anything but a map stands for all of it.
+    if rest.is_empty() && !plain.ty().is_map() && matches!(step, PathStep::Index(key) if key.as_str().is_some()) {
+        return prior.clone();
+    }
     let kept = match (plain.view_ignoring_marks(), step) {
         (View::Object(items), PathStep::Attr(name)) => {
             let inside = Path(vec![step.clone()]);

@@ -178,13 +178,13 @@ async fn plan_for(
         options,
         state,
         moves,
+        create_before_destroy: create_before_destroy(&graph, &order, &|at| selected.includes(at)),
         included: included(&graph, &order, &selected, options.mode),
         selection: &selected,
         destroying,
         removals,
         force_replace: options.force_replace.iter().cloned().collect(),
         dependencies: Dependencies::new(&graph, &order, tree),
-        create_before_destroy: create_before_destroy(&graph, &order),
         changes: Vec::with_capacity(expected),
         drift: Vec::new(),
         planned: HashMap::default(),
@@ -293,13 +293,14 @@ pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selection
     included
 }
 
-/// Which resources are created before the objects they replace are destroyed: those that say so, and all they depend on.
-pub(crate) fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32]) -> Vec<bool> {
+/// Which resources are created before the objects they replace are destroyed: those that say so and are part of the run,
+/// and all they depend on.
+pub(crate) fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], is_part: &dyn Fn(u32) -> bool) -> Vec<bool> {
     let mut flags = vec![false; graph.nodes.len()];
     for at in order.iter().rev() {
         let here = *at as usize;
         if let Vertex::Resource(resource) = graph.nodes[here].vertex {
-            flags[here] |= resource.lifecycle.create_before_destroy == Some(true);
+            flags[here] |= resource.lifecycle.create_before_destroy == Some(true) && is_part(*at);
         }
         if flags[here] {
             for to in &graph.edges[here] {
