@@ -1,7 +1,7 @@
 //! Files in zip archives that fit into memory are unpacked in one go, by a decompressor that is made for that and needs two
 //! thirds of the time.
 //!
-//! Invariant: not more than [`LARGEST`] bytes and a step are in memory for each of a few tables, whatever archives claim about
+//! Invariant: not more than [`MOST`] bytes are in memory for each of a few tables, whatever archives claim about
 //! themselves and however many are unpacked at a time. What is larger, and what is not what it claims to be, is left to the
 //! decompressor for streams.
 
@@ -17,8 +17,11 @@ use crate::summing::{Message, Seat};
 /// How many bytes a file may have, packed and unpacked together.
 const LARGEST: u64 = 64 << 20;
 
-/// Buffers grow by this much, so that the next file often fits into what is there.
-const STEP: usize = 4 << 20;
+/// Buffers grow by this much, so that the next file mostly fits into what is there. What is not used of it takes no memory.
+const STEP: usize = 16 << 20;
+
+/// How many bytes the buffers of a table have at most.
+const MOST: usize = LARGEST as usize + 2 * STEP;
 
 /// A file in memory.
 pub(super) struct Whole {
@@ -69,6 +72,10 @@ struct Buffers {
 
 impl Buffers {
     fn slices(&mut self, packed: usize, unpacked: usize) -> (&mut [u8], &mut [u8]) {
+        // One was large for one file, the other would be for the next.
+        if self.packed.len().max(packed) + self.unpacked.len().max(unpacked) > MOST {
+            *self = Buffers::default();
+        }
         if self.packed.len() < packed {
             self.packed = Vec::new();
             self.packed = vec![0; packed.next_multiple_of(STEP)];
