@@ -32,8 +32,8 @@ impl Staging {
         // Nobody else can have this name, unless it lived in another container.
         for attempt in 0..100 {
             let path = if attempt == 0 { path.clone() } else { path.with_extension(attempt.to_string()) };
-            fs::create_dir_all(&parent)?;
-            match fs::create_dir(&path) {
+            // Who is done removes the parent if nobody else is there, which may be at any moment in here.
+            match fs::create_dir_all(&parent).and_then(|()| fs::create_dir(&path)) {
                 Ok(()) => match lock(&path) {
                     // Somebody took it for something to be removed before it was locked.
                     Lock::Others => {}
@@ -206,6 +206,22 @@ fn wait_for(file: &File, waiting: &mut dyn FnMut()) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_come_and_go_at_once() {
+        let sandbox = yuba_testkit::Sandbox::new("", "");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..300 {
+                        let staging = Staging::new(&sandbox.dir()).expect("there is room for all");
+                        fs::write(staging.join("x"), "").expect("nobody else removes it");
+                    }
+                });
+            }
+        });
+        assert!(!sandbox.dir().join(NAME).exists());
+    }
 
     #[test]
     fn packages_take_their_place_in_one_step() {
