@@ -7,6 +7,12 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::deprecation::DeprecationChoice;
 
+/// `-json`
+pub(crate) const JSON: Flag = Flag::switch("json", "Write messages as lines of JSON.");
+/// `-json-into`
+pub(crate) const JSON_INTO: Flag =
+    Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people.");
+
 /// One row of a command's table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flag {

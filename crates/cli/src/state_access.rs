@@ -46,11 +46,6 @@ pub(crate) const LOCK_TIMEOUT: Flag =
     Flag::text("lock-timeout", "0s", "How long to wait for somebody else's lock of the state, like \"30s\" or \"5m\".");
 /// `-ignore-remote-version`
 pub(crate) const IGNORE_REMOTE_VERSION: Flag = Flag::switch("ignore-remote-version", "");
-/// `-json`
-pub(crate) const JSON: Flag = Flag::switch("json", "Write messages as lines of JSON.");
-/// `-json-into`
-pub(crate) const JSON_INTO: Flag =
-    Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people.");
 /// `-show-sensitive`
 pub(crate) const SHOW_SENSITIVE: Flag = Flag::switch("show-sensitive", "Show sensitive values too.");
 

@@ -3,7 +3,7 @@
 use ecow::{EcoString, EcoVec};
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
 use yuba_state::DeposedKey;
-use yuba_value::{Number, Path, Value, View};
+use yuba_value::{Number, Path, Value};
 
 /// What is done with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -194,30 +194,6 @@ impl OutputChange {
 impl OutputChange {
     /// Whether the value has an infinite number in it, which no file can hold.
     pub fn is_infinite(&self) -> bool {
-        has_number(&self.after, &Number::is_infinite)
-    }
-}
-
-/// The value with plain zeros where it has negative ones, which arithmetic makes: providers and plans know one zero.
-pub fn without_negative_zero(value: &Value) -> Value {
-    fn mended(value: &Value) -> Value {
-        match value.view_ignoring_marks() {
-            View::Number(number) if number.is_zero() => Value::int(0).with_marks(value.marks()),
-            _ => Value::from(value.ignoring_marks().map_children(&mut mended)).with_marks(value.marks()),
-        }
-    }
-    let is_negative_zero = |number: &Number| number.is_zero() && number.is_negative();
-    if has_number(value, &is_negative_zero) { mended(value) } else { value.clone() }
-}
-
-fn has_number(value: &Value, test: &dyn Fn(&Number) -> bool) -> bool {
-    match value.view_ignoring_marks() {
-        View::Number(number) => test(number),
-        View::List(_) | View::Set(_) | View::Tuple(_) | View::Map(_) | View::Object(_) => {
-            let mut found = false;
-            value.ignoring_marks().for_each_child(|child| found = found || has_number(child, test));
-            found
-        }
-        View::Null | View::Unknown(_) | View::Bool(_) | View::String(_) => false,
+        self.after.has_number(&Number::is_infinite)
     }
 }

@@ -8,7 +8,7 @@ pub mod exec;
 pub mod file;
 mod plan;
 
-pub use change::{Action, Importing, OutputChange, Reason, ResourceChange, without_negative_zero};
+pub use change::{Action, Importing, OutputChange, Reason, ResourceChange};
 pub use event::{Event, Phase};
 pub use exec::{ExecGraph, Op};
 pub use file::{PlanFile, SavedBackend};

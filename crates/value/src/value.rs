@@ -1,6 +1,7 @@
 //! Values: immutable, cheap to clone, with marks on any node.
 
 mod layered;
+mod numbers;
 
 use std::sync::{Arc, LazyLock};
 

@@ -5,10 +5,10 @@ use yuba_syntax::Diagnostic;
 
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{self, JSON, JSON_INTO};
+use crate::state_access;
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

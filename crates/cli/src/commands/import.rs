@@ -13,14 +13,12 @@ use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::operate;
 use crate::settings::{Settings, VAR, VAR_FILE, ask};
 use crate::signals;
 use crate::speaker::Speaker;
-use crate::state_access::{
-    self, BACKUP, IGNORE_REMOTE_VERSION, JSON, JSON_INTO, LOCK, LOCK_TIMEOUT, STATE_OUT, STATE_TO_CHANGE,
-};
+use crate::state_access::{self, BACKUP, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_OUT, STATE_TO_CHANGE};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

@@ -9,11 +9,10 @@ use yuba_session::provider_install::ProviderFlags;
 
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask, may_ask};
 use crate::signals::Cancel;
-use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

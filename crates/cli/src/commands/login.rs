@@ -12,10 +12,9 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, environment, may_ask};
-use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

@@ -8,10 +8,10 @@ use yuba_view::{outputs, state_json};
 
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON_INTO};
 use crate::json_into::JsonInto;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{self, JSON_INTO, SHOW_SENSITIVE, STATE};
+use crate::state_access::{self, SHOW_SENSITIVE, STATE};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

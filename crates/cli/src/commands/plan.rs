@@ -2,10 +2,10 @@
 
 use super::{Command, JsonForm, Run};
 use crate::exit::Outcome;
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::operate::{self, Kind};
 use crate::settings::{VAR, VAR_FILE};
-use crate::state_access::{BACKUP, JSON, JSON_INTO, LOCK, LOCK_TIMEOUT, SHOW_SENSITIVE, STATE, STATE_OUT};
+use crate::state_access::{BACKUP, LOCK, LOCK_TIMEOUT, SHOW_SENSITIVE, STATE, STATE_OUT};
 use crate::terminal::Terminal;
 
 const DESTROY: Flag = Flag::switch("destroy", "Plan to destroy everything that is managed.");

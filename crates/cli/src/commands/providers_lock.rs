@@ -6,11 +6,10 @@ use yuba_session::provider_install::{self, LockRequest};
 
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::signals::Cancel;
-use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

@@ -8,12 +8,10 @@ use yuba_syntax::{Diagnostic, Severity, Sources};
 
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{
-    self, BACKUP, IGNORE_REMOTE_VERSION, JSON, JSON_INTO, LOCK, LOCK_TIMEOUT, STATE_OUT, STATE_TO_CHANGE,
-};
+use crate::state_access::{self, BACKUP, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_OUT, STATE_TO_CHANGE};
 use crate::terminal::Terminal;
 
 const FLAGS: &[Flag] = &[

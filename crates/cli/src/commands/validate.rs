@@ -9,10 +9,9 @@ use yuba_view::validate_json;
 
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON_INTO};
 use crate::json_into::JsonInto;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
-use crate::state_access::JSON_INTO;
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

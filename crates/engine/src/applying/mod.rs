@@ -168,7 +168,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         state,
         included: planning::included(&graph, &order, &selection, plan.mode),
         dependencies: Dependencies::new(&graph, &order, tree),
-        create_before_destroy: planning::create_before_destroy(&graph, &order, &|at| selection.includes(at)),
+        create_before_destroy: planning::create_before_destroy(&graph, &order, &selection),
         changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
         deposed: HashMap::default(),
         failed: vec![false; plan.exec.ops.len()],

@@ -17,7 +17,7 @@ use yuba_syntax::Diagnostic;
 use yuba_value::{Mark, Value};
 
 use super::data::DataJob;
-use super::generated::GenerateJob;
+use super::generated::ImportJob;
 use super::managed::ManagedJob;
 use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner};
@@ -266,8 +266,8 @@ impl<'a> Planner<'a> {
             let (at, values) = (ModuleInstanceId::ROOT, InstanceValues::default());
             let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr) else { continue };
             let subject = self.walk.subject(&addr, &server, &schemas, None, None);
-            let job = GenerateJob { subject, server, by, importing };
-            jobs.push(move || async move { Answer::Generated(Box::new(job.run().await)) });
+            let job = ImportJob { subject, server, by, importing };
+            jobs.push(move || async move { Answer::Imported(Box::new(job.run().await)) });
         }
     }
 

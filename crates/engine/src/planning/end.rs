@@ -11,7 +11,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, FileId};
 use yuba_value::{Type, Value, convert};
 
 use super::data::DataAnswer;
-use super::generated::{GeneratedAnswer, WrittenAnswer, WrittenJob};
+use super::generated::{ImportAnswer, WrittenAnswer, WrittenJob};
 use super::managed::{ManagedAnswer, Planned, is_same};
 use super::removal::RemovalAnswer;
 use super::{Answer, Planner};
@@ -267,8 +267,8 @@ impl<'a> Planner<'a> {
     }
 
     /// An imported object that needs configuration: it is written, and then planned.
-    pub(super) fn generated_answer(&mut self, answer: GeneratedAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
-        let GeneratedAnswer { job, found: existing, problems } = answer;
+    pub(super) fn imported_answer(&mut self, answer: ImportAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
+        let ImportAnswer { job, found: existing, problems } = answer;
         let mut ok = self.walk.tell(problems);
         let (Some(existing), Some(schema)) = (existing, job.subject.schema()) else { return false };
         let (value, _) = existing.value.unmark_deep();

@@ -12,7 +12,7 @@ use crate::object::{Existing, Subject};
 use crate::walk::providers::Server;
 
 /// An object to import.
-pub(crate) struct GenerateJob<'a> {
+pub(crate) struct ImportJob<'a> {
     pub(crate) subject: Subject<'a>,
     pub(crate) server: Server,
     pub(crate) by: ImportBy,
@@ -20,24 +20,24 @@ pub(crate) struct GenerateJob<'a> {
 }
 
 /// What was found.
-pub(crate) struct GeneratedAnswer<'a> {
-    pub(crate) job: GenerateJob<'a>,
+pub(crate) struct ImportAnswer<'a> {
+    pub(crate) job: ImportJob<'a>,
     pub(crate) found: Option<Existing>,
     pub(crate) problems: Diagnostics,
 }
 
-impl<'a> GenerateJob<'a> {
-    pub(crate) async fn run(self) -> GeneratedAnswer<'a> {
+impl<'a> ImportJob<'a> {
+    pub(crate) async fn run(self) -> ImportAnswer<'a> {
         match imported(&self.subject, &self.by, &self.importing, None).await {
-            Ok((existing, problems)) => GeneratedAnswer { job: self, found: Some(existing), problems },
-            Err(problems) => GeneratedAnswer { job: self, found: None, problems },
+            Ok((existing, problems)) => ImportAnswer { job: self, found: Some(existing), problems },
+            Err(problems) => ImportAnswer { job: self, found: None, problems },
         }
     }
 }
 
 /// An object that configuration was written for.
 pub(crate) struct WrittenJob<'a> {
-    pub(crate) job: GenerateJob<'a>,
+    pub(crate) job: ImportJob<'a>,
     pub(crate) existing: Existing,
     /// The block as it will stand in the file.
     pub(crate) text: EcoString,

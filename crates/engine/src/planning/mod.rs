@@ -51,7 +51,7 @@ pub(crate) enum Answer<'a> {
     Managed(Box<managed::ManagedAnswer<'a>>),
     Removal(Box<removal::RemovalAnswer<'a>>),
     Data(Box<data::DataAnswer<'a>>),
-    Generated(Box<generated::GeneratedAnswer<'a>>),
+    Imported(Box<generated::ImportAnswer<'a>>),
     Written(Box<generated::WrittenAnswer<'a>>),
     Opened(Box<OpenAnswer<'a>>),
     Renewed(Box<RenewAnswer>),
@@ -178,7 +178,7 @@ async fn plan_for(
         options,
         state,
         moves,
-        create_before_destroy: create_before_destroy(&graph, &order, &|at| selected.includes(at)),
+        create_before_destroy: create_before_destroy(&graph, &order, &selected),
         included: included(&graph, &order, &selected, options.mode),
         selection: &selected,
         destroying,
@@ -295,12 +295,12 @@ pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selection
 
 /// Which resources are created before the objects they replace are destroyed: those that say so and are part of the run,
 /// and all they depend on.
-pub(crate) fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], is_part: &dyn Fn(u32) -> bool) -> Vec<bool> {
+pub(crate) fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], selected: &Selection) -> Vec<bool> {
     let mut flags = vec![false; graph.nodes.len()];
     for at in order.iter().rev() {
         let here = *at as usize;
         if let Vertex::Resource(resource) = graph.nodes[here].vertex {
-            flags[here] |= resource.lifecycle.create_before_destroy == Some(true) && is_part(*at);
+            flags[here] |= resource.lifecycle.create_before_destroy == Some(true) && selected.includes(*at);
         }
         if flags[here] {
             for to in &graph.edges[here] {
@@ -345,7 +345,7 @@ impl<'a> Steps<'a> for Planner<'a> {
             Answer::Managed(answer) => self.managed_answer(step, *answer),
             Answer::Removal(answer) => self.removal_answer(*answer),
             Answer::Data(answer) => self.data_answer(step, *answer),
-            Answer::Generated(answer) => self.generated_answer(*answer, jobs),
+            Answer::Imported(answer) => self.imported_answer(*answer, jobs),
             Answer::Written(answer) => self.written_answer(*answer),
             Answer::Opened(answer) => {
                 let ok = self.walk.opened_answer(*answer);

@@ -7,7 +7,6 @@ use yuba_addrs::{AbsResourceInstance, Resource as ResourceName};
 use yuba_config::resource::Resource;
 use yuba_eval::tree::ResolvedProvider;
 use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, schema_of};
-use yuba_plan::without_negative_zero;
 use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_SUMMARY, ProviderSchema};
 use yuba_state::{CheckKind, DeposedKey};
 use yuba_syntax::{Diagnostic, Diagnostics};
@@ -171,7 +170,7 @@ impl<'a> Walk<'a> {
             }
             problem
         });
-        self.tell(found).then(|| Some(without_negative_zero(&config)))
+        self.tell(found).then(|| Some(config.without_negative_zero()))
     }
 
     /// Checks the postconditions of an instance.

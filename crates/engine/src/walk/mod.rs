@@ -16,7 +16,6 @@ use yuba_config::variable::{Local, Variable};
 use yuba_eval::graph::{Arguments, RefGraph, Vertex};
 use yuba_eval::module_scope::marked;
 use yuba_eval::{Evaluation, Live, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, Verdict};
-use yuba_plan::without_negative_zero;
 use yuba_state::CheckKind;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Span};
 use yuba_value::Value;
@@ -299,7 +298,7 @@ impl<'a> Walk<'a> {
             let (value, found) = scope.output(output);
             ok &= self.tell(found);
             if let Some(value) = value {
-                self.live.set_output(at, &output.name, without_negative_zero(&value));
+                self.live.set_output(at, &output.name, value.without_negative_zero());
             }
         }
         ok

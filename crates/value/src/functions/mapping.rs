@@ -178,7 +178,9 @@ fn merge_type(args: &[Value]) -> Result<Type> {
 }
 
 fn merge(args: &[Value], ty: &Type) -> Result {
-    if let Some(result) = laid_over_each_other(args) {
+    if ty.is_dynamic()
+        && let Some(result) = laid_over_each_other(args)
+    {
         return Ok(result);
     }
     if let [under, over] = args

@@ -6,10 +6,10 @@ use yuba_view::json::Json;
 
 use crate::commands::{Command, JsonForm, Run};
 use crate::exit::Outcome;
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{self, JSON, JSON_INTO, STATE};
+use crate::state_access::{self, STATE};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

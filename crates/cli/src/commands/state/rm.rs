@@ -6,12 +6,10 @@ use yuba_syntax::Diagnostic;
 
 use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{
-    self, BACKUP_ALWAYS, IGNORE_REMOTE_VERSION, JSON, JSON_INTO, LOCK, LOCK_TIMEOUT, STATE_TO_CHANGE,
-};
+use crate::state_access::{self, BACKUP_ALWAYS, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_TO_CHANGE};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

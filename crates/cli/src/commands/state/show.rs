@@ -9,10 +9,10 @@ use yuba_value::quote::quote;
 
 use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{self, JSON_INTO, SHOW_SENSITIVE, STATE};
+use crate::state_access::{self, SHOW_SENSITIVE, STATE};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

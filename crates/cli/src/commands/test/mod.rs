@@ -12,10 +12,9 @@ use yuba_value::EcoString;
 
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON_INTO};
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::signals;
-use crate::state_access::JSON_INTO;
 use crate::terminal::Terminal;
 use teller::Teller;
 

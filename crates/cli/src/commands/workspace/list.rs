@@ -6,10 +6,9 @@ use yuba_view::json::Json;
 
 use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::Args;
+use crate::flags::{Args, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{JSON, JSON_INTO};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

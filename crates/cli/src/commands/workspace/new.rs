@@ -7,10 +7,10 @@ use yuba_value::quote::quote;
 
 use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
-use crate::flags::{Args, Flag};
+use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
-use crate::state_access::{self, JSON, JSON_INTO, LOCK, LOCK_TIMEOUT};
+use crate::state_access::{self, LOCK, LOCK_TIMEOUT};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {

@@ -1,0 +1,29 @@
+//! Numbers anywhere inside of a value.
+
+use super::{Number, Repr, Value};
+
+impl Value {
+    /// Whether a number in it passes a test.
+    pub fn has_number(&self, test: &dyn Fn(&Number) -> bool) -> bool {
+        if let Repr::Number(number) = &self.plain.0 {
+            return test(number);
+        }
+        let mut found = false;
+        self.plain.for_each_child(|child| found = found || child.has_number(test));
+        found
+    }
+
+    /// With plain zeros where it has negative ones, which arithmetic makes: providers and plans know one zero.
+    #[must_use]
+    pub fn without_negative_zero(&self) -> Value {
+        let is_negative_zero = |number: &Number| number.is_zero() && number.is_negative();
+        if self.has_number(&is_negative_zero) { with_one_zero(self) } else { self.clone() }
+    }
+}
+
+fn with_one_zero(value: &Value) -> Value {
+    match &value.plain.0 {
+        Repr::Number(number) if number.is_zero() => Value::int(0).with_marks(&value.marks),
+        _ => Value::from(value.plain.map_children(&mut with_one_zero)).with_marks(&value.marks),
+    }
+}
