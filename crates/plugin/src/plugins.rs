@@ -1,6 +1,7 @@
 //! All provider processes of this program.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -56,6 +57,8 @@ struct Known {
     schema: Arc<ProviderSchema>,
     /// Every process has to be asked for its schemas before it works.
     ask_first: bool,
+    /// It is as it was kept: no process of this program has said so yet.
+    kept: bool,
 }
 
 impl Plugins {
@@ -99,6 +102,25 @@ impl Plugins {
         Ok(Arc::new(Remote::new(who.clone(), known.schema, level, opened, runtime)))
     }
 
+    /// Asks those providers for their schemas that have not said them yet, because they were on the disk. Whether one of
+    /// them has something else now: what a few have depends on files or variables around them.
+    pub fn renew(&self) -> bool {
+        let slots: Vec<_> = lock(&self.shared.known).iter().map(|(key, slot)| (key.clone(), slot.clone())).collect();
+        let mut changed = false;
+        for ((who, supply), slot) in slots {
+            let mut known = lock(&slot.known);
+            let Some(Ok(Known { kept: true, .. })) = &*known else { continue };
+            let before = self.shared.kept(&supply).as_deref().and_then(schema_cache::read);
+            let (now, found) = match self.shared.ask(&who, &supply, &slot) {
+                Ok((described, found)) => (Some(described), Ok(found)),
+                Err(problem) => (None, Err(problem)),
+            };
+            changed |= before.is_none() || now != before;
+            *known = Some(found);
+        }
+        changed
+    }
+
     /// Ends all processes: asks them to, and kills those that do not.
     pub fn shutdown(&self) {
         self.shared.shutdown();
@@ -136,26 +158,39 @@ impl Shared {
         }
     }
 
-    /// What a provider has: from the disk if it was kept, otherwise from a process.
-    fn find_out(self: &Arc<Self>, who: &ProviderSource, supply: &Supply, slot: &Slot) -> Result<Known, Box<Problem>> {
-        let log = &self.settings.log;
-        let kept = match (supply, &self.settings.schema_cache) {
+    /// Where what a provider has is kept, if it is.
+    fn kept(&self, supply: &Supply) -> Option<PathBuf> {
+        match (supply, &self.settings.schema_cache) {
             (Supply::Package { executable, hash: Some(hash) }, Some(directory)) => {
                 Some(schema_cache::file(directory, hash, executable))
             }
             _ => None,
-        };
-        if let Some(described) = kept.as_deref().and_then(schema_cache::read) {
+        }
+    }
+
+    /// What a provider has: from the disk if it was kept, otherwise from a process.
+    fn find_out(self: &Arc<Self>, who: &ProviderSource, supply: &Supply, slot: &Slot) -> Result<Known, Box<Problem>> {
+        if let Some(described) = self.kept(supply).as_deref().and_then(schema_cache::read) {
             let ask_first = !described.schema_optional;
-            if let Ok(schema) = described.into_schema(log) {
-                return Ok(Known { schema: Arc::new(schema), ask_first });
+            if let Ok(schema) = described.into_schema(&self.settings.log) {
+                return Ok(Known { schema: Arc::new(schema), ask_first, kept: true });
             }
         }
+        self.ask(who, supply, slot).map(|(_, known)| known)
+    }
 
+    /// What a provider has, from a process; and keeps it.
+    fn ask(
+        self: &Arc<Self>,
+        who: &ProviderSource,
+        supply: &Supply,
+        slot: &Slot,
+    ) -> Result<(Described, Known), Box<Problem>> {
+        let log = &self.settings.log;
         let runtime = self.runtime(who)?;
-        let (shared, asked, supply) = (self.clone(), who.clone(), supply.clone());
+        let (shared, asked, started) = (self.clone(), who.clone(), supply.clone());
         let found = wait_for(&runtime, async move {
-            let connection = shared.open(&asked, &supply).await?;
+            let connection = shared.open(&asked, &started).await?;
             let patience = shared.settings.start_timeout * 2;
             match timeout(patience, describe(&connection)).await {
                 Ok(described) => Ok((connection, described?)),
@@ -170,18 +205,18 @@ impl Shared {
         let invalid = |reason: ecow::EcoString| diagnostics::invalid_schema(who, &reason);
         described.check().map_err(invalid)?;
         let ask_first = !described.schema_optional;
-        if let Some(path) = &kept {
-            match schema_cache::write(path, &described) {
+        if let Some(path) = self.kept(supply) {
+            match schema_cache::write(&path, &described) {
                 // From the disk it takes less memory.
-                Ok(()) => described = schema_cache::read(path).unwrap_or(described),
+                Ok(()) => described = schema_cache::read(&path).unwrap_or(described),
                 Err(error) => log.say(Level::Warn, &"provider.schema".into(), || {
                     eco_format!("the schemas of {who} cannot be kept in {}: {error}", path.display())
                 }),
             }
         }
-        let schema = Arc::new(described.into_schema(log).map_err(invalid)?);
+        let schema = Arc::new(described.clone().into_schema(log).map_err(invalid)?);
         lock(&slot.idle).push_back(connection);
-        Ok(Known { schema, ask_first })
+        Ok((described, Known { schema, ask_first, kept: false }))
     }
 
     /// Starts a process and connects to it, or connects to one that runs already.

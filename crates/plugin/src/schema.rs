@@ -17,7 +17,7 @@ use crate::log::{Level, LogSink};
 use crate::wire::{self, AttributeV5, AttributeV6, NestingMode, Protocol, StringKind};
 
 /// Everything that a provider says it has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Described {
     pub(crate) protocol: Protocol,
     pub(crate) provider: Bytes,
@@ -58,6 +58,14 @@ impl Types {
                 Some(bytes.into())
             }
         }
+    }
+}
+
+/// Wherever the bytes are.
+impl PartialEq for Types {
+    fn eq(&self, other: &Types) -> bool {
+        let names = self.names();
+        names == other.names() && names.iter().all(|name| self.bytes(name) == other.bytes(name))
     }
 }
 

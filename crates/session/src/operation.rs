@@ -29,7 +29,7 @@ use crate::clock::{SystemClock, Tick, run};
 use crate::encryption::Encryption;
 use crate::load::{Configuration, LoadRequest, Snapshot, load};
 use crate::manifest::{manifest_text, parse_manifest};
-use crate::validate::{eval_env, or_failures};
+use crate::validate::{check, eval_env};
 
 /// What to work on.
 pub struct OperationRequest<'a> {
@@ -108,7 +108,7 @@ impl<'a> Operation<'a> {
         if validate && load_request.snapshot.is_none() {
             let env =
                 ValidateEnv { eval: eval_env(&load_request, &configuration.sources), inputs: &configuration.inputs };
-            let mut found = or_failures(&load_request, yuba_eval::validate(&configuration.tree, &env));
+            let mut found = check(&load_request, &configuration.tree, &env);
             // Planning says more about values, and nothing about those of modules without instances.
             let is_about_value = |problem: &Diagnostic| VALUE_SUMMARIES.contains(&&*problem.summary);
             if found.iter().any(|problem| problem.is_error() && !is_about_value(problem)) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use yuba_addrs::ModuleSource;
-use yuba_eval::{EvalEnv, ValidateEnv};
+use yuba_eval::{ConfigTree, EvalEnv, ValidateEnv};
 use yuba_syntax::{Diagnostics, Sources};
 
 use crate::load::{LoadRequest, load};
@@ -23,8 +23,7 @@ pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
         return (problems, configuration.sources);
     }
     let env = ValidateEnv { eval: eval_env(request, &configuration.sources), inputs: &configuration.inputs };
-    let found = yuba_eval::validate(&configuration.tree, &env);
-    problems.extend(or_failures(request, found));
+    problems.extend(check(request, &configuration.tree, &env));
     let mut tested = BTreeSet::new();
     for (name, file) in &configuration.tree.root().module.tests {
         problems.extend(file.validate());
@@ -33,15 +32,23 @@ pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
             let Some(ModuleSource::Local(dir)) = run.module.as_ref().map(|module| &module.source) else { continue };
             let tree = configuration.tree.runs.get(&(name.clone(), run.name.clone()));
             if let Some(tree) = tree.filter(|_| tested.insert(dir)) {
-                problems.extend(or_failures(request, yuba_eval::validate(tree, &env)));
+                problems.extend(check(request, tree, &env));
             }
         }
     }
     (problems, configuration.sources)
 }
 
+/// Checks a tree of modules. Before something is called wrong, providers say what they have, if it was only kept so far:
+/// what was kept may be out of date.
+pub(crate) fn check(request: &LoadRequest<'_>, tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
+    let once = || or_failures(request, yuba_eval::validate(tree, env));
+    let found = once();
+    if found.has_errors() && request.providers.renew_schemas() { once() } else { found }
+}
+
 /// What was found, or where providers did not say what they have, only that: the rest may be a consequence.
-pub(crate) fn or_failures(request: &LoadRequest<'_>, found: Diagnostics) -> Diagnostics {
+fn or_failures(request: &LoadRequest<'_>, found: Diagnostics) -> Diagnostics {
     let failures = request.providers.failures();
     if failures.has_errors() { failures } else { found }
 }

@@ -35,12 +35,17 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut request = settings.request(Purpose::Use);
     request.test_dir = None;
     let configuration = show::loaded(&request).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    let sources: Vec<_> = configuration.tree.requirements().into_keys().collect();
+    let providers = settings.providers();
+    // Whoever asks for nothing else wants to know what providers have now.
+    sources.iter().for_each(|source| drop(providers.schemas()(source)));
+    providers.renew_schemas();
     let mut found = Vec::new();
-    for source in configuration.tree.requirements().into_keys() {
-        match settings.providers().schemas()(&source) {
+    for source in sources {
+        match providers.schemas()(&source) {
             Some(schemas) => found.push((source, schemas)),
             None => {
-                let mut problems = settings.providers().failures();
+                let mut problems = providers.failures();
                 if !problems.has_errors() {
                     problems.push(yuba_eval::missing_provider(&source));
                 }

@@ -89,6 +89,16 @@ impl OurProviders {
         &*self.schemas
     }
 
+    /// Has providers say again what they have, if only the disk has said it so far. Whether something is different now.
+    pub fn renew_schemas(&self) -> bool {
+        let changed = self.inner.plugins.get().is_some_and(Plugins::renew);
+        if changed {
+            lock(&self.inner.schemas).clear();
+            lock(&self.inner.idle).clear();
+        }
+        changed
+    }
+
     /// Why schemas that somebody asked for could not be had. Each is told once.
     pub fn failures(&self) -> Diagnostics {
         std::mem::take(&mut lock(&self.inner.failures))

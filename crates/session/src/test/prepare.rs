@@ -18,7 +18,7 @@ use super::suite::{Again, Suite};
 use super::variables::{self, RunValues, TestNames};
 use super::{TestRequest, substitution};
 use crate::load::ModuleDirs;
-use crate::validate::{eval_env, or_failures};
+use crate::validate::{check, eval_env};
 
 /// A run that can begin.
 pub(super) struct Prepared {
@@ -205,7 +205,7 @@ impl<'a> Subject<'a> {
             return found.clone();
         }
         let env = ValidateEnv { eval: eval_env(&request.load, sources), inputs };
-        let mut found = or_failures(&request.load, yuba_eval::validate(tree, &env));
+        let mut found = check(&request.load, tree, &env);
         // Planning says more about values, and repeats warnings.
         found.retain(|problem| problem.is_error() && !VALUE_SUMMARIES.contains(&&*problem.summary));
         if let (Some(known), Some(key)) = (&mut known, key) {
