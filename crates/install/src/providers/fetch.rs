@@ -85,28 +85,37 @@ impl Delivery<'_> {
     /// A link to a directory, or a copy where links are not possible.
     pub(crate) fn link(&self, dir: &Path) -> Result<Arrival, String> {
         let unusable = |error: io::Error| format!("the package in {} cannot be used: {error}", dir.display());
-        let source = fs::canonicalize(dir).map_err(unusable)?;
-        if fs::canonicalize(self.target).is_ok_and(|target| target == source)
-            && fs::symlink_metadata(self.target).is_ok_and(|found| found.is_dir())
+        if fs::symlink_metadata(self.target).is_ok_and(|found| found.is_dir())
+            && fs::canonicalize(self.target).ok() == fs::canonicalize(dir).ok()
         {
             return Err(format!("{} would have to be installed from itself", dir.display()));
         }
-        let hash = self.verified.hash(&source).map_err(unusable)?;
+        let contents = self.verified.look(dir).map_err(unusable)?;
         // The archive is not there, so its hash cannot be checked.
         let mut checkable = self.allowed.iter().filter(|hash| !hash.starts_with("zh:")).peekable();
-        if checkable.peek().is_some() && !checkable.any(|allowed| *allowed == hash) {
+        if checkable.peek().is_some() && !checkable.any(|allowed| *allowed == contents.hash) {
             return Err(self.not_locked("local"));
         }
-        let staging = self.staging()?;
-        let unwritable = |error: io::Error| format!("{} cannot be written: {error}", self.target.display());
+        contents.executable(dir, self.provider).map_err(no_program)?;
+        self.publish_link(dir).map_err(|error| format!("{} cannot be written: {error}", self.target.display()))?;
+        Ok(Arrival { verdict: None, hash: contents.hash })
+    }
+
+    fn publish_link(&self, dir: &Path) -> io::Result<()> {
         // People should see the path that they have configured.
-        let shown = std::path::absolute(dir).unwrap_or(source);
-        if symlink(&shown, &staging.join("new")).is_err() {
-            copy(&shown, &staging.join("new")).map_err(unwritable)?;
+        let shown = std::path::absolute(dir)?;
+        if let Some(parent) = self.target.parent() {
+            fs::create_dir_all(parent)?;
         }
-        staging.publish("new", self.target).map_err(unwritable)?;
-        self.executable()?;
-        Ok(Arrival { verdict: None, hash })
+        // Where there is nothing yet, a link is there in one step.
+        if symlink(&shown, self.target).is_ok() {
+            return Ok(());
+        }
+        let staging = Staging::new(self.base)?;
+        if symlink(&shown, &staging.join("new")).is_err() {
+            copy(&shown, &staging.join("new"))?;
+        }
+        staging.publish("new", self.target)
     }
 
     /// Unpacks an archive after all checks.
@@ -142,12 +151,12 @@ impl Delivery<'_> {
         if !early {
             verdict = authentication::check(checks, &facts)?;
         }
-        package::executable(&new, self.provider).map_err(|error| format!("provider binary not found: {error}"))?;
+        package::executable(&new, self.provider).map_err(no_program)?;
         if let Ok(existing) = fs::symlink_metadata(self.target)
             && existing.is_dir()
         {
-            return match self.verified.hash(self.target) {
-                Ok(existing) if existing == hash => Ok(self.arrival(verdict, checks, hash)),
+            return match self.verified.look(self.target) {
+                Ok(existing) if existing.hash == hash => Ok(self.arrival(verdict, checks, hash)),
                 Ok(_) => Err(format!(
                     "what is in {} already is not what the package has in it; does it contain local modifications? \
                      Remove the directory to install the package again",
@@ -165,11 +174,10 @@ impl Delivery<'_> {
     fn arrival(&self, verdict: Verdict, checks: &[Check], hash: EcoString) -> Arrival {
         Arrival { verdict: (!checks.is_empty()).then_some(verdict), hash }
     }
+}
 
-    fn executable(&self) -> Result<(), String> {
-        let found = package::executable(self.target, self.provider);
-        found.map(drop).map_err(|error| format!("provider binary not found: {error}"))
-    }
+fn no_program(error: io::Error) -> String {
+    format!("provider binary not found: {error}")
 }
 
 #[cfg(unix)]

@@ -17,12 +17,13 @@ const MAX_DEPTH: usize = 64;
 
 /// The hash `h1:` of an unpacked package: of the names and contents of all its files.
 pub fn of_dir(dir: &Path) -> io::Result<EcoString> {
-    let mut sums = Vec::new();
-    for name in files(dir)? {
-        let sum = sum(&dir.join(&name))?;
-        sums.push((name, sum));
-    }
-    Ok(of_sums(sums))
+    of_files(dir, &files(dir)?)
+}
+
+/// The same, where the names of its files are known.
+pub(crate) fn of_files(dir: &Path, files: &[String]) -> io::Result<EcoString> {
+    let sums = files.iter().map(|name| Ok((name.clone(), sum(&dir.join(name))?)));
+    Ok(of_sums(sums.collect::<io::Result<_>>()?))
 }
 
 /// The hash `h1:` of files with their SHA-256 sums, by name with slashes.

@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Sender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
@@ -24,6 +25,9 @@ use crate::lock_file::{LockFile, ProviderLock};
 
 /// How many providers are worked on at a time.
 const WORKERS: usize = 8;
+
+/// After which time one more is worked on, as long as there are more.
+const GROWTH: Duration = Duration::from_millis(1);
 
 /// What to install.
 pub struct Request<'a> {
@@ -200,31 +204,64 @@ pub fn install(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
     outcome
 }
 
-/// Does something for several things at a time, and gives back the results in order.
+/// Where those who work tell what is going on.
+type Emit<'a> = &'a (dyn Fn(Event) + Sync);
+
+/// What comes from those who work.
+enum Heard<R> {
+    Event(Event),
+    Result(usize, R),
+}
+
+/// Does something for several things at a time, and gives back the results in order. At first one works; as long as there is
+/// more to do, others join in one by one. So work that is done in no time is not made longer by getting ready for it.
 fn parallel<T: Copy + Sync, R: Send>(
     things: &[T],
     emit: &mut dyn FnMut(Event),
-    work: impl Fn(T, &Sender<Event>) -> R + Sync,
+    work: impl Fn(T, Emit<'_>) -> R + Sync,
 ) -> Vec<R> {
-    let (events, received) = mpsc::channel();
-    let next = Mutex::new(0..things.len());
-    let results = Mutex::new(things.iter().map(|_| None).collect::<Vec<Option<R>>>());
+    let next = AtomicUsize::new(0);
+    let mut results: Vec<Option<R>> = things.iter().map(|_| None).collect();
+    let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
-        for _ in 0..things.len().min(WORKERS) {
-            let events = events.clone();
-            let (next, results, work) = (&next, &results, &work);
+        let start = |sender: Sender<Heard<R>>| {
+            let (next, work) = (&next, &work);
             scope.spawn(move || {
-                loop {
-                    let Some(at) = next.lock().unwrap_or_else(PoisonError::into_inner).next() else { break };
-                    let result = work(things[at], &events);
-                    results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(result);
+                // Nobody listens any more only when nobody waits for the results either.
+                let emit = |event| drop(sender.send(Heard::Event(event)));
+                while let at = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(thing) = things.get(at)
+                {
+                    let result = work(*thing, &emit);
+                    let _ = sender.send(Heard::Result(at, result));
                 }
             });
+        };
+        let (mut sender, mut workers, mut due, mut missing) = (Some(sender), 0, Instant::now(), things.len());
+        while missing > 0 {
+            let pause = due.saturating_duration_since(Instant::now());
+            if pause.is_zero() {
+                let is_more = workers < WORKERS && next.load(Ordering::Relaxed) < things.len();
+                // Whoever works has a sender of its own. When nobody joins in any more, theirs are the last.
+                sender = sender.filter(|_| is_more).inspect(|sender| start(sender.clone()));
+                (workers, due) = (workers + 1, Instant::now() + GROWTH);
+            }
+            let heard = match sender {
+                Some(_) => receiver.recv_timeout(pause),
+                None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match heard {
+                Ok(Heard::Event(event)) => emit(event),
+                Ok(Heard::Result(at, result)) => {
+                    results[at] = Some(result);
+                    missing -= 1;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
         }
-        drop(events);
-        received.iter().for_each(emit);
     });
-    results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+    results.into_iter().flatten().collect()
 }
 
 impl Request<'_> {
@@ -238,13 +275,12 @@ impl Request<'_> {
 struct Job<'a> {
     request: &'a Request<'a>,
     provider: &'a ProviderSource,
-    events: &'a Sender<Event>,
+    events: Emit<'a>,
 }
 
 impl Job<'_> {
     fn emit(&self, event: Event) {
-        // Nobody listens any more only when nobody waits for the result either.
-        let _ = self.events.send(event);
+        (self.events)(event);
     }
 
     fn run(&self, warnings: &mut Vec<String>) -> Result<Done, Failure> {
@@ -258,7 +294,7 @@ impl Job<'_> {
         let allowed: Vec<EcoString> = lock.into_iter().flat_map(ProviderLock::checkable).cloned().collect();
         let target = package::unpacked(request.base, self.provider, &version, request.platform);
         if let Some(lock) = lock
-            && self.is_there(&target, &allowed)
+            && self.allowed_there(&target, &allowed).is_some()
         {
             self.emit(Event::Present { provider: self.provider.clone(), version: version.clone(), in_cache: false });
             return Ok(Done::unchanged(lock));
@@ -268,7 +304,7 @@ impl Job<'_> {
         };
         let cached = package::unpacked(&cache.dir, self.provider, &version, request.platform);
         let done = match lock {
-            Some(lock) if self.is_there(&cached, &allowed) => {
+            Some(lock) if self.allowed_there(&cached, &allowed).is_some() => {
                 let provider = self.provider.clone();
                 self.emit(Event::Present { provider, version: version.clone(), in_cache: true });
                 Done::unchanged(lock)
@@ -343,13 +379,18 @@ impl Job<'_> {
         Err(Failure::Select(reason.to_owned()))
     }
 
-    /// Whether an unpacked package is one of those that are allowed.
-    fn is_there(&self, package: &Path, allowed: &[EcoString]) -> bool {
-        self.request.mode != Mode::Rehash
-            && allowed.iter().any(|hash| hash.starts_with("h1:"))
-            && package.is_dir()
-            && package::executable(package, self.provider).is_ok()
-            && self.request.verified.hash(package).is_ok_and(|hash| allowed.contains(&hash))
+    /// The hash of an unpacked package if it is one of those that are allowed.
+    fn allowed_there(&self, package: &Path, allowed: &[EcoString]) -> Option<EcoString> {
+        if self.request.mode == Mode::Rehash || !allowed.iter().any(|hash| hash.starts_with("h1:")) {
+            return None;
+        }
+        self.hash(package).filter(|hash| allowed.contains(hash))
+    }
+
+    /// The hash of an unpacked package, if there is one with a program in it.
+    fn hash(&self, package: &Path) -> Option<EcoString> {
+        let contents = self.request.verified.look(package).ok()?;
+        contents.executable(package, self.provider).ok().map(|_| contents.hash)
     }
 
     fn delivery<'b>(
@@ -415,17 +456,10 @@ impl Job<'_> {
 
     /// What somebody else has installed in the meantime.
     fn already(&self, target: &Path, allowed: &[EcoString], cache: Option<&Cache>) -> Option<Arrival> {
-        let is_good_enough = cache.is_some_and(|cache| cache.may_break_lock_file) && allowed.is_empty();
-        if !target.is_dir() || package::executable(target, self.provider).is_err() {
-            return None;
+        if cache.is_some_and(|cache| cache.may_break_lock_file) && allowed.is_empty() {
+            return Some(Arrival { verdict: None, hash: self.hash(target)? });
         }
-        if is_good_enough {
-            return Some(Arrival { verdict: None, hash: self.request.verified.hash(target).ok()? });
-        }
-        if !self.is_there(target, allowed) {
-            return None;
-        }
-        let hash = self.request.verified.hash(target).ok()?;
+        let hash = self.allowed_there(target, allowed)?;
         Some(Arrival { verdict: Some(Verdict::of_local([hash.clone()])), hash })
     }
 }

@@ -3,9 +3,11 @@
 //!
 //! Only the directories of the provider that is asked for are read, so a large mirror costs nothing.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use yuba_addrs::{Hostname, ProviderSource, ProviderVersion};
 
@@ -14,9 +16,13 @@ use super::platform::Platform;
 use super::source::{Content, Offer, QueryError, Versions};
 
 /// A directory with packages.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LocalMirror {
     dir: PathBuf,
+    /// Where that really is.
+    base: OnceLock<PathBuf>,
+    /// What was found of each provider, so that every directory is read once.
+    found: Mutex<BTreeMap<ProviderSource, Arc<[Found]>>>,
 }
 
 /// A package in a directory.
@@ -35,7 +41,7 @@ pub struct Found {
 impl LocalMirror {
     /// At a path.
     pub fn new(dir: PathBuf) -> LocalMirror {
-        LocalMirror { dir }
+        LocalMirror { dir, base: OnceLock::new(), found: Mutex::default() }
     }
 
     /// Where it is.
@@ -45,7 +51,8 @@ impl LocalMirror {
 
     /// The versions of a provider, for whichever platform.
     pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
-        let mut list: Vec<ProviderVersion> = self.packages(provider)?.into_iter().map(|found| found.version).collect();
+        let mut list: Vec<ProviderVersion> =
+            self.packages(provider)?.iter().map(|found| found.version.clone()).collect();
         list.sort();
         list.dedup();
         let mut warnings = Vec::new();
@@ -66,41 +73,56 @@ impl LocalMirror {
         version: &ProviderVersion,
         platform: &Platform,
     ) -> Result<Offer, QueryError> {
-        let found = self.packages(provider)?.into_iter();
-        let mut fitting = found.filter(|found| found.version == *version && found.platform == *platform);
+        let found = self.packages(provider)?;
+        let mut fitting = found.iter().filter(|found| found.version == *version && found.platform == *platform);
         let Some(found) = fitting.next() else { return Err(QueryError::NoPlatform(None)) };
-        let at = if found.is_archive { Content::Archive(found.path) } else { Content::Dir(found.path) };
+        let path = found.path.clone();
+        let at = if found.is_archive { Content::Archive(path) } else { Content::Dir(path) };
         Ok(Offer { at, checks: Vec::new() })
     }
 
     /// All packages of a provider; unpacked ones first.
-    pub fn packages(&self, provider: &ProviderSource) -> Result<Vec<Found>, QueryError> {
+    pub fn packages(&self, provider: &ProviderSource) -> Result<Arc<[Found]>, QueryError> {
+        let found = || self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = found().get(provider) {
+            return Ok(found.clone());
+        }
         // A mirror that does not exist is a mistake; one without the provider is not.
-        fs::metadata(&self.dir).map_err(|error| self.unreadable(&self.dir, &error))?;
-        // A symbolic link can stand for the whole mirror only.
-        let base = fs::canonicalize(&self.dir).unwrap_or_else(|_| self.dir.clone());
-        let dir = directory(&base, provider);
-        self.packages_in(&dir, provider).map_err(|error| self.unreadable(&dir, &error))
+        let base = self.base().map_err(|error| self.unreadable(&self.dir, &error))?;
+        let dir = directory(base, provider);
+        let packages = self.packages_in(&dir, provider).map_err(|error| self.unreadable(&dir, &error))?;
+        let packages: Arc<[Found]> = packages.into();
+        found().insert(provider.clone(), packages.clone());
+        Ok(packages)
+    }
+
+    /// A symbolic link can stand for the whole mirror only.
+    fn base(&self) -> io::Result<&Path> {
+        if let Some(base) = self.base.get() {
+            return Ok(base);
+        }
+        fs::metadata(&self.dir)?;
+        Ok(self.base.get_or_init(|| fs::canonicalize(&self.dir).unwrap_or_else(|_| self.dir.clone())))
     }
 
     fn packages_in(&self, dir: &Path, provider: &ProviderSource) -> io::Result<Vec<Found>> {
         let mut found = Vec::new();
         let prefix = format!("terraform-provider-{}_", provider.kind);
-        for (name, path) in entries(dir)? {
-            if let Ok(version) = ProviderVersion::parse(&name)
-                && path.is_dir()
+        for entry in entries(dir)? {
+            if let Ok(version) = ProviderVersion::parse(&entry.name)
+                && entry.is_dir
             {
-                for (name, path) in entries(&path)? {
+                for Entry { name, path, is_dir } in entries(&entry.path)? {
                     if let Some(platform) = Platform::parse(&name)
-                        && path.is_dir()
+                        && is_dir
                     {
                         found.push(Found { version: version.clone(), platform, path, is_archive: false });
                     }
                 }
-            } else if let Some((version, platform)) = archive(&name.to_lowercase(), &prefix)
-                && path.is_file()
+            } else if let Some((version, platform)) = archive(&entry.name.to_lowercase(), &prefix)
+                && entry.path.is_file()
             {
-                found.push(Found { version, platform, path, is_archive: true });
+                found.push(Found { version, platform, path: entry.path, is_archive: true });
             }
         }
         found.sort_by(|a, b| (a.is_archive, &a.version, &a.path).cmp(&(b.is_archive, &b.version, &b.path)));
@@ -110,14 +132,14 @@ impl LocalMirror {
     /// The providers that are in the directory.
     pub fn providers(&self) -> io::Result<Vec<ProviderSource>> {
         let mut found = Vec::new();
-        for (host, path) in entries(&self.dir)? {
-            let Ok(host) = Hostname::parse(&host) else { continue };
-            for (namespace, path) in directories(&path)? {
-                for (kind, path) in directories(&path)? {
-                    let parts = (ProviderSource::parse_part(&namespace), ProviderSource::parse_part(&kind));
-                    let (Ok(namespace), Ok(kind)) = parts else { continue };
-                    let provider = ProviderSource { host: host.clone(), namespace, kind };
-                    if self.packages_in(&path, &provider).is_ok_and(|packages| !packages.is_empty()) {
+        for host in entries(&self.dir)? {
+            let Ok(hostname) = Hostname::parse(&host.name) else { continue };
+            for namespace in directories(&host.path)? {
+                for kind in directories(&namespace.path)? {
+                    let parts = (ProviderSource::parse_part(&namespace.name), ProviderSource::parse_part(&kind.name));
+                    let (Ok(namespace), Ok(name)) = parts else { continue };
+                    let provider = ProviderSource { host: hostname.clone(), namespace, kind: name };
+                    if self.packages_in(&kind.path, &provider).is_ok_and(|packages| !packages.is_empty()) {
                         found.push(provider);
                     }
                 }
@@ -139,9 +161,9 @@ fn directory(base: &Path, provider: &ProviderSource) -> PathBuf {
     }
     let mut found = base.to_path_buf();
     for part in [provider.host.as_str(), &provider.namespace, &provider.kind] {
-        let names = entries(&found).unwrap_or_default().into_iter();
-        match names.filter(|(_, path)| path.is_dir()).find(|(name, _)| name.to_lowercase() == part) {
-            Some((_, path)) => found = path,
+        let names = directories(&found).unwrap_or_default();
+        match names.into_iter().find(|entry| entry.name.to_lowercase() == part) {
+            Some(entry) => found = entry.path,
             None => return exact,
         }
     }
@@ -155,8 +177,17 @@ fn archive(name: &str, prefix: &str) -> Option<(ProviderVersion, Platform)> {
     Some((ProviderVersion::parse(version).ok()?, Platform::parse(&format!("{os}_{arch}"))?))
 }
 
+/// Something in a directory.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    name: String,
+    path: PathBuf,
+    /// It is a directory, or a link to one.
+    is_dir: bool,
+}
+
 /// What is in a directory, by name; nothing if there is none.
-fn entries(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+fn entries(dir: &Path) -> io::Result<Vec<Entry>> {
     let found = match fs::read_dir(dir) {
         Ok(found) => found,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -168,15 +199,17 @@ fn entries(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     for entry in found {
         let entry = entry?;
         if let Ok(name) = entry.file_name().into_string() {
-            entries.push((name, entry.path()));
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            let is_dir = kind.is_dir() || kind.is_symlink() && path.is_dir();
+            entries.push(Entry { name, path, is_dir });
         }
     }
     entries.sort();
     Ok(entries)
 }
 
-fn directories(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
-    Ok(entries(dir)?.into_iter().filter(|(_, path)| path.is_dir()).collect())
+fn directories(dir: &Path) -> io::Result<Vec<Entry>> {
+    Ok(entries(dir)?.into_iter().filter(|entry| entry.is_dir).collect())
 }
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ fn write_indexes(dir: &Path, hashes: &Hashes) -> Result<(), String> {
     let unreadable = |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", dir.display());
     for provider in mirror.providers().map_err(|error| unreadable(&error))? {
         let mut versions: BTreeMap<ProviderVersion, Map<String, Json>> = BTreeMap::new();
-        for found in mirror.packages(&provider).map_err(|error| unreadable(&error))? {
+        for found in mirror.packages(&provider).map_err(|error| unreadable(&error))?.iter() {
             // A network mirror has archives only.
             if !found.is_archive {
                 continue;
@@ -186,7 +186,7 @@ fn write_indexes(dir: &Path, hashes: &Hashes) -> Result<(), String> {
             let name = found.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let known: Vec<&str> = known.iter().map(EcoString::as_str).collect();
             let archive = json!({ "hashes": known, "url": name });
-            versions.entry(found.version).or_default().insert(found.platform.to_string(), archive);
+            versions.entry(found.version.clone()).or_default().insert(found.platform.to_string(), archive);
         }
         let place = package::of_provider(dir, &provider);
         let all: Map<String, Json> = versions.keys().map(|version| (version.to_string(), json!({}))).collect();

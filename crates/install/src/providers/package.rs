@@ -22,24 +22,29 @@ pub fn archive_name(provider: &ProviderSource, version: &ProviderVersion, platfo
     format!("terraform-provider-{}_{version}_{platform}.zip", provider.kind)
 }
 
-/// The program in an unpacked package: the first file that is called `terraform-provider-TYPE`, with or without more after
-/// an underscore or a dot.
+/// The program in an unpacked package.
 pub fn executable(dir: &Path, provider: &ProviderSource) -> io::Result<PathBuf> {
-    let prefix = format!("terraform-provider-{}", provider.kind);
-    let mut first: Option<PathBuf> = None;
+    let mut names = Vec::new();
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
-        let name = entry.file_name();
-        let rest = name.to_str().and_then(|name| name.strip_prefix(prefix.as_str()));
-        if !rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.'])) || entry.file_type()?.is_dir() {
-            continue;
-        }
-        let path = entry.path();
-        if first.as_ref().is_none_or(|first| path < *first) {
-            first = Some(path);
+        if let Ok(name) = entry.file_name().into_string()
+            && !entry.file_type()?.is_dir()
+        {
+            names.push(name);
         }
     }
-    first.ok_or_else(|| {
+    program(names.iter().map(String::as_str), provider).map(|name| dir.join(name))
+}
+
+/// The program among the files of a package: the first one that is called `terraform-provider-TYPE`, with or without more
+/// after an underscore or a dot.
+pub(crate) fn program<'a>(files: impl Iterator<Item = &'a str>, provider: &ProviderSource) -> io::Result<&'a str> {
+    let prefix = format!("terraform-provider-{}", provider.kind);
+    let is_program = |name: &&str| {
+        let rest = name.strip_prefix(prefix.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '.']))
+    };
+    files.filter(is_program).min().ok_or_else(|| {
         let text = format!("it has no file whose name starts with {prefix:?}");
         io::Error::new(io::ErrorKind::NotFound, text)
     })

@@ -103,8 +103,9 @@ fn installed(
     let damaged = |reason: &dyn std::fmt::Display| {
         Unusable::Damaged(eco_format!("the package for {provider} {version} in {shown} cannot be used: {reason}"))
     };
-    let executable = package::executable(&dir, provider).map_err(|error| damaged(&error))?;
-    let hash = verified.hash(&dir).map_err(|error| damaged(&error))?;
+    let contents = verified.look(&dir).map_err(|error| damaged(&error))?;
+    let executable = contents.executable(&dir, provider).map_err(|error| damaged(&error))?;
+    let hash = contents.hash;
     if lock.checkable().next().is_some() && !lock.hashes.contains(&hash) {
         return Err(Unusable::Damaged(eco_format!(
             "the cached package for {provider} {version} (in {shown}) does not match any of the checksums recorded in the \
