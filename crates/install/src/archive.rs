@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use zip::CompressionMethod;
 
 use self::whole::Whole;
+use crate::summing::fill;
 
 /// The kinds of archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,7 +284,7 @@ impl Unpacker<'_> {
         let (path, mut output) = self.create(name, mode)?;
         let mut hasher = self.sums.is_some().then(Sha256::new);
         loop {
-            let length = fill(&mut self.buffer, content).map_err(|error| malformed(&error))?;
+            let length = fill(content, &mut self.buffer).map_err(|error| malformed(&error))?;
             if length == 0 {
                 break;
             }
@@ -372,20 +373,6 @@ impl Unpacker<'_> {
         }
         Ok(self.sums.filter(|_| self.links.is_empty()))
     }
-}
-
-/// Reads until a buffer is full or there is no more.
-fn fill(buffer: &mut [u8], content: &mut dyn Read) -> io::Result<usize> {
-    let mut length = 0;
-    while length < buffer.len() {
-        match content.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length)
 }
 
 /// What is in an entry of a zip archive, checked at its end.

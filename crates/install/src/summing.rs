@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest as _, Sha256};
@@ -16,6 +16,9 @@ use crate::sha256::{self, BLOCK, Engine, LANES, State};
 
 /// How much of a file is read at once: several of them fit into the cache next to a processor.
 const CHUNK: usize = 64 << 10;
+
+/// The same for files that are small, or where one is read at a time.
+const SMALL_CHUNK: usize = 16 << 10;
 
 /// From which length on a message is worth the trouble of doing it together.
 const WORTH_IT: usize = 1 << 20;
@@ -27,6 +30,16 @@ pub(crate) enum Message {
     File(File),
     /// So many bytes of what is in memory.
     Bytes(Arc<Vec<u8>>, usize),
+}
+
+impl Message {
+    /// About how many bytes there are; a file may change at any time.
+    fn size_hint(&self) -> usize {
+        match self {
+            Message::File(file) => file.metadata().map_or(0, |found| usize::try_from(found.len()).unwrap_or(usize::MAX)),
+            Message::Bytes(_, length) => *length,
+        }
+    }
 }
 
 static DESK: LazyLock<Option<Desk>> = LazyLock::new(|| {
@@ -52,10 +65,10 @@ impl Seat<'static> {
 impl Seat<'_> {
     /// The SHA-256 sum of a message.
     pub(crate) fn sum(self, message: Message) -> io::Result<[u8; 32]> {
-        match (self.0, &message) {
-            (None, _) => plain(message),
-            (_, Message::Bytes(_, length)) if *length < WORTH_IT => plain(message),
-            (Some(desk), _) => {
+        match self.0 {
+            None => plain(message),
+            Some(_) if message.size_hint() < WORTH_IT => plain(message),
+            Some(desk) => {
                 let ticket = desk.lock().ask(message);
                 drop(self);
                 desk.wait_for(ticket)
@@ -78,11 +91,11 @@ fn plain(message: Message) -> io::Result<[u8; 32]> {
     match message {
         Message::Bytes(bytes, length) => Ok(Sha256::digest(&bytes[..length]).into()),
         Message::File(mut file) => {
-            let (mut hasher, mut buffer) = (Sha256::new(), Buffer::new());
+            let (mut hasher, mut buffer) = (Sha256::new(), vec![0; SMALL_CHUNK]);
             loop {
-                match read(&mut file, buffer.bytes_mut())? {
+                match fill(&mut file, &mut buffer)? {
                     0 => return Ok(hasher.finalize().into()),
-                    length => hasher.update(&buffer.bytes()[..length]),
+                    length => hasher.update(&buffer[..length]),
                 }
             }
         }
@@ -90,10 +103,10 @@ fn plain(message: Message) -> io::Result<[u8; 32]> {
 }
 
 /// Reads until there is no more room or no more to read.
-fn read(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn fill(content: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < buffer.len() {
-        match file.read(&mut buffer[length..]) {
+        match content.read(&mut buffer[length..]) {
             Ok(0) => break,
             Ok(more) => length += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -286,7 +299,7 @@ impl Lane {
         if let Input::File(file, buffer, filled) = &mut self.input
             && self.at == *filled
         {
-            *filled = read(file, buffer.bytes_mut())?;
+            *filled = fill(file, buffer.bytes_mut())?;
             self.length += *filled as u64;
             self.at = 0;
         }

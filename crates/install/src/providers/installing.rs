@@ -27,7 +27,7 @@ use crate::lock_file::{LockFile, ProviderLock};
 const WORKERS: usize = 8;
 
 /// After which time one more is worked on, as long as there are more.
-const GROWTH: Duration = Duration::from_millis(1);
+const GROWTH: Duration = Duration::from_millis(2);
 
 /// What to install.
 pub struct Request<'a> {
