@@ -21,6 +21,8 @@
 mod connection;
 mod diagnostics;
 mod functions;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod last_words;
 mod log;
