@@ -35,6 +35,8 @@ const BUSY: (u32, Duration) = (20, Duration::from_millis(50));
 pub(crate) struct Process {
     /// Whose logs these are.
     pub(crate) logger: EcoString,
+    /// It and what it starts.
+    group: Option<Pid>,
     /// The connection to it, once there is one, and who keeps it open.
     connection: OnceLock<(wire::Client, AbortHandle)>,
     orders: mpsc::UnboundedSender<Order>,
@@ -99,6 +101,7 @@ impl Launch<'_> {
         let file_name = self.executable.file_name().unwrap_or(self.executable.as_os_str());
         let logger = eco_format!("provider.{}", file_name.to_string_lossy());
         let pid = child.id().unwrap_or_default();
+        let group = i32::try_from(pid).ok().filter(|pid| *pid > 1).map(Pid::from_raw);
         let log = self.log;
         log.say(Level::Debug, &logger, || eco_format!("started {} as process {pid}", self.executable.display()));
         let words = Arc::new(Mutex::new(LastWords::default()));
@@ -114,23 +117,24 @@ impl Launch<'_> {
         let (ended, exit) = watch::channel(None);
         tokio::spawn(keep(child, for_keeper, ended, drained, log.clone(), logger.clone()));
         let process =
-            Process { logger, connection: OnceLock::new(), orders, exit, words, told: AtomicBool::new(false) };
+            Process { logger, group, connection: OnceLock::new(), orders, exit, words, told: AtomicBool::new(false) };
 
-        match timeout(self.patience, line).await {
+        match timeout(self.patience, process.greeting(line)).await {
             Err(_) => {
                 process.end().await;
                 Err(StartFailure::Silent(self.patience, process.last_words()))
             }
-            // Standard output was closed before there was a line.
-            Ok(Err(_)) => match timeout(GRACE, process.exited()).await {
-                Ok(how) => Err(StartFailure::Exited(how, process.last_words())),
-                Err(_) => {
-                    process.end().await;
-                    let reason = "It closed its standard output without saying how it can be reached";
-                    Err(StartFailure::NoHandshake(reason.into(), process.last_words()))
-                }
-            },
-            Ok(Ok(line)) => match handshake::read(&line) {
+            Ok(None) => {
+                let exited = timeout(GRACE, process.exited()).await;
+                process.end().await;
+                let words = process.last_words();
+                let reason = "It closed its standard output without saying how it can be reached";
+                Err(match exited {
+                    Ok(how) => StartFailure::Exited(how, words),
+                    Err(_) => StartFailure::NoHandshake(reason.into(), words),
+                })
+            }
+            Ok(Some(line)) => match handshake::read(&line) {
                 Ok(handshake) => Ok((process, handshake, sockets)),
                 Err(reason) => {
                     process.end().await;
@@ -154,6 +158,14 @@ async fn spawn(command: &mut Command) -> io::Result<Child> {
 }
 
 impl Process {
+    /// The first line, which it says how it can be reached with. None if it has ended or closed its standard output before:
+    /// others that it has started may hold that open.
+    async fn greeting(&self, mut line: oneshot::Receiver<String>) -> Option<String> {
+        tokio::select! {
+            said = &mut line => said.ok(),
+            _ = self.exited() => timeout(DRAIN, line).await.ok()?.ok(),
+        }
+    }
     /// Waits until it has ended; how it did, such as `exit status: 1`.
     pub(crate) async fn exited(&self) -> EcoString {
         let mut exit = self.exit.clone();
@@ -189,10 +201,14 @@ impl Process {
         };
         let _ = self.orders.send(order);
     }
-    /// Kills it and waits until it is gone.
+    /// Kills it, waits until it is gone, and kills what it has started in turn.
     async fn end(&self) {
         let _ = self.orders.send(Order::Kill);
         self.exited().await;
+        // The number is not given to others as long as the group has somebody in it.
+        if let Some(group) = self.group {
+            let _ = killpg(group, Signal::SIGKILL);
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Fault {
     Crash,
     /// `die`: it happens, and the process dies before it answers.
     Die,
+    /// `hangup`: the connection is closed and the process lives on.
+    HangUp,
     /// `lie`: the answer says something else.
     Lie,
     /// `unknown`: the answer has unknown values where there must not be any.
@@ -59,6 +61,7 @@ impl Fault {
             "slow" => Fault::Slow,
             "crash" => Fault::Crash,
             "die" => Fault::Die,
+            "hangup" => Fault::HangUp,
             "lie" => Fault::Lie,
             "unknown" => Fault::Unknown,
             "null" => Fault::Null,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -156,6 +157,14 @@ impl Stream for tokio_rustls::server::TlsStream<UnixStream> {}
 
 struct Connection(Box<dyn Stream>);
 
+/// Whether connections are closed when something is to be written.
+static HUNG_UP: AtomicBool = AtomicBool::new(false);
+
+/// Closes the connection over which a request came that is answered after this.
+pub(crate) fn hang_up() {
+    HUNG_UP.store(true, Ordering::Relaxed);
+}
+
 impl Connected for Connection {
     type ConnectInfo = ();
     fn connect_info(&self) {}
@@ -169,6 +178,9 @@ impl AsyncRead for Connection {
 
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
+        if HUNG_UP.load(Ordering::Relaxed) {
+            return Poll::Ready(Err(std::io::ErrorKind::ConnectionAborted.into()));
+        }
         Pin::new(&mut self.0).poll_write(cx, buf)
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {

@@ -184,6 +184,7 @@ impl Testing {
                     return Err(error("Stopped", format!("It was stopped on {verb}.")));
                 }
                 Fault::Deaf => std::future::pending().await,
+                Fault::HangUp => crate::handshake::hang_up(),
                 Fault::Crash => last_words(&format!("it was told to crash on {verb} of {id}")),
                 _ => {}
             }

@@ -359,6 +359,31 @@ fn a_crash_is_told_with_the_last_words() {
 }
 
 #[test]
+fn a_provider_that_hangs_up_is_told_in_words_and_ended() {
+    let place = Place::new("hangup");
+    let provider = configured(&place, "");
+    let block = &provider.schema().resources["testing_thing"].block;
+    let config = object(block, &[("name", text("n")), ("behave", text("hangup_plan"))]);
+    let outcome = plan_create(provider.as_ref(), &config);
+    let told: Vec<String> = outcome.problems.iter().map(told).collect();
+    expect!["Plugin did not respond: The provider yuba/testing could not be reached for PlanResourceChange: it closed the connection. It may have ended; its logs may tell more."].assert_eq(&told.join("\n"));
+    assert!(place.pids().into_iter().any(is_alive));
+}
+
+/// What it has started holds its standard streams open.
+#[test]
+fn a_provider_that_ends_at_once_leaves_nobody_behind() {
+    let place = Place::new("children");
+    let began = Instant::now();
+    let supply = place.provider("TESTING_BAD=exit; sleep 300 & echo $! >>${0%/*}/pids");
+    let problem = place.plugins.schema(&who(), &supply).expect_err("because it ends at once");
+    let told = told(&problem);
+    assert!(told.contains("(exit status 3)") && told.contains("the licence of this provider has expired"), "{told}");
+    assert!(began.elapsed() < Duration::from_secs(20));
+    wait_until(&|| place.pids().len() == 2 && !place.pids().into_iter().any(is_alive));
+}
+
+#[test]
 fn a_provider_cannot_put_things_off() {
     let place = Place::new("deferred");
     let provider = configured(&place, "");

@@ -1,6 +1,6 @@
 //! Why a call fails: with a status of gRPC, or because there is nobody to talk to any more.
 
-use std::fmt;
+use std::{fmt, io};
 
 use http::{HeaderMap, StatusCode};
 
@@ -28,7 +28,16 @@ impl From<h2::Error> for CallError {
     fn from(error: h2::Error) -> CallError {
         match error.reason() {
             Some(h2::Reason::CANCEL) if error.is_reset() => CallError::Status(Code::CANCELLED, String::new()),
-            _ => CallError::Broken(error.to_string()),
+            _ => match error.get_io().map(io::Error::kind) {
+                // What libraries say of that is not for people.
+                Some(
+                    io::ErrorKind::UnexpectedEof
+                    | io::ErrorKind::BrokenPipe
+                    | io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::ConnectionAborted,
+                ) => CallError::Broken("it closed the connection".to_owned()),
+                _ => CallError::Broken(error.to_string()),
+            },
         }
     }
 }
