@@ -446,7 +446,12 @@ fn start(settings: &HttpSettings) -> Result<Started, String> {
     let http = reqwest::Client::builder()
         .user_agent(&settings.user_agent)
         // Takes credentials away wherever host or port differ.
-        .redirect(reqwest::redirect::Policy::limited(MOST_REDIRECTS))
+        .redirect(reqwest::redirect::Policy::custom(|attempt| {
+            match refused_redirect(attempt.previous(), attempt.url()) {
+                Some(reason) => attempt.error(reason),
+                None => attempt.follow(),
+            }
+        }))
         // It would tell the next host the query of the last.
         .referer(false)
         .connect_timeout(settings.stall)
@@ -455,6 +460,24 @@ fn start(settings: &HttpSettings) -> Result<Started, String> {
     let http = http.map_err(|error| format!("network requests could not be set up: {error}"))?;
     let runtime = Background { handle: runtime.handle().clone(), runtime: Some(runtime) };
     Ok(Started { runtime, http })
+}
+
+/// Why a redirect is not followed.
+fn refused_redirect(previous: &[Url], next: &Url) -> Option<&'static str> {
+    let unencrypted = previous.last().is_some_and(|last| {
+        let place = |url: &Url| (url.host_str().map(str::to_owned), url.port_or_known_default());
+        last.scheme() == "https" && next.scheme() != "https" && place(last) == place(next)
+    });
+    if previous.len() > MOST_REDIRECTS {
+        Some("too many redirects")
+    } else if !matches!(next.scheme(), "http" | "https") {
+        Some("the redirect leads to something that is neither http nor https")
+    } else if unencrypted {
+        // Credentials stay with host and port, and would be sent for all to read.
+        Some("the redirect leads from https to http at the same host and port")
+    } else {
+        None
+    }
 }
 
 /// A runtime that is left alone when it is not needed any more: the end of a command does not wait for a name that nobody

@@ -95,3 +95,21 @@ fn errors_have_no_secrets() {
     let text = error.expect_err("nobody listens there").to_string();
     assert!(text.starts_with("http://127.0.0.1:1/path?...: ") && !text.contains("hidden"), "{text}");
 }
+
+#[test]
+fn redirects_that_lead_astray_are_refused() {
+    let check = |from: &str, to: &str| refused_redirect(&[url(from)], &url(to)).unwrap_or("followed");
+    assert_eq!(check("https://a.example/x", "https://b.example/x"), "followed");
+    assert_eq!(check("http://a.example/x", "https://a.example/x"), "followed");
+    // Credentials do not follow.
+    assert_eq!(check("https://a.example/x", "http://a.example/x"), "followed");
+    let unencrypted = "the redirect leads from https to http at the same host and port";
+    assert_eq!(check("https://a.example:8443/x", "http://a.example:8443/x"), unencrypted);
+    assert_eq!(check("https://a.example/x", "http://a.example:443/x"), unencrypted);
+    let neither = "the redirect leads to something that is neither http nor https";
+    assert_eq!(check("https://a.example/x", "ftp://a.example/x"), neither);
+    let host = Host::start(|_| Reply::status(302).with("Location", "/again"));
+    let error = client().get(&Request::new(url(&host.url("/x")))).expect_err("because it never ends");
+    assert!(error.reason.contains("too many redirects"), "{error}");
+    assert_eq!(host.asked().len(), 11);
+}
