@@ -1,11 +1,14 @@
 //! From argv to a command: the working directory, extra arguments from the environment, help, unknown names.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use crate::commands::{self, Command, Run};
 use crate::exit::{self, Failure};
 use crate::terminal::Terminal;
 use crate::{flags, help, words};
+use yuba_install::Hosts;
+use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
 
 /// Exit code when no command was named.
@@ -14,12 +17,27 @@ const NO_COMMAND: u8 = 127;
 /// Runs the command that the process was asked for and gives its exit code.
 pub(crate) fn run() -> u8 {
     let mut terminal = Terminal::new();
+    // The file may be named relative to where the process was started, whatever -chdir says.
+    let hosts = Arc::new(Hosts::new());
+    tell_cli_config(&mut terminal, hosts.problems());
     match request(std::env::args_os().skip(1)) {
-        Ok(request) => run_request(&mut terminal, &request),
+        Ok(request) => run_request(&mut terminal, &request, hosts),
         Err(message) => {
             terminal.err(&format!("{message}\n"));
             1
         }
+    }
+}
+
+/// Tells what is wrong with the CLI configuration. Commands go on with the rest of it.
+fn tell_cli_config(terminal: &mut Terminal, problems: &Diagnostics) {
+    if problems.is_empty() {
+        return;
+    }
+    terminal.err("There are some problems with the CLI configuration:\n");
+    terminal.report_plain(problems);
+    if problems.has_errors() {
+        terminal.err("As a result of the above problems, Yuba may not behave as intended.\n\n\n");
     }
 }
 
@@ -101,7 +119,7 @@ fn named_command(args: &[String]) -> Option<&str> {
     Some(known.max_by_key(|command| command.name.len()).map_or(args[start].as_str(), |command| command.name))
 }
 
-fn run_request(terminal: &mut Terminal, request: &Request) -> u8 {
+fn run_request(terminal: &mut Terminal, request: &Request, hosts: Arc<Hosts>) -> u8 {
     let args = &request.args;
     let before_end = args.iter().take_while(|arg| *arg != "--");
     let wants_help = before_end.into_iter().any(|arg| matches!(arg.as_str(), "-h" | "-help" | "--help"));
@@ -132,7 +150,7 @@ fn run_request(terminal: &mut Terminal, request: &Request) -> u8 {
         );
     }
     let args = &args[start + command.name.split(' ').count()..];
-    run_command(terminal, command, args, request.original_dir.clone())
+    run_command(terminal, command, args, request.original_dir.clone(), hosts)
 }
 
 fn run_command(
@@ -140,6 +158,7 @@ fn run_command(
     command: &'static Command,
     args: &[String],
     original_dir: Option<String>,
+    hosts: Arc<Hosts>,
 ) -> u8 {
     let Run::Function(function) = command.run else {
         terminal.out(&help::command(command));
@@ -149,6 +168,7 @@ fn run_command(
     let outcome = match parsed {
         Ok(mut args) => {
             args.original_dir = original_dir;
+            args.hosts = hosts;
             terminal.configure(&args);
             function(terminal, &args)
         }

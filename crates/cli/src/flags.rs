@@ -2,6 +2,9 @@
 //!
 //! The same table gives the help text, so that a flag cannot exist without being documented.
 
+use std::sync::Arc;
+
+use yuba_install::Hosts;
 use yuba_syntax::suggestion::closest;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
@@ -75,7 +78,7 @@ pub(crate) const COMMON: &[Flag] = &[
 ];
 
 /// What the arguments of a command say.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Args {
     table: &'static [Flag],
     given: Vec<(&'static str, String)>,
@@ -83,6 +86,8 @@ pub(crate) struct Args {
     pub(crate) positional: Vec<String>,
     /// Where the process was started, if `-chdir` led elsewhere.
     pub(crate) original_dir: Option<String>,
+    /// How to speak to hosts, as the CLI configuration says.
+    pub(crate) hosts: Arc<Hosts>,
 }
 
 impl Args {
@@ -129,7 +134,7 @@ impl Args {
 /// Parses the arguments of a command. The error says what is wrong with which argument.
 pub(crate) fn parse(table: &'static [Flag], args: &[String]) -> Result<Args, String> {
     let given = args.iter().filter_map(|arg| common_anywhere(arg)).collect();
-    let mut parsed = Args { table, given, positional: Vec::new(), original_dir: None };
+    let mut parsed = Args { table, given, positional: Vec::new(), original_dir: None, hosts: Arc::default() };
     let mut rest = args.iter().filter(|arg| common_anywhere(arg).is_none());
     while let Some(arg) = rest.next() {
         let Some(dashed) = arg.strip_prefix('-').filter(|rest| !rest.is_empty()) else {

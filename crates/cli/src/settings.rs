@@ -12,10 +12,8 @@ use yuba_session::SystemWorld;
 use yuba_session::load::{DEFAULT_TEST_DIR, LoadRequest, VariableFlag, selected_workspace};
 use yuba_session::providers::{OurProviders, ProviderSettings};
 use yuba_session::workspaces::Selected;
-use yuba_syntax::Sources;
 
 use crate::flags::{Args, Flag};
-use crate::terminal::Terminal;
 
 /// `-var`
 pub(crate) const VAR: Flag = Flag::list(
@@ -66,7 +64,7 @@ impl Settings {
             Some((name, value.into_string().ok()?))
         };
         let test_dir = args.text("test-directory").unwrap_or(DEFAULT_TEST_DIR);
-        let hosts = Arc::new(Hosts::new());
+        let hosts = Arc::clone(&args.hosts);
         Settings {
             dir: ".".to_owned(),
             selected: match environment("TF_WORKSPACE") {
@@ -93,22 +91,9 @@ impl Settings {
         &self.providers
     }
 
-    /// How to speak to hosts, and what the CLI configuration says, which is read when somebody asks for it.
+    /// How to speak to hosts, and what the CLI configuration says.
     pub(crate) fn hosts(&self) -> &Arc<Hosts> {
         &self.hosts
-    }
-
-    /// Reads the CLI configuration, and tells what is wrong with it. Commands go on with the rest of it.
-    pub(crate) fn tell_cli_config(&self, terminal: &mut Terminal) {
-        let problems = self.hosts.problems();
-        if problems.is_empty() {
-            return;
-        }
-        terminal.err("There are some problems with the CLI configuration:\n");
-        terminal.report_aside(problems, &Sources::new());
-        if problems.has_errors() {
-            terminal.err("As a result of the above problems, Yuba may not behave as intended.\n\n\n");
-        }
     }
 
     /// The request to read it.

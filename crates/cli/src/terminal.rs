@@ -107,6 +107,14 @@ impl Terminal {
         self.report_with(diagnostics, sources, "\n");
     }
 
+    /// Shows diagnostics on standard error without colours: what arguments say about them is not known yet.
+    pub(crate) fn report_plain(&mut self, diagnostics: &Diagnostics) {
+        let width = self.stderr.width;
+        for (_, text) in diagnostic::render_all(diagnostics, &Sources::new(), Style::Plain, width, &self.diagnostics) {
+            self.err(&text);
+        }
+    }
+
     /// The same where standard output is for data: warnings go to standard error too.
     pub(crate) fn report_aside(&mut self, diagnostics: &Diagnostics, sources: &Sources) {
         let style = if self.stderr.colour { Style::Coloured } else { Style::Plain };

@@ -37,7 +37,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         return Err(Failure::usage("Unexpected argument", detail));
     }
     let settings = Settings::new(args);
-    settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     let request = settings.request(Purpose::Install);
     let cancel = Cancel::watch(&settings);

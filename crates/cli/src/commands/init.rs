@@ -53,7 +53,6 @@ pub(crate) const COMMAND: Command = Command {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let backend = check(args)?;
     let settings = Settings::new(args);
-    settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     if args.is_on("upgrade") && args.text("lockfile") == Some("readonly") {
         let text = "The -upgrade flag conflicts with -lockfile=readonly.";

@@ -41,7 +41,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         return Err(Failure::failed("Login is an interactive command", detail));
     }
     let settings = Settings::new(args);
-    settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     match login(&mut messages, settings.hosts(), &host) {
         Ok(()) => Ok(0),

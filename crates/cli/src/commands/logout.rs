@@ -26,7 +26,6 @@ pub(crate) const COMMAND: Command = Command {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let host = hostname(args)?;
     let settings = Settings::new(args);
-    settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     let credentials = settings.hosts().services().credentials();
     let place = match (credentials.kept(&host), credentials.helper(), credentials.file()) {

@@ -53,7 +53,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         return Err(Failure::usage("Invalid installation method options", detail));
     }
     let settings = Settings::new(args);
-    settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     let load = settings.request(Purpose::Look);
     let cancel = Cancel::watch(&settings);

@@ -46,7 +46,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let platforms: Vec<String> =
         args.iter().filter(|(name, _)| *name == "platform").map(|(_, value)| value.to_owned()).collect();
     let settings = Settings::new(args);
-    settings.tell_cli_config(terminal);
     let mut messages = Messages::new(terminal, args)?;
     let load = settings.request(Purpose::Look);
     let cancel = Cancel::watch(&settings);

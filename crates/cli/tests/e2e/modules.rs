@@ -225,7 +225,26 @@ fn mistakes_of_the_cli_configuration_are_told() {
 
     "#]]
     .assert_eq(&run.stderr);
-    assert_eq!(sandbox.run(&["version"]).stderr, "");
+    assert_eq!(sandbox.run(&["version"]).stderr, run.stderr);
+    // Also a file that is not there; what is for programs stays as it is. -chdir does not lead to another file.
+    sandbox.write("other/main.tf", "");
+    sandbox.write("here.tfrc", "");
+    let named = |name: &str| {
+        let mut command = sandbox.command(&["-chdir=other", "validate", "-json"]);
+        let output = command.env("TF_CLI_CONFIG_FILE", name).output().expect("it can be started");
+        assert!(output.stdout.starts_with(b"{") && output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert_eq!(named("here.tfrc"), "");
+    expect![[r#"
+        There are some problems with the CLI configuration:
+
+        Warning: Unable to open CLI configuration file
+
+        There is no file nowhere.tfrc, which is named as the CLI configuration file.
+        Nothing is configured.
+    "#]]
+    .assert_eq(&named("nowhere.tfrc"));
 }
 
 #[test]
