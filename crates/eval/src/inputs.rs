@@ -332,9 +332,35 @@ impl Given {
     }
 }
 
+/// Where the value of a variable was given, as far as messages tell it.
+#[derive(Clone, Copy)]
+pub enum GivenAt<'a> {
+    /// Messages are about the declaration.
+    Nowhere,
+    /// By an argument of a module call, which messages show.
+    Argument(Span),
+    /// In a file of values. Messages say where, and do not show it: whoever reads them may not be meant to know the values
+    /// in it.
+    File(Span, &'a Sources),
+}
+
+impl<'a> GivenAt<'a> {
+    /// In a file, if there is one.
+    pub fn file(span: Option<Span>, sources: &'a Sources) -> GivenAt<'a> {
+        span.map_or(GivenAt::Nowhere, |span| GivenAt::File(span, sources))
+    }
+
+    fn span(self) -> Option<Span> {
+        match self {
+            GivenAt::Nowhere => None,
+            GivenAt::Argument(span) | GivenAt::File(span, _) => Some(span),
+        }
+    }
+}
+
 /// The value of a variable as expressions of its module see it: the default where nothing was given, defaults of optional
 /// attributes filled in, converted to the declared type, marked as declared.
-pub fn prepare(variable: &Variable, given: Option<Value>, span: Option<Span>) -> (Value, Diagnostics) {
+pub fn prepare(variable: &Variable, given: Option<Value>, place: GivenAt<'_>) -> (Value, Diagnostics) {
     let mut problems = Diagnostics::new();
     let is_given = given.is_some();
     let mut value = match given.or_else(|| variable.default.clone()) {
@@ -350,14 +376,14 @@ pub fn prepare(variable: &Variable, given: Option<Value>, span: Option<Span>) ->
     value = match convert::convert(&value, &variable.constraint) {
         Ok(value) => value,
         Err(reason) => {
-            problems.push(unsuitable(variable, &eco_format!("{reason}"), span));
+            problems.push(unsuitable(variable, &eco_format!("{reason}"), place));
             return (Value::unknown_dynamic(), problems);
         }
     };
     if value.is_null() && variable.nullable == Some(false) {
         match &variable.default {
             Some(default) => value = default.clone(),
-            None => problems.push(null_for_required(variable, span)),
+            None => problems.push(null_for_required(variable, place)),
         }
     }
     if variable.sensitive == Some(true) {
@@ -369,18 +395,29 @@ pub fn prepare(variable: &Variable, given: Option<Value>, span: Option<Span>) ->
     (value, problems)
 }
 
-fn unsuitable(variable: &Variable, reason: &str, span: Option<Span>) -> Diagnostic {
-    let detail = eco_format!("The value given for var.{} is not suitable: {reason}.", variable.name);
-    Diagnostic::error("Invalid value for input variable", detail).at(span.unwrap_or(variable.span))
+fn unsuitable(variable: &Variable, reason: &str, place: GivenAt<'_>) -> Diagnostic {
+    let mut detail = eco_format!("The value given for var.{} is not suitable: {reason}.", variable.name);
+    let mut subject = variable.span;
+    match place {
+        GivenAt::Nowhere => {}
+        GivenAt::Argument(span) => subject = span,
+        GivenAt::File(span, sources) => {
+            if let Some(file) = sources.get(span.file) {
+                let at = file.position(span.start as usize);
+                detail.push_str(&eco_format!(" It is given at {}:{},{}.", file.name, at.line, at.column));
+            }
+        }
+    }
+    Diagnostic::error("Invalid value for input variable", detail).at(subject)
 }
 
-fn null_for_required(variable: &Variable, span: Option<Span>) -> Diagnostic {
+fn null_for_required(variable: &Variable, place: GivenAt<'_>) -> Diagnostic {
     let detail = eco_format!(
         "The value given for var.{} is null, but the variable must have a value: it is declared with \"nullable = false\" \
          and has no default.",
         variable.name
     );
-    Diagnostic::error("Required variable not set", detail).at(span.unwrap_or(variable.span))
+    Diagnostic::error("Required variable not set", detail).at(place.span().unwrap_or(variable.span))
 }
 
 /// The message that a required variable has no value.
@@ -476,7 +513,8 @@ mod tests {
             if given.is_none() && variable.default.is_none() {
                 continue;
             }
-            let (value, found) = prepare(variable, given.map(|v| v.value.clone()), given.and_then(|v| v.span));
+            let place = GivenAt::file(given.and_then(|given| given.span), &sources);
+            let (value, found) = prepare(variable, given.map(|given| given.value.clone()), place);
             let origin = given.map(|given| format!("{:?}", given.origin)).unwrap_or_default();
             let text = yuba_value::json::encode_plain(&value.unmark_deep().0).unwrap_or_default();
             out += &format!("{name} = {text} {origin}\n");
@@ -586,7 +624,7 @@ variable "strict" {
             warning - Value for undeclared variable: The file "a.tfvars" gives a value for a variable "c", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
             error - Value for undeclared variable: The command line gives a value for a variable "undeclared", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
             warning - Values for undeclared variables: There are 2 more values for variables that the root module does not declare.
-            error a.tfvars:1,5-8 Invalid value for input variable: The value given for var.n is not suitable: a number is required.
+            error main.tf:2,1-13 Invalid value for input variable: The value given for var.n is not suitable: a number is required. It is given at a.tfvars:1,5.
         "#]],
         );
     }

@@ -284,7 +284,7 @@ impl<'a> Evaluation<'a> {
                 let scope = self.scope(parent).of_instance(InstanceValues::any());
                 keep_unread(&scope.eval(&argument.expr).0)
             });
-            let (prepared, problems) = inputs::prepare(variable, value, None);
+            let (prepared, problems) = inputs::prepare(variable, value, inputs::GivenAt::Nowhere);
             if problems.has_errors() { Value::unknown(ty()) } else { prepared }
         });
         marked(value, variable)

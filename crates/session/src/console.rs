@@ -3,12 +3,15 @@
 //! A [`ConsoleSession`] takes lines. It joins those that belong together, evaluates what is complete and answers with
 //! data; reading lines and printing answers is the caller's business.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use ecow::eco_format;
 use yuba_config::resource::Repetition;
 use yuba_engine::{Context, Interrupt, NoTime, RootVariable};
+use yuba_eval::inputs::GivenAt;
+use yuba_eval::references::each_traversal;
 use yuba_eval::symbols::SymbolScope;
 use yuba_eval::{
     CallContext, ConfigTree, EmptyModule, EvalEnv, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
@@ -18,12 +21,11 @@ use yuba_state::State;
 use yuba_syntax::lexer::{self, lex};
 use yuba_syntax::parser::parse_expression;
 use yuba_syntax::token::TokenKind;
-use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, SourceFile, Sources, TraversalStep};
 use yuba_value::{EcoString, Mark, Type, Value};
 
 use crate::backend::{StateFlags, place_of};
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
-use crate::operation::prepared;
 use crate::providers::OurProviders;
 use crate::validate::eval_env;
 
@@ -86,6 +88,8 @@ struct Names {
     configuration: Configuration,
     /// The values of the root module's variables; those without value are unknown.
     variables: BTreeMap<EcoString, Value>,
+    /// Variables of the root module for which something was given that does not fit.
+    valueless: BTreeSet<EcoString>,
     /// All values, where there is a state or modules have several instances.
     live: Option<Live>,
 }
@@ -128,6 +132,7 @@ impl ConsoleSession {
         problems.extend(configuration.inputs.undeclared(declared, &configuration.sources));
         let mut unsuitable = Diagnostics::new();
         let mut variables = BTreeMap::new();
+        let mut valueless = BTreeSet::new();
         for (name, variable) in declared {
             let (given, span) = match configuration.inputs.value(variable) {
                 Some((value, span, found)) => {
@@ -137,8 +142,11 @@ impl ConsoleSession {
                 None if variable.default.is_none() => continue,
                 None => (None, None),
             };
-            let (value, found) = prepared(variable, given, span, &configuration.sources);
-            if !found.has_errors() {
+            let place = GivenAt::file(span, &configuration.sources);
+            let (value, found) = inputs::prepare(variable, given, place);
+            if found.has_errors() {
+                valueless.insert(name.clone());
+            } else {
                 variables.insert(name.clone(), value);
             }
             unsuitable.extend(found);
@@ -169,7 +177,7 @@ impl ConsoleSession {
             let summary = "Due to the problems above, some expressions may produce unexpected results.";
             problems.push(Diagnostic::warning(summary, ""));
         }
-        self.names = Some(Names { configuration, variables, live });
+        self.names = Some(Names { configuration, variables, valueless, live });
         Ok(problems)
     }
 
@@ -207,6 +215,9 @@ impl ConsoleSession {
         self.sources = self.names.as_ref().map(|names| names.configuration.sources.clone()).unwrap_or_default();
         let file = self.sources.add(SourceFile::new(INPUT_NAME, text.as_bytes()));
         let (expr, mut diagnostics) = parse_expression(file, text.as_bytes());
+        if let Some(names) = &self.names {
+            diagnostics.extend(names.valueless_in(&expr));
+        }
         if diagnostics.has_errors() {
             return Answer::Failed(diagnostics);
         }
@@ -268,6 +279,25 @@ impl ConsoleSession {
     }
 }
 
+impl Names {
+    /// What an expression refers to that has no value, because what was given for it does not fit.
+    fn valueless_in(&self, expr: &Expr) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        each_traversal(expr, &mut |traversal| {
+            let name = match traversal.steps.first() {
+                Some(TraversalStep::Attr { name, .. }) if traversal.root == "var" => name,
+                _ => return,
+            };
+            if self.valueless.contains(name) {
+                let detail = eco_format!("There is no value for var.{name}: what was given for it is not suitable.");
+                let problem = Diagnostic::error("Reference to unresolved input variable", detail);
+                problems.push(problem.at(traversal.span));
+            }
+        });
+        problems
+    }
+}
+
 /// Whether any module may have several instances, or none.
 fn repeats_modules(tree: &ConfigTree) -> bool {
     tree.iter().filter_map(|(id, _)| tree.call(id)).any(|call| !matches!(call.repetition, Repetition::Single))
@@ -283,7 +313,7 @@ fn look_around(
     let live = Live::new(false, None);
     let value = |variable: &yuba_config::variable::Variable| match variables.get(&variable.name) {
         Some(value) => value.clone(),
-        None => inputs::prepare(variable, Some(Value::unknown(variable.constraint.clone())), None).0,
+        None => inputs::prepare(variable, Some(Value::unknown(variable.constraint.clone())), GivenAt::Nowhere).0,
     };
     let declared = configuration.tree.root().module.variables.iter();
     let variables = declared.map(|(name, variable)| {

@@ -11,9 +11,8 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
 use yuba_backend::{Journal, LastResort, OperationId};
 use yuba_config::resource::ResourceKey;
-use yuba_config::variable::Variable;
 use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
-use yuba_eval::inputs::{Ask, prepare};
+use yuba_eval::inputs::{Ask, GivenAt, prepare};
 use yuba_eval::tree::Purpose;
 use yuba_eval::world::Timestamp;
 use yuba_eval::{DEPRECATED_ROOT_VARIABLE_SUMMARY, DEPRECATED_VARIABLE_SUMMARY, VALUE_SUMMARIES, ValidateEnv};
@@ -21,8 +20,7 @@ use yuba_plan::file::{PlanFile, SavedBackend};
 use yuba_plan::{Action, Event, Mode, Plan, file};
 use yuba_provider::Providers;
 use yuba_state::{Edit, Output, State};
-use yuba_syntax::{Diagnostic, Diagnostics, Sources, Span};
-use yuba_value::Value;
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
 use crate::clock::{SystemClock, Tick, run};
@@ -476,33 +474,11 @@ fn root_variables(configuration: &Configuration) -> (BTreeMap<EcoString, RootVar
             }
             None => (None, None),
         };
-        let (value, problems) = prepared(variable, given.clone(), span, &configuration.sources);
+        let place = GivenAt::file(span, &configuration.sources);
+        let (value, problems) = prepare(variable, given.clone(), place);
         variables.insert(name.clone(), RootVariable { value, given, problems });
     }
     (variables, problems)
-}
-
-/// The value of a variable as expressions see it, and what is wrong with it. Messages do not show what was given in a file:
-/// whoever reads them may not be meant to know the values in it.
-pub(crate) fn prepared(
-    variable: &Variable,
-    given: Option<Value>,
-    span: Option<Span>,
-    sources: &Sources,
-) -> (Value, Diagnostics) {
-    let is_null = given.as_ref().is_some_and(Value::is_null);
-    let (value, found) = prepare(variable, given, span.filter(|_| is_null));
-    let place = span.filter(|_| !is_null).and_then(|span| {
-        let file = sources.get(span.file)?;
-        let at = file.position(span.start as usize);
-        Some(eco_format!(" It is given at {}:{},{}.", file.name, at.line, at.column))
-    });
-    let mut problems = Diagnostics::new();
-    problems.extend(found.into_iter().map(|mut problem| {
-        problem.detail.push_str(place.as_deref().unwrap_or_default());
-        problem
-    }));
-    (value, problems)
 }
 
 fn timestamp(text: &str) -> Option<Timestamp> {

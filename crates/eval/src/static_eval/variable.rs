@@ -5,7 +5,7 @@ use yuba_syntax::{Diagnostics, Span};
 use yuba_value::Value;
 
 use super::{Name, Place, State, Statics, diagnostics};
-use crate::inputs;
+use crate::inputs::{self, GivenAt};
 use crate::tree::ModuleId;
 
 impl Statics<'_> {
@@ -25,7 +25,7 @@ impl Statics<'_> {
         let (given, span, mut problems) = self.given(module, variable);
         let mut value = Value::unknown_dynamic();
         if !problems.has_errors() {
-            let (prepared, found) = inputs::prepare(variable, given, span);
+            let (prepared, found) = inputs::prepare(variable, given, self.given_at(module, span));
             problems.extend(found);
             value = prepared;
         }
@@ -34,6 +34,15 @@ impl Statics<'_> {
             problems.extend(self.check_rules(module, variable, &value, span));
         }
         self.found(key, value, problems)
+    }
+
+    fn given_at(&self, module: ModuleId, span: Option<Span>) -> GivenAt<'_> {
+        let is_root = self.tree.node(module).parent.is_none();
+        match (span, self.env.sources) {
+            (Some(span), Some(sources)) if is_root => GivenAt::File(span, sources),
+            (Some(span), _) => GivenAt::Argument(span),
+            (None, _) => GivenAt::Nowhere,
+        }
     }
 
     /// What was given for a variable, if anything, and where.

@@ -250,10 +250,9 @@ pub(crate) fn invalid_count(reason: &str, span: Span) -> Diagnostic {
 
 const INVALID_ENABLED: &str = "Invalid enabled argument";
 const INVALID_VARIABLE: &str = "Invalid value for variable";
-const SENSITIVE_OUTPUT: &str = "Output refers to sensitive values";
 
 /// Titles of mistakes in values, of which more is known when instances and the values of variables are.
-pub const VALUE_SUMMARIES: [&str; 3] = [INVALID_ENABLED, INVALID_VARIABLE, SENSITIVE_OUTPUT];
+pub const VALUE_SUMMARIES: [&str; 2] = [INVALID_ENABLED, INVALID_VARIABLE];
 
 pub(crate) fn invalid_enabled(reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error(INVALID_ENABLED, eco_format!("This value cannot be used for \"enabled\": {reason}.")).at(span)
@@ -394,7 +393,7 @@ pub(crate) fn ephemeral_output(span: Span) -> Diagnostic {
 pub(crate) fn sensitive_output(output: &Output) -> Diagnostic {
     let detail = "An output of the root module is shown and stored, so one that is made from sensitive values has to say \
                   that this is meant:\n    sensitive = true";
-    Diagnostic::error(SENSITIVE_OUTPUT, detail).at(output.span)
+    Diagnostic::error("Output refers to sensitive values", detail).at(output.span)
 }
 
 pub(crate) fn deprecated_root_variable(variable: &Variable, message: &str) -> Diagnostic {

@@ -7,7 +7,7 @@ use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath};
 use yuba_config::test_file::{TestFile, TestRun};
 use yuba_engine::RootVariable;
-use yuba_eval::inputs::{Inputs, prepare};
+use yuba_eval::inputs::{GivenAt, Inputs, prepare};
 use yuba_eval::tree::{Link, Purpose, Tested, link_tested};
 use yuba_eval::{ConfigTree, VALUE_SUMMARIES, ValidateEnv};
 use yuba_provider::mock::{MockDefaults, Substitutes};
@@ -121,7 +121,7 @@ impl<'a> Subject<'a> {
         let mut variables = BTreeMap::new();
         for (name, variable) in &tree.root().module.variables {
             let given = given.get(name).cloned();
-            let (value, found) = prepare(variable, given.clone(), None);
+            let (value, found) = prepare(variable, given.clone(), GivenAt::Nowhere);
             problems.extend(found);
             variables.insert(name.clone(), RootVariable { value, given, problems: Diagnostics::new() });
         }
