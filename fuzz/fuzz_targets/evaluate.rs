@@ -6,10 +6,12 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use yuba_eval::MemoryWorld;
 use yuba_session::console::{Answer, ConsoleSession};
+use yuba_session::providers::{OurProviders, ProviderSettings};
 
 fuzz_target!(|text: &str| {
     let world = MemoryWorld::new().with_file("a.tmpl", "hello ${name}").with_file("loop.tmpl", "${templatefile(\"loop.tmpl\", {})}");
-    let mut session = ConsoleSession::new(Arc::new(world), None);
+    let providers = OurProviders::new(ProviderSettings::new(".terraform"));
+    let mut session = ConsoleSession::new(Arc::new(world), Arc::new(providers), None);
     match session.evaluate(text) {
         Answer::Value(value, _) => drop(yuba_view::value::format_value(&value)),
         Answer::Failed(diagnostics) => {
