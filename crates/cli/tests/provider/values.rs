@@ -124,6 +124,43 @@ output "number" {
 }
 
 #[test]
+fn data_that_a_provider_is_configured_with_is_read_again_to_destroy() {
+    let s = sandbox(
+        6,
+        r#"
+//- main.tf
+variable "token" {}
+data "testing_data" "token" {
+  input = var.token
+}
+data "testing_data" "other" {
+  input = "other"
+}
+provider "testing" {
+  alias    = "by_token"
+  instance = data.testing_data.token.output
+}
+resource "testing_thing" "a" {
+  provider = testing.by_token
+  name     = "a"
+}
+"#,
+    );
+    ok(&s, &["apply", "-auto-approve", "-var=token=one"]);
+    assert_eq!(crate::deeds(&s), ["create testing_thing a#1 ONE"]);
+    ok(&s, &["plan", "-destroy", "-refresh=false", "-var=token=two"]);
+    assert!(s.record().iter().all(|line| !line.starts_with("data ")), "{:?}", s.record());
+    s.clear_record();
+    ok(&s, &["plan", "-destroy", "-var=token=two"]);
+    let read: Vec<String> = s.record().into_iter().filter(|line| line.starts_with("data ")).collect();
+    assert_eq!(read, ["data testing_data two -"]);
+    s.clear_record();
+    ok(&s, &["destroy", "-auto-approve", "-var=token=two"]);
+    assert_eq!(crate::deeds(&s), ["delete testing_thing a#1 TWO"]);
+    nothing_left(&s);
+}
+
+#[test]
 fn data_is_read_when_it_can_be() {
     let s = sandbox(
         5,

@@ -472,6 +472,7 @@ resource "fake_thing" "x" {
         plan:
           configure 
           open t
+          data d
           configure t-d
           read x
           plan x

@@ -48,10 +48,11 @@ impl<'a> Planner<'a> {
     ) {
         let is_needed = match resource.key.mode {
             ResourceMode::Ephemeral => true,
-            ResourceMode::Data => !self.walk.is_in_state(&self.state, module, resource),
+            ResourceMode::Data => self.options.refresh || !self.walk.is_in_state(&self.state, module, resource),
             ResourceMode::Managed => false,
         };
-        // To destroy everything only what providers are configured with is read.
+        // To destroy everything only what providers are configured with is read: what was read before may not be true any
+        // more, credentials for instance.
         if self.options.mode == Mode::Destroy && !is_needed {
             self.walk.values_of_state(&self.state, module, resource);
             return;
