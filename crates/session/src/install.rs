@@ -150,8 +150,9 @@ pub fn get(
         }
         kept.push(problem);
     }
-    if !kept.has_errors() {
-        kept.extend(write_manifest(request.data_dir, &configuration.tree.manifest()).err());
+    match kept.has_errors() {
+        true => record_rest(&configuration, request.data_dir),
+        false => kept.extend(write_manifest(request.data_dir, &configuration.tree.manifest()).err()),
     }
     Report::new(kept, configuration.sources)
 }
@@ -210,11 +211,15 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     } else if installs && !about_backend.has_errors() {
         announce(&configuration, request.upgrade, emit);
     }
+    let backend_failed = about_backend.has_errors();
     problems.extend(about_backend);
     let mut repeated = Diagnostics::new();
     repeated.extend(problems.iter().take(about_root).cloned());
     if problems.has_errors() {
         if installs {
+            if !backend_failed {
+                record_rest(&configuration, request.load.data_dir);
+            }
             return Outcome::Done(Report::new(problems, configuration.sources));
         }
         return Outcome::Invalid(Report { problems, repeated, sources: configuration.sources });
@@ -237,6 +242,18 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     );
     problems.extend(found);
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
+}
+
+/// Records the modules that are there although something failed, so that they need not be brought again.
+fn record_rest(configuration: &Configuration, data_dir: &Path) {
+    let mut manifest = configuration.manifest.clone();
+    manifest.modules.extend(configuration.tree.manifest().modules);
+    manifest.modules.retain(|_, installed| Path::new(installed.dir.as_str()).is_dir());
+    // The root module is always there.
+    if manifest.modules.len() > 1 {
+        // What failed before is told, and has to be tried again anyway.
+        let _ = write_manifest(data_dir, &manifest);
+    }
 }
 
 /// One who can be asked, for two who want to ask: every question is asked once.

@@ -55,6 +55,9 @@ module "missing" {
         - a in a
     "#]]
     .assert_eq(&sandbox.run(&["init"]).stdout);
+    // What is there need not be brought again.
+    let recorded = r#"{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"a","Source":"./a","Dir":"a"}]}"#;
+    assert_eq!(sandbox.read(".terraform/modules/modules.json"), recorded);
 }
 
 #[test]
