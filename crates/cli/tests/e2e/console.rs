@@ -163,6 +163,15 @@ fn values_that_are_not_given_are_unknown() {
 }
 
 #[test]
+fn values_that_do_not_fit_are_no_values() {
+    let sandbox = sandbox("//- main.tf\nvariable \"n\" {\n  type = number\n}\n");
+    let run = sandbox.run_with(&["console", "-var=n=abc"], b"1 + 1\nvar.n\n2 + 2\n");
+    assert!(run.code == 1 && run.stdout.ends_with("\n2\n"), "{run}");
+    let titles: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("Error")).collect();
+    assert_eq!(titles, ["Error: Invalid value for input variable", "Error: Reference to unresolved input variable"]);
+}
+
+#[test]
 fn mistakes_in_expressions_of_the_configuration_do_not_end_it() {
     let fixture = "//- main.tf\nlocals {\n  a = 1\n  b = nope()\n}\n";
     expect![[r#"

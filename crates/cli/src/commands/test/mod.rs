@@ -68,10 +68,7 @@ struct Options {
 }
 
 fn options(args: &Args) -> Result<Options, Failure> {
-    if !args.positional.is_empty() {
-        let detail = "This command takes no arguments. Did you mean -filter=FILE, or -chdir=DIR?";
-        return Err(Failure::usage("Too many command line arguments", detail));
-    }
+    // Quirk: arguments that are no flags have no effect.
     let number = |name: &str, least: u64| -> Result<Option<u64>, Failure> {
         let Some(text) = args.text(name) else { return Ok(None) };
         match text.parse::<u64>() {
