@@ -137,10 +137,14 @@ impl Expr {
         }
     }
 
-    /// Of a text in quotes what is inside of them.
+    /// Of a text in quotes what is inside of them, or the place behind them.
     fn text_span(&self) -> Span {
         let Span { file, start, end } = self.span;
-        if end.saturating_sub(start) < 2 { self.span } else { Span { file, start: start + 1, end: end - 1 } }
+        match end.saturating_sub(start) {
+            0 | 1 => self.span,
+            2 => Span { file, start: end, end },
+            _ => Span { file, start: start + 1, end: end - 1 },
+        }
     }
 }
 

@@ -306,18 +306,31 @@ impl Evaluator<'_> {
                 ExprKind::For(e) => return e.open_span,
                 ExprKind::Splat(e) => return e.marker_span,
                 ExprKind::Unary(e) => return e.op_span,
-                ExprKind::Literal(Literal::String(_)) => return self.inside_quotes(expr.span),
+                ExprKind::Literal(Literal::String(text)) => return self.content_span(expr.span, text),
                 _ => return expr.span,
             };
         }
     }
 
-    /// The text between the quotes of a string.
-    fn inside_quotes(&self, span: Span) -> Span {
+    /// The text between the quotes of a string, or between the first and the last line of a heredoc. Where there is none, it is
+    /// the place behind it all.
+    fn content_span(&self, span: Span, text: &str) -> Span {
         let file = self.context.sources.and_then(|sources| sources.get(span.file));
-        match file.and_then(|file| file.bytes.get(span.start as usize)) {
-            Some(b'"') if span.end > span.start + 2 => Span { start: span.start + 1, end: span.end - 1, ..span },
-            _ => span,
+        let source = file.and_then(|file| file.bytes.get(span.start as usize..span.end as usize)).unwrap_or_default();
+        let line_ends = || source.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        let (start, end) = match (source.first(), line_ends().next(), line_ends().next_back()) {
+            (Some(b'"'), ..) => (1, source.len().saturating_sub(1)),
+            (Some(b'<'), Some(first), Some(last)) if first < last => {
+                let line = |text: &[u8]| text.iter().position(|byte| *byte == b'\n').unwrap_or_default();
+                // Less what is taken away of its indentation.
+                (first + line(&source[first..]).saturating_sub(line(text.as_bytes())), last)
+            }
+            (Some(b'<'), ..) => (0, 0),
+            _ => return span,
+        };
+        match start < end {
+            true => Span { start: span.start + start as u32, end: span.start + end as u32, ..span },
+            false => Span { start: span.end, ..span },
         }
     }
 
