@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec, eco_format};
 use yuba_addrs::{AbsResourceInstance, ConfigResource, ProviderSource};
-use yuba_plan::{Event, Phase};
+use yuba_plan::{Event, Importing, Phase};
 use yuba_provider::legality::normalize_legacy;
 use yuba_provider::{
     IdentitySchema, MoveRequest, Outcome, Private, Problem, Provider, ProviderSchema, RawState, ReadRequest, Schema,
@@ -98,7 +98,11 @@ impl Subject<'_> {
     }
 
     pub(crate) fn started(&self, phase: Phase, value: &Value) {
-        let id = object_id(value);
+        self.started_with(phase, object_id(value));
+    }
+
+    /// With what tells the object apart.
+    pub(crate) fn started_with(&self, phase: Phase, id: Option<(EcoString, EcoString)>) {
         let (addr, deposed) = (self.addr.clone(), self.deposed.clone());
         (self.context.events)(Event::Started { addr, deposed, phase, id });
     }
@@ -326,8 +330,7 @@ impl Subject<'_> {
     /// An object as the state keeps it.
     pub(crate) fn stored(&self, existing: &Existing) -> Result<Arc<Object>, AttributeError> {
         let schema = self.schema().expect("because an object exists only with its schema");
-        let value = schema.block.unmark_write_only(&existing.value);
-        let mut object = Object::encode(&value, schema.block.implied_type(), schema.version)?;
+        let mut object = Object::encode(&existing.value, schema.block.implied_type(), schema.version)?;
         object.private = existing.private.clone();
         object.status = existing.status;
         object.identity = existing.identity.as_ref().and_then(|identity| self.stored_identity(identity));
@@ -397,6 +400,21 @@ pub(crate) fn object_id(value: &Value) -> Option<(EcoString, EcoString)> {
         }
     }
     None
+}
+
+/// What tells an imported object apart: the id that it is found by, or the best there is in its identity.
+pub(crate) fn import_id(importing: &Importing) -> Option<(EcoString, EcoString)> {
+    if let Some(id) = &importing.id {
+        return Some(("id".into(), id.clone()));
+    }
+    let identity = importing.identity.as_ref()?;
+    let first = || {
+        let View::Object(items) = identity.view_ignoring_marks() else { return None };
+        let attributes = identity.ty().attrs()?.iter().zip(items.iter());
+        let mut open = attributes.filter(|(_, item)| item.marks().is_empty());
+        open.find_map(|(attribute, item)| Some((attribute.name.clone(), item.as_str()?.clone())))
+    };
+    object_id(identity).or_else(first)
 }
 
 /// Whether something must not be shown in one of two values and may be in the other.

@@ -46,7 +46,7 @@ impl BlockSchema {
     }
 
     /// The value with write-only attributes that are not marked as ephemeral any more: what a provider answers for them
-    /// is always null, and can be stored.
+    /// is always null, and can be stored and used like everything else.
     pub fn unmark_write_only(&self, value: &Value) -> Value {
         if value.is_deeply_unmarked() {
             return value.clone();

@@ -257,6 +257,8 @@ fn finished(
 ) -> String {
     let mut members = vec![("resource", resource(addr))];
     match phase {
+        // Why nothing could be read is told as a problem.
+        Phase::Refresh | Phase::Read if !ok => String::new(),
         Phase::Refresh => {
             members.extend(id_members(id));
             hook("refresh_complete", &format!("{addr}: Refresh complete{}", id_text(id)), members, timestamp)

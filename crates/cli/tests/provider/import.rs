@@ -47,7 +47,9 @@ fn by_block_and_by_identity() {
     for how in ["id = \"a#1\"", "identity = { id = \"a#1\" }"] {
         let s = forgotten(6);
         s.write("import.tf", format!("import {{\n  to = testing_thing.a\n  {how}\n}}\n"));
-        contains(&apply(&s), &["Plan: 1 to import", "1 imported, 0 added, 0 changed, 0 destroyed"]);
+        let run = apply(&s);
+        contains(&run, &["Plan: 1 to import", "1 imported, 0 added, 0 changed, 0 destroyed"]);
+        contains(&run, &["testing_thing.a: Preparing import... [id=a#1]", "testing_thing.a: Importing... [id=a#1]"]);
         assert_eq!(deeds(&s), ["import testing_thing a#1 -"], "{how}");
         let state = s.read("terraform.tfstate");
         assert!(state.contains("identity"), "{state}");

@@ -22,9 +22,16 @@ resource "testing_thing" "a" {
 output "length" {
   value = testing_thing.a.password_length
 }
+output "all" {
+  value     = testing_thing.a
+  sensitive = true
+}
+output "nothing" {
+  value = nonsensitive(testing_thing.a.password_wo) == null
+}
 "#,
     );
-    contains(&apply(&s), &["password_wo = (write-only attribute)", "length = 7"]);
+    contains(&apply(&s), &["password_wo = (write-only attribute)", "length = 7", "nothing = true"]);
     no_changes(&s);
     // Alone it changes nothing.
     ok(&s, &["plan", "-detailed-exitcode", "-var=password=different"]);

@@ -13,7 +13,7 @@ use yuba_value::Value;
 use super::change::{ChangeJob, EndJob};
 use super::{Answer, Applier, provision};
 use crate::drive::Jobs;
-use crate::object::object_id;
+use crate::object::{import_id, object_id};
 use crate::planning::data::DataJob;
 use crate::walk::block::Block;
 use crate::walk::ephemeral::OpenJob;
@@ -160,8 +160,7 @@ impl<'a> Applier<'a> {
     }
 
     fn tell_import(&mut self, change: &ResourceChange) {
-        let importing = change.importing.as_ref();
-        let id = importing.and_then(|importing| importing.id.clone()).map(|id| ("id".into(), id));
+        let id = change.importing.as_deref().and_then(import_id);
         let (addr, deposed, phase) = (change.addr.clone(), None, Phase::Import);
         (self.walk.context.events)(Event::Started {
             addr: addr.clone(),

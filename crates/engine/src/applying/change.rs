@@ -216,7 +216,7 @@ impl<'a> ChangeJob<'a> {
         if problems.has_errors() {
             return Err(problems);
         }
-        let value = schema.block.mark(&planned.mark_at(&marks), None);
+        let value = schema.block.unmark_write_only(&schema.block.mark(&planned.mark_at(&marks), None));
         Ok((Promise { value, private: answer.private, identity: answer.identity }, problems))
     }
 }

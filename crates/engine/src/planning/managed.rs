@@ -14,7 +14,7 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Path, Value, ops};
 
 use super::ignore;
-use crate::object::{Existing, MovedFrom, Subject, conforms, secrets_differ};
+use crate::object::{Existing, MovedFrom, Subject, conforms, import_id, secrets_differ};
 use crate::walk::providers::Server;
 
 /// An instance that the configuration has.
@@ -215,7 +215,7 @@ impl Wish<'_, '_> {
         if action.is_replace() && self.skip_destroy {
             action = Action::ForgetThenCreate;
         }
-        let after = schema.block.mark(&planned.mark_at(&marks), None);
+        let after = schema.block.unmark_write_only(&schema.block.mark(&planned.mark_at(&marks), None));
         if action == Action::NoOp && secrets_differ(&before, &after) {
             action = Action::Update;
         }
@@ -333,8 +333,7 @@ pub(crate) async fn imported(
         ImportBy::Id(id) => eco_format!("the id {id:?}"),
         ImportBy::Identity(_) => "the given identity".into(),
     };
-    let shown = Value::object(vec![("id".into(), Value::string(importing.id.clone().unwrap_or_default()))]);
-    subject.started(Phase::PrepareImport, &shown);
+    subject.started_with(Phase::PrepareImport, import_id(importing));
     let request = ImportRequest { kind: subject.kind().clone(), by: by.clone() };
     let Outcome { value, problems } = subject.provider.import(request).await;
     let mut found = subject.placed(problems);
@@ -389,6 +388,9 @@ pub(crate) async fn imported(
     if let Some(config) = config {
         let (_, marks) = config.unmark_with_paths();
         refreshed.value = refreshed.value.mark_at(&marks);
+        if let Some(schema) = subject.schema() {
+            refreshed.value = schema.block.unmark_write_only(&refreshed.value);
+        }
     }
     Ok((refreshed, found))
 }

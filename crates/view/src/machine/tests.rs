@@ -62,6 +62,8 @@ fn events() {
     let events = [
         start(Phase::Refresh),
         end(Phase::Refresh, true),
+        end(Phase::Refresh, false),
+        end(Phase::Read, false),
         start(Phase::Apply(Action::Delete)),
         end(Phase::Apply(Action::Delete), true),
         end(Phase::Apply(Action::Create), false),
