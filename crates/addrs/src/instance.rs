@@ -5,7 +5,8 @@ use std::fmt;
 use ecow::EcoString;
 use yuba_syntax::expr::Literal;
 use yuba_value::Number;
-use yuba_value::quote::is_printable;
+
+use crate::TemplateText;
 
 /// Which of several instances. Numbers come before texts; where there is a choice, having no key comes before both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,32 +37,9 @@ impl fmt::Display for InstanceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             InstanceKey::Int(key) => write!(f, "[{key}]"),
-            InstanceKey::String(key) => {
-                f.write_str("[")?;
-                write_quoted(f, key)?;
-                f.write_str("]")
-            }
+            InstanceKey::String(key) => write!(f, "[{}]", TemplateText(key)),
         }
     }
-}
-
-fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    f.write_str("\"")?;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\n' => f.write_str("\\n")?,
-            '\r' => f.write_str("\\r")?,
-            '\t' => f.write_str("\\t")?,
-            '"' => f.write_str("\\\"")?,
-            '\\' => f.write_str("\\\\")?,
-            '$' | '%' if chars.peek() == Some(&'{') => write!(f, "{c}{c}")?,
-            c if is_printable(c) => write!(f, "{c}")?,
-            c if u32::from(c) < 0x1_0000 => write!(f, "\\u{:04x}", u32::from(c))?,
-            c => write!(f, "\\U{:08x}", u32::from(c))?,
-        }
-    }
-    f.write_str("\"")
 }
 
 #[cfg(test)]

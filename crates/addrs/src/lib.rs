@@ -23,6 +23,7 @@ mod reference;
 mod removed;
 mod resource;
 mod target;
+mod template_text;
 mod url;
 mod version;
 
@@ -41,4 +42,5 @@ pub use reference::{Reference, Subject, Symbol, TerraformAlias};
 pub use removed::{RemoveEndpoint, RemoveSubject};
 pub use resource::{AbsResource, AbsResourceInstance, ConfigResource, Resource, ResourceMode};
 pub use target::{Target, TargetSubject};
+pub use template_text::TemplateText;
 pub use version::{Version, VersionConstraints, VersionError};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ecow::EcoString;
-use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, TemplateText};
 use yuba_provider::BlockSchema;
 use yuba_provider::schema::{Attribute, AttributeType, NestedAttribute, NestedBlock, Nesting};
 use yuba_syntax::format::format;
@@ -51,10 +51,8 @@ fn formatted(text: &str) -> String {
     String::from_utf8(format(text.as_bytes())).unwrap_or_else(|_| text.to_owned())
 }
 
-/// A string as a template that means just that; as keys of instances are written.
 fn quoted(text: &str) -> String {
-    let key = InstanceKey::String(text.into()).to_string();
-    key.trim_start_matches('[').trim_end_matches(']').to_owned()
+    TemplateText(text).to_string()
 }
 
 struct Writer {

@@ -377,6 +377,7 @@ provider "registry.opentofu.org/hashicorp/null" {
   constraints = ">= 3.0.0, ~> 3.2"
   hashes = [
     "h1:a",
+    "x:\u0010$${y}",
     "zh:b",
   ]
 }

@@ -36,7 +36,9 @@ impl Message {
     /// About how many bytes there are; a file may change at any time.
     fn size_hint(&self) -> usize {
         match self {
-            Message::File(file) => file.metadata().map_or(0, |found| usize::try_from(found.len()).unwrap_or(usize::MAX)),
+            Message::File(file) => {
+                file.metadata().map_or(0, |found| usize::try_from(found.len()).unwrap_or(usize::MAX))
+            }
             Message::Bytes(_, length) => *length,
         }
     }

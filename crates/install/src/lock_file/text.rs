@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use yuba_value::quote::quote;
+use yuba_addrs::TemplateText;
 
 use super::LockFile;
 
@@ -18,14 +18,18 @@ pub(super) fn text(locks: &LockFile) -> String {
         // Equals signs stand below each other.
         let gap = if constraints.is_empty() { "" } else { "    " };
         // Writing to a text does not fail.
-        let _ = writeln!(text, "\nprovider \"{provider}\" {{\n  version{gap} = {}", quote(&lock.version.to_string()));
+        let _ = writeln!(
+            text,
+            "\nprovider \"{provider}\" {{\n  version{gap} = {}",
+            TemplateText(&lock.version.to_string())
+        );
         if !constraints.is_empty() {
-            let _ = writeln!(text, "  constraints = {}", quote(&constraints));
+            let _ = writeln!(text, "  constraints = {}", TemplateText(&constraints));
         }
         if !lock.hashes.is_empty() {
             text.push_str("  hashes = [\n");
             for hash in &lock.hashes {
-                let _ = writeln!(text, "    {},", quote(hash));
+                let _ = writeln!(text, "    {},", TemplateText(hash));
             }
             text.push_str("  ]\n");
         }
