@@ -63,6 +63,20 @@ pub(crate) fn run(terminal: &mut Terminal, args: &Args, kind: Kind) -> Outcome {
     }
 }
 
+/// What is wrong with a place for configuration of imported objects.
+fn cannot_generate(path: &str, mode: Mode) -> Option<Diagnostic> {
+    if path.is_empty() {
+        return None;
+    }
+    if mode != Mode::Normal {
+        let detail = "-generate-config-out writes configuration for what a plan imports. Plans with -destroy or \
+                      -refresh-only import nothing.";
+        return Some(Diagnostic::error("Invalid generate-config-out flag", detail));
+    }
+    let detail = format!("There is a file {path} already. Choose another one for the configuration to be written to.");
+    Path::new(path).exists().then(|| Diagnostic::error("Target generated file already exists", detail))
+}
+
 /// Makes a plan, and does what the command is for.
 fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &Options, kind: Kind) -> Outcome {
     let name = match kind {
@@ -94,10 +108,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         return failed(speaker, &Diagnostic::error("No configuration files", detail).into(), &Sources::new());
     }
     let generated = args.table_has("generate-config-out").then(|| args.text("generate-config-out")).flatten();
-    if let Some(path) = generated.filter(|path| !path.is_empty() && Path::new(path).exists()) {
-        let detail =
-            format!("There is a file {path} already. Choose another one for the configuration to be written to.");
-        let problem = Diagnostic::error("Target generated file already exists", detail);
+    if let Some(problem) = generated.and_then(|path| cannot_generate(path, options.plan.mode)) {
         return failed(speaker, &problem.into(), &Sources::new());
     }
     let began = Operation::begin(request, &mut || speaker.waiting());

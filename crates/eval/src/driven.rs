@@ -139,27 +139,31 @@ impl ModuleScope<'_> {
             return (None, problems);
         }
         let (plain, marks) = value.unmark();
-        let reason: EcoString = if marks.has_ephemeral() {
-            "it is ephemeral, and would be shown in addresses".into()
+        let reason = if marks.has_ephemeral() {
+            "it is ephemeral, and would be shown in addresses"
         } else if plain.is_null() {
-            "it is null, and a whole number is required".into()
-        } else if !plain.is_known() {
-            "it depends on something that is known only after apply, so it cannot be told how many instances there will \
-             be. Plan without what has this \"count\" first, with -exclude, and then everything"
-                .into()
+            "it is null, and a whole number is required"
         } else {
-            let number = convert::convert(&plain, &Type::number());
-            match number.as_ref().map(|number| number.as_number()) {
-                Ok(Some(number)) if number.is_negative() => "it must not be negative".into(),
-                Ok(Some(number)) => match number.to_u64() {
+            let number = match convert::convert(&plain, &Type::number()) {
+                Ok(number) => number,
+                Err(reason) => {
+                    problems.push(diagnostics::incorrect_type(&eco_format!("{reason}"), expr.span));
+                    return (None, problems);
+                }
+            };
+            match number.as_number() {
+                None => {
+                    "it depends on something that is known only after apply, so it cannot be told how many instances there \
+                     will be. Plan without what has this \"count\" first, with -exclude, and then everything"
+                }
+                Some(number) if number.is_negative() => "it must not be negative",
+                Some(number) => match number.to_u64() {
                     Some(count) => return (Some(Expansion::Count(count)), problems),
-                    None => "it must be a whole number of a reasonable size".into(),
+                    None => "it must be a whole number of a reasonable size",
                 },
-                Ok(None) => "a whole number is required".into(),
-                Err(reason) => eco_format!("{reason}"),
             }
         };
-        let mut problem = diagnostics::invalid_count(&reason, expr.span);
+        let mut problem = diagnostics::invalid_count(reason, expr.span);
         if !plain.is_known() {
             problem = explain_unknown(problem, expr, self, self.call_context());
         }

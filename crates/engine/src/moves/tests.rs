@@ -24,7 +24,7 @@ fn check(fixture: &str, state: &str, expect: &Expect) {
     let all: Vec<String> = state.instances().map(|(addr, ..)| addr.to_string()).collect();
     writeln!(out, "= {}", all.join(" ")).expect("because writing to a string works");
     let live = testing::expand(&config.tree);
-    let mut problems = validate(&statements, &config.tree, &live, Some(&config.sources));
+    let mut problems = validate(&statements, &config.tree, &live, yuba_plan::Mode::Normal, Some(&config.sources));
     problems.extend(moves.warnings());
     out += &testing::show(&problems, &config.sources);
     expect.assert_eq(&out);

@@ -6,13 +6,20 @@ use std::collections::btree_map::Entry;
 use yuba_addrs::{ModuleInstance, Resource};
 use yuba_config::resource::{Repetition, ResourceKey};
 use yuba_eval::{ConfigTree, Live};
+use yuba_plan::Mode;
 use yuba_syntax::{Diagnostics, Sources, Span};
 
 use super::{Moveable, Statements, diagnostics};
 
 /// What is wrong with statements. Errors here come before all others of planning, because a plan made with wrong moves is
 /// likely to be wrong in other ways.
-pub fn validate(statements: &Statements, tree: &ConfigTree, live: &Live, sources: Option<&Sources>) -> Diagnostics {
+pub fn validate(
+    statements: &Statements,
+    tree: &ConfigTree,
+    live: &Live,
+    mode: Mode,
+    sources: Option<&Sources>,
+) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut by_from: BTreeMap<Moveable, (Moveable, Span)> = BTreeMap::new();
     let mut by_to: BTreeMap<Moveable, (Moveable, Span)> = BTreeMap::new();
@@ -25,7 +32,8 @@ pub fn validate(statements: &Statements, tree: &ConfigTree, live: &Live, sources
                 problems.push(diagnostics::redundant(&from, statement.span));
                 continue;
             }
-            if exists(&from, live) {
+            // What is about to be destroyed may exist.
+            if mode != Mode::Destroy && exists(&from, live) {
                 let place = declaration(&from, tree).map(|span| diagnostics::place(sources, span));
                 problems.push(diagnostics::still_exists(&from, &to, place.as_deref(), statement.span));
             }

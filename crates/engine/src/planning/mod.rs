@@ -208,14 +208,12 @@ async fn plan_for(
     };
     attend(context.interrupt, context.clock, &started, work).await;
     attend(context.interrupt, context.clock, &started, planner.walk.close_all()).await;
-    if options.mode == Mode::Normal {
-        // What is wrong with moves matters most: everything else may follow from it.
-        let found = moves::validate(&statements, tree, live, context.env.sources);
-        if found.has_errors() {
-            return (None, found);
-        }
-        planner.walk.tell(found);
+    // What is wrong with moves matters most: everything else may follow from it.
+    let found = moves::validate(&statements, tree, live, options.mode, context.env.sources);
+    if found.has_errors() {
+        return (None, found);
     }
+    planner.walk.tell(found);
     let imports = options.mode == Mode::Normal || !options.imports.is_empty();
     if imports && !planner.walk.has_errors() {
         let found = planner.imports.check(live);

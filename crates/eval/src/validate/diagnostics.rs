@@ -248,14 +248,16 @@ pub(crate) fn invalid_count(reason: &str, span: Span) -> Diagnostic {
         .at(span)
 }
 
-const INVALID_ENABLED: &str = "Invalid enabled argument";
+/// The title of what is wrong with `enabled`, which is fully known only when the values of variables are.
+pub const INVALID_ENABLED_SUMMARY: &str = "Invalid enabled argument";
 const INVALID_VARIABLE: &str = "Invalid value for variable";
 
 /// Titles of mistakes in values, of which more is known when instances and the values of variables are.
-pub const VALUE_SUMMARIES: [&str; 2] = [INVALID_ENABLED, INVALID_VARIABLE];
+pub const VALUE_SUMMARIES: [&str; 2] = [INVALID_ENABLED_SUMMARY, INVALID_VARIABLE];
 
 pub(crate) fn invalid_enabled(reason: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(INVALID_ENABLED, eco_format!("This value cannot be used for \"enabled\": {reason}.")).at(span)
+    Diagnostic::error(INVALID_ENABLED_SUMMARY, eco_format!("This value cannot be used for \"enabled\": {reason}."))
+        .at(span)
 }
 
 pub(crate) fn depends_on_attribute(span: Span) -> Diagnostic {

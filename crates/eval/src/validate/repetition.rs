@@ -22,7 +22,7 @@ pub(super) fn count(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
         problems.push(diagnostics::invalid_count("it is ephemeral, and would be shown in addresses", span));
     } else if value.is_null() {
         problems.push(diagnostics::invalid_count("it is null, and a whole number is required", span));
-    } else if value.is_known() {
+    } else {
         match convert::convert(&value, &Type::number()) {
             Ok(number) => match number.as_number() {
                 Some(number) if number.is_negative() => {

@@ -184,11 +184,15 @@ pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
             }
             Ok(None) if verdict == Verdict::Pass => verdict = Verdict::Unknown,
             Ok(_) => {}
-            Err(found) => problems.extend(found),
+            Err(found) => {
+                problems.extend(found);
+                verdict = Verdict::Error;
+            }
         }
     }
+    // A condition that cannot be evaluated says neither yes nor no.
     match (&verdict, problems.has_errors()) {
-        (Verdict::Pass | Verdict::Unknown, true) => (Verdict::Error, problems),
+        (Verdict::Pass, true) => (Verdict::Unknown, problems),
         _ => (verdict, problems),
     }
 }

@@ -192,7 +192,8 @@ impl Parser<'_> {
             self.close(NodeKind::ObjectItem, mark);
             let lost = self.lost_since(before);
             // What could not be read for want of a name is kept, so that tools see the item they may complete.
-            if !lost || matches!(value.kind, ExprKind::Invalid) {
+            let is_begun = || value.span.start < self.next_span().start;
+            if !lost || matches!(value.kind, ExprKind::Invalid) && is_begun() {
                 items.push(object_item(key, in_parens, value));
             }
             if lost {
