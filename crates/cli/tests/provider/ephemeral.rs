@@ -52,6 +52,36 @@ fn tokens_are_renewed_over_protocol_6() {
 }
 
 #[test]
+fn tokens_that_nobody_needs_are_not_opened_to_apply() {
+    let s = sandbox(
+        6,
+        r#"
+//- main.tf
+ephemeral "testing_token" "first" {
+  name = "first"
+}
+ephemeral "testing_token" "second" {
+  name = ephemeral.testing_token.first.name
+}
+resource "testing_thing" "a" {
+  name = "a"
+}
+"#,
+    );
+    s.clear_record();
+    apply(&s);
+    assert_eq!(life(&s), ["open", "open", "close", "close"]);
+    s.write(
+        "out.tf",
+        "resource \"testing_thing\" \"b\" {\n  name = \"b\"\n  password_wo = ephemeral.testing_token.first.token\n}\n",
+    );
+    s.clear_record();
+    apply(&s);
+    assert_eq!(life(&s), ["open", "open", "close", "close", "open", "close"]);
+    nothing_left(&s);
+}
+
+#[test]
 fn tokens_that_fail() {
     let s = sandbox(6, &token("behave = \"fail_open\""));
     fails(&s, &["apply", "-auto-approve"], &["Failure on open"]);

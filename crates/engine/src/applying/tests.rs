@@ -177,6 +177,7 @@ resource "fake_thing" "x" {
   for_each = toset(["a", "b"])
   provider = fake.by[each.key]
   name     = "x-${each.key}"
+  password = ephemeral.fake_token.e.name
 }
 data "fake_lookup" "d" {
   provider = fake.by["b"]

@@ -11,7 +11,7 @@
 //! Waiting goes through one joint per resource, so there are as many edges as objects and references, not pairs of objects.
 
 use foldhash::{HashMap, HashSet};
-use yuba_addrs::{AbsProviderConfig, ConfigResource};
+use yuba_addrs::{AbsProviderConfig, ConfigResource, ResourceMode};
 use yuba_config::resource::ResourceKey;
 use yuba_eval::ConfigTree;
 use yuba_eval::graph::{RefGraph, Vertex};
@@ -39,6 +39,9 @@ pub(crate) fn build(
     mode: Mode,
 ) -> ExecGraph {
     let mut ops: Vec<Op> = (0..graph.nodes.len() as u32).map(Op::Evaluate).collect();
+    for at in idle_ephemeral(graph) {
+        ops[at as usize] = Op::Join;
+    }
     let mut edges: Vec<(u32, u32)> = Vec::new();
     for at in order {
         edges.extend(graph.edges[*at as usize].iter().map(|to| (*at, *to)));
@@ -167,6 +170,22 @@ pub(crate) fn provider_blocks(graph: &RefGraph<'_>, tree: &ConfigTree) -> HashMa
         _ => None,
     });
     blocks.collect()
+}
+
+/// Ephemeral resources that nothing but others of them refers to: whoever applies has no use for them.
+fn idle_ephemeral(graph: &RefGraph<'_>) -> Vec<u32> {
+    let is_ephemeral = |at: u32| matches!(graph.nodes[at as usize].vertex, Vertex::Resource(resource) if resource.key.mode == ResourceMode::Ephemeral);
+    let (mut idle, users): (Vec<u32>, Vec<u32>) = (0..graph.nodes.len() as u32).partition(|at| is_ephemeral(*at));
+    if idle.is_empty() {
+        return idle;
+    }
+    let mut used: HashSet<u32> = HashSet::default();
+    let mut work = users;
+    while let Some(at) = work.pop() {
+        work.extend(graph.edges[at as usize].iter().copied().filter(|to| is_ephemeral(*to) && used.insert(*to)));
+    }
+    idle.retain(|at| !used.contains(at));
+    idle
 }
 
 /// Everything that an object depends on.
