@@ -176,6 +176,19 @@ impl<'a> Planner<'a> {
         action: Action,
     ) -> bool {
         let Some(expr) = &resource.lifecycle.prevent_destroy else { return true };
+        let variables = expr.variables().into_iter();
+        let of_instances = variables.filter(|used| used.root == "each" || used.root == "count").map(|used| {
+            let detail = eco_format!(
+                "What is said about destroying objects counts for those too that are not in the configuration any more, and \
+                 \"{}\" is not known for these. It has to be the same for all instances of {}.",
+                used.root,
+                addr.resource
+            );
+            Diagnostic::error("Invalid reference in prevent_destroy", detail).at(used.span)
+        });
+        if !self.walk.tell(of_instances) {
+            return false;
+        }
         let (value, found) = self.walk.scope(at).eval_used(expr);
         if !self.walk.tell(found) {
             return false;

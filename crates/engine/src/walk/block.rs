@@ -10,7 +10,7 @@ use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKin
 use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_SUMMARY, ProviderSchema};
 use yuba_state::{CheckKind, DeposedKey};
 use yuba_syntax::{Diagnostic, Diagnostics};
-use yuba_value::{Type, Value, convert};
+use yuba_value::Value;
 
 use super::Walk;
 use super::checks::{in_instance, in_module};
@@ -215,6 +215,12 @@ impl<'a> Walk<'a> {
 pub(crate) fn skip_destroy(resource: &Resource) -> (bool, Diagnostics) {
     let Some(expr) = &resource.lifecycle.destroy else { return (false, Diagnostics::new()) };
     let (value, problems) = yuba_eval::constant(expr);
-    let value = convert::convert(&value, &Type::bool()).ok().and_then(|value| value.as_bool());
-    (value == Some(false), problems)
+    match value.as_bool() {
+        Some(destroy) if !problems.has_errors() => (!destroy, problems),
+        _ => {
+            let detail = "Whether an object is destroyed or forgotten is needed when its configuration may be gone, so it has \
+                          to be written out: true or false.";
+            (false, Diagnostic::error("Invalid lifecycle destroy expression", detail).at(expr.span).into())
+        }
+    }
 }
