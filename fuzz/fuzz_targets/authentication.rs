@@ -4,18 +4,20 @@
 use libfuzzer_sys::fuzz_target;
 use yuba_install::providers::authentication::{ArchiveFacts, Check, check};
 
-fuzz_target!(|parts: (&[u8], &[u8], &str, [u8; 32], &str)| {
-    let (document, signature, key, sum, file) = parts;
+fuzz_target!(|bytes: &[u8]| {
+    let Some(([first, second], rest)) = bytes.split_first_chunk() else { return };
+    let (document, rest) = rest.split_at(usize::from(*first).min(rest.len()));
+    let (signature, key) = rest.split_at(usize::from(*second).min(rest.len()));
+    let (sum, file) = ([*first; 32], "file".to_owned());
     let facts = ArchiveFacts { sum, size: document.len() as u64, h1: None };
-    let listed = Check::Listed { document: document.to_vec(), file: file.to_owned(), sum };
     let signed = Check::Signed {
         document: document.to_vec(),
         signature: signature.to_vec(),
-        keys: vec![key.to_owned()],
+        keys: vec![String::from_utf8_lossy(key).into_owned()],
         required: true,
         refuse_expired: true,
     };
-    for one in [listed, signed] {
+    for one in [Check::Listed { document: document.to_vec(), file, sum }, signed] {
         if let Ok(verdict) = check(&[one], &facts) {
             let _ = (verdict.keys(), verdict.vouched(true), verdict.local());
         }
