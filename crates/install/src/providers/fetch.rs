@@ -96,7 +96,7 @@ impl Delivery<'_> {
         if checkable.peek().is_some() && !checkable.any(|allowed| *allowed == contents.hash) {
             return Err(self.not_locked("local"));
         }
-        contents.executable(dir, self.provider).map_err(no_program)?;
+        contents.executable(dir, self.provider).map_err(|error| no_program(&error))?;
         self.publish_link(dir).map_err(|error| format!("{} cannot be written: {error}", self.target.display()))?;
         Ok(Arrival { verdict: None, hash: contents.hash })
     }
@@ -151,7 +151,7 @@ impl Delivery<'_> {
         if !early {
             verdict = authentication::check(checks, &facts)?;
         }
-        package::executable(&new, self.provider).map_err(no_program)?;
+        package::executable(&new, self.provider).map_err(|error| no_program(&error))?;
         if let Ok(existing) = fs::symlink_metadata(self.target)
             && existing.is_dir()
         {
@@ -176,7 +176,7 @@ impl Delivery<'_> {
     }
 }
 
-fn no_program(error: io::Error) -> String {
+fn no_program(error: &io::Error) -> String {
     format!("provider binary not found: {error}")
 }
 
