@@ -320,7 +320,7 @@ fn add_attributes(all: &mut Vec<Attribute>, more: Vec<Attribute>, diagnostics: &
 }
 
 pub(crate) fn missing_required_argument(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("Missing required argument", format!("The argument \"{name}\" has to be set, but is not.")).at(at)
+    Diagnostic::error("Missing required argument", format!("The argument \"{name}\" is required, but not set.")).at(at)
 }
 
 /// What is wrong with the number of a block's labels.
@@ -403,7 +403,7 @@ mod tests {
             expect![[r#"
             may
             ! Missing required argument @0-0
-              The argument "need" has to be set, but is not.
+              The argument "need" is required, but not set.
         "#]],
         );
         check(
