@@ -12,12 +12,13 @@ pub(crate) fn incorrect_attribute_value_type(name: &str, error: &ConvertError) -
         true => EcoString::new(),
         false => eco_format!(" (at {})", path_text(&error.path).trim_start_matches('.')),
     };
-    let detail = eco_format!("This value does not fit the attribute {name:?}{place}: {}.", error.message);
+    // Tests of providers look for these words.
+    let detail = eco_format!("Inappropriate value for attribute {name:?}{place}: {}.", error.message);
     Diagnostic::error("Incorrect attribute value type", detail)
 }
 
 pub(crate) fn unsupported_block_type(kind: &str) -> Diagnostic {
-    Diagnostic::error("Unsupported block type", eco_format!("There are no blocks of type {kind:?} here."))
+    Diagnostic::error("Unsupported block type", eco_format!("Blocks of type {kind:?} are not expected here."))
 }
 
 pub(crate) fn duplicate_block(kind: &str) -> Diagnostic {

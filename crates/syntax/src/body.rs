@@ -233,7 +233,8 @@ impl NativeBody {
                 }
                 None => String::new(),
             };
-            let detail = format!("There is no argument \"{name}\" here.{hint}");
+            // Clients and tests of providers look for these words.
+            let detail = format!("An argument named \"{name}\" is not expected here.{hint}");
             diagnostics.push(Diagnostic::error("Unsupported argument", detail).at(attribute.name_span));
         }
         for block in self.blocks.iter().filter(|block| schema.block(&block.kind).is_none()) {
@@ -245,7 +246,7 @@ impl NativeBody {
                 }
                 None => String::new(),
             };
-            let detail = format!("There are no blocks of type \"{kind}\" here.{hint}");
+            let detail = format!("Blocks of type \"{kind}\" are not expected here.{hint}");
             diagnostics.push(Diagnostic::error("Unsupported block type", detail).at(block.kind_span));
         }
         (content, diagnostics)
@@ -411,11 +412,11 @@ mod tests {
             expect![[r#"
             need
             ! Unsupported argument @9-12
-              There is no argument "mya" here. Did you mean "may"?
+              An argument named "mya" is not expected here. Did you mean "may"?
             ! Unsupported argument @17-22
-              There is no argument "plain" here. Did you mean a block of type "plain"? A block has no equals sign.
+              An argument named "plain" is not expected here. Did you mean a block of type "plain"? A block has no equals sign.
             ! Unsupported argument @27-30
-              There is no argument "xyz" here.
+              An argument named "xyz" is not expected here.
         "#]],
         );
         check(
@@ -423,11 +424,11 @@ mod tests {
             expect![[r#"
             need
             ! Unsupported block type @9-14
-              There are no blocks of type "plian" here. Did you mean "plain"?
+              Blocks of type "plian" are not expected here. Did you mean "plain"?
             ! Unsupported block type @18-21
-              There are no blocks of type "may" here. Did you mean the argument "may"? It gets its value with an equals sign.
+              Blocks of type "may" are not expected here. Did you mean the argument "may"? It gets its value with an equals sign.
             ! Unsupported block type @25-28
-              There are no blocks of type "xyz" here.
+              Blocks of type "xyz" are not expected here.
         "#]],
         );
         check(

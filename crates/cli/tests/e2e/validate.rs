@@ -104,7 +104,7 @@ fn errors_make_it_invalid() {
           on main.tf line 2, in variable "a":
            2:   typ = string
 
-        There is no argument "typ" here. Did you mean "type"?
+        An argument named "typ" is not expected here. Did you mean "type"?
     "#]],
     );
     check(
@@ -122,7 +122,7 @@ fn errors_make_it_invalid() {
             {
               "severity": "error",
               "summary": "Unsupported argument",
-              "detail": "There is no argument \"typ\" here. Did you mean \"type\"?",
+              "detail": "An argument named \"typ\" is not expected here. Did you mean \"type\"?",
               "range": {
                 "filename": "main.tf",
                 "start": {
