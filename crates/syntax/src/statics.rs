@@ -112,28 +112,39 @@ impl Expr {
         }
     }
 
+    /// What an expression begins with, through operators, parentheses and interpolations.
+    pub fn first_operand(&self) -> &Expr {
+        let mut expr = self;
+        loop {
+            expr = match &expr.kind {
+                ExprKind::Conditional(conditional) => &conditional.condition,
+                ExprKind::Binary(binary) => &binary.left,
+                ExprKind::Parens(inner) | ExprKind::TemplateJoin(inner) => inner,
+                ExprKind::Template(parts) => match parts.first() {
+                    Some(first) if !matches!(first.kind, ExprKind::Literal(_)) => first,
+                    _ => return expr,
+                },
+                _ => return expr,
+            };
+        }
+    }
+
     /// The part that messages about the expression as a whole point at: the first operand of operators, the name of a
     /// call, an opening bracket; all of it for short forms.
     pub fn start_span(&self) -> Span {
-        match &self.kind {
+        let first = self.first_operand();
+        match &first.kind {
             ExprKind::Index(index) => index.open_span,
             ExprKind::Call(call) => call.name_span.to(call.open_span),
-            ExprKind::Conditional(conditional) => conditional.condition.start_span(),
-            ExprKind::Binary(binary) => binary.left.start_span(),
             ExprKind::Unary(unary) => unary.op_span,
-            ExprKind::Parens(inner) => inner.start_span(),
-            ExprKind::Literal(Literal::String(_)) => self.text_span(),
-            ExprKind::Template(parts) => parts.first().map_or(self.span, |first| match &first.kind {
-                ExprKind::Literal(_) => first.span,
-                _ => first.start_span(),
-            }),
+            ExprKind::Literal(Literal::String(_)) => first.text_span(),
+            ExprKind::Template(parts) => parts.first().map_or(first.span, |part| part.span),
             ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::JsonObject(_) => {
-                Span { end: self.span.start + 1, ..self.span }
+                Span { end: first.span.start + 1, ..first.span }
             }
             ExprKind::For(parts) => parts.open_span,
             ExprKind::Splat(splat) => splat.marker_span,
-            ExprKind::TemplateJoin(tuple) => tuple.start_span(),
-            _ => self.span,
+            _ => first.span,
         }
     }
 

@@ -287,28 +287,12 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The part of an expression that messages about it as an argument point at.
+    /// The part of an expression that messages about it as an argument point at. Where a text begins is in its source.
     fn start_span(&self, expr: &Expr) -> Span {
-        let mut expr = expr;
-        loop {
-            expr = match &expr.kind {
-                ExprKind::Conditional(e) => &e.condition,
-                ExprKind::Binary(e) => &e.left,
-                ExprKind::Parens(inner) | ExprKind::TemplateJoin(inner) => inner,
-                ExprKind::Template(parts) => match parts.first() {
-                    Some(first) if matches!(first.kind, ExprKind::Literal(_)) => return first.span,
-                    Some(first) => first,
-                    None => return expr.span,
-                },
-                ExprKind::Call(e) => return e.name_span.to(e.open_span),
-                ExprKind::Index(e) => return e.open_span,
-                ExprKind::Tuple(_) | ExprKind::Object(_) => return Span { end: expr.span.start + 1, ..expr.span },
-                ExprKind::For(e) => return e.open_span,
-                ExprKind::Splat(e) => return e.marker_span,
-                ExprKind::Unary(e) => return e.op_span,
-                ExprKind::Literal(Literal::String(text)) => return self.content_span(expr.span, text),
-                _ => return expr.span,
-            };
+        let first = expr.first_operand();
+        match &first.kind {
+            ExprKind::Literal(Literal::String(text)) => self.content_span(first.span, text),
+            _ => first.start_span(),
         }
     }
 
