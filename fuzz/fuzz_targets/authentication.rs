@@ -9,7 +9,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (document, rest) = rest.split_at(usize::from(*first).min(rest.len()));
     let (signature, key) = rest.split_at(usize::from(*second).min(rest.len()));
     let (sum, file) = ([*first; 32], "file".to_owned());
-    let facts = ArchiveFacts { sum, size: document.len() as u64, h1: None };
+    let facts = ArchiveFacts { sum: Some(sum), size: document.len() as u64, h1: None };
     let signed = Check::Signed {
         document: document.to_vec(),
         signature: signature.to_vec(),

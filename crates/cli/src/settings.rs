@@ -116,11 +116,9 @@ impl Settings {
 
 /// How providers are dealt with, as the environment and the CLI configuration say.
 fn provider_settings(data_dir: &Path, hosts: Arc<Hosts>) -> ProviderSettings {
-    let absolute = |name: &str| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
     let mut settings = ProviderSettings::new(data_dir);
+    settings.plugins.schema_cache = hosts.environment().caches().map(|caches| caches.join("schemas"));
     settings.hosts = Some(hosts);
-    settings.plugins.schema_cache = caches.map(|caches| caches.join("yuba").join("schemas"));
     settings.plugins.tls = environment("TF_DISABLE_PLUGIN_TLS").is_none();
     settings.plugins.log = crate::logging::of_providers();
     settings.reattach = environment("TF_REATTACH_PROVIDERS").unwrap_or_default();

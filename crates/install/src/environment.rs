@@ -24,6 +24,18 @@ impl Environment {
         self.get(name).map(PathBuf::from)
     }
 
+    /// Where things of the user are kept that can be made again at any time.
+    pub fn caches(&self) -> Option<PathBuf> {
+        let absolute = |name: &str| self.path(name).filter(|path| path.is_absolute());
+        let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+        caches.map(|caches| caches.join("yuba"))
+    }
+
+    /// Whether a variable says that something is not wanted.
+    pub fn is_off(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| matches!(value, "0" | "false" | "no" | "off"))
+    }
+
     /// The value of a variable that is a number greater than zero; anything else counts as not set.
     pub fn positive(&self, name: &str) -> Option<u32> {
         self.get(name)?.parse().ok().filter(|number| *number > 0)

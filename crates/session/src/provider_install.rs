@@ -12,6 +12,7 @@ use yuba_install::lock_file;
 use yuba_install::providers::configured::{self, Means};
 use yuba_install::providers::diagnostics as about;
 use yuba_install::providers::installing::{self, Cache, Failure, Mode};
+use yuba_install::providers::kept::Kept;
 use yuba_install::providers::platform::Platform;
 use yuba_install::providers::selected::{check_selections, packages_dir};
 use yuba_install::providers::source::{Place, Places, QueryError};
@@ -97,6 +98,8 @@ pub(crate) fn install(
         .plugin_cache_dir
         .clone()
         .map(|dir| Cache { dir, may_break_lock_file: config.plugin_cache_may_break_lock_file });
+    // Where working directories share packages anyway, they are kept already.
+    let kept = if cache.is_none() { Kept::of_user(hosts.environment()) } else { Kept::default() };
     let platform = Platform::current();
     let wanted = installing::Request {
         needed: &needed,
@@ -109,7 +112,8 @@ pub(crate) fn install(
         cache: cache.as_ref(),
         mode: if flags.upgrade { Mode::Upgrade } else { Mode::Keep },
         signing: means.signing,
-        verified: &Verified::of_user(),
+        verified: &Verified::of_user(hosts.environment()),
+        kept: &kept,
     };
     let outcome = installing::install(&wanted, &mut |event| emit(Event::Provider(event)));
     for (provider, warnings) in &outcome.warnings {

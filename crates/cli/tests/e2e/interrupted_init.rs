@@ -52,6 +52,14 @@ fn prepared(host: &Host, configuration: &str) -> Sandbox {
     sandbox(&format!("//- main.tf\n{configuration}//- rc\n{settings}")).env("TF_CLI_CONFIG_FILE", "rc")
 }
 
+/// What was started all comes to a good end.
+fn all_succeed(children: Vec<Child>) {
+    for child in children {
+        let output = child.wait_with_output().expect("because it was started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 fn start(sandbox: &Sandbox, args: &[&str]) -> Child {
     let mut command = sandbox.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -134,11 +142,7 @@ fn processes_that_race_for_a_cache_all_win() {
     let shared = cache.dir().join("cache");
     let sandboxes: Vec<Sandbox> =
         (0..4).map(|_| prepared(&host, PROVIDER).env("TF_PLUGIN_CACHE_DIR", &shared.display().to_string())).collect();
-    let children: Vec<Child> = sandboxes.iter().map(|sandbox| start(sandbox, &["init"])).collect();
-    for child in children {
-        let output = child.wait_with_output().expect("because it was started");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
+    all_succeed(sandboxes.iter().map(|sandbox| start(sandbox, &["init"])).collect());
     let package = format!("example.com/x/null/1.0.0/{}", platform());
     let program = "terraform-provider-null_v1.0.0";
     assert_eq!(files(&shared), [shared.join(&package).join(program).display().to_string()]);
@@ -148,4 +152,38 @@ fn processes_that_race_for_a_cache_all_win() {
         let installed = sandbox.dir().join(".terraform/providers").join(&package).join(program);
         assert_eq!(std::fs::metadata(installed).map(|file| file.len()).ok(), Some(4 << 20));
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn working_directories_share_what_was_unpacked_once() {
+    use std::os::unix::fs::MetadataExt as _;
+    let shared = sandbox("");
+    let (mirror, caches) = (shared.dir().join("mirror"), shared.dir().join("caches"));
+    let archive = mirror.join(format!("example.com/x/null/terraform-provider-null_1.0.0_{}.zip", platform()));
+    std::fs::create_dir_all(archive.parent().expect("it has one")).expect("because the sandbox is writable");
+    std::fs::write(&archive, package()).expect("because the sandbox is writable");
+    let rc = format!("provider_installation {{\n  filesystem_mirror {{\n    path = {mirror:?}\n  }}\n}}\n");
+    let fresh = || {
+        let fresh = sandbox(&format!("//- main.tf\n{PROVIDER}//- rc\n{rc}")).env("TF_CLI_CONFIG_FILE", "rc");
+        fresh.env("XDG_CACHE_HOME", &caches.display().to_string())
+    };
+    let program = |sandbox: &Sandbox| {
+        let package = format!("example.com/x/null/1.0.0/{}/terraform-provider-null_v1.0.0", platform());
+        let found = std::fs::metadata(sandbox.dir().join(".terraform/providers").join(package));
+        found.expect("because it is installed").ino()
+    };
+    // Those that begin at the same time may have it from the archive, all of them.
+    let first: Vec<Sandbox> = (0..4).map(|_| fresh()).collect();
+    all_succeed(first.iter().map(|sandbox| start(sandbox, &["init"])).collect());
+    let later: Vec<Sandbox> = (0..4).map(|_| fresh()).collect();
+    all_succeed(later.iter().map(|sandbox| start(sandbox, &["init"])).collect());
+    let inode = program(&later[0]);
+    assert!(later.iter().all(|sandbox| program(sandbox) == inode));
+    assert!(first.iter().any(|sandbox| program(sandbox) == inode));
+    assert!(first.iter().chain(&later).all(|s| s.read(".terraform.lock.hcl") == first[0].read(".terraform.lock.hcl")));
+    assert!(!caches.join("yuba/kept/.unfinished").exists());
+    let alone = fresh().env("YUBA_KEEP_PACKAGES", "off");
+    assert_eq!(alone.run(&["init"]).code, 0);
+    assert_ne!(program(&alone), inode);
 }

@@ -73,8 +73,8 @@ struct Known {
 /// What is known about an archive: computed once.
 #[derive(Clone, Debug)]
 pub struct ArchiveFacts {
-    /// The SHA-256 sum.
-    pub sum: [u8; 32],
+    /// The SHA-256 sum, where anybody has asked for it.
+    pub sum: Option<[u8; 32]>,
     /// The size in bytes.
     pub size: u64,
     /// The hash of its files, where it was computed.
@@ -171,6 +171,18 @@ pub fn needs_h1(checks: &[Check]) -> bool {
         .any(|check| matches!(check, Check::AnyHash { hashes, .. } if hashes.iter().any(|h| h.starts_with("h1:"))))
 }
 
+/// The hashes that an archive will have one of: of the archive where that is said, of its files otherwise.
+pub fn announced(checks: &[Check]) -> Vec<EcoString> {
+    let hashes = |check: &Check| match check {
+        Check::Sum(_, sum) => vec![hash::of_archive_sum(sum)],
+        Check::AnyHash { hashes, .. } => hashes.clone(),
+        _ => Vec::new(),
+    };
+    let (archives, files): (Vec<_>, Vec<_>) =
+        checks.iter().flat_map(hashes).filter(|hash| is_checkable(hash)).partition(|hash| hash.starts_with("zh:"));
+    if archives.is_empty() { files } else { archives }
+}
+
 /// Makes all checks. The reason why one fails is in words that end no sentence.
 pub fn check(checks: &[Check], archive: &ArchiveFacts) -> Result<Verdict, String> {
     let mut verdict = Verdict::default();
@@ -182,6 +194,7 @@ pub fn check(checks: &[Check], archive: &ArchiveFacts) -> Result<Verdict, String
 
 fn one(check: &Check, archive: &ArchiveFacts) -> Result<Verdict, String> {
     let mut verdict = Verdict::default();
+    let zip = archive.sum.as_ref().map(hash::of_archive_sum);
     match check {
         Check::Declared { packages, .. } if packages.is_empty() => {}
         Check::Declared { platform, sum, packages } => {
@@ -223,7 +236,8 @@ fn one(check: &Check, archive: &ArchiveFacts) -> Result<Verdict, String> {
             }
         }
         Check::Sum(platform, sum) => {
-            let (got, wanted) = (hash::of_archive_sum(&archive.sum), hash::of_archive_sum(sum));
+            let wanted = hash::of_archive_sum(sum);
+            let got = zip.ok_or_else(|| format!("the archive may have another checksum than {wanted}"))?;
             if got != wanted {
                 return Err(format!("the archive has the checksum {got} instead of {wanted}"));
             }
@@ -248,8 +262,7 @@ fn one(check: &Check, archive: &ArchiveFacts) -> Result<Verdict, String> {
             if checkable.is_empty() {
                 return Err("its checksums are in formats that this version of Yuba does not know".to_owned());
             }
-            let zip = hash::of_archive_sum(&archive.sum);
-            let is_right = |hash: &EcoString| *hash == zip || archive.h1.as_ref() == Some(hash);
+            let is_right = |hash: &EcoString| zip.as_ref() == Some(hash) || archive.h1.as_ref() == Some(hash);
             if !checkable.iter().any(|hash| is_right(hash)) {
                 return Err(match checkable.as_slice() {
                     [only] => format!("the package does not have the expected checksum {only}"),

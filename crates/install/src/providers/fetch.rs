@@ -9,12 +9,17 @@ use yuba_addrs::{ProviderSource, ProviderVersion};
 
 use super::authentication::{self, ArchiveFacts, Check, Verdict};
 use super::hash;
+use super::kept::Kept;
 use super::package;
+use super::records::State;
 use super::source::{Content, Offer};
 use super::staging::Staging;
 use super::verified::Verified;
 use crate::archive::{self, Format, Limits};
 use crate::http::{Client, Progress};
+
+/// Where a package is before it is in its place.
+const NEW: &str = "new";
 
 /// A package that has arrived.
 #[derive(Clone, Debug)]
@@ -39,6 +44,8 @@ pub(crate) struct Delivery<'a> {
     pub(crate) allowed: &'a [EcoString],
     /// What is known of packages.
     pub(crate) verified: &'a Verified,
+    /// Packages that were unpacked before.
+    pub(crate) kept: &'a Kept,
     /// For packages from elsewhere.
     pub(crate) client: &'a Client,
 }
@@ -48,24 +55,72 @@ impl Delivery<'_> {
     pub(crate) fn bring(&self, offer: &Offer, progress: Progress<'_>) -> Result<Arrival, String> {
         match &offer.at {
             Content::Dir(dir) => self.link(dir),
-            Content::Archive(path) => self.unpack(path, &offer.checks),
-            Content::Remote(request) => {
-                let staging = self.staging()?;
-                let file = staging.join("package.zip");
-                let response = self.client.download(request, &file, progress).map_err(|error| error.to_string())?;
+            Content::Archive(path) => self.local(path, &offer.checks),
+            Content::Remote(request) => self.remote(&offer.checks, |file| {
+                let response = self.client.download(request, file, progress).map_err(|error| error.to_string())?;
                 if !response.is_success() {
                     let shown = crate::http::shown(&request.url);
                     return Err(format!("{shown} answered \"{}\"", response.status_text()));
                 }
-                self.unpack(&file, &offer.checks)
-            }
+                Ok(())
+            }),
             Content::Blob(repository, layer) => {
-                let staging = self.staging()?;
-                let file = staging.join("package.zip");
-                repository.blob(layer, &file, progress)?;
-                self.unpack(&file, &offer.checks)
+                self.remote(&offer.checks, |file| repository.blob(layer, file, progress))
             }
         }
+    }
+
+    /// From an archive on this machine.
+    fn local(&self, path: &Path, checks: &[Check]) -> Result<Arrival, String> {
+        let facts = self.facts(path, checks, |path| self.verified.sum(path))?;
+        let staging = self.staging()?;
+        if let Some(h1) = self.kept.of_file(path)
+            && self.kept.take(&h1, self.verified, &staging.join(NEW))
+        {
+            return self.settle(&staging, &ArchiveFacts { h1: Some(h1), ..facts }, checks, None);
+        }
+        self.unpack(&staging, path, facts, checks, Some(path))
+    }
+
+    /// From an archive elsewhere, unless what it is said to be was unpacked before.
+    fn remote(&self, checks: &[Check], bring: impl FnOnce(&Path) -> Result<(), String>) -> Result<Arrival, String> {
+        let staging = self.staging()?;
+        // Where the lock file has other hashes, they may be right for the archive all the same.
+        let known = authentication::announced(checks).iter().find_map(|hash| self.kept.of_hash(hash));
+        if let Some(facts @ ArchiveFacts { h1: Some(h1), .. }) = &known
+            && self.is_allowed(facts)
+            && self.kept.take(h1, self.verified, &staging.join(NEW))
+        {
+            return self.settle(&staging, facts, checks, None);
+        }
+        let file = staging.join("package.zip");
+        bring(&file)?;
+        let facts = self.facts(&file, checks, hash::sum)?;
+        self.unpack(&staging, &file, facts, checks, None)
+    }
+
+    /// What can be known of an archive without unpacking it.
+    fn facts(
+        &self,
+        path: &Path,
+        checks: &[Check],
+        sum: impl Fn(&Path) -> io::Result<[u8; 32]>,
+    ) -> Result<ArchiveFacts, String> {
+        // Where nobody asks for the sum of the archive, the hash of its files is enough.
+        let is_asked = !checks.is_empty() || self.allowed.iter().any(|allowed| allowed.starts_with("zh:"));
+        let facts = || -> io::Result<ArchiveFacts> {
+            let sum = is_asked.then(|| sum(path)).transpose()?;
+            Ok(ArchiveFacts { sum, size: fs::metadata(path)?.len(), h1: None })
+        };
+        facts().map_err(|error| format!("the archive {} cannot be read: {error}", path.display()))
+    }
+
+    /// Whether an archive is one that was locked, as far as is known.
+    fn is_allowed(&self, archive: &ArchiveFacts) -> bool {
+        let is_allowed = |hash: &EcoString| self.allowed.contains(hash);
+        self.allowed.is_empty()
+            || archive.sum.is_some_and(|sum| is_allowed(&hash::of_archive_sum(&sum)))
+            || archive.h1.as_ref().is_some_and(is_allowed)
     }
 
     fn staging(&self) -> Result<Staging, String> {
@@ -112,46 +167,58 @@ impl Delivery<'_> {
             return Ok(());
         }
         let staging = Staging::new(self.base)?;
-        if symlink(&shown, &staging.join("new")).is_err() {
-            copy(&shown, &staging.join("new"))?;
+        let new = staging.join(NEW);
+        if symlink(&shown, &new).is_err() {
+            package::transfer(&shown, &new, hash::files(&shown)?, |from, to| fs::copy(from, to).map(drop))?;
         }
-        staging.publish("new", self.target)
+        staging.publish(NEW, self.target)
     }
 
-    /// Unpacks an archive after all checks.
-    fn unpack(&self, path: &Path, checks: &[Check]) -> Result<Arrival, String> {
-        let unreadable = |error: io::Error| format!("the archive {} cannot be read: {error}", path.display());
-        let size = fs::metadata(path).map_err(unreadable)?.len();
-        // Where nobody asks for the sum of the archive, the hash of its files is enough.
-        let is_asked = !checks.is_empty() || self.allowed.iter().any(|allowed| allowed.starts_with("zh:"));
-        let sum = match is_asked {
-            true => hash::sum(path).map_err(unreadable)?,
-            false => [0; 32],
+    /// Unpacks an archive after all checks that do not need its files. It is one that stays `at` a path, or none that does.
+    fn unpack(
+        &self,
+        staging: &Staging,
+        path: &Path,
+        mut facts: ArchiveFacts,
+        checks: &[Check],
+        at: Option<&Path>,
+    ) -> Result<Arrival, String> {
+        let verdict = match authentication::needs_h1(checks) {
+            true => None,
+            false => Some(authentication::check(checks, &facts)?),
         };
-        let mut facts = ArchiveFacts { sum, size, h1: None };
-        // What can be checked without unpacking is checked before.
-        let early = !authentication::needs_h1(checks);
-        let mut verdict = match early {
-            true => authentication::check(checks, &facts)?,
-            false => Verdict::default(),
-        };
-        let is_known = self.allowed.is_empty() || is_asked && self.allowed.contains(&hash::of_archive_sum(&sum));
-        if !is_known && !self.allowed.iter().any(|allowed| allowed.starts_with("h1:")) {
+        if !self.is_allowed(&facts) && !self.allowed.iter().any(|allowed| allowed.starts_with("h1:")) {
             return Err(self.not_locked("current"));
         }
-        let staging = self.staging()?;
-        let new = staging.join("new");
+        let new = staging.join(NEW);
         let sums = archive::unpack_summed(path, Format::Zip, &new, Limits::default());
         let sums = sums.map_err(|error| error.to_string())?;
-        let hash = hash_of(&new, sums).map_err(|error| format!("the unpacked files cannot be read: {error}"))?;
-        if !is_known && !self.allowed.contains(&hash) {
+        let sums = named(&new, sums).map_err(|error| format!("the unpacked files cannot be read: {error}"))?;
+        facts.h1 = Some(hash::of_sums(sums.iter().map(|(name, sum)| (name.as_str(), *sum)).collect()));
+        let arrival = self.settle(staging, &facts, checks, verdict)?;
+        self.kept.keep(self.target, &facts, at);
+        for (name, sum) in &sums {
+            if let Ok(state) = State::of(&self.target.join(name)) {
+                self.verified.remember(&state, sum);
+            }
+        }
+        Ok(arrival)
+    }
+
+    /// Puts unpacked files into their place, after all checks that were not made before.
+    fn settle(
+        &self,
+        staging: &Staging,
+        facts: &ArchiveFacts,
+        checks: &[Check],
+        verdict: Option<Verdict>,
+    ) -> Result<Arrival, String> {
+        if !self.is_allowed(facts) {
             return Err(self.not_locked("current"));
         }
-        facts.h1 = Some(hash.clone());
-        if !early {
-            verdict = authentication::check(checks, &facts)?;
-        }
-        package::executable(&new, self.provider).map_err(|error| no_program(&error))?;
+        let verdict = verdict.map_or_else(|| authentication::check(checks, facts), Ok)?;
+        package::executable(&staging.join(NEW), self.provider).map_err(|error| no_program(&error))?;
+        let hash = facts.h1.clone().unwrap_or_default();
         if let Ok(existing) = fs::symlink_metadata(self.target)
             && existing.is_dir()
         {
@@ -166,8 +233,7 @@ impl Delivery<'_> {
             };
         }
         let unwritable = |error: io::Error| format!("{} cannot be written: {error}", self.target.display());
-        staging.publish("new", self.target).map_err(unwritable)?;
-        self.verified.remember(self.target, &hash);
+        staging.publish(NEW, self.target).map_err(unwritable)?;
         Ok(self.arrival(verdict, checks, hash))
     }
 
@@ -190,32 +256,19 @@ fn symlink(source: &Path, target: &Path) -> io::Result<()> {
     std::os::windows::fs::symlink_dir(source, target)
 }
 
-/// The hash of a package that was just unpacked, with what its files were summed up to on the way. They are read again only
-/// where the file system has other names for them.
-fn hash_of(new: &Path, sums: Option<archive::Sums>) -> io::Result<EcoString> {
+/// The sums of the files of a package that was just unpacked, with what they were summed up to on the way. They are read again
+/// only where the file system has other names for them.
+fn named(new: &Path, sums: Option<archive::Sums>) -> io::Result<Vec<(String, [u8; 32])>> {
     let named = |(path, sum): (PathBuf, [u8; 32])| path.into_os_string().into_string().ok().map(|name| (name, sum));
     let sums = sums.and_then(|sums| sums.into_iter().map(named).collect::<Option<Vec<_>>>());
     match sums {
         Some(mut sums) if std::path::MAIN_SEPARATOR == '/' => {
             sums.sort();
             match hash::files(new)?.iter().eq(sums.iter().map(|(name, _)| name)) {
-                true => Ok(hash::of_sums(sums)),
-                false => hash::of_dir(new),
+                true => Ok(sums),
+                false => hash::sums(new),
             }
         }
-        _ => hash::of_dir(new),
+        _ => hash::sums(new),
     }
-}
-
-/// Copies the files of a package.
-fn copy(source: &Path, target: &Path) -> io::Result<()> {
-    fs::create_dir_all(target)?;
-    for name in hash::files(source)? {
-        let to = target.join(&name);
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::copy(source.join(&name), to)?;
-    }
-    Ok(())
 }

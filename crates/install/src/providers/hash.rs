@@ -17,17 +17,17 @@ const MAX_DEPTH: usize = 64;
 
 /// The hash `h1:` of an unpacked package: of the names and contents of all its files.
 pub fn of_dir(dir: &Path) -> io::Result<EcoString> {
-    of_files(dir, &files(dir)?)
+    let sums = sums(dir)?;
+    Ok(of_sums(sums.iter().map(|(name, sum)| (name.as_str(), *sum)).collect()))
 }
 
-/// The same, where the names of its files are known.
-pub(crate) fn of_files(dir: &Path, files: &[String]) -> io::Result<EcoString> {
-    let sums = files.iter().map(|name| Ok((name.clone(), sum(&dir.join(name))?)));
-    Ok(of_sums(sums.collect::<io::Result<_>>()?))
+/// The SHA-256 sums of the files of an unpacked package.
+pub(crate) fn sums(dir: &Path) -> io::Result<Vec<(String, [u8; 32])>> {
+    files(dir)?.into_iter().map(|name| sum(&dir.join(&name)).map(|sum| (name, sum))).collect()
 }
 
 /// The hash `h1:` of files with their SHA-256 sums, by name with slashes.
-pub fn of_sums(mut sums: Vec<(String, [u8; 32])>) -> EcoString {
+pub fn of_sums(mut sums: Vec<(&str, [u8; 32])>) -> EcoString {
     sums.sort();
     let mut list = String::new();
     for (name, sum) in &sums {

@@ -14,6 +14,7 @@ use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
 
 use super::authentication::Verdict;
 use super::fetch::{Arrival, Delivery};
+use super::kept::Kept;
 use super::package;
 use super::platform::Platform;
 use super::registry::Signing;
@@ -53,6 +54,8 @@ pub struct Request<'a> {
     pub signing: Signing,
     /// What is known of packages.
     pub verified: &'a Verified,
+    /// Packages that were unpacked before.
+    pub kept: &'a Kept,
 }
 
 /// A directory of packages that working directories share.
@@ -400,8 +403,8 @@ impl Job<'_> {
         version: &'b ProviderVersion,
         allowed: &'b [EcoString],
     ) -> Delivery<'b> {
-        let Request { verified, client, .. } = self.request;
-        Delivery { provider: self.provider, version, base, target, allowed, verified, client }
+        let Request { verified, kept, client, .. } = self.request;
+        Delivery { provider: self.provider, version, base, target, allowed, verified, kept, client }
     }
 
     /// Installs a package into a directory of packages.

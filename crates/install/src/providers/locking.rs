@@ -8,6 +8,7 @@ use yuba_syntax::Diagnostics;
 
 use super::diagnostics;
 use super::installing::{self, Mode};
+use super::kept::Kept;
 use super::platform::Platform;
 use super::registry::Signing;
 use super::source::Places;
@@ -73,6 +74,7 @@ pub fn lock(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Result<(LockF
             mode: Mode::Rehash,
             signing: request.signing,
             verified: &Verified::default(),
+            kept: &Kept::default(),
         };
         let outcome = installing::install(&wanted, &mut |event| match event {
             installing::Event::Installing { provider, version, .. } => {

@@ -156,7 +156,7 @@ fn copy(
         return Err((DOWNLOAD, format!("{shown} answered \"{}\"", response.status_text())));
     }
     let facts = || -> io::Result<ArchiveFacts> {
-        Ok(ArchiveFacts { sum: hash::sum(&file)?, size: fs::metadata(&file)?.len(), h1: None })
+        Ok(ArchiveFacts { sum: Some(hash::sum(&file)?), size: fs::metadata(&file)?.len(), h1: None })
     };
     let facts = facts().map_err(unwritable)?;
     let verdict =

@@ -1,5 +1,6 @@
 //! Where packages are in a directory of packages, and which file of a package is the program.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,7 @@ pub fn archive_name(provider: &ProviderSource, version: &ProviderVersion, platfo
 /// The program in an unpacked package.
 pub fn executable(dir: &Path, provider: &ProviderSource) -> io::Result<PathBuf> {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(dir)? {
+    for entry in fs::read_dir(dir)? {
         let entry = entry?;
         if let Ok(name) = entry.file_name().into_string()
             && !entry.file_type()?.is_dir()
@@ -34,6 +35,24 @@ pub fn executable(dir: &Path, provider: &ProviderSource) -> io::Result<PathBuf> 
         }
     }
     program(names.iter().map(String::as_str), provider).map(|name| dir.join(name))
+}
+
+/// Makes the files of a package in a directory of their own, one by one.
+pub(crate) fn transfer<N: AsRef<Path>>(
+    source: &Path,
+    target: &Path,
+    files: impl IntoIterator<Item = N>,
+    make: impl Fn(&Path, &Path) -> io::Result<()>,
+) -> io::Result<()> {
+    fs::create_dir_all(target)?;
+    for name in files {
+        let (from, to) = (source.join(&name), target.join(&name));
+        if let Some(parent) = to.parent().filter(|parent| *parent != target) {
+            fs::create_dir_all(parent)?;
+        }
+        make(&from, &to)?;
+    }
+    Ok(())
 }
 
 /// The program among the files of a package: the first one that is called `terraform-provider-TYPE`, with or without more

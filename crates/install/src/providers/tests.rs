@@ -20,6 +20,7 @@ use yuba_testkit::Sandbox;
 
 use super::configured::{self, Means};
 use super::installing::{self, Cache, Event, Mode, Outcome};
+use super::kept::Kept;
 use super::oci_mirror::OciMirror;
 use super::platform::Platform;
 use super::registry::Signing;
@@ -32,6 +33,8 @@ use crate::discovery::Services;
 use crate::http::{Client, HttpSettings};
 use crate::lock_file::LockFile;
 use crate::{Environment, lock_file};
+
+mod kept;
 
 const NULL: &str = "registry.example.com/x/null";
 
@@ -161,6 +164,7 @@ struct World {
     key: SignedSecretKey,
     sandbox: Sandbox,
     means: Means,
+    kept: Kept,
 }
 
 impl World {
@@ -179,7 +183,9 @@ impl World {
         let credentials = Arc::new(Credentials::new(&config, &environment));
         let services = Arc::new(Services::new(Client::new(settings), credentials, &config));
         let means = Means::new(Arc::new(config), services, &environment);
-        let world = World { host, key: key(), sandbox: Sandbox::new("", ""), means };
+        let sandbox = Sandbox::new("", "");
+        let kept = Kept::new(Some(sandbox.dir().join("kept")));
+        let world = World { host, key: key(), sandbox, means, kept };
         world.publish("1.0.0", &good());
         world
     }
@@ -242,6 +248,7 @@ impl World {
             mode,
             signing: Signing::default(),
             verified: &verified,
+            kept: &self.kept,
         };
         let mut text = String::new();
         let outcome = installing::install(&request, &mut |event| text += &shown(&event, &self.key));

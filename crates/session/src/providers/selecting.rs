@@ -83,7 +83,8 @@ pub(super) fn find(settings: &ProviderSettings) -> Found {
         Err(problem) => (BTreeMap::new(), Some(problem)),
     };
     let others: BTreeSet<ProviderSource> = reattached.keys().cloned().collect();
-    let selection = selected(&settings.data_dir, &locks, &settings.overrides(), &others, &Verified::of_user());
+    let verified = settings.hosts.as_ref().map(|hosts| Verified::of_user(hosts.environment())).unwrap_or_default();
+    let selection = selected(&settings.data_dir, &locks, &settings.overrides(), &others, &verified);
     Found { locks, selection, reattached, reattach_problem }
 }
 

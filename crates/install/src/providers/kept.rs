@@ -1,0 +1,238 @@
+//! Packages that were unpacked before. What a user has from an archive in one working directory is not brought and unpacked
+//! again for another one.
+//!
+//! A kept package shares its files with the directories that it is installed in, so it takes no room as long as one of them
+//! is there. What nobody has any more goes after a while.
+//!
+//! Invariant: a package from here has the hash that was asked for, by what its files are now. What an archive has in it is
+//! known only as long as neither the archive nor the kept package were changed, moved or copied: a directory that somebody
+//! else has filled says nothing.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ecow::EcoString;
+
+use super::authentication::ArchiveFacts;
+use super::records::{self, State};
+use super::staging::Staging;
+use super::verified::Verified;
+use super::{hash, package};
+use crate::Environment;
+
+/// How long packages stay that are installed nowhere.
+const PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How many bytes of them stay at most.
+const MOST_UNUSED: u64 = 4 << 30;
+
+/// About how many archives are known at most. When there are more, that memory starts anew.
+const MAX_ARCHIVES: usize = 4096;
+
+/// The kept packages of a user.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    dir: Option<PathBuf>,
+}
+
+impl Kept {
+    /// In a directory, which need not exist yet; without one nothing is kept.
+    pub fn new(dir: Option<PathBuf>) -> Kept {
+        Kept { dir }
+    }
+
+    /// In the user's directory for caches, unless the user does not want that.
+    pub fn of_user(environment: &Environment) -> Kept {
+        let caches = environment.caches().filter(|_| !environment.is_off("YUBA_KEEP_PACKAGES"));
+        Kept::new(caches.map(|caches| caches.join("kept")))
+    }
+
+    /// The hash of the files in an archive on this machine.
+    pub(crate) fn of_file(&self, archive: &Path) -> Option<EcoString> {
+        self.dir.as_ref()?;
+        let state = State::of(archive).ok()?;
+        self.recall(&state.name, &state.marks()).map(|(_, h1)| h1)
+    }
+
+    /// What is known of an archive with a hash `zh:`, or of one whose files have a hash `h1:`.
+    pub(crate) fn of_hash(&self, hash: &str) -> Option<ArchiveFacts> {
+        if hash.starts_with("h1:") {
+            let is_there = self.place(hash)?.is_dir();
+            return is_there.then(|| ArchiveFacts { sum: None, size: 0, h1: Some(hash.into()) });
+        }
+        let sum = hash::parse_sum(hash.strip_prefix("zh:")?)?;
+        let (size, h1) = self.recall(&hash::hex(&sum), NO_FILE)?;
+        Some(ArchiveFacts { sum: Some(sum), size, h1: Some(h1) })
+    }
+
+    /// Puts the files with a hash into a new directory. If they are not there any more, there is none.
+    pub(crate) fn take(&self, h1: &str, verified: &Verified, into: &Path) -> bool {
+        let Some(place) = self.place(h1) else { return false };
+        let is_taken = take(&place, h1, verified, into).unwrap_or_default();
+        if !is_taken {
+            let _ = fs::remove_dir_all(into);
+        }
+        is_taken
+    }
+
+    /// Keeps an unpacked package, where that takes no room. `archive` is what it was unpacked from, which stays at `file`.
+    pub(crate) fn keep(&self, package: &Path, archive: &ArchiveFacts, file: Option<&Path>) {
+        // Next time it is unpacked again.
+        let _ = self.try_to_keep(package, archive, file);
+    }
+
+    fn try_to_keep(&self, package: &Path, archive: &ArchiveFacts, file: Option<&Path>) -> io::Result<()> {
+        let Some(h1) = &archive.h1 else { return Ok(()) };
+        let (Some(dir), Some(place)) = (&self.dir, self.place(h1)) else { return Ok(()) };
+        if !place.is_dir() {
+            let staging = Staging::new(dir)?;
+            let new = staging.join("new");
+            package::transfer(package, &new, &hash::files(package)?, |from, to| fs::hard_link(from, to))?;
+            fs::create_dir_all(dir.join(PACKAGES))?;
+            // Somebody else may have been faster.
+            let _ = fs::rename(new, &place);
+            self.clean(now(), MOST_UNUSED)?;
+        }
+        let kept = State::of(&place)?;
+        let write = |name: &str, marks: &str| {
+            let text = format!("{marks}|{} {}|{}|{h1}\n", kept.name, kept.marks(), archive.size);
+            records::write(&dir.join(ARCHIVES), name, &text)
+        };
+        if let Some(file) = file {
+            let state = State::of(file)?;
+            write(&state.name, &state.marks())?;
+        }
+        archive.sum.map_or(Ok(()), |sum| write(&hash::hex(&sum), NO_FILE))
+    }
+
+    /// The size of an archive and the hash of its files.
+    fn recall(&self, name: &str, marks: &str) -> Option<(u64, EcoString)> {
+        let text = fs::read_to_string(self.dir.as_ref()?.join(ARCHIVES).join(name)).ok()?;
+        let mut parts = text.trim_end().split('|');
+        let (archive, kept, size, h1) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let state = State::of(&self.place(h1)?).ok()?;
+        let is_valid = archive == marks && kept == format!("{} {}", state.name, state.marks());
+        is_valid.then(|| Some((size.parse().ok()?, h1.into())))?
+    }
+
+    fn place(&self, h1: &str) -> Option<PathBuf> {
+        let sum = STANDARD.decode(h1.strip_prefix("h1:")?).ok().filter(|sum| sum.len() == 32)?;
+        Some(self.dir.as_ref()?.join(PACKAGES).join(hash::hex(&sum)))
+    }
+
+    /// Removes packages that nobody has any more: those that nobody had for long, and as many as it takes for the others to be
+    /// no more bytes than `most`.
+    fn clean(&self, now: Duration, most: u64) -> io::Result<()> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        let mut unused = Vec::new();
+        for entry in fs::read_dir(dir.join(PACKAGES))?.flatten() {
+            if let Ok(Some((since, bytes))) = unused_since(&entry.path()) {
+                unused.push((since, bytes, entry.path()));
+            }
+        }
+        unused.sort();
+        let (oldest, mut bytes) = (now.saturating_sub(PATIENCE), unused.iter().map(|(_, bytes, _)| bytes).sum::<u64>());
+        for (since, its_bytes, path) in unused {
+            if since < oldest || bytes > most {
+                fs::remove_dir_all(path)?;
+                bytes = bytes.saturating_sub(its_bytes);
+            }
+        }
+        if fs::read_dir(dir.join(ARCHIVES)).is_ok_and(|records| records.count() > MAX_ARCHIVES) {
+            fs::remove_dir_all(dir.join(ARCHIVES))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the packages are, below the directory.
+const PACKAGES: &str = "packages";
+/// Where it stands what archives have in them.
+const ARCHIVES: &str = "archives";
+/// In the place of what is known about the file of an archive that is not on this machine.
+const NO_FILE: &str = "-";
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn take(place: &Path, h1: &str, verified: &Verified, into: &Path) -> io::Result<bool> {
+    let contents = verified.look(place)?;
+    if contents.hash != h1 {
+        // Somebody has changed it.
+        fs::remove_dir_all(place)?;
+        return Ok(false);
+    }
+    package::transfer(place, into, contents.names(), |from, to| {
+        fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop))
+    })?;
+    let mut are_same = true;
+    for file in &contents.files {
+        let now = State::of(&into.join(&file.name))?;
+        match file.state.is_same_file(&now) {
+            true => verified.remember(&now, &file.sum),
+            false => are_same = false,
+        }
+    }
+    Ok(are_same || verified.look(into)?.hash == h1)
+}
+
+/// Since when nobody else has the files of a package (as time since 1970), and how many bytes they are.
+fn unused_since(place: &Path) -> io::Result<Option<(Duration, u64)>> {
+    let (mut since, mut bytes) = (Duration::ZERO, 0);
+    for name in hash::files(place)? {
+        let path = place.join(name);
+        let found = fs::metadata(&path)?;
+        if has_other_links(&found) {
+            return Ok(None);
+        }
+        let (seconds, _) = State::of(&path)?.changed;
+        since = since.max(Duration::from_secs(u64::try_from(seconds).unwrap_or_default()));
+        bytes += found.len();
+    }
+    Ok(Some((since, bytes)))
+}
+
+#[cfg(unix)]
+fn has_other_links(found: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(found) > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_links(_: &fs::Metadata) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_has_any_more_goes_after_a_while() {
+        let sandbox = yuba_testkit::Sandbox::new("", "//- a/x\n12345678\n//- b/x\n123\n//- c/x\n1\n");
+        let kept = Kept::new(Some(sandbox.dir().join("kept")));
+        for name in ["a", "b", "c"] {
+            let package = sandbox.dir().join(name);
+            let h1 = Some(hash::of_dir(&package).expect("it can be read"));
+            kept.try_to_keep(&package, &ArchiveFacts { sum: None, size: 0, h1 }, None).expect("it can be kept");
+        }
+        let count = || fs::read_dir(sandbox.dir().join("kept/packages")).expect("it is there").count();
+        let later = now() + PATIENCE * 2;
+        // All are installed somewhere.
+        kept.clean(later, 0).expect("it can be cleaned");
+        assert_eq!(count(), 3);
+        fs::remove_dir_all(sandbox.dir().join("a")).expect("it is there");
+        fs::remove_dir_all(sandbox.dir().join("b")).expect("it is there");
+        kept.clean(now(), 100).expect("it can be cleaned");
+        assert_eq!(count(), 3);
+        // There is room for one of them.
+        kept.clean(now(), 10).expect("it can be cleaned");
+        assert_eq!(count(), 2);
+        kept.clean(later, 100).expect("it can be cleaned");
+        assert_eq!(count(), 1);
+    }
+}

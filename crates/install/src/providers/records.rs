@@ -1,0 +1,88 @@
+//! What is written down about files and directories, and what they have to be like for it to be still true.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::Path;
+
+/// Everything about a file or a directory besides its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    /// Which one it is, whichever path leads to it.
+    pub(crate) name: String,
+    length: u64,
+    modified: (i64, i64),
+    /// When anything about it changed, its content or the links to it.
+    pub(crate) changed: (i64, i64),
+}
+
+impl State {
+    pub(crate) fn of(path: &Path) -> io::Result<State> {
+        let found = fs::metadata(path)?;
+        let (name, modified, changed) = (name(path, &found)?, modified(&found), changed(&found));
+        Ok(State { name, length: found.len(), modified, changed })
+    }
+
+    /// What is not the same any more after a change.
+    pub(crate) fn marks(&self) -> String {
+        let ((modified, part), (changed, other_part)) = (self.modified, self.changed);
+        format!("{} {modified}.{part} {changed}.{other_part}", self.length)
+    }
+
+    /// Whether this is the same file with the same content, although it has another link to it now.
+    pub(crate) fn is_same_file(&self, other: &State) -> bool {
+        let is_same = cfg!(not(unix)) || self.name == other.name;
+        is_same && self.length == other.length && self.modified == other.modified
+    }
+}
+
+#[cfg(unix)]
+fn name(_: &Path, found: &Metadata) -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    Ok(format!("{:x}-{:x}", found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn name(path: &Path, _: &Metadata) -> io::Result<String> {
+    use super::hash;
+    use sha2::{Digest as _, Sha256};
+    Ok(hash::hex(&Sha256::digest(fs::canonicalize(path)?.as_os_str().as_encoded_bytes())[..16]))
+}
+
+#[cfg(unix)]
+fn modified(found: &Metadata) -> (i64, i64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (found.mtime(), found.mtime_nsec())
+}
+
+#[cfg(unix)]
+fn changed(found: &Metadata) -> (i64, i64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (found.ctime(), found.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn modified(found: &Metadata) -> (i64, i64) {
+    since_epoch(found.modified())
+}
+
+#[cfg(not(unix))]
+fn changed(found: &Metadata) -> (i64, i64) {
+    since_epoch(found.created())
+}
+
+#[cfg(not(unix))]
+fn since_epoch(time: io::Result<std::time::SystemTime>) -> (i64, i64) {
+    let since = time.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
+    (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), i64::from(since.subsec_nanos()))
+}
+
+/// Writes a record into a directory in one step. The directory need not exist yet.
+pub(crate) fn write(dir: &Path, name: &str, text: &str) -> io::Result<()> {
+    let record = dir.join(name);
+    let new = record.with_extension(format!("{}.new", std::process::id()));
+    let write = || fs::write(&new, text).and_then(|()| fs::rename(&new, &record));
+    match write() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir_all(dir).and_then(|()| write()),
+        written => written,
+    }
+}

@@ -1,0 +1,126 @@
+//! Packages that were unpacked before come from there.
+
+use std::path::Path;
+
+use super::*;
+
+impl World {
+    /// A first and a second working directory: what happened in both, and how often somebody was asked in the second one.
+    fn twice(&self, places: &Places, between: impl Fn(&World)) -> (String, String, u32) {
+        let (first, before) = self.install(places, &LockFile::default(), Mode::Keep, None);
+        between(self);
+        let asked = self.host.asked.load(Ordering::SeqCst);
+        let _ = fs::remove_dir_all(self.base());
+        let (second, after) = self.install(places, &LockFile::default(), Mode::Keep, None);
+        assert!(second.failures.is_empty(), "{after}");
+        let hashes = |outcome: &Outcome| outcome.locks.providers[&provider(NULL)].hashes.clone();
+        assert_eq!(hashes(&second), hashes(&first));
+        let contents = Verified::default().look(&self.package()).expect("it is installed");
+        assert!(hashes(&first).contains(&contents.hash));
+        (before, after, self.host.asked.load(Ordering::SeqCst) - asked)
+    }
+
+    fn package(&self) -> PathBuf {
+        package::unpacked(&self.base(), &provider(NULL), &"1.0.0".parse_version(), &Platform::current())
+    }
+
+    /// A directory with an archive of the provider.
+    fn archives(&self) -> (Places, PathBuf) {
+        let name = package::archive_name(&provider(NULL), &"1.0.0".parse_version(), &Platform::current());
+        let dir = self.sandbox.dir().join("archives");
+        let file = package::of_provider(&dir, &provider(NULL)).join(name);
+        fs::create_dir_all(file.parent().expect("it has one")).expect("it can be made");
+        fs::write(&file, good()).expect("it can be written");
+        (configured::directories([dir]), file)
+    }
+}
+
+/// Which file it is, whatever it is called.
+fn inode(path: &Path) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).expect("it is there"))
+}
+
+const PROGRAM: &str = "terraform-provider-null_v1.0.0";
+
+#[test]
+fn what_was_unpacked_before_is_not_downloaded_again() {
+    for place in [World::registry as fn(&World) -> Places, World::mirror] {
+        let world = World::new();
+        let zip = format!("/files/terraform-provider-null_1.0.0_{}.zip", Platform::current());
+        let (before, after, _) = world.twice(&place(&world), |world| world.host.fail(&zip, 404));
+        assert_eq!(before, after);
+    }
+    let world = World::new();
+    let places = container_registry(&world, &Platform::current().os);
+    let blob = format!("/v2/p/null/blobs/sha256:{}", hash::hex(&Sha256::digest(good())));
+    let (before, after, _) = world.twice(&places, |world| world.host.fail(&blob, 404));
+    assert_eq!(before, after);
+}
+
+#[test]
+fn what_was_unpacked_before_is_not_unpacked_again() {
+    let world = World::new();
+    let (places, file) = world.archives();
+    world.install(&places, &LockFile::default(), Mode::Keep, None);
+    let first = inode(&world.package().join(PROGRAM));
+    let moved = world.sandbox.dir().join("elsewhere");
+    fs::rename(world.base(), &moved).expect("it can be renamed");
+    let (outcome, _) = world.install(&places, &LockFile::default(), Mode::Keep, None);
+    assert_eq!(inode(&world.package().join(PROGRAM)), first);
+    // Nothing is hashed again because of that, neither here nor there: lies are believed.
+    let records = world.sandbox.dir().join("records");
+    for record in fs::read_dir(&records).expect("it is there").flatten() {
+        let text = fs::read_to_string(record.path()).expect("it is text");
+        let (marks, _) = text.rsplit_once(' ').expect("it has a sum");
+        fs::write(record.path(), format!("{marks} {}\n", "ab".repeat(32))).expect("it can be written");
+    }
+    let verified = Verified::new(Some(records.clone()));
+    for base in [&world.base(), &moved] {
+        let package = package::unpacked(base, &provider(NULL), &"1.0.0".parse_version(), &Platform::current());
+        for name in [PROGRAM, "LICENSE"] {
+            assert_eq!(verified.sum(&package.join(name)).expect("it can be read"), [0xab; 32]);
+        }
+    }
+    fs::remove_dir_all(records).expect("it is there");
+    // Another archive in the same place has something else in it.
+    fs::remove_dir_all(world.base()).expect("it is there");
+    fs::write(&file, archive(&[(PROGRAM, b"another one")])).expect("it can be written");
+    let (other, _) = world.install(&places, &LockFile::default(), Mode::Keep, None);
+    assert!(!other.locks.selects_same(&outcome.locks));
+    fs::remove_dir_all(world.base()).expect("it is there");
+    let (_, text) = world.install(&places, &outcome.locks, Mode::Keep, None);
+    assert!(text.contains("doesn't match any of the checksums"), "{text}");
+    assert_eq!(world.files(), "");
+}
+
+#[test]
+fn what_was_changed_is_brought_again() {
+    let world = World::new();
+    let untouched = world.twice(&world.registry(), |_| ()).2;
+    let change = |world: &World| fs::write(world.package().join(PROGRAM), "changed").expect("it can be written");
+    let world = World::new();
+    assert_eq!(world.twice(&world.registry(), change).2, untouched + 1);
+}
+
+#[test]
+fn what_somebody_else_has_kept_is_not_believed() {
+    let world = World::new();
+    let untouched = world.twice(&world.registry(), |_| ()).2;
+    let copy = |world: &World| {
+        let (kept, copy) = (world.sandbox.dir().join("kept"), world.sandbox.dir().join("copy"));
+        let files = hash::files(&kept).expect("it is there");
+        package::transfer(&kept, &copy, files, |from, to| fs::copy(from, to).map(drop)).expect("it can be copied");
+        fs::remove_dir_all(&kept).expect("it is there");
+        fs::rename(copy, kept).expect("it can be renamed");
+    };
+    let world = World::new();
+    assert_eq!(world.twice(&world.registry(), copy).2, untouched + 1);
+}
+
+#[test]
+fn without_a_place_nothing_is_kept() {
+    let world = World::new();
+    let untouched = world.twice(&world.registry(), |_| ()).2;
+    let world = World { kept: Kept::default(), ..World::new() };
+    assert_eq!(world.twice(&world.registry(), |_| ()).2, untouched + 1);
+}
