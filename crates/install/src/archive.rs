@@ -12,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 use sha2::{Digest as _, Sha256};
 use zip::CompressionMethod;
+use zip::result::ZipError;
 
 use self::whole::Whole;
 use crate::summing::fill;
@@ -164,6 +165,14 @@ fn malformed(error: &dyn fmt::Display) -> ArchiveError {
     ArchiveError::Malformed(error.to_string())
 }
 
+fn broken_zip(error: ZipError) -> ArchiveError {
+    match error {
+        ZipError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => malformed(&"it ends too early"),
+        ZipError::Io(error) => malformed(&error),
+        error => malformed(&error),
+    }
+}
+
 struct Unpacker<'a> {
     root: &'a Path,
     limits: Limits,
@@ -179,9 +188,9 @@ struct Unpacker<'a> {
 
 impl Unpacker<'_> {
     fn zip(mut self, file: BufReader<File>) -> Result<Option<Sums>, ArchiveError> {
-        let mut archive = zip::ZipArchive::new(file).map_err(|error| malformed(&error))?;
+        let mut archive = zip::ZipArchive::new(file).map_err(broken_zip)?;
         for index in 0..archive.len() {
-            let entry = archive.by_index_raw(index).map_err(|error| malformed(&error))?;
+            let entry = archive.by_index_raw(index).map_err(broken_zip)?;
             let mode = entry.unix_mode().unwrap_or(0o644);
             let path = inner_path(entry.name())?;
             match mode & 0o170_000 {
@@ -195,7 +204,7 @@ impl Unpacker<'_> {
                 0 | 0o100_000 => match self.whole(entry) {
                     Some(whole) => self.file_at_once(&path, mode, &whole)?,
                     None => {
-                        let entry = archive.by_index_raw(index).map_err(|error| malformed(&error))?;
+                        let entry = archive.by_index_raw(index).map_err(broken_zip)?;
                         self.file(&path, mode, &mut content(entry)?)?;
                     }
                 },

@@ -183,6 +183,30 @@ fn special_files_and_rubbish_are_refused() {
 }
 
 #[test]
+fn damaged_archives_say_what_is_wrong() {
+    let sandbox = Sandbox::new("", "");
+    let (path, into) = (sandbox.dir().join("damaged"), sandbox.dir().join("into"));
+    let whole = zip_of(&[Plain("a", "some text, some text, some text"), Dir("d"), Link("d/x", "../a")]);
+    let mut reasons = std::collections::BTreeSet::new();
+    let mut try_it = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("it can be written");
+        match unpack(&path, Format::Zip, &into, Limits::default()) {
+            Ok(()) => std::fs::remove_dir_all(&into).expect("it is there"),
+            Err(error) => drop(reasons.insert(error.to_string())),
+        }
+        assert!(!into.exists());
+    };
+    for at in 0..whole.len() {
+        try_it(&whole[..at]);
+        let mut changed = whole.clone();
+        changed[at] ^= 0xff;
+        try_it(&changed);
+    }
+    let reasons: Vec<String> = reasons.into_iter().collect();
+    assert!(!reasons.iter().any(|reason| reason.ends_with("i/o error")), "{reasons:#?}");
+}
+
+#[test]
 fn files_are_summed_up_as_they_are_written() {
     let sums = |entries: &[Entry]| {
         let sandbox = Sandbox::new("", "");
