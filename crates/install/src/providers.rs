@@ -13,6 +13,7 @@ pub mod mirroring;
 pub mod network_mirror;
 pub mod oci_mirror;
 pub mod package;
+mod parallel;
 pub mod platform;
 mod records;
 pub mod registry;

@@ -5,9 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
@@ -16,6 +13,7 @@ use super::authentication::Verdict;
 use super::fetch::{Arrival, Delivery};
 use super::kept::Kept;
 use super::package;
+use super::parallel::parallel;
 use super::platform::Platform;
 use super::registry::Signing;
 use super::source::{Places, QueryError};
@@ -23,12 +21,6 @@ use super::staging::PlaceLock;
 use super::verified::Verified;
 use crate::http::Client;
 use crate::lock_file::{LockFile, ProviderLock};
-
-/// How many providers are worked on at a time.
-const WORKERS: usize = 8;
-
-/// After which time one more is worked on, as long as there are more.
-const GROWTH: Duration = Duration::from_millis(2);
 
 /// What to install.
 pub struct Request<'a> {
@@ -209,63 +201,6 @@ pub fn install(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
 
 /// Where those who work tell what is going on.
 type Emit<'a> = &'a (dyn Fn(Event) + Sync);
-
-/// What comes from those who work.
-enum Heard<R> {
-    Event(Event),
-    Result(usize, R),
-}
-
-/// Does something for several things at a time, and gives back the results in order. At first one works; as long as there is
-/// more to do, others join in one by one. So work that is done in no time is not made longer by getting ready for it.
-fn parallel<T: Copy + Sync, R: Send>(
-    things: &[T],
-    emit: &mut dyn FnMut(Event),
-    work: impl Fn(T, Emit<'_>) -> R + Sync,
-) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let mut results: Vec<Option<R>> = things.iter().map(|_| None).collect();
-    let (sender, receiver) = mpsc::channel();
-    std::thread::scope(|scope| {
-        let start = |sender: Sender<Heard<R>>| {
-            let (next, work) = (&next, &work);
-            scope.spawn(move || {
-                // Nobody listens any more only when nobody waits for the results either.
-                let emit = |event| drop(sender.send(Heard::Event(event)));
-                while let at = next.fetch_add(1, Ordering::Relaxed)
-                    && let Some(thing) = things.get(at)
-                {
-                    let result = work(*thing, &emit);
-                    let _ = sender.send(Heard::Result(at, result));
-                }
-            });
-        };
-        let (mut sender, mut workers, mut due, mut missing) = (Some(sender), 0, Instant::now(), things.len());
-        while missing > 0 {
-            let pause = due.saturating_duration_since(Instant::now());
-            if pause.is_zero() {
-                let is_more = workers < WORKERS && next.load(Ordering::Relaxed) < things.len();
-                // Whoever works has a sender of its own. When nobody joins in any more, theirs are the last.
-                sender = sender.filter(|_| is_more).inspect(|sender| start(sender.clone()));
-                (workers, due) = (workers + 1, Instant::now() + GROWTH);
-            }
-            let heard = match sender {
-                Some(_) => receiver.recv_timeout(pause),
-                None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match heard {
-                Ok(Heard::Event(event)) => emit(event),
-                Ok(Heard::Result(at, result)) => {
-                    results[at] = Some(result);
-                    missing -= 1;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-    });
-    results.into_iter().flatten().collect()
-}
 
 impl Request<'_> {
     /// What stays selected of a provider.

@@ -8,6 +8,7 @@ use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
 use yuba_syntax::Diagnostic;
 
 use super::package;
+use super::parallel::parallel;
 use super::platform::Platform;
 use super::verified::Verified;
 use crate::lock_file::{LockFile, ProviderLock};
@@ -60,12 +61,12 @@ pub fn selected(
     verified: &Verified,
 ) -> Selection {
     let platform = Platform::current();
-    let mut packages = BTreeMap::new();
-    for (provider, lock) in &locks.providers {
-        if !overrides.contains_key(provider) && !others.contains(provider) {
-            packages.insert(provider.clone(), installed(data_dir, provider, lock, &platform, verified));
-        }
-    }
+    let is_ours = |provider: &ProviderSource| !overrides.contains_key(provider) && !others.contains(provider);
+    let locked: Vec<_> = locks.providers.iter().filter(|(provider, _)| is_ours(provider)).collect();
+    let found = parallel(&locked, &mut |()| (), |(provider, lock), _| {
+        (provider.clone(), installed(data_dir, provider, lock, &platform, verified))
+    });
+    let mut packages: BTreeMap<_, _> = found.into_iter().collect();
     for (provider, dir) in overrides {
         if !others.contains(provider) {
             let found = match package::executable(dir, provider) {
