@@ -1,8 +1,8 @@
 //! What is known about files from before, so that none is hashed twice.
 //!
 //! A record says: the file with this inode number, size and times has this sum. A change of a file changes its inode's time of
-//! change, which a program cannot set; so an old record never speaks for new content. Whichever paths lead to a file, there is
-//! one record of it.
+//! change, which a program cannot set; so an old record never speaks for new content. A new or a lost link to a file changes
+//! that time too. Whichever paths lead to a file, there is one record of it.
 
 use std::fs;
 use std::io;
