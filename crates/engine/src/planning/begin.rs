@@ -456,7 +456,7 @@ impl<'a> Planner<'a> {
         }
         self.changes.push(ResourceChange {
             addr: addr.clone(),
-            moved_from: self.moves.from(addr).cloned().map(Box::new),
+            moved_from: self.moved_from(addr),
             deposed,
             provider,
             provider_key,
@@ -553,7 +553,7 @@ impl<'a> Planner<'a> {
     ) -> ResourceChange {
         ResourceChange {
             addr: addr.clone(),
-            moved_from: self.moves.from(addr).cloned().map(Box::new),
+            moved_from: self.moved_from(addr),
             deposed: None,
             provider: server.config.clone(),
             provider_key: server.key.clone(),

@@ -142,10 +142,16 @@ impl<'a> Planner<'a> {
         self.drift.push(change);
     }
 
+    /// Where an object was, as far as that is part of a plan: what is read in order to be destroyed is in its place by then.
+    pub(super) fn moved_from(&self, addr: &AbsResourceInstance) -> Option<Box<AbsResourceInstance>> {
+        let is_over = self.options.mode == Mode::Destroy && self.options.refresh;
+        self.moves.from(addr).filter(|_| !is_over).cloned().map(Box::new)
+    }
+
     pub(super) fn change(&self, addr: &AbsResourceInstance, server: &Server, planned: Planned) -> ResourceChange {
         ResourceChange {
             addr: addr.clone(),
-            moved_from: self.moves.from(addr).cloned().map(Box::new),
+            moved_from: self.moved_from(addr),
             deposed: None,
             provider: server.config.clone(),
             provider_key: server.key.clone(),
