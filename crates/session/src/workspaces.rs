@@ -25,11 +25,17 @@ pub fn list(place: &Place) -> Result<Vec<String>, Diagnostics> {
     place.backend().workspaces()
 }
 
+/// An error if no workspace can have this name.
+pub fn check_name(name: &str) -> Result<(), Diagnostics> {
+    match is_valid_name(name) {
+        true => Ok(()),
+        false => Err(diagnostics::invalid_workspace_name(name).into()),
+    }
+}
+
 /// Makes a workspace and selects it.
 pub fn create(place: &Place, data_dir: &Path, name: &str, selected: &Selected) -> Result<(), Diagnostics> {
-    if !is_valid_name(name) {
-        return Err(diagnostics::invalid_workspace_name(name).into());
-    }
+    check_name(name)?;
     if selected.is_overridden && selected.name != name {
         return Err(diagnostics::overridden_new().into());
     }
@@ -85,9 +91,7 @@ pub fn select(
     if selected.is_overridden {
         return Err(diagnostics::overridden_select().into());
     }
-    if !is_valid_name(name) {
-        return Err(diagnostics::invalid_workspace_name(name).into());
-    }
+    check_name(name)?;
     let exists = list(place)?.iter().any(|there| there == name);
     if selected.name == name {
         return Ok(Selection::Same);

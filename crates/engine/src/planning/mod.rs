@@ -139,17 +139,27 @@ async fn plan_for(
         true => moves::statements(tree, &state),
         false => Default::default(),
     };
+    // Where objects are read before they are destroyed, that is a plan of its own.
+    let is_checked = match options.mode {
+        Mode::Normal => true,
+        Mode::Destroy => options.refresh && !state.is_empty(),
+        Mode::RefreshOnly => false,
+    };
+    let mut undeclared = Undeclared::default();
+    let (removals, still_there) = Removals::find(tree);
+    if is_checked {
+        let (found, wrong) = check_targets(tree, options.generate_config);
+        if options.mode == Mode::Normal {
+            undeclared = found;
+        }
+        problems.extend(if wrong.has_errors() { wrong } else { still_there });
+    }
+    if problems.has_errors() {
+        return (None, problems);
+    }
     let moves = moves::execute(&statements, &mut state);
     problems.extend(moves.warnings());
     problems.extend(moves.check_targets(&options.targets, &options.excludes));
-    let (removals, found) = Removals::find(tree);
-    problems.extend(found);
-    let mut undeclared = Undeclared::default();
-    if options.mode == Mode::Normal {
-        let (found, wrong) = check_targets(tree, options.generate_config);
-        undeclared = found;
-        problems.extend(wrong);
-    }
     if problems.has_errors() {
         return (None, problems);
     }

@@ -42,11 +42,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         let state = state::required(opened.state)?;
         let addresses = match args.positional.is_empty() {
             true => state.instances().map(|(addr, _, _)| addr).collect(),
-            false => {
-                let mut selected = Addresses::select(&state, &args.positional, false)?;
-                selected.sort();
-                selected
-            }
+            false => Addresses::select(&state, &args.positional, false)?,
         };
         let id = args.text("id").filter(|id| !id.is_empty());
         for addr in addresses {

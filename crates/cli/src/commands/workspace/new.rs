@@ -40,6 +40,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let file = flags.state.take();
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
+        workspaces::check_name(name)?;
         let settings = Settings::new(args);
         let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
         workspaces::create(&place, &settings.data_dir, name, settings.selected())?;
