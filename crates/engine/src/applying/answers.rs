@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecow::eco_format;
+use yuba_addrs::AbsResourceInstance;
 use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
@@ -38,8 +39,12 @@ pub(crate) struct Provisioned<'a> {
 
 impl<'a> Applier<'a> {
     pub(super) fn change_answer(&mut self, answer: ChangeAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
-        let ChangeAnswer { job, result, problems } = answer;
+        let ChangeAnswer { job, result, is_as_before, problems } = answer;
         let mut ok = self.walk.tell(problems);
+        if let Some(result) = result.as_ref().filter(|_| is_as_before) {
+            self.record(Some(job.operation), Vec::new());
+            return ok && self.ready(job.resource, job.at, &job.subject.addr, result);
+        }
         let addr = job.subject.addr.clone();
         let created = job.prior.is_none();
         let provisions = created && ok && result.is_some() && provision::has(job.resource, ProvisionerWhen::Create);
@@ -101,12 +106,22 @@ impl<'a> Applier<'a> {
         created: bool,
         result: &Existing,
     ) -> bool {
-        let addr = &change.addr;
         self.told(subject, created, Some(result), true);
         match created {
             true => self.counts.added += 1,
             false => self.counts.changed += 1,
         }
+        self.ready(resource, at, &change.addr, result)
+    }
+
+    /// An object can be used by others.
+    fn ready(
+        &mut self,
+        resource: &'a Resource,
+        at: ModuleInstanceId,
+        addr: &AbsResourceInstance,
+        result: &Existing,
+    ) -> bool {
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), result.value.clone());
         self.walk.postconditions(at, resource, addr, result.value.clone())
     }

@@ -41,41 +41,52 @@ pub(crate) struct ChangeAnswer<'a> {
     pub(crate) job: ChangeJob<'a>,
     /// What is there now; none if nothing is.
     pub(crate) result: Option<Existing>,
+    /// There was nothing to do, now that all values are known.
+    pub(crate) is_as_before: bool,
     /// The provider made something, whether all went well or not.
     pub(crate) problems: Diagnostics,
 }
 
 impl<'a> ChangeJob<'a> {
     pub(crate) async fn run(self) -> ChangeAnswer<'a> {
-        let (result, problems) = self.apply().await;
-        ChangeAnswer { job: self, result, problems }
+        let (result, problems, is_as_before) = match self.prepare().await {
+            Err((left, problems)) => (left, problems, false),
+            Ok(ready) if ready.is_as_before() => (ready.prior, ready.problems, true),
+            Ok(ready) => {
+                let (result, problems) = self.carry_out(ready).await;
+                (result, problems, false)
+            }
+        };
+        ChangeAnswer { job: self, result, is_as_before, problems }
     }
 
     fn phase(&self) -> Phase {
         Phase::Apply(if self.prior.is_some() { Action::Update } else { Action::Create })
     }
 
-    async fn apply(&self) -> (Option<Existing>, Diagnostics) {
+    /// Plans again; if that is not possible, what is there, and why.
+    async fn prepare(&self) -> Result<Ready, (Option<Existing>, Diagnostics)> {
         let subject = &self.subject;
-        let Some(schema) = subject.schema() else { return (None, Diagnostics::new()) };
+        let schema = subject.schema().ok_or_else(|| (None, Diagnostics::new()))?;
         let prior = match &self.prior {
             None => None,
-            Some(object) => match subject.existing(object).await {
-                Ok(existing) => Some(existing),
-                Err(found) => return (None, found),
-            },
-        };
-        let (planned, mut problems) = match self.plan_again(schema, prior.as_ref()).await {
-            Ok(found) => found,
-            Err(found) => return (prior, found),
+            Some(object) => Some(subject.existing(object).await.map_err(|found| (None, found))?),
         };
         let before = prior.as_ref().map_or_else(|| null(schema), |prior| prior.value.clone());
+        match self.plan_again(schema, prior.as_ref()).await {
+            Ok((planned, problems)) => Ok(Ready { prior, before, planned, problems }),
+            Err(found) => Err((prior, found)),
+        }
+    }
+
+    async fn carry_out(&self, ready: Ready) -> (Option<Existing>, Diagnostics) {
+        let subject = &self.subject;
+        let Some(schema) = subject.schema() else { return (ready.prior, ready.problems) };
+        let is_same = ready.is_same();
+        let Ready { prior, before, planned, mut problems } = ready;
         let (plain_before, _) = before.unmark_deep();
         let (plain_after, marks) = planned.value.unmark_with_paths();
-        if let Some(prior) = &prior
-            && is_same(&plain_before, &plain_after)
-            && secrets_differ(&before, &planned.value)
-        {
+        if let Some(prior) = prior.as_ref().filter(|_| is_same) {
             // Only what may be shown changes: nobody has to be asked.
             subject.started(self.phase(), &before);
             let mut result = prior.clone();
@@ -218,6 +229,28 @@ impl<'a> ChangeJob<'a> {
         }
         let value = schema.block.unmark_write_only(&schema.block.mark(&planned.mark_at(&marks), None));
         Ok((Promise { value, private: answer.private, identity: answer.identity }, problems))
+    }
+}
+
+/// A change that can be made.
+struct Ready {
+    /// What is there.
+    prior: Option<Existing>,
+    /// The same as a value, which is null for nothing.
+    before: Value,
+    planned: Promise,
+    problems: Diagnostics,
+}
+
+impl Ready {
+    /// Whether nothing changes, apart from what may be shown.
+    fn is_same(&self) -> bool {
+        self.prior.is_some() && is_same(&self.before.unmark_deep().0, &self.planned.value.unmark_deep().0)
+    }
+
+    /// Whether nothing changes at all.
+    fn is_as_before(&self) -> bool {
+        self.is_same() && !secrets_differ(&self.before, &self.planned.value)
     }
 }
 
