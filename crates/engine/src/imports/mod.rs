@@ -165,15 +165,16 @@ impl Imports {
         self.by_addr.is_empty()
     }
 
-    /// Says which imports are for instances that do not exist; planning has said which do. Where an instance is only
-    /// switched off the import has to wait.
-    pub fn check(&self, live: &Live) -> Diagnostics {
+    /// Says which imports are for instances that do not exist; planning has said which do, and all of them if it went well.
+    /// Where an instance is only switched off the import has to wait.
+    pub fn check(&self, live: &Live, went_well: bool) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for (addr, imported) in &self.by_addr {
             match presence(addr, live) {
                 Presence::There => {}
+                Presence::Unknown if !went_well => {}
                 Presence::Disabled => problems.push(diagnostics::disabled(addr, imported.span)),
-                Presence::Missing => problems.push(diagnostics::without_config(addr, None)),
+                Presence::Missing | Presence::Unknown => problems.push(diagnostics::without_config(addr, None)),
             }
         }
         problems
@@ -184,6 +185,8 @@ enum Presence {
     There,
     Disabled,
     Missing,
+    /// It was not found out which instances there are.
+    Unknown,
 }
 
 /// Whether an instance exists, or would if it were enabled.
@@ -194,13 +197,15 @@ fn presence(addr: &AbsResourceInstance, live: &Live) -> Presence {
         match (live.find(&so_far), live.call_expansion(at, &step.name)) {
             (Some(found), _) => at = found,
             (None, Some(Expansion::Enabled(false))) if step.key.is_none() => return Presence::Disabled,
-            (None, _) => return Presence::Missing,
+            (None, Some(_)) => return Presence::Missing,
+            (None, None) => return Presence::Unknown,
         }
     }
     match live.resource_expansion(at, &ResourceKey::from(&addr.resource)) {
         Some(found) if found.contains(addr.key.as_ref()) => Presence::There,
         Some(Expansion::Enabled(false)) if addr.key.is_none() => Presence::Disabled,
-        _ => Presence::Missing,
+        Some(_) => Presence::Missing,
+        None => Presence::Unknown,
     }
 }
 

@@ -34,7 +34,7 @@ fn check(fixture: &str, expect: &Expect) {
     for import in &config.tree.root().module.imports {
         problems.extend(imports.expand(import, &scope, Some(provider), Some(&config.sources)));
     }
-    problems.extend(imports.check(&live));
+    problems.extend(imports.check(&live, true));
     let mut out = String::new();
     for (addr, imported) in &imports.by_addr {
         out += &match &imported.by {

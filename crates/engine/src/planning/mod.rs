@@ -218,20 +218,19 @@ async fn plan_for(
     };
     attend(context.interrupt, context.clock, &started, work).await;
     attend(context.interrupt, context.clock, &started, planner.walk.close_all()).await;
-    // What is wrong with moves matters most: everything else may follow from it.
-    let found = moves::validate(&statements, tree, live, options.mode, context.env.sources);
-    if found.has_errors() {
-        return (None, found);
-    }
-    planner.walk.tell(found);
-    let imports = options.mode == Mode::Normal || !options.imports.is_empty();
-    if imports && !planner.walk.has_errors() {
-        let found = planner.imports.check(live);
+    // What is wrong with imports and moves matters most: everything else may follow from it.
+    if options.mode == Mode::Normal || !options.imports.is_empty() {
+        let found = planner.imports.check(live, !planner.walk.has_errors());
         if found.has_errors() {
             return (None, found);
         }
         planner.walk.tell(found);
     }
+    let found = moves::validate(&statements, tree, live, options.mode, context.env.sources);
+    if found.has_errors() {
+        return (None, found);
+    }
+    planner.walk.tell(found);
     planner.finish(&graph, &order, previous)
 }
 
