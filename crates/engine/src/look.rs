@@ -28,7 +28,7 @@ pub fn look(context: Context<'_>, state: &State, live: &Live) -> Result<Diagnost
     let mut failed = vec![false; graph.nodes.len()];
     for at in components.into_iter().flatten() {
         let node = &graph.nodes[at as usize];
-        if graph.depends_on_failed(at, &failed) {
+        if graph.depends_on_any(at, &failed) {
             failed[at as usize] = true;
             continue;
         }

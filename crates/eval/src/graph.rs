@@ -106,9 +106,9 @@ impl<'a> RefGraph<'a> {
         }
     }
 
-    /// Whether an object depends on one that failed.
-    pub fn depends_on_failed(&self, at: u32, failed: &[bool]) -> bool {
-        self.edges[at as usize].iter().any(|to| failed[*to as usize])
+    /// Whether an object depends directly on one of some others, such as those that failed.
+    pub fn depends_on_any(&self, at: u32, others: &[bool]) -> bool {
+        self.edges[at as usize].iter().any(|to| others[*to as usize])
     }
 
     /// Groups of objects that depend on each other, each after what it depends on; most have one member.

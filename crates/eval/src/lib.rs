@@ -31,7 +31,7 @@ pub use functions::{CallContext, FunctionTable, OtherFunctions, WorldFunction};
 pub use inputs::Inputs;
 pub use live::{Expansion, Live, ModuleInstanceId};
 pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope, schema_of};
-pub use provider_functions::{AskProviders, Asked, ConfigurationOf};
+pub use provider_functions::{AskProviders, Asked, ConfigurationOf, Opinion};
 pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
 pub use validate::provisioner::{connection as connection_schema, schema as provisioner_schema};

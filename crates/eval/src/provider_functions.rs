@@ -42,6 +42,9 @@ pub enum ConfigurationOf {
     Resource(ResourceMode, EcoString),
 }
 
+/// What a provider was asked for. It thinks while others are asked, and is waited for when this is called.
+pub type Opinion = Box<dyn FnOnce() -> Vec<Problem>>;
+
 /// Asks providers and waits for their answers.
 pub trait AskProviders {
     /// Whether there is a provider.
@@ -50,10 +53,10 @@ pub trait AskProviders {
     fn call(&self, asked: Asked<'_>, function: &EcoString, args: Vec<Value>) -> function::Result;
     /// The functions that a configured provider has, which may be more than its schema says.
     fn functions(&self, provider: &Arc<dyn Provider>) -> Result<BTreeMap<EcoString, Signature>, Vec<Problem>>;
-    /// What a provider that nobody has configured thinks of a configuration, in which values may be unknown.
-    fn validate(&self, provider: &ProviderSource, of: ConfigurationOf, config: Value) -> Vec<Problem> {
+    /// Asks a provider that nobody has configured what it thinks of a configuration, in which values may be unknown.
+    fn validate(&self, provider: &ProviderSource, of: ConfigurationOf, config: Value) -> Opinion {
         let _ = (provider, of, config);
-        Vec::new()
+        Box::new(Vec::new)
     }
 }
 

@@ -13,6 +13,7 @@ use yuba_engine::{Context, Interrupt, NoTime, RootVariable};
 use yuba_eval::inputs::GivenAt;
 use yuba_eval::references::each_traversal;
 use yuba_eval::symbols::SymbolScope;
+use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{
     CallContext, ConfigTree, EmptyModule, EvalEnv, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
     OtherFunctions, Scope, ValidateEnv, World, check_values, eval_expr, inputs,
@@ -155,7 +156,11 @@ impl ConsoleSession {
             return Err(problems);
         }
         problems.extend(unsuitable);
-        let env = ValidateEnv { eval: eval_env(request, &configuration.sources), inputs: &configuration.inputs };
+        let env = ValidateEnv {
+            eval: eval_env(request, &configuration.sources),
+            inputs: &configuration.inputs,
+            parallelism: PARALLELISM,
+        };
         let state = place_of(&configuration, request, state)?.look()?;
         problems.extend(state.notes);
         let state = state.state.unwrap_or_else(State::empty);

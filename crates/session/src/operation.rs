@@ -104,8 +104,11 @@ impl<'a> Operation<'a> {
         }
         let mut uses = Diagnostics::new();
         if validate && load_request.snapshot.is_none() {
-            let env =
-                ValidateEnv { eval: eval_env(&load_request, &configuration.sources), inputs: &configuration.inputs };
+            let env = ValidateEnv {
+                eval: eval_env(&load_request, &configuration.sources),
+                inputs: &configuration.inputs,
+                parallelism,
+            };
             let mut found = check(&load_request, &configuration.tree, &env);
             // Planning says more about values, and nothing about those of modules without instances.
             let is_about_value = |problem: &Diagnostic| VALUE_SUMMARIES.contains(&&*problem.summary);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use yuba_addrs::ModuleSource;
+use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{ConfigTree, EvalEnv, ValidateEnv};
 use yuba_syntax::{Diagnostics, Sources};
 
@@ -22,7 +23,11 @@ pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
     if problems.has_errors() {
         return (problems, configuration.sources);
     }
-    let env = ValidateEnv { eval: eval_env(request, &configuration.sources), inputs: &configuration.inputs };
+    let env = ValidateEnv {
+        eval: eval_env(request, &configuration.sources),
+        inputs: &configuration.inputs,
+        parallelism: PARALLELISM,
+    };
     problems.extend(check(request, &configuration.tree, &env));
     let mut tested = BTreeSet::new();
     for (name, file) in &configuration.tree.root().module.tests {

@@ -15,7 +15,7 @@ use crate::module_scope::EvalEnv;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics};
 use crate::tree::tests::{Memory, run, shown};
 use crate::tree::{Link, Manifest, ModuleId, Purpose, link};
-use crate::validate::{ValidateEnv, validate};
+use crate::validate::{PARALLELISM, ValidateEnv, validate};
 use crate::world::MemoryWorld;
 
 /// Links a configuration; shows all of each message.
@@ -504,7 +504,7 @@ fn check_validate(fixture: &str, expect: &Expect) {
         providers: None,
         sources: Some(&memory.sources),
     };
-    let problems = validate(&tree, &ValidateEnv { eval, inputs: &inputs });
+    let problems = validate(&tree, &ValidateEnv { eval, inputs: &inputs, parallelism: PARALLELISM });
     expect.assert_eq(&told(&problems, &memory.sources));
 }
 

@@ -1,7 +1,8 @@
 //! Validation: everything that can be found wrong with a linked configuration without knowing any value from outside.
 //!
 //! Objects are visited once, what they depend on first. Values of variables and resources are unknown, of the right type. An
-//! object that depends on one with errors is not visited: its own errors might be consequences.
+//! object that depends on one with errors is not visited: its own errors might be consequences. Providers think about several
+//! resources at a time; only what depends on one of them waits for the answer.
 //!
 //! Invariant: every expression is evaluated once for each call of its module, whatever `count` and `for_each` say.
 
@@ -20,7 +21,7 @@ mod tests;
 pub(crate) mod traversal;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use yuba_addrs::AbsProviderConfig;
 use yuba_config::terraform::RequiredProvider;
@@ -38,6 +39,9 @@ pub use diagnostics::{
 pub use named::deprecated_root_variable;
 pub use values::check_values;
 
+/// How many resources providers think about at the same time if nobody says how many.
+pub const PARALLELISM: usize = 10;
+
 /// What validation knows besides the configuration.
 #[derive(Clone, Copy)]
 pub struct ValidateEnv<'a> {
@@ -45,6 +49,8 @@ pub struct ValidateEnv<'a> {
     pub eval: EvalEnv<'a>,
     /// What was given for variables of the root module. Its values are not used: the configuration is checked for all.
     pub inputs: &'a Inputs,
+    /// How many resources providers think about at the same time.
+    pub parallelism: usize,
 }
 
 /// What a provisioner accepts; none if there is no such provisioner.
@@ -77,10 +83,15 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     if problems.has_errors() {
         return problems;
     }
-    let mut failed = vec![false; graph.nodes.len()];
-    for at in components.into_iter().flatten() {
-        if graph.depends_on_failed(at, &failed) {
-            failed[at as usize] = true;
+    let order: Vec<u32> = components.into_iter().flatten().collect();
+    let mut walk = Walk::new(graph.nodes.len());
+    for at in &order {
+        let at = *at;
+        while walk.asked.len() >= env.parallelism.max(1) || graph.depends_on_any(at, &walk.open) {
+            walk.end_oldest();
+        }
+        if graph.depends_on_any(at, &walk.failed) {
+            walk.failed[at as usize] = true;
             continue;
         }
         let node = &graph.nodes[at as usize];
@@ -91,11 +102,14 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
             Vertex::Output(output) => named::output(&evaluation, node.module, output),
             Vertex::Check(check) => named::check(&evaluation, node.module, check),
             Vertex::Resource(resource) => {
-                let mut found = resource::check(&evaluation, node.module, resource);
-                for import in graph.imports.get(&at).into_iter().flatten() {
-                    found.extend(import::check(&evaluation, import));
-                }
-                found
+                let (rest, imports) = (resource::check(&evaluation, node.module, resource), graph.imports.get(&at));
+                let evaluation = &evaluation;
+                walk.leave_open(at, move || {
+                    let mut found = rest();
+                    found.extend(imports.into_iter().flatten().flat_map(|import| import::check(evaluation, import)));
+                    found
+                });
+                continue;
             }
             Vertex::Provider(provider) => {
                 let mut found = resource::check_provider_for_each(&evaluation, node.module, provider);
@@ -107,10 +121,47 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
             Vertex::Call => call::check_call(&evaluation, node.module),
             Vertex::Close => Diagnostics::new(),
         };
-        failed[at as usize] = found.has_errors();
-        problems.extend(found);
+        walk.end(at, found);
     }
+    while !walk.asked.is_empty() {
+        walk.end_oldest();
+    }
+    problems.extend(order.iter().flat_map(|at| std::mem::take(&mut walk.found[*at as usize])));
     problems
+}
+
+/// What is known about objects on the way.
+struct Walk<'a> {
+    /// Those whose providers are still thinking, in the order they were asked.
+    asked: VecDeque<(u32, Rest<'a>)>,
+    /// Whether an object is among them.
+    open: Vec<bool>,
+    failed: Vec<bool>,
+    found: Vec<Diagnostics>,
+}
+
+/// What is left to check when a provider has answered.
+type Rest<'a> = Box<dyn FnOnce() -> Diagnostics + 'a>;
+
+impl<'a> Walk<'a> {
+    fn new(objects: usize) -> Walk<'a> {
+        let none = vec![false; objects];
+        Walk { asked: VecDeque::new(), open: none.clone(), failed: none, found: vec![Diagnostics::new(); objects] }
+    }
+    fn leave_open(&mut self, at: u32, rest: impl FnOnce() -> Diagnostics + 'a) {
+        self.open[at as usize] = true;
+        self.asked.push_back((at, Box::new(rest)));
+    }
+    fn end_oldest(&mut self) {
+        if let Some((at, rest)) = self.asked.pop_front() {
+            self.open[at as usize] = false;
+            self.end(at, rest());
+        }
+    }
+    fn end(&mut self, at: u32, found: Diagnostics) {
+        self.failed[at as usize] = found.has_errors();
+        self.found[at as usize] = found;
+    }
 }
 
 /// Provider configurations that calls of the root module pass on without having them.

@@ -12,21 +12,39 @@ use yuba_value::{Type, convert};
 use super::{body, deprecation, diagnostics, provisioner, repetition, rules, traversal};
 use crate::constant::constant;
 use crate::module_scope::{Evaluation, InstanceValues, ModuleScope, schema_of};
-use crate::provider_functions::ConfigurationOf;
+use crate::provider_functions::{ConfigurationOf, Opinion};
 use crate::references::each_traversal;
 use crate::scope::Scope;
 use crate::tree::ModuleId;
 
-pub(super) fn check(evaluation: &Evaluation<'_>, module: ModuleId, resource: &Resource) -> Diagnostics {
+/// Checks a resource. Its provider is asked for its opinion; what comes back waits for that, and checks the rest.
+pub(super) fn check<'a>(
+    evaluation: &'a Evaluation<'a>,
+    module: ModuleId,
+    resource: &'a Resource,
+) -> impl FnOnce() -> Diagnostics + 'a {
     let outside = evaluation.scope(module);
     let scope = outside.clone().of_instance(InstanceValues::unknown(&resource.repetition));
     let scope = match &resource.inside_check {
         Some(check) => scope.in_check(check),
         None => scope,
     };
-    let mut problems = check_content(evaluation, module, &outside, &scope, resource);
+    let mut problems = Diagnostics::new();
+    let opinion = check_content(evaluation, module, &outside, &scope, resource, &mut problems);
+    move || {
+        if let Some(opinion) = opinion {
+            let address = diagnostics::address_in(&evaluation.tree().node(module).path, &resource.key);
+            problems.extend(opinion().into_iter().map(|problem| problem.in_body(&resource.body, Some(&address))));
+        }
+        check_around(&scope, resource, &mut problems);
+        problems
+    }
+}
+
+/// What stands around the arguments of the type, such as rules and provisioners.
+fn check_around<'a>(scope: &ModuleScope<'a>, resource: &'a Resource, problems: &mut Diagnostics) {
     let with_self = scope.clone().with_self(resource);
-    problems.extend(rules::of_resource(&scope, &resource.lifecycle.preconditions));
+    problems.extend(rules::of_resource(scope, &resource.lifecycle.preconditions));
     problems.extend(rules::of_resource(&with_self, &resource.lifecycle.postconditions));
     if let Some(expr) = &resource.lifecycle.prevent_destroy {
         problems.extend(prevent_destroy(expr, &resource.key));
@@ -34,22 +52,22 @@ pub(super) fn check(evaluation: &Evaluation<'_>, module: ModuleId, resource: &Re
     for provisioner in &resource.provisioners {
         problems.extend(provisioner::check(&with_self, provisioner, resource.connection.as_ref()));
         if problems.has_errors() {
-            return problems;
+            return;
         }
     }
-    problems.extend(provider_key(&scope, resource));
-    problems
+    problems.extend(provider_key(scope, resource));
 }
 
-/// What the block says itself, by the provider's schema.
+/// What the block says itself, by the provider's schema. If that is fine, what the provider thinks of it.
 fn check_content(
     evaluation: &Evaluation<'_>,
     module: ModuleId,
     outside: &ModuleScope<'_>,
     scope: &ModuleScope<'_>,
     resource: &Resource,
-) -> Diagnostics {
-    let mut problems = match &resource.repetition {
+    problems: &mut Diagnostics,
+) -> Option<Opinion> {
+    problems.extend(match &resource.repetition {
         Repetition::Single => Diagnostics::new(),
         Repetition::Count(expr) => repetition::count(outside, expr),
         Repetition::ForEach(expr) => repetition::for_each(outside, expr),
@@ -57,20 +75,20 @@ fn check_content(
             let own = own_references(scope, expr, &resource.key);
             if own.has_errors() { own } else { repetition::enabled(outside, expr) }
         }
-    };
+    });
     problems.extend(repetition::depends_on(outside, &resource.depends_on));
-    let Some(provider) = evaluation.tree().node(module).module.provider_of(resource) else { return problems };
-    let Some(schemas) = evaluation.provider_schema(&provider) else { return problems };
+    let provider = evaluation.tree().node(module).module.provider_of(resource)?;
+    let schemas = evaluation.provider_schema(&provider)?;
     let Some(schema) = schema_of(&schemas, &resource.key) else {
         let hint = type_hint(&schemas, &resource.key);
         problems.push(diagnostics::missing_type(&resource.key, &provider, &hint, resource.kind_span));
-        return problems;
+        return None;
     };
     let (value, found) = body::eval(scope, &resource.body, schema);
     let failed = found.has_errors();
     problems.extend(found);
     if failed {
-        return problems;
+        return None;
     }
     if resource.key.mode == ResourceMode::Managed {
         problems.extend(ignore_changes(resource, schema, problems.has_errors()));
@@ -79,18 +97,13 @@ fn check_content(
         }
     }
     let ResourceKey { mode, kind, .. } = &resource.key;
-    let found = if provider.is_builtin() {
-        builtin::validate_resource_config(*mode, kind, &value)
-    } else {
-        let (plain, _) = value.unmark_deep();
-        let asked = evaluation.env().providers;
-        asked
-            .map(|ask| ask.validate(&provider, ConfigurationOf::Resource(*mode, kind.clone()), plain))
-            .unwrap_or_default()
-    };
-    let address = diagnostics::address_in(&evaluation.tree().node(module).path, &resource.key);
-    problems.extend(found.into_iter().map(|problem| problem.in_body(&resource.body, Some(&address))));
-    problems
+    if provider.is_builtin() {
+        let found = builtin::validate_resource_config(*mode, kind, &value);
+        return Some(Box::new(move || found));
+    }
+    let (plain, _) = value.unmark_deep();
+    let ask = evaluation.env().providers?;
+    Some(ask.validate(&provider, ConfigurationOf::Resource(*mode, kind.clone()), plain))
 }
 
 /// Another mode or another type that may have been meant.
@@ -259,7 +272,7 @@ pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, prov
             && !source.is_builtin()
         {
             let (plain, _) = value.unmark_deep();
-            let theirs = ask.validate(&source, ConfigurationOf::Provider, plain);
+            let theirs = ask.validate(&source, ConfigurationOf::Provider, plain)();
             let config = AbsProviderConfig {
                 module: tree.node(module).path.clone(),
                 provider: source.clone(),

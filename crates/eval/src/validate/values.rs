@@ -32,7 +32,7 @@ pub fn check_values(
     }
     let mut failed = vec![false; graph.nodes.len()];
     for at in components.into_iter().flatten() {
-        if graph.depends_on_failed(at, &failed) {
+        if graph.depends_on_any(at, &failed) {
             failed[at as usize] = true;
             continue;
         }

@@ -9,7 +9,7 @@ use std::thread::Thread;
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderSource, ResourceMode};
-use yuba_eval::{AskProviders, Asked, ConfigurationOf};
+use yuba_eval::{AskProviders, Asked, ConfigurationOf, Opinion};
 use yuba_provider::{Problem, Provider};
 use yuba_value::Value;
 use yuba_value::function::{self, FunctionError, Signature};
@@ -33,6 +33,15 @@ fn wait<T>(answer: impl Future<Output = T>) -> T {
             Poll::Ready(answer) => return answer,
             Poll::Pending => std::thread::park(),
         }
+    }
+}
+
+/// Has somebody begin to answer. Nobody is woken by the answer before it is waited for.
+fn begin<T: 'static>(answer: impl Future<Output = T> + 'static) -> Box<dyn FnOnce() -> T> {
+    let mut answer = Box::pin(answer);
+    match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => Box::new(move || answer),
+        Poll::Pending => Box::new(move || wait(answer)),
     }
 }
 
@@ -64,21 +73,24 @@ impl AskProviders for OurProviders {
             _ => Err(outcome.problems),
         }
     }
-    fn validate(&self, provider: &ProviderSource, of: ConfigurationOf, config: Value) -> Vec<Problem> {
+    fn validate(&self, provider: &ProviderSource, of: ConfigurationOf, config: Value) -> Opinion {
         let provider = match self.inner.unconfigured(provider) {
             Ok(provider) => provider,
-            Err(problem) => return vec![*problem],
+            Err(problem) => return Box::new(|| vec![*problem]),
         };
-        match of {
-            ConfigurationOf::Provider => wait(provider.validate_provider_config(config)),
-            ConfigurationOf::Resource(ResourceMode::Managed, kind) => {
-                wait(provider.validate_resource_config(kind, config))
+        begin(async move {
+            match of {
+                ConfigurationOf::Provider => provider.validate_provider_config(config),
+                ConfigurationOf::Resource(ResourceMode::Managed, kind) => {
+                    provider.validate_resource_config(kind, config)
+                }
+                ConfigurationOf::Resource(ResourceMode::Data, kind) => provider.validate_data_config(kind, config),
+                ConfigurationOf::Resource(ResourceMode::Ephemeral, kind) => {
+                    provider.validate_ephemeral_config(kind, config)
+                }
             }
-            ConfigurationOf::Resource(ResourceMode::Data, kind) => wait(provider.validate_data_config(kind, config)),
-            ConfigurationOf::Resource(ResourceMode::Ephemeral, kind) => {
-                wait(provider.validate_ephemeral_config(kind, config))
-            }
-        }
+            .await
+        })
     }
 }
 
@@ -108,6 +120,22 @@ mod tests {
         let answering = std::thread::spawn(move || send(7));
         assert_eq!(wait(receive), 7);
         answering.join().expect("it answers");
+    }
+
+    #[test]
+    fn an_answer_is_on_its_way_before_it_is_waited_for() {
+        let (send, receive) = futures_channel();
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let answer = begin(async move {
+            begun.send(()).expect("somebody listens");
+            receive.await
+        });
+        let answering = std::thread::spawn(move || {
+            has_begun.recv().expect("it begins");
+            send(7);
+        });
+        answering.join().expect("it answers");
+        assert_eq!(answer(), 7);
     }
 
     /// A value that another thread hands over.

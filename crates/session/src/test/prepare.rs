@@ -204,7 +204,7 @@ impl<'a> Subject<'a> {
         {
             return found.clone();
         }
-        let env = ValidateEnv { eval: eval_env(&request.load, sources), inputs };
+        let env = ValidateEnv { eval: eval_env(&request.load, sources), inputs, parallelism: request.parallelism };
         let mut found = check(&request.load, tree, &env);
         // Planning says more about what is enabled, and repeats warnings. A variable that no value is good enough for is a
         // mistake here: nobody can expect it.

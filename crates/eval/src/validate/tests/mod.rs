@@ -10,7 +10,7 @@ use yuba_addrs::ProviderSource;
 use yuba_provider::{ProviderSchema, builtin};
 use yuba_syntax::Severity;
 
-use super::{ValidateEnv, validate};
+use super::{PARALLELISM, ValidateEnv, validate};
 use crate::inputs::Inputs;
 use crate::module_scope::EvalEnv;
 use crate::provider_functions::AskProviders;
@@ -54,7 +54,7 @@ fn found_with(
             providers,
             sources: Some(&files.sources),
         };
-        problems.extend(validate(&tree, &ValidateEnv { eval, inputs: &inputs }));
+        problems.extend(validate(&tree, &ValidateEnv { eval, inputs: &inputs, parallelism: PARALLELISM }));
     }
     let mut lines: Vec<String> = problems
         .iter()

@@ -1,6 +1,8 @@
 //! What is asked of providers while a configuration is validated.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
@@ -12,7 +14,7 @@ use yuba_value::function::{self, FunctionError, Param, Signature};
 use yuba_value::{Path, Type, Value};
 
 use super::found_with;
-use crate::provider_functions::{AskProviders, Asked, ConfigurationOf};
+use crate::provider_functions::{AskProviders, Asked, ConfigurationOf, Opinion};
 
 /// Has the function `half`, and resources whose `name` must not be "bad".
 struct Halves;
@@ -33,14 +35,15 @@ impl AskProviders for Halves {
     fn functions(&self, _: &Arc<dyn Provider>) -> Result<BTreeMap<EcoString, Signature>, Vec<Problem>> {
         unreachable!("nothing is configured")
     }
-    fn validate(&self, _: &ProviderSource, of: ConfigurationOf, config: Value) -> Vec<Problem> {
+    fn validate(&self, _: &ProviderSource, of: ConfigurationOf, config: Value) -> Opinion {
         let entries = config.entries().unwrap_or_default();
         let is_bad = |(name, value): &(EcoString, Value)| {
             name == "name" && value.as_str().is_some_and(|text| text == "bad") && config.is_deeply_unmarked()
         };
         let path = Path::new().attr("name");
         let problem = || Problem::at(Diagnostic::error("Bad name", eco_format!("{of:?}")), path.clone());
-        entries.iter().filter(|entry| is_bad(entry)).map(|_| problem()).collect()
+        let found = entries.iter().filter(|entry| is_bad(entry)).map(|_| problem()).collect();
+        Box::new(move || found)
     }
 }
 
@@ -119,4 +122,62 @@ resource "p_r" "s" {
         Resource(Managed, "p_r")
     "#]]
     .assert_eq(&found_with(fixture, true, &schema, Some(&Halves)));
+}
+
+/// Writes down when it is asked and when it is waited for.
+#[derive(Default)]
+struct Thoughtful(Rc<RefCell<String>>);
+
+impl AskProviders for Thoughtful {
+    fn has(&self, provider: &ProviderSource) -> bool {
+        Halves.has(provider)
+    }
+    fn call(&self, asked: Asked<'_>, function: &EcoString, args: Vec<Value>) -> function::Result {
+        Halves.call(asked, function, args)
+    }
+    fn functions(&self, provider: &Arc<dyn Provider>) -> Result<BTreeMap<EcoString, Signature>, Vec<Problem>> {
+        Halves.functions(provider)
+    }
+    fn validate(&self, provider: &ProviderSource, of: ConfigurationOf, config: Value) -> Opinion {
+        let entries = config.entries().unwrap_or_default();
+        let name = entries.first().and_then(|(_, name)| name.as_str()).map_or("?".to_owned(), ToString::to_string);
+        *self.0.borrow_mut() += &format!("+{name} ");
+        let (log, opinion) = (self.0.clone(), Halves.validate(provider, of, config));
+        Box::new(move || {
+            *log.borrow_mut() += &format!("={name} ");
+            opinion()
+        })
+    }
+}
+
+#[test]
+fn providers_think_about_resources_that_do_not_depend_on_each_other_at_the_same_time() {
+    let start = "--- main.tf\nterraform {\n required_providers {\n p = { source = \"x/p\" }\n }\n}\n";
+    let check = |resources: &str, order: &expect_test::Expect, found: &expect_test::Expect| {
+        let provider = Thoughtful::default();
+        found.assert_eq(&found_with(&format!("{start}{resources}"), false, &schema, Some(&provider)));
+        order.assert_eq(&provider.0.borrow());
+    };
+    let resources = r#"
+resource "p_r" "a" { name = "a" }
+resource "p_r" "b" { name = "bad" }
+resource "p_r" "c" { name = "${p_r.b.name}, which depends on what is wrong" }
+resource "p_r" "d" { name = p_r.a.name }
+resource "p_r" "e" { name = "e" }
+"#;
+    check(
+        resources,
+        &expect!["+a +bad =a =bad +? +e =? =e "],
+        &expect![[r#"
+            main.tf:8:29 error: Bad name
+        "#]],
+    );
+    let many: String = (10..23).map(|n| format!("resource \"p_r\" \"r{n}\" {{ name = \"{n}\" }}\n")).collect();
+    check(
+        &many,
+        &expect![
+            "+10 +11 +12 +13 +14 +15 +16 +17 +18 +19 =10 +20 =11 +21 =12 +22 =13 =14 =15 =16 =17 =18 =19 =20 =21 =22 "
+        ],
+        &expect![""],
+    );
 }
