@@ -9,8 +9,8 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 
 /// A job that has begun.
 type Job<'j, T> = Pin<Box<dyn Future<Output = T> + 'j>>;
@@ -169,6 +169,11 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
         {
             continue;
         }
+        // What is there already is taken before anything is waited for.
+        if let Some(Some((step, answer))) = running.next().now_or_never() {
+            run.answer(step, answer);
+            continue;
+        }
         run.steps.idle();
         if running.is_empty() {
             break;
@@ -285,6 +290,9 @@ mod tests {
         fn end(&mut self, step: u32) -> bool {
             self.fails != Some(step)
         }
+        fn idle(&mut self) {
+            self.log += "~ ";
+        }
         fn stopped(&self) -> bool {
             self.log.matches('=').count() >= self.stop_after
         }
@@ -308,15 +316,26 @@ mod tests {
     #[test]
     fn steps_wait_for_each_other() {
         let diamond: [&[u32]; 4] = [&[], &[0], &[0], &[1, 2]];
-        check(&diamond, &[0; 4], None, 9, &expect!["+0 =0 +1 +2 =1 =2 +3 =3 | [Done, Done, Done, Done]"]);
-        check(&diamond, &[1, 3, 1, 0], None, 9, &expect!["+0 =0 +1 +2 =2 =1 +3 =3 | [Done, Done, Done, Done]"]);
-        check(&diamond, &[0; 4], Some(1), 9, &expect!["+0 =0 +1 +2 =1 =2 | [Done, Failed, Done, Failed]"]);
-        check(&[&[], &[2], &[1]], &[0; 3], None, 9, &expect!["+0 =0 | [Done, NotReached, NotReached]"]);
+        check(&diamond, &[0; 4], None, 9, &expect!["+0 =0 +1 +2 =1 =2 +3 =3 ~ | [Done, Done, Done, Done]"]);
+        check(&diamond, &[1, 3, 1, 0], None, 9, &expect!["+0 =0 +1 +2 =2 ~ =1 +3 =3 ~ | [Done, Done, Done, Done]"]);
+        check(&diamond, &[0; 4], Some(1), 9, &expect!["+0 =0 +1 +2 =1 =2 ~ | [Done, Failed, Done, Failed]"]);
+        check(&[&[], &[2], &[1]], &[0; 3], None, 9, &expect!["+0 =0 ~ | [Done, NotReached, NotReached]"]);
+    }
+
+    #[test]
+    fn answers_that_are_there_are_taken_before_anything_is_waited_for() {
+        check(
+            &[&[], &[], &[], &[]],
+            &[1, 1, 1, 1],
+            None,
+            9,
+            &expect!["+0 +1 +2 +3 =0 =1 =2 =3 ~ | [Done, Done, Done, Done]"],
+        );
     }
 
     #[test]
     fn nothing_begins_after_a_stop() {
         let chain: [&[u32]; 3] = [&[], &[0], &[1]];
-        check(&chain, &[0; 3], None, 1, &expect!["+0 =0 | [Done, NotReached, NotReached]"]);
+        check(&chain, &[0; 3], None, 1, &expect!["+0 =0 ~ | [Done, NotReached, NotReached]"]);
     }
 }
