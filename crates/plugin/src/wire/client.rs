@@ -1,8 +1,13 @@
 //! Calls over a connection: gRPC as far as plugins speak it, which is a request and an answer, each on a stream of HTTP/2.
 //!
-//! A request goes out whole, with its headers, in one write. There is no compression, no deadline and no metadata:
-//! plugins use none.
+//! A request goes out whole, with its headers, in one write, and with it all others that are ready. There is no compression,
+//! no deadline and no metadata: plugins use none.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use futures_util::FutureExt as _;
 use h2::client::{Builder, SendRequest};
 use h2::{RecvStream, SendStream};
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -10,6 +15,7 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
 use prost::Message;
 use prost::bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::yield_now;
 
 use super::{Call, CallError, Code, Empty, Protocol, STREAM_STDIO, StdioData};
 
@@ -38,7 +44,7 @@ impl Client {
         settings.enable_push(false).initial_window_size(WINDOW).initial_connection_window_size(2 * WINDOW);
         let (requests, connection) = settings.handshake(stream).await?;
         // Why it ended is told to whoever waits for an answer.
-        tokio::spawn(connection);
+        tokio::spawn(in_turns(connection));
         Ok(Client { requests, protocol })
     }
 
@@ -86,6 +92,20 @@ impl Client {
         let answer = Incoming { status: head.status, headers: head.headers, body, data: BytesMut::new() };
         Ok((answer, open))
     }
+}
+
+/// Drives a connection. Whoever else can go on goes first, so that requests of the same moment go out in one write.
+fn in_turns<F: Future + Unpin>(mut connection: F) -> impl Future<Output = F::Output> {
+    let mut others_went = false;
+    poll_fn(move |task| {
+        others_went = !others_went;
+        if others_went {
+            // It is woken when nobody else is left.
+            let _ = pin!(yield_now()).poll(task);
+            return Poll::Pending;
+        }
+        connection.poll_unpin(task)
+    })
 }
 
 /// What stands before every request.
@@ -174,5 +194,49 @@ impl Stdio {
     pub async fn next(&mut self) -> Result<Option<StdioData>, CallError> {
         let message = self.answer.message().await?;
         message.map(|message| StdioData::decode(message).map_err(|error| CallError::nonsense(&error))).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    use futures_util::task::AtomicWaker;
+
+    use super::*;
+
+    #[test]
+    fn requests_of_the_same_moment_go_out_together() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
+        let runtime = runtime.expect("because it needs little");
+        let (waker, requests) = (Arc::new(AtomicWaker::new()), Arc::new(AtomicU32::new(0)));
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let connection = {
+            let (waker, requests, sent) = (waker.clone(), requests.clone(), sent.clone());
+            poll_fn(move |task| {
+                waker.register(task.waker());
+                let now = requests.load(Ordering::SeqCst);
+                sent.lock().expect("because nobody panics").push(now);
+                if now < 3 { Poll::Pending } else { Poll::Ready(()) }
+            })
+        };
+        let so_far = sent.clone();
+        let work = runtime.spawn(async move {
+            let connection = tokio::spawn(in_turns(connection));
+            while so_far.lock().expect("because nobody panics").is_empty() {
+                yield_now().await;
+            }
+            for _ in 0..3 {
+                let (waker, requests) = (waker.clone(), requests.clone());
+                tokio::spawn(async move {
+                    requests.fetch_add(1, Ordering::SeqCst);
+                    waker.wake();
+                });
+            }
+            connection.await
+        });
+        runtime.block_on(work).expect("because it does not panic").expect("because it does not panic either");
+        assert_eq!(*sent.lock().expect("because nobody panics"), [0, 3]);
     }
 }
