@@ -72,14 +72,15 @@ impl Delivery<'_> {
 
     /// From an archive on this machine.
     fn local(&self, path: &Path, checks: &[Check]) -> Result<Arrival, String> {
+        let state = State::of(path).map_err(|error| unreadable(path, &error))?;
         let facts = self.facts(path, checks, |path| self.verified.sum(path))?;
         let staging = self.staging()?;
-        if let Some(h1) = self.kept.of_file(path)
+        if let Some(h1) = self.kept.of_file(&state)
             && self.kept.take(&h1, self.verified, &staging.join(NEW))
         {
             return self.settle(&staging, &ArchiveFacts { h1: Some(h1), ..facts }, checks, None);
         }
-        self.unpack(&staging, path, facts, checks, Some(path))
+        self.unpack(&staging, path, facts, checks, Some(&state))
     }
 
     /// From an archive elsewhere, unless what it is said to be was unpacked before.
@@ -112,7 +113,7 @@ impl Delivery<'_> {
             let sum = is_asked.then(|| sum(path)).transpose()?;
             Ok(ArchiveFacts { sum, size: fs::metadata(path)?.len(), h1: None })
         };
-        facts().map_err(|error| format!("the archive {} cannot be read: {error}", path.display()))
+        facts().map_err(|error| unreadable(path, &error))
     }
 
     /// Whether an archive is one that was locked, as far as is known.
@@ -174,14 +175,15 @@ impl Delivery<'_> {
         staging.publish(NEW, self.target)
     }
 
-    /// Unpacks an archive after all checks that do not need its files. It is one that stays `at` a path, or none that does.
+    /// Unpacks an archive after all checks that do not need its files. One that stays where it is was in this state when the
+    /// facts about it were found.
     fn unpack(
         &self,
         staging: &Staging,
         path: &Path,
         mut facts: ArchiveFacts,
         checks: &[Check],
-        at: Option<&Path>,
+        state: Option<&State>,
     ) -> Result<Arrival, String> {
         let verdict = match authentication::needs_h1(checks) {
             true => None,
@@ -196,7 +198,10 @@ impl Delivery<'_> {
         let sums = named(&new, sums).map_err(|error| format!("the unpacked files cannot be read: {error}"))?;
         facts.h1 = Some(hash::of_sums(sums.iter().map(|(name, sum)| (name.as_str(), *sum)).collect()));
         let arrival = self.settle(staging, &facts, checks, verdict)?;
-        self.kept.keep(self.target, &facts, at);
+        // What was changed in the meantime may be another archive now.
+        if state.is_none_or(|before| State::of(path).is_ok_and(|now| now == *before)) {
+            self.kept.keep(self.target, &facts, state);
+        }
         for (name, sum) in &sums {
             if let Ok(state) = State::of(&self.target.join(name)) {
                 self.verified.remember(&state, sum);
@@ -240,6 +245,10 @@ impl Delivery<'_> {
     fn arrival(&self, verdict: Verdict, checks: &[Check], hash: EcoString) -> Arrival {
         Arrival { verdict: (!checks.is_empty()).then_some(verdict), hash }
     }
+}
+
+fn unreadable(archive: &Path, error: &io::Error) -> String {
+    format!("the archive {} cannot be read: {error}", archive.display())
 }
 
 fn no_program(error: &io::Error) -> String {

@@ -52,10 +52,8 @@ impl Kept {
     }
 
     /// The hash of the files in an archive on this machine.
-    pub(crate) fn of_file(&self, archive: &Path) -> Option<EcoString> {
-        self.dir.as_ref()?;
-        let state = State::of(archive).ok()?;
-        self.recall(&state.name, &state.marks()).map(|(_, h1)| h1)
+    pub(crate) fn of_file(&self, archive: &State) -> Option<EcoString> {
+        self.recall(&archive.name, &archive.marks()).map(|(_, h1)| h1)
     }
 
     /// What is known of an archive with a hash `zh:`, or of one whose files have a hash `h1:`.
@@ -79,13 +77,14 @@ impl Kept {
         is_taken
     }
 
-    /// Keeps an unpacked package, where that takes no room. `archive` is what it was unpacked from, which stays at `file`.
-    pub(crate) fn keep(&self, package: &Path, archive: &ArchiveFacts, file: Option<&Path>) {
+    /// Keeps an unpacked package, where that takes no room. `archive` is what it was unpacked from, and `file` that on this
+    /// machine, if it stays there.
+    pub(crate) fn keep(&self, package: &Path, archive: &ArchiveFacts, file: Option<&State>) {
         // Next time it is unpacked again.
         let _ = self.try_to_keep(package, archive, file);
     }
 
-    fn try_to_keep(&self, package: &Path, archive: &ArchiveFacts, file: Option<&Path>) -> io::Result<()> {
+    fn try_to_keep(&self, package: &Path, archive: &ArchiveFacts, file: Option<&State>) -> io::Result<()> {
         let Some(h1) = &archive.h1 else { return Ok(()) };
         let (Some(dir), Some(place)) = (&self.dir, self.place(h1)) else { return Ok(()) };
         if !place.is_dir() {
@@ -103,8 +102,7 @@ impl Kept {
             records::write(&dir.join(ARCHIVES), name, &text)
         };
         if let Some(file) = file {
-            let state = State::of(file)?;
-            write(&state.name, &state.marks())?;
+            write(&file.name, &file.marks())?;
         }
         archive.sum.map_or(Ok(()), |sum| write(&hash::hex(&sum), NO_FILE))
     }
