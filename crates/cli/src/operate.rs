@@ -11,6 +11,7 @@ use yuba_addrs::{AbsResourceInstance, ResourceMode, Target};
 use yuba_engine::PlanOptions;
 use yuba_engine::targets::{Targets, parse_file, parse_option};
 use yuba_eval::tree::Purpose;
+use yuba_eval::validate::PARALLELISM;
 use yuba_plan::{Mode, Plan};
 use yuba_session::backend::StateFlags;
 use yuba_session::clock::Tick;
@@ -26,9 +27,6 @@ use crate::signals;
 use crate::speaker::Speaker;
 use crate::state_access;
 use crate::terminal::Terminal;
-
-/// So many things are done at the same time unless something else is said.
-const DEFAULT_PARALLELISM: usize = 10;
 
 /// Which command it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -509,9 +507,9 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
 
 /// How many things are done at the same time; ten unless something is said.
 pub(crate) fn parallelism(args: &Args) -> Result<usize, Failure> {
-    let Some(text) = args.text("parallelism") else { return Ok(DEFAULT_PARALLELISM) };
+    let Some(text) = args.text("parallelism") else { return Ok(PARALLELISM) };
     match text.parse::<i64>().map(usize::try_from) {
-        Ok(Ok(0)) => Ok(DEFAULT_PARALLELISM),
+        Ok(Ok(0)) => Ok(PARALLELISM),
         Ok(Ok(count)) => Ok(count),
         Ok(Err(_)) => {
             let detail = format!("-parallelism must be a number above zero, and {text} is none.");

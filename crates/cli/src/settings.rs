@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use yuba_eval::inputs::{Ask, ENVIRONMENT_PREFIX};
 use yuba_eval::tree::Purpose;
-use yuba_install::Hosts;
+use yuba_install::{Hosts, is_off};
 use yuba_session::SystemWorld;
 use yuba_session::load::{DEFAULT_TEST_DIR, LoadRequest, VariableFlag, selected_workspace};
 use yuba_session::providers::{OurProviders, ProviderSettings};
@@ -132,9 +132,7 @@ pub(crate) fn environment(name: &str) -> Option<String> {
 
 /// Whether asking is not switched off.
 pub(crate) fn may_ask(args: &Args) -> bool {
-    let switched_off =
-        environment("TF_INPUT").is_some_and(|value| matches!(value.as_str(), "0" | "false" | "no" | "off"));
-    !switched_off && args.is_on("input")
+    !environment("TF_INPUT").is_some_and(|value| is_off(&value)) && args.is_on("input")
 }
 
 /// Somebody at a terminal who can be asked for values, unless asking is switched off.

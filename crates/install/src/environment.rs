@@ -33,7 +33,7 @@ impl Environment {
 
     /// Whether a variable says that something is not wanted.
     pub fn is_off(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| matches!(value, "0" | "false" | "no" | "off"))
+        self.get(name).is_some_and(is_off)
     }
 
     /// The value of a variable that is a number greater than zero; anything else counts as not set.
@@ -46,6 +46,11 @@ impl Environment {
         let begin = self.0.range(prefix.to_owned()..).take_while(move |(name, _)| name.starts_with(prefix));
         begin.map(move |(name, value)| (&name[prefix.len()..], value.as_str()))
     }
+}
+
+/// Whether the value of a variable says that something is not wanted.
+pub fn is_off(value: &str) -> bool {
+    matches!(value, "0" | "false" | "no" | "off")
 }
 
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {

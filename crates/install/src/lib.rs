@@ -22,7 +22,7 @@ mod sha256;
 mod summing;
 
 pub use cli_config::CliConfig;
-pub use environment::Environment;
+pub use environment::{Environment, is_off};
 pub use hosts::Hosts;
 pub use providers::selected::{Package, Selection, selected};
 pub use secret::Secret;

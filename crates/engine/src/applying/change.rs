@@ -51,7 +51,7 @@ impl<'a> ChangeJob<'a> {
     pub(crate) async fn run(self) -> ChangeAnswer<'a> {
         let (result, problems, is_as_before) = match self.prepare().await {
             Err((left, problems)) => (left, problems, false),
-            Ok(ready) if ready.is_as_before() => (ready.prior, ready.problems, true),
+            Ok(Ready { difference: Difference::None, prior, problems, .. }) => (prior, problems, true),
             Ok(ready) => {
                 let (result, problems) = self.carry_out(ready).await;
                 (result, problems, false)
@@ -65,7 +65,7 @@ impl<'a> ChangeJob<'a> {
     }
 
     /// Plans again; if that is not possible, what is there, and why.
-    async fn prepare(&self) -> Result<Ready, (Option<Existing>, Diagnostics)> {
+    async fn prepare(&self) -> Result<Ready<'_>, (Option<Existing>, Diagnostics)> {
         let subject = &self.subject;
         let schema = subject.schema().ok_or_else(|| (None, Diagnostics::new()))?;
         let prior = match &self.prior {
@@ -73,21 +73,26 @@ impl<'a> ChangeJob<'a> {
             Some(object) => Some(subject.existing(object).await.map_err(|found| (None, found))?),
         };
         let before = prior.as_ref().map_or_else(|| null(schema), |prior| prior.value.clone());
-        match self.plan_again(schema, prior.as_ref()).await {
-            Ok((planned, problems)) => Ok(Ready { prior, before, planned, problems }),
-            Err(found) => Err((prior, found)),
-        }
+        let (planned, problems) = match self.plan_again(schema, prior.as_ref()).await {
+            Ok(found) => found,
+            Err(found) => return Err((prior, found)),
+        };
+        let is_same = prior.is_some() && is_same(&before.unmark_deep().0, &planned.value.unmark_deep().0);
+        let difference = match is_same {
+            true if secrets_differ(&before, &planned.value) => Difference::Marks,
+            true => Difference::None,
+            false => Difference::Content,
+        };
+        Ok(Ready { schema, prior, before, planned, difference, problems })
     }
 
-    async fn carry_out(&self, ready: Ready) -> (Option<Existing>, Diagnostics) {
+    async fn carry_out(&self, ready: Ready<'_>) -> (Option<Existing>, Diagnostics) {
         let subject = &self.subject;
-        let Some(schema) = subject.schema() else { return (ready.prior, ready.problems) };
-        let is_same = ready.is_same();
-        let Ready { prior, before, planned, mut problems } = ready;
+        let Ready { schema, prior, before, planned, difference, mut problems } = ready;
         let (plain_before, _) = before.unmark_deep();
         let (plain_after, marks) = planned.value.unmark_with_paths();
-        if let Some(prior) = prior.as_ref().filter(|_| is_same) {
-            // Only what may be shown changes: nobody has to be asked.
+        if let Some(prior) = prior.as_ref().filter(|_| difference == Difference::Marks) {
+            // Nobody has to be asked.
             subject.started(self.phase(), &before);
             let mut result = prior.clone();
             result.value = planned.value;
@@ -233,25 +238,26 @@ impl<'a> ChangeJob<'a> {
 }
 
 /// A change that can be made.
-struct Ready {
+struct Ready<'s> {
+    schema: &'s Schema,
     /// What is there.
     prior: Option<Existing>,
     /// The same as a value, which is null for nothing.
     before: Value,
     planned: Promise,
+    difference: Difference,
     problems: Diagnostics,
 }
 
-impl Ready {
-    /// Whether nothing changes, apart from what may be shown.
-    fn is_same(&self) -> bool {
-        self.prior.is_some() && is_same(&self.before.unmark_deep().0, &self.planned.value.unmark_deep().0)
-    }
-
-    /// Whether nothing changes at all.
-    fn is_as_before(&self) -> bool {
-        self.is_same() && !secrets_differ(&self.before, &self.planned.value)
-    }
+/// What is different between what is there and what is planned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Difference {
+    /// Nothing.
+    None,
+    /// Only what may be shown.
+    Marks,
+    /// The object, or there is none yet.
+    Content,
 }
 
 /// What the provider says it will do.

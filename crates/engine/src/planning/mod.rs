@@ -140,14 +140,14 @@ async fn plan_for(
         false => Default::default(),
     };
     // Where objects are read before they are destroyed, that is a plan of its own.
-    let is_checked = match options.mode {
+    let checks_blocks = match options.mode {
         Mode::Normal => true,
         Mode::Destroy => options.refresh && !state.is_empty(),
         Mode::RefreshOnly => false,
     };
     let mut undeclared = Undeclared::default();
     let (removals, still_there) = Removals::find(tree);
-    if is_checked {
+    if checks_blocks {
         let (found, wrong) = check_targets(tree, options.generate_config);
         if options.mode == Mode::Normal {
             undeclared = found;

@@ -39,7 +39,7 @@ pub use diagnostics::{
 pub use named::deprecated_root_variable;
 pub use values::check_values;
 
-/// How many resources providers think about at the same time if nobody says how many.
+/// How many things are done at the same time unless something else is said, here and in operations.
 pub const PARALLELISM: usize = 10;
 
 /// What validation knows besides the configuration.

@@ -196,7 +196,7 @@ impl Delivery<'_> {
         let sums = archive::unpack_summed(path, Format::Zip, &new, Limits::default());
         let sums = sums.map_err(|error| error.to_string())?;
         let sums = named(&new, sums).map_err(|error| format!("the unpacked files cannot be read: {error}"))?;
-        facts.h1 = Some(hash::of_sums(sums.iter().map(|(name, sum)| (name.as_str(), *sum)).collect()));
+        facts.h1 = Some(hash::of_sums(sums.iter().map(|(name, sum)| (name, *sum))));
         let arrival = self.settle(staging, &facts, checks, verdict)?;
         // What was changed in the meantime may be another archive now.
         if state.is_none_or(|before| State::of(path).is_ok_and(|now| now == *before)) {

@@ -17,8 +17,7 @@ const MAX_DEPTH: usize = 64;
 
 /// The hash `h1:` of an unpacked package: of the names and contents of all its files.
 pub fn of_dir(dir: &Path) -> io::Result<EcoString> {
-    let sums = sums(dir)?;
-    Ok(of_sums(sums.iter().map(|(name, sum)| (name.as_str(), *sum)).collect()))
+    sums(dir).map(of_sums)
 }
 
 /// The SHA-256 sums of the files of an unpacked package.
@@ -27,12 +26,13 @@ pub(crate) fn sums(dir: &Path) -> io::Result<Vec<(String, [u8; 32])>> {
 }
 
 /// The hash `h1:` of files with their SHA-256 sums, by name with slashes.
-pub fn of_sums(mut sums: Vec<(&str, [u8; 32])>) -> EcoString {
+pub fn of_sums<N: AsRef<str> + Ord>(sums: impl IntoIterator<Item = (N, [u8; 32])>) -> EcoString {
+    let mut sums: Vec<(N, [u8; 32])> = sums.into_iter().collect();
     sums.sort();
     let mut list = String::new();
     for (name, sum) in &sums {
         // Writing to a text does not fail.
-        let _ = writeln!(list, "{}  {name}", hex(sum));
+        let _ = writeln!(list, "{}  {}", hex(sum), name.as_ref());
     }
     eco_format!("h1:{}", STANDARD.encode(Sha256::digest(list)))
 }
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn hashes_are_those_of_go() {
         // printf 'hello' etc., hashed with golang.org/x/mod/sumdb/dirhash.
-        assert_eq!(of_sums(Vec::new()), "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+        assert_eq!(of_sums::<&str>([]), "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
         let sandbox =
             yuba_testkit::Sandbox::new("", "//- package/a\nthis is not a real plugin\n//- package/sub/b\nb\n");
         let dir = sandbox.dir().join("package");

@@ -183,26 +183,15 @@ fn take(place: &Path, h1: &str, verified: &Verified, into: &Path) -> io::Result<
 fn unused_since(place: &Path) -> io::Result<Option<(Duration, u64)>> {
     let (mut since, mut bytes) = (Duration::ZERO, 0);
     for name in hash::files(place)? {
-        let path = place.join(name);
-        let found = fs::metadata(&path)?;
-        if has_other_links(&found) {
+        let state = State::of(&place.join(name))?;
+        if state.links > 1 {
             return Ok(None);
         }
-        let (seconds, _) = State::of(&path)?.changed;
+        let (seconds, _) = state.changed;
         since = since.max(Duration::from_secs(u64::try_from(seconds).unwrap_or_default()));
-        bytes += found.len();
+        bytes += state.length;
     }
     Ok(Some((since, bytes)))
-}
-
-#[cfg(unix)]
-fn has_other_links(found: &fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(found) > 1
-}
-
-#[cfg(not(unix))]
-fn has_other_links(_: &fs::Metadata) -> bool {
-    false
 }
 
 #[cfg(test)]

@@ -9,17 +9,19 @@ use std::path::Path;
 pub(crate) struct State {
     /// Which one it is, whichever path leads to it.
     pub(crate) name: String,
-    length: u64,
+    pub(crate) length: u64,
     modified: (i64, i64),
     /// When anything about it changed, its content or the links to it.
     pub(crate) changed: (i64, i64),
+    /// How many names it has, as far as that is known.
+    pub(crate) links: u64,
 }
 
 impl State {
     pub(crate) fn of(path: &Path) -> io::Result<State> {
         let found = fs::metadata(path)?;
         let (name, modified, changed) = (name(path, &found)?, modified(&found), changed(&found));
-        Ok(State { name, length: found.len(), modified, changed })
+        Ok(State { name, length: found.len(), modified, changed, links: links(&found) })
     }
 
     /// What is not the same any more after a change.
@@ -58,6 +60,16 @@ fn modified(found: &Metadata) -> (i64, i64) {
 fn changed(found: &Metadata) -> (i64, i64) {
     use std::os::unix::fs::MetadataExt as _;
     (found.ctime(), found.ctime_nsec())
+}
+
+#[cfg(unix)]
+fn links(found: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(found)
+}
+
+#[cfg(not(unix))]
+fn links(_: &Metadata) -> u64 {
+    1
 }
 
 #[cfg(not(unix))]

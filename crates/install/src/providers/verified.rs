@@ -76,7 +76,7 @@ impl Verified {
             Ok(Known { sum: self.sum_of(&path, &state)?, name, state })
         };
         let files = hash::files(package)?.into_iter().map(known).collect::<io::Result<Vec<_>>>()?;
-        let hash = hash::of_sums(files.iter().map(|file| (file.name.as_str(), file.sum)).collect());
+        let hash = hash::of_sums(files.iter().map(|file| (&file.name, file.sum)));
         Ok(Contents { hash, files })
     }
 

@@ -6,6 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use yuba_eval::tree::Purpose;
+use yuba_eval::validate::PARALLELISM;
 use yuba_session::load::DEFAULT_TEST_DIR;
 use yuba_session::test::{Affected, Event, Status, Stop, Suite, TestRequest, Watcher};
 use yuba_value::EcoString;
@@ -84,7 +85,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
     Ok(Options {
         filter: args.iter().filter(|(name, _)| *name == "filter").map(|(_, value)| value.to_owned()).collect(),
         parallel: number("parallel", 1)?.map_or(processors, size),
-        parallelism: number("parallelism", 1)?.map_or(10, size),
+        parallelism: number("parallelism", 1)?.map_or(PARALLELISM, size),
         seed: number("seed", 0)?.unwrap_or(0),
     })
 }
