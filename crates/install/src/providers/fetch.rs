@@ -80,7 +80,7 @@ impl Delivery<'_> {
         {
             return self.settle(&staging, &ArchiveFacts { h1: Some(h1), ..facts }, checks, None);
         }
-        self.unpack(&staging, path, facts, checks, Some(&state))
+        self.unpack(&staging, path, facts, checks, state.settle().then_some(&state))
     }
 
     /// From an archive elsewhere, unless what it is said to be was unpacked before.

@@ -3,6 +3,7 @@
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 /// Everything about a file or a directory besides its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,19 @@ impl State {
     pub(crate) fn marks(&self) -> String {
         let ((modified, part), (changed, other_part)) = (self.modified, self.changed);
         format!("{} {modified}.{part} {changed}.{other_part}", self.length)
+    }
+
+    /// Waits until the next change would show in the time of change. The clock that files get their times from goes in steps
+    /// of some milliseconds on most systems, and what changes twice within a step has the same time twice. Gives back whether
+    /// waiting helped: a time from the future is of no use.
+    pub(crate) fn settle(&self) -> bool {
+        let is_over = || clock_of_files().is_none_or(|now| now > self.changed);
+        (0..LONGEST_STEP).any(|_| {
+            is_over() || {
+                std::thread::sleep(Duration::from_millis(1));
+                false
+            }
+        })
     }
 
     /// Whether this is the same file with the same content, although it has another link to it now.
@@ -88,6 +102,21 @@ fn since_epoch(time: io::Result<std::time::SystemTime>) -> (i64, i64) {
     (i64::try_from(since.as_secs()).unwrap_or(i64::MAX), i64::from(since.subsec_nanos()))
 }
 
+/// How many milliseconds a step of the clock has at most, and some more.
+const LONGEST_STEP: u32 = 30;
+
+/// The time that a file would have if it changed now, where clocks go in steps.
+#[cfg(target_os = "linux")]
+fn clock_of_files() -> Option<(i64, i64)> {
+    let now = nix::time::ClockId::CLOCK_REALTIME_COARSE.now().ok()?;
+    Some((now.tv_sec(), now.tv_nsec()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn clock_of_files() -> Option<(i64, i64)> {
+    None
+}
+
 /// Writes a record into a directory in one step. The directory need not exist yet.
 pub(crate) fn write(dir: &Path, name: &str, text: &str) -> io::Result<()> {
     let record = dir.join(name);
@@ -96,5 +125,24 @@ pub(crate) fn write(dir: &Path, name: &str, text: &str) -> io::Result<()> {
     match write() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir_all(dir).and_then(|()| write()),
         written => written,
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_just_changed_settles_before_the_next_change() {
+        let sandbox = yuba_testkit::Sandbox::new("", "");
+        let path = sandbox.dir().join("x");
+        for round in 0..20 {
+            fs::write(&path, round.to_string()).expect("it can be written");
+            let state = State::of(&path).expect("it is there");
+            assert!(state.settle());
+            assert!(clock_of_files().is_some_and(|now| now > state.changed));
+        }
+        let future = State { changed: (i64::MAX, 0), ..State::of(&path).expect("it is there") };
+        assert!(!future.settle());
     }
 }

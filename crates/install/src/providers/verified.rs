@@ -90,9 +90,10 @@ impl Verified {
         if let Some(sum) = recall(&dir.join(&before.name), before) {
             return Ok(sum);
         }
+        let is_settled = before.settle();
         let sum = hash::sum(path)?;
         // A file that changes while it is hashed has no sum that could be kept.
-        if State::of(path)? == *before {
+        if is_settled && State::of(path)? == *before {
             self.remember(before, &sum);
         }
         Ok(sum)
