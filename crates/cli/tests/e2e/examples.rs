@@ -101,6 +101,12 @@ fn tour() {
 }
 
 #[test]
+fn the_picture_of_the_tour() {
+    let picture = std::fs::read_to_string(root().join("docs/tour.svg")).expect("the picture is there");
+    assert_eq!(example("tour").run(&["graph", "-svg"]).stdout, picture);
+}
+
+#[test]
 fn provider_for_each() {
     let sandbox = example("provider-for-each");
     check(&sandbox, "apply -auto-approve", &["Apply complete! Resources: 2 added, 0 changed, 0 destroyed."]);
