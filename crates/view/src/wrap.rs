@@ -21,8 +21,9 @@ fn wrap_line(out: &mut String, line: &str, width: usize) {
         let (space, after) = rest.split_at(word_start);
         let (word, after) = after.split_at(after.find(is_space).unwrap_or(after.len()));
         let (space_width, word_width) = (space.chars().count(), word.chars().count());
-        // A word that is too long for any line does not start a new one.
-        if column + space_width + word_width > width && word_width < width && !(column == 0 && space.is_empty()) {
+        // Quirk: a word that follows a single space at the start of a line stays there.
+        let before = column + space_width;
+        if before + word_width > width && before > 1 {
             if !word.is_empty() {
                 out.push('\n');
                 out.push_str(word);
@@ -31,7 +32,7 @@ fn wrap_line(out: &mut String, line: &str, width: usize) {
         } else {
             out.push_str(space);
             out.push_str(word);
-            column += space_width + word_width;
+            column = before + word_width;
         }
         rest = after;
     }
@@ -49,7 +50,11 @@ mod tests {
             ("one two three", 7, "one two\nthree"),
             ("one two three", 8, "one two\nthree"),
             ("superlongword a", 5, "superlongword\na"),
-            ("a superlongword", 5, "a superlongword"),
+            ("a superlongword", 5, "a\nsuperlongword"),
+            ("two superlongword b", 5, "two\nsuperlongword\nb"),
+            (" superlongword", 5, " superlongword"),
+            (" abc", 3, " abc"),
+            ("abc defg", 3, "abc\ndefg"),
             ("keep\nlines", 20, "keep\nlines"),
             ("non\u{a0}breaking space", 12, "non\u{a0}breaking\nspace"),
             ("trailing   ", 8, "trailing"),

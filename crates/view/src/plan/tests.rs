@@ -334,6 +334,18 @@ fn what_to_do_next() {
             yuba apply "p"
     "#]]
     .assert_eq(&next_steps(Some("p"), None, look));
+    expect![[r#"
+
+        ───────────────────────────────────────
+
+        Saved the plan to:
+        /tmp/a/directory/with/a/long/name/plan.out
+
+        To perform exactly these actions, run
+        the following command to apply:
+            yuba apply "/tmp/a/directory/with/a/long/name/plan.out"
+    "#]]
+    .assert_eq(&next_steps(Some("/tmp/a/directory/with/a/long/name/plan.out"), None, look));
 }
 
 #[test]
