@@ -1,5 +1,6 @@
 //! `yuba version`: which Yuba this is, and which language it speaks.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use yuba_install::lock_file::{self, LockFile};
@@ -39,14 +40,19 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let selected = locks.providers.iter().map(|(source, lock)| (source.to_string(), lock.version.to_string()));
     let mut selected: Vec<(String, String)> = selected.collect();
     selected.sort();
-    let text = if args.is_on("json") { json(&selected) } else { human(&selected) };
+    let program = std::env::args_os().next();
+    let text = if args.is_on("json") { json(&selected) } else { human(&selected, program.as_deref()) };
     terminal.out(&text);
     Ok(0)
 }
 
-fn human(selected: &[(String, String)]) -> String {
+fn human(selected: &[(String, String)], program: Option<&OsStr>) -> String {
     let own = env!("CARGO_PKG_VERSION");
-    let mut text = format!("Yuba v{own}\non {}\nlanguage level: OpenTofu v{LANGUAGE_LEVEL}\n", platform());
+    let mut text = if stands_in(program) {
+        format!("OpenTofu v{LANGUAGE_LEVEL}\non {}\nspoken by Yuba v{own}\n", platform())
+    } else {
+        format!("Yuba v{own}\non {}\nlanguage level: OpenTofu v{LANGUAGE_LEVEL}\n", platform())
+    };
     for (provider, version) in selected {
         text += &match version.as_str() {
             "0.0.0" => format!("+ provider {provider} (unversioned)\n"),
@@ -54,6 +60,13 @@ fn human(selected: &[(String, String)]) -> String {
         };
     }
     text
+}
+
+/// Whether somebody who called this program wants OpenTofu. Tools take the first line for the release they work with, and refuse
+/// those that are too old for them.
+fn stands_in(program: Option<&OsStr>) -> bool {
+    let name = program.and_then(|program| Path::new(program).file_stem()).and_then(OsStr::to_str);
+    matches!(name, Some("tofu" | "terraform"))
 }
 
 fn json(selected: &[(String, String)]) -> String {

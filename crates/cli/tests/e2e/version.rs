@@ -25,6 +25,20 @@ fn version_names_itself_and_the_language() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn version_of_a_link_that_stands_in_for_tofu() {
+    let sandbox = sandbox("");
+    for (name, first) in [("tofu", "OpenTofu v1.12.6"), ("terraform", "OpenTofu v1.12.6"), ("iac", "Yuba v<version>")] {
+        let link = sandbox.dir().join(name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_yuba"), &link).expect("the sandbox is writable");
+        let output = std::process::Command::new(&link).arg("-version").output().expect("it is a program");
+        let text = String::from_utf8_lossy(&output.stdout).replace(env!("CARGO_PKG_VERSION"), "<version>");
+        assert_eq!(text.lines().next(), Some(first), "{name}");
+        assert!(text.contains("Yuba v<version>\n"), "{text}");
+    }
+}
+
 #[test]
 fn version_as_json() {
     let expected = expect![[r#"
