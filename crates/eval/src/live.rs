@@ -107,6 +107,8 @@ impl Expansion {
 #[derive(Debug)]
 struct LiveResource {
     expansion: Expansion,
+    /// The instances that references see, where those are others.
+    seen: Option<Expansion>,
     instances: KeyMap<Value>,
     whole: OnceCell<Value>,
 }
@@ -252,8 +254,18 @@ impl Live {
     }
     /// Says which instances a resource has. Their values follow.
     pub fn expand_resource(&self, at: ModuleInstanceId, resource: &ResourceKey, expansion: Expansion) {
-        let resource_instances = LiveResource { expansion, instances: KeyMap::new(), whole: OnceCell::new() };
+        let resource_instances =
+            LiveResource { expansion, seen: None, instances: KeyMap::new(), whole: OnceCell::new() };
         self.edit(at, |live| live.resources.insert(resource.clone(), resource_instances));
+    }
+    /// Says which instances references to a resource see, whatever the configuration wants.
+    pub fn see_resource(&self, at: ModuleInstanceId, resource: &ResourceKey, seen: Expansion) {
+        self.edit(at, |live| {
+            if let Some(resource) = live.resources.get_mut(resource) {
+                resource.whole.take();
+                resource.seen = Some(seen);
+            }
+        });
     }
     /// The value of an instance of a resource that was expanded.
     pub fn set_instance(&self, at: ModuleInstanceId, resource: &ResourceKey, key: Option<InstanceKey>, value: Value) {
@@ -310,7 +322,8 @@ impl Live {
         self.with(at, |live| {
             let resource = live.resources.get(resource)?;
             let value = |key: Option<InstanceKey>| resource.instances.get(&key).cloned().map_or_else(&missing, &told);
-            let whole = resource.whole.get_or_init(|| together(&resource.expansion, value, null));
+            let expansion = resource.seen.as_ref().unwrap_or(&resource.expansion);
+            let whole = resource.whole.get_or_init(|| together(expansion, value, null));
             Some(whole.clone())
         })
     }

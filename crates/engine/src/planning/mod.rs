@@ -389,6 +389,13 @@ impl<'a> Steps<'a> for Planner<'a> {
             if resource.key.mode == ResourceMode::Managed);
         self.leads_to_changes[here] = (is_managed && self.pending[here])
             || graph.edges[here].iter().any(|to| self.leads_to_changes[*to as usize]);
+        if let Vertex::Resource(resource) = graph.nodes[here].vertex
+            && is_managed
+            && self.options.mode == Mode::RefreshOnly
+            && self.options.imports.is_empty()
+        {
+            self.walk.see_state(&self.state, graph.nodes[here].module, resource);
+        }
         !self.failed[here]
     }
 

@@ -43,6 +43,29 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Where nothing is planned: references see the instances that exist, be there more or fewer than are wanted.
+    pub(crate) fn see_state(&self, state: &State, module: ModuleId, resource: &Resource) {
+        let schemas = self.evaluation.schemas_of(module, resource);
+        let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
+        for at in self.live.instances(module) {
+            let Some(wanted) = self.live.resource_expansion(at, &resource.key) else { continue };
+            let abs = ResourceName::from(&resource.key).absolute(self.live.address(at));
+            let keys = || state.get(&abs).into_iter().flat_map(|known| known.instances.keys());
+            let there = match &wanted {
+                Expansion::Single | Expansion::Enabled(_) => continue,
+                Expansion::Count(_) => Expansion::Count(count_of(keys())),
+                Expansion::ForEach(_) => each_of(keys()),
+            };
+            if there.len() == wanted.len() && there.instances().all(|(key, _)| wanted.contains(key.as_ref())) {
+                continue;
+            }
+            for (key, _) in there.instances().filter(|(key, _)| !wanted.contains(key.as_ref())) {
+                self.value_of_state(state, at, &abs.clone().instance(key), schema);
+            }
+            self.live.see_resource(at, &resource.key, there);
+        }
+    }
+
     /// Whether the state has objects of a resource.
     pub(crate) fn is_in_state(&self, state: &State, module: ModuleId, resource: &Resource) -> bool {
         let mut places = self.live.instances(module).into_iter();
@@ -64,19 +87,26 @@ impl<'a> Walk<'a> {
 }
 
 /// The instances that keys tell of.
-fn expansion_of<'k>(keys: impl Iterator<Item = &'k Option<InstanceKey>>) -> Expansion {
-    let mut texts = Vec::new();
-    let mut count = None;
-    for key in keys {
-        match key {
-            None => {}
-            Some(InstanceKey::Int(at)) => count = count.max(u64::try_from(*at).ok().map(|at| at + 1)),
-            Some(InstanceKey::String(key)) => texts.push((key.clone(), Value::unknown_dynamic())),
-        }
+fn expansion_of<'k>(keys: impl Iterator<Item = &'k Option<InstanceKey>> + Clone) -> Expansion {
+    match (count_of(keys.clone()), each_of(keys)) {
+        (0, each) if each.is_empty() => Expansion::Single,
+        (0, each) => each,
+        (count, _) => Expansion::Count(count),
     }
-    match (count, texts.is_empty()) {
-        (Some(count), _) => Expansion::Count(count),
-        (None, false) => Expansion::ForEach(Arc::new(texts)),
-        (None, true) => Expansion::Single,
-    }
+}
+
+fn count_of<'k>(keys: impl Iterator<Item = &'k Option<InstanceKey>>) -> u64 {
+    let numbers = keys.filter_map(|key| match key {
+        Some(InstanceKey::Int(at)) => u64::try_from(*at).ok(),
+        _ => None,
+    });
+    numbers.max().map_or(0, |last| last + 1)
+}
+
+fn each_of<'k>(keys: impl Iterator<Item = &'k Option<InstanceKey>>) -> Expansion {
+    let texts = keys.filter_map(|key| match key {
+        Some(InstanceKey::String(key)) => Some((key.clone(), Value::unknown_dynamic())),
+        _ => None,
+    });
+    Expansion::ForEach(Arc::new(texts.collect()))
 }
