@@ -22,7 +22,7 @@ pub(crate) fn unsupported_block_type(kind: &str) -> Diagnostic {
 }
 
 pub(crate) fn duplicate_block(kind: &str) -> Diagnostic {
-    let detail = eco_format!("There is a block of type {kind:?} already, and there can be only one.");
+    let detail = eco_format!("Only one block of type {kind:?} is allowed, and there is one already.");
     Diagnostic::error(eco_format!("Duplicate {kind} block"), detail)
 }
 
@@ -32,16 +32,17 @@ pub(crate) fn duplicate_labelled_block(kind: &str, label: &str) -> Diagnostic {
 }
 
 pub(crate) fn missing_block(kind: &str) -> Diagnostic {
-    Diagnostic::error(eco_format!("Missing {kind} block"), eco_format!("A block of type {kind:?} has to be here."))
+    Diagnostic::error(eco_format!("Missing {kind} block"), eco_format!("A block of type {kind:?} is required here."))
 }
 
 pub(crate) fn insufficient_blocks(kind: &str, min: u32) -> Diagnostic {
-    let detail = eco_format!("There have to be {min} or more blocks of type {kind:?} here.");
+    // Tests of providers look for these words, and for those about too many.
+    let detail = eco_format!("At least {min} {kind:?} blocks are required.");
     Diagnostic::error(eco_format!("Insufficient {kind} blocks"), detail)
 }
 
 pub(crate) fn too_many_blocks(kind: &str, max: u32) -> Diagnostic {
-    let detail = eco_format!("There can be {max} blocks of type {kind:?} here, not more.");
+    let detail = eco_format!("No more than {max} {kind:?} blocks are allowed.");
     Diagnostic::error(eco_format!("Too many {kind} blocks"), detail)
 }
 

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use yuba_value::{View, ops};
 
 use crate::testing::{Kind, Literals, parse, problems, schema, show};
-use crate::{decode, references};
+use crate::{decode, diagnostics, references};
 
 /// What is neither null nor empty, what is wrong, and what is referred to.
 fn check(kind: Kind, text: &str, expect: Expect) {
@@ -264,6 +264,18 @@ any_set { v = "x" }
             refs 
         "#]],
     );
+}
+
+#[test]
+fn messages_about_blocks_have_the_words_that_tests_of_providers_look_for() {
+    for (problem, words) in [
+        (diagnostics::insufficient_blocks("b", 2), "At least 2 \"b\" blocks are required"),
+        (diagnostics::too_many_blocks("b", 1), "No more than 1 \"b\" blocks are allowed"),
+        (diagnostics::duplicate_block("b"), "Only one block of type \"b\" is allowed"),
+        (diagnostics::missing_block("b"), "A block of type \"b\" is required here"),
+    ] {
+        assert!(problem.detail.contains(words), "{}", problem.detail);
+    }
 }
 
 #[test]

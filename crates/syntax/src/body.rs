@@ -321,7 +321,9 @@ fn add_attributes(all: &mut Vec<Attribute>, more: Vec<Attribute>, diagnostics: &
 }
 
 pub(crate) fn missing_required_argument(name: &str, at: Span) -> Diagnostic {
-    Diagnostic::error("Missing required argument", format!("The argument \"{name}\" is required, but not set.")).at(at)
+    // Tests of providers look for these words.
+    let detail = format!("The argument \"{name}\" is required, but no definition was found.");
+    Diagnostic::error("Missing required argument", detail).at(at)
 }
 
 /// What is wrong with the number of a block's labels.
@@ -404,7 +406,7 @@ mod tests {
             expect![[r#"
             may
             ! Missing required argument @0-0
-              The argument "need" is required, but not set.
+              The argument "need" is required, but no definition was found.
         "#]],
         );
         check(
