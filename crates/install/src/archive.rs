@@ -110,15 +110,11 @@ pub fn unpack(archive: &Path, format: Format, into: &Path, limits: Limits) -> Re
     start(archive, format, into, limits, None).map(drop)
 }
 
-/// Unpacks an archive into a directory that must not exist, and sums up the files on the way. None if it has links: then
-/// there are files under more than one path.
-pub fn unpack_summed(
-    archive: &Path,
-    format: Format,
-    into: &Path,
-    limits: Limits,
-) -> Result<Option<Sums>, ArchiveError> {
-    start(archive, format, into, limits, Some(Sums::new()))
+/// Unpacks a zip archive into a directory that must not exist, and sums up the files on the way.
+///
+/// Quirk: a link becomes a file with its target in it, as it is for everybody else who sums up archives.
+pub fn unpack_summed(archive: &Path, into: &Path, limits: Limits) -> Result<Sums, ArchiveError> {
+    start(archive, Format::Zip, into, limits, Some(Sums::new())).map(Option::unwrap_or_default)
 }
 
 fn start(
@@ -194,14 +190,14 @@ impl Unpacker<'_> {
             let mode = entry.unix_mode().unwrap_or(0o644);
             let path = inner_path(entry.name())?;
             match mode & 0o170_000 {
-                0o120_000 => {
+                0o120_000 if self.sums.is_none() => {
                     let mut target = String::new();
                     let read = content(entry)?.take(LONGEST_LINK).read_to_string(&mut target);
                     read.map_err(|error| malformed(&error))?;
                     self.link(path, PathBuf::from(target))?;
                 }
                 _ if entry.is_dir() => self.directory(&path)?,
-                0 | 0o100_000 => match self.whole(entry) {
+                0 | 0o100_000 | 0o120_000 => match self.whole(entry) {
                     Some(whole) => self.file_at_once(&path, mode, &whole)?,
                     None => {
                         let entry = archive.by_index_raw(index).map_err(broken_zip)?;
@@ -380,7 +376,7 @@ impl Unpacker<'_> {
                 target.display()
             )));
         }
-        Ok(self.sums.filter(|_| self.links.is_empty()))
+        Ok(self.sums)
     }
 }
 

@@ -212,17 +212,27 @@ fn files_are_summed_up_as_they_are_written() {
         let sandbox = Sandbox::new("", "");
         sandbox.write("archive", zip_of(entries));
         let into = sandbox.dir().join("into");
-        let sums = unpack_summed(&sandbox.dir().join("archive"), Format::Zip, &into, Limits::default());
-        let sums = sums.expect("it is right")?;
+        let sums = unpack_summed(&sandbox.dir().join("archive"), &into, Limits::default());
+        let sums = sums.expect("it is right");
         let on_disk = sums.keys().map(|path| (path.clone(), Sha256::digest(fs::read(into.join(path)).expect("there"))));
         assert_eq!(on_disk.map(|(path, sum)| (path, sum.into())).collect::<Sums>(), sums);
-        Some(sums.keys().map(|path| path.display().to_string()).collect::<Vec<_>>())
+        list(&into, "")
     };
     // More than is written at once.
     let long: &'static str = "0123456789abcdef".repeat(20_000).leak();
-    let names = sums(&[Dir("d/"), Plain("./d/long", long), Plain("empty", ""), Plain("b", "2")]);
-    assert_eq!(names.as_deref(), Some(&["b".to_owned(), "d/long".to_owned(), "empty".to_owned()][..]));
-    assert_eq!(sums(&[Plain("b", "2"), Link("l", "b")]), None);
+    let files = sums(&[Dir("d/"), Plain("./d/long", long), Plain("empty", ""), Plain("b", "2")]);
+    assert_eq!(files, format!("b=2 d/long={long} empty= "));
+}
+
+#[test]
+fn a_link_is_summed_up_as_its_target() {
+    let sandbox = Sandbox::new("", "");
+    sandbox.write("archive", zip_of(&[Plain("b", "2"), Link("l", "b"), Link("out", "../../etc")]));
+    let into = sandbox.dir().join("into");
+    let sums = unpack_summed(&sandbox.dir().join("archive"), &into, Limits::default()).expect("it is right");
+    let expect = [("b", "2"), ("l", "b"), ("out", "../../etc")];
+    assert_eq!(sums, Sums::from(expect.map(|(name, text)| (PathBuf::from(name), Sha256::digest(text).into()))));
+    assert_eq!(list(&into, ""), "b=2 l=b out=../../etc ");
 }
 
 #[test]
@@ -254,9 +264,9 @@ fn a_file_that_is_not_as_large_as_it_claims_is_unpacked_as_it_is() {
         let sandbox = Sandbox::new("", "");
         sandbox.write("archive", bytes);
         let into = sandbox.dir().join("into");
-        let sums = unpack_summed(&sandbox.dir().join("archive"), Format::Zip, &into, Limits::default());
+        let sums = unpack_summed(&sandbox.dir().join("archive"), &into, Limits::default());
         let expect = Sums::from([(PathBuf::from("a"), Sha256::digest(text).into())]);
-        assert_eq!(sums.expect("it is right"), Some(expect), "{claimed}");
+        assert_eq!(sums.expect("it is right"), expect, "{claimed}");
         assert_eq!(fs::read_to_string(into.join("a")).expect("it is there"), text);
     }
 }
@@ -272,10 +282,10 @@ fn archives_that_are_unpacked_together_do_not_mix() {
                 let sandbox = Sandbox::new("", "");
                 sandbox.write("archive", zip_of(&[Plain("x", long), Plain("y", letter)]));
                 let into = sandbox.dir().join("into");
-                let sums = unpack_summed(&sandbox.dir().join("archive"), Format::Zip, &into, Limits::default());
+                let sums = unpack_summed(&sandbox.dir().join("archive"), &into, Limits::default());
                 let sum = |text: &str| <[u8; 32]>::from(Sha256::digest(text));
                 let expect = Sums::from([(PathBuf::from("x"), sum(long)), (PathBuf::from("y"), sum(letter))]);
-                assert_eq!(sums.expect("it is right"), Some(expect));
+                assert_eq!(sums.expect("it is right"), expect);
                 assert!(fs::read_to_string(into.join("x")).expect("it is there") == long);
             });
         }

@@ -15,7 +15,7 @@ use super::records::State;
 use super::source::{Content, Offer};
 use super::staging::Staging;
 use super::verified::Verified;
-use crate::archive::{self, Format, Limits};
+use crate::archive::{self, Limits};
 use crate::http::{Client, Progress};
 
 /// Where a package is before it is in its place.
@@ -193,7 +193,7 @@ impl Delivery<'_> {
             return Err(self.not_locked("current"));
         }
         let new = staging.join(NEW);
-        let sums = archive::unpack_summed(path, Format::Zip, &new, Limits::default());
+        let sums = archive::unpack_summed(path, &new, Limits::default());
         let sums = sums.map_err(|error| error.to_string())?;
         let sums = named(&new, sums).map_err(|error| format!("the unpacked files cannot be read: {error}"))?;
         facts.h1 = Some(hash::of_sums(sums.iter().map(|(name, sum)| (name, *sum))));
@@ -267,10 +267,9 @@ fn symlink(source: &Path, target: &Path) -> io::Result<()> {
 
 /// The sums of the files of a package that was just unpacked, with what they were summed up to on the way. They are read again
 /// only where the file system has other names for them.
-fn named(new: &Path, sums: Option<archive::Sums>) -> io::Result<Vec<(String, [u8; 32])>> {
+fn named(new: &Path, sums: archive::Sums) -> io::Result<Vec<(String, [u8; 32])>> {
     let named = |(path, sum): (PathBuf, [u8; 32])| path.into_os_string().into_string().ok().map(|name| (name, sum));
-    let sums = sums.and_then(|sums| sums.into_iter().map(named).collect::<Option<Vec<_>>>());
-    match sums {
+    match sums.into_iter().map(named).collect::<Option<Vec<_>>>() {
         Some(mut sums) if std::path::MAIN_SEPARATOR == '/' => {
             sums.sort();
             match hash::files(new)?.iter().eq(sums.iter().map(|(name, _)| name)) {

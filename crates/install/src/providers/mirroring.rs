@@ -19,7 +19,7 @@ use super::platform::Platform;
 use super::registry::Registry;
 use super::source::Content;
 use super::staging::Staging;
-use crate::archive::{self, Format, Limits};
+use crate::archive::{self, Limits};
 use crate::http::Client;
 use crate::lock_file::LockFile;
 
@@ -203,7 +203,7 @@ fn hash_of(archive: &Path, dir: &Path) -> Result<EcoString, String> {
     let failed = |reason: &dyn std::fmt::Display| format!("the hash of {} is not known: {reason}", archive.display());
     let staging = Staging::new(dir).map_err(|error| failed(&error))?;
     let unpacked = staging.join("new");
-    archive::unpack(archive, Format::Zip, &unpacked, Limits::default()).map_err(|error| failed(&error))?;
+    archive::unpack_summed(archive, &unpacked, Limits::default()).map_err(|error| failed(&error))?;
     hash::of_dir(&unpacked).map_err(|error| failed(&error))
 }
 

@@ -465,13 +465,6 @@ fn nothing_is_left_of_a_package_that_is_refused() {
             ]],
         ),
         (
-            "a link that leads out",
-            Box::new(|w| w.publish("1.0.0", &archive(&[("terraform-provider-null -> ../../../../x", b"")]))),
-            expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the link terraform-provider-null to ../../../../x leads out of it."
-            ],
-        ),
-        (
             "a bomb",
             Box::new(|w| w.publish("1.0.0", &bomb())),
             expect![
