@@ -125,6 +125,21 @@ fn versions_stay_until_an_upgrade() {
 }
 
 #[test]
+fn a_pre_release_is_left_when_nothing_names_it_any_more() {
+    let sandbox = world();
+    let main = sandbox.read("main.tf");
+    sandbox.write("main.tf", main.replace(">= 1.0, != 1.5.0", "2.0.0-beta1"));
+    assert_eq!(sandbox.run(&["init"]).code, 0);
+    sandbox.write("main.tf", main.replace("version = \">= 1.0, != 1.5.0\"", ""));
+    // What init leaves as it is, plan would refuse.
+    let run = sandbox.run(&["init"]);
+    assert!(run.code == 1 && run.stderr.contains("Failed to resolve provider packages"), "{run}");
+    assert!(run.stderr.contains("is a pre-release"), "{run}");
+    let run = sandbox.run(&["init", "-upgrade"]);
+    assert!(run.code == 0 && run.stdout.contains("Installed example.com/x/null v1.1.0"), "{run}");
+}
+
+#[test]
 fn a_lock_file_that_must_not_change_does_not() {
     let sandbox = world();
     let run = sandbox.run(&["init", "-lockfile=readonly"]);

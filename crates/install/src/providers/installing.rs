@@ -259,10 +259,13 @@ impl Job<'_> {
     fn check_locked(&self, lock: &ProviderLock, warnings: &mut Vec<String>) -> Result<ProviderVersion, Failure> {
         let request = self.request;
         let (provider, version, constraints) = (self.provider, &lock.version, &request.needed[self.provider]);
-        if !constraints.is_empty() && !constraints.allows(version) {
+        if !constraints.allows(version) {
+            let reason = match constraints.is_empty() {
+                true => "is a pre-release, and no version constraint names it any more".to_owned(),
+                false => format!("does not match configured version constraint {constraints}"),
+            };
             return Err(Failure::Select(format!(
-                "locked provider {provider} {version} does not match configured version constraint {constraints}; run \
-                 \"yuba init -upgrade\" to select another version"
+                "locked provider {provider} {version} {reason}; run \"yuba init -upgrade\" to select another version"
             )));
         }
         self.check_specified(version)?;
