@@ -193,12 +193,6 @@ impl<'t> Messages<'t> {
             }
             Event::BuiltIn(provider) => self.item(&format!("{provider} is built in to Yuba")),
             Event::Provider(event) => self.provider(event),
-            Event::Signed => {
-                let text = "Providers are signed by their developers.";
-                let more = "If you'd like to know more about provider signing, you can read about it here:";
-                let link = "https://opentofu.org/docs/cli/plugins/signing/";
-                self.say(&format!("\n{text}\n{more}\n{link}\n"), &format!("{text} {more} {link}"));
-            }
             Event::LockFileCreated => {
                 let text = "Yuba has created a lock file .terraform.lock.hcl to record the provider selections it made above. \
                             Include this file in your version control repository so that the same selections are made when \
@@ -277,6 +271,12 @@ impl<'t> Messages<'t> {
                     &human,
                     &format!("Installed {provider} v{version} ({verdict}{plain})"),
                 );
+            }
+            Happens::Signed => {
+                let text = "Providers are signed by their developers.";
+                let more = "If you'd like to know more about provider signing, you can read about it here:";
+                let link = "https://opentofu.org/docs/cli/plugins/signing/";
+                return self.say(&format!("\n{text}\n{more}\n{link}\n"), &format!("{text} {more} {link}"));
             }
             Happens::Progress { .. } => return,
         };

@@ -63,8 +63,6 @@ pub enum Event {
     BuiltIn(EcoString),
     /// Something happens to a provider.
     Provider(installing::Event),
-    /// Providers that were installed are signed.
-    Signed,
     /// The lock file is new.
     LockFileCreated,
     /// The lock file says something new.

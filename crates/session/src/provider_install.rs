@@ -129,9 +129,6 @@ pub(crate) fn install(
     if problems.has_errors() {
         return problems;
     }
-    if outcome.any_signed {
-        emit(Event::Signed);
-    }
     if outcome.locks.selects_same(&before) {
         return problems;
     }

@@ -121,6 +121,8 @@ pub enum Event {
         /// The registry has no keys for it.
         is_signing_skipped: bool,
     },
+    /// At the end: some of those that were installed are signed, whatever became of the others.
+    Signed,
 }
 
 /// What came of it.
@@ -134,8 +136,6 @@ pub struct Outcome {
     pub warnings: BTreeMap<ProviderSource, Vec<String>>,
     /// Providers whose hashes are known for this platform only.
     pub incomplete: Vec<ProviderSource>,
-    /// Whether any provider that was installed is signed.
-    pub any_signed: bool,
 }
 
 /// What went wrong with a provider.
@@ -177,6 +177,7 @@ pub fn install(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
         let done = Job { request, provider, events }.run(&mut warnings);
         (done, warnings)
     });
+    let mut any_signed = false;
     let mut locks = request.locks.clone();
     for (provider, (done, warnings)) in needed.into_iter().zip(results) {
         if !warnings.is_empty() {
@@ -186,13 +187,16 @@ pub fn install(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
             Ok(done) => {
                 let constraints = request.needed[provider].clone();
                 locks.providers.insert(provider.clone(), ProviderLock::new(done.version, constraints, done.hashes));
-                outcome.any_signed |= done.is_signed;
+                any_signed |= done.is_signed;
                 if done.is_incomplete {
                     outcome.incomplete.push(provider.clone());
                 }
             }
             Err(failure) => drop(outcome.failures.insert(provider.clone(), failure)),
         }
+    }
+    if any_signed {
+        emit(Event::Signed);
     }
     locks.providers.retain(|provider, _| request.needed.contains_key(provider));
     outcome.locks = locks;

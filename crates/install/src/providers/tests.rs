@@ -234,8 +234,19 @@ impl World {
     }
 
     fn install(&self, places: &Places, locks: &LockFile, mode: Mode, cache: Option<&Cache>) -> (Outcome, String) {
+        self.install_all(&[NULL], places, locks, mode, cache)
+    }
+
+    fn install_all(
+        &self,
+        needed: &[&str],
+        places: &Places,
+        locks: &LockFile,
+        mode: Mode,
+        cache: Option<&Cache>,
+    ) -> (Outcome, String) {
         let verified = Verified::new(Some(self.sandbox.dir().join("records")));
-        let needed = BTreeMap::from([(provider(NULL), ProviderConstraints::default())]);
+        let needed = needed.iter().map(|name| (provider(name), ProviderConstraints::default())).collect();
         let request = installing::Request {
             needed: &needed,
             others: &BTreeSet::new(),
@@ -296,6 +307,7 @@ fn shown(event: &Event, key: &SignedSecretKey) -> String {
         Event::FromCache(_, version) => format!("from cache {version}\n"),
         Event::Waiting(_) => "waiting\n".to_owned(),
         Event::Progress { .. } => String::new(),
+        Event::Signed => "signed\n".to_owned(),
         Event::Installed { version, verdict, keys, .. } => {
             let id = hash::hex(key.key_id().as_ref()).to_uppercase();
             format!("installed {version} ({verdict}{})\n", keys.replace(&id, ", KEY"))
@@ -309,16 +321,28 @@ fn a_registry_has_signed_packages() {
     world.check(
         &world.registry(),
         &expect![[r#"
-        finding
-        installing 1.0.0
-        installed 1.0.0 (signed, KEY)
-          h1:OSrdYF...
-          zh:000000...
-          zh:8c3990...
-        registry.example.com/x/null/1.0.0/OS_ARCH/LICENSE
-        registry.example.com/x/null/1.0.0/OS_ARCH/terraform-provider-null_v1.0.0
-    "#]],
+            finding
+            installing 1.0.0
+            installed 1.0.0 (signed, KEY)
+            signed
+              h1:OSrdYF...
+              zh:000000...
+              zh:8c3990...
+            registry.example.com/x/null/1.0.0/OS_ARCH/LICENSE
+            registry.example.com/x/null/1.0.0/OS_ARCH/terraform-provider-null_v1.0.0
+        "#]],
     );
+}
+
+#[test]
+fn that_providers_are_signed_is_told_though_others_fail() {
+    let world = World::new();
+    let nothing = "registry.example.com/x/nothing";
+    let is_told = |needed: &[&str]| {
+        let (_, text) = world.install_all(needed, &world.registry(), &LockFile::default(), Mode::Keep, None);
+        text.contains("! Failed") && text.contains("\nsigned\n")
+    };
+    assert_eq!((is_told(&[nothing]), is_told(&[nothing, NULL])), (false, true));
 }
 
 #[test]
@@ -411,8 +435,23 @@ fn what_is_locked_and_installed_costs_no_request() {
     let (again, _) = world.install(&world.registry(), &outcome.locks, Mode::Keep, None);
     assert!(again.locks.selects_same(&outcome.locks));
     let (again, text) = world.install(&world.registry(), &outcome.locks, Mode::Upgrade, None);
-    assert_eq!(text, "finding\ninstalling 1.1.0\ninstalled 1.1.0 (signed, KEY)\n");
+    assert_eq!(text, "finding\ninstalling 1.1.0\ninstalled 1.1.0 (signed, KEY)\nsigned\n");
     assert!(again.locks.names_same(&outcome.locks) && !again.locks.selects_same(&outcome.locks));
+}
+
+#[test]
+fn a_link_in_a_package_leads_nowhere() {
+    let world = World::new();
+    world.publish("1.0.0", &archive(&[("terraform-provider-null -> ../../../../x", b"")]));
+    let (outcome, text) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
+    assert!(text.ends_with("installed 1.0.0 (signed, KEY)\nsigned\n"), "{text}");
+    let lock = &outcome.locks.providers[&provider(NULL)];
+    let package = package::unpacked(&world.base(), &provider(NULL), &lock.version, &Platform::current());
+    let file = package.join("terraform-provider-null");
+    assert!(fs::symlink_metadata(&file).is_ok_and(|found| found.is_file()));
+    assert_eq!(fs::read_to_string(&file).expect("it is a file"), "../../../../x");
+    let hashes = &lock.hashes;
+    assert!(hashes.contains(&hash::of_dir(&package).expect("it can be read")), "{hashes:?}");
 }
 
 /// What is wrong with a registry, and what is said about it.
