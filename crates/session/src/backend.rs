@@ -147,6 +147,16 @@ pub fn place_of(
     Ok(Place { keeper, workspace: request.workspace.to_owned(), encryption })
 }
 
+/// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
+pub(crate) fn last_place(configuration: &Configuration, request: &LoadRequest<'_>) -> Option<Place> {
+    let settings = match initialized::read(request.data_dir) {
+        None => BackendSettings::default(),
+        Some(before) => before.settings?,
+    };
+    let encryption = encryption::of(configuration, request).ok()?;
+    Some(Place::of(settings, encryption).in_workspace(request.workspace))
+}
+
 /// The backend that `init` was run with. Refuses to go on where that was another one or none: starting with an empty state
 /// would mean to forget all that exists.
 fn in_use(data_dir: &Path, configured: Option<BackendSettings>) -> Result<BackendSettings, Diagnostics> {

@@ -229,13 +229,12 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         }
         repeated.extend(problems.iter().cloned());
     }
-    let use_state = request.backend;
     let found = provider_install::install(
         &mut configuration,
         &request.load,
         request.hosts,
         &request.providers,
-        use_state,
+        request.backend,
         emit,
     );
     problems.extend(found);

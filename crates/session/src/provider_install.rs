@@ -20,7 +20,7 @@ use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use crate::backend::{self, StateFlags};
+use crate::backend::{self, Opened, StateFlags};
 use crate::diagnostics;
 use crate::install::{Event, Report, constraints, similar_providers};
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
@@ -42,7 +42,7 @@ pub(crate) fn install(
     request: &LoadRequest<'_>,
     hosts: &Hosts,
     flags: &ProviderFlags,
-    use_state: bool,
+    backend: bool,
     emit: &mut dyn FnMut(Event),
 ) -> Diagnostics {
     let requirements = configuration.tree.requirements();
@@ -50,9 +50,13 @@ pub(crate) fn install(
     let mut problems = Diagnostics::new();
     problems.extend(about::overrides(&overrides.unwrap_or_default(), true));
     let mut needed = read_all(&requirements, &mut problems);
-    if use_state && !problems.has_errors() {
+    if !problems.has_errors() {
         // Objects may have to be destroyed whose providers are not in the configuration any more.
-        match of_state(configuration, request, "Error refreshing state") {
+        let found = match backend {
+            true => of_state(configuration, request, "Error refreshing state"),
+            false => Ok(of_last_state(configuration, request)),
+        };
+        match found {
             Ok(found) => {
                 for provider in found {
                     let ours = crate::providers::adopting(&provider).filter(|ours| needed.contains_key(ours));
@@ -194,8 +198,19 @@ pub(crate) fn of_state(
         return Ok(BTreeSet::new());
     };
     let opened = place.look().map_err(|problems| Diagnostics::from(Diagnostic::error(title, problems.joined())))?;
+    Ok(providers_of(&opened))
+}
+
+/// The providers of the objects in the state that was used last. Whoever leaves the backend alone does not have to be able
+/// to read it.
+fn of_last_state(configuration: &Configuration, request: &LoadRequest<'_>) -> BTreeSet<ProviderSource> {
+    let opened = backend::last_place(configuration, request).and_then(|place| place.look().ok());
+    opened.map(|opened| providers_of(&opened)).unwrap_or_default()
+}
+
+fn providers_of(opened: &Opened) -> BTreeSet<ProviderSource> {
     let resources = opened.state.iter().flat_map(|state| state.iter());
-    Ok(resources.map(|resource| resource.provider.provider.clone()).collect())
+    resources.map(|resource| resource.provider.provider.clone()).collect()
 }
 
 /// Providers that somebody else runs.

@@ -242,13 +242,17 @@ fn what_the_state_needs_counts_too() {
       }]
     }"#;
     sandbox.write("terraform.tfstate", state);
-    let run = sandbox.run(&["init"]);
-    assert!(run.code == 1 && run.stderr.contains("provider example.com/x/other was not found"), "{run}");
+    for args in [&["init"][..], &["init", "-backend=false"]] {
+        let run = sandbox.run(args);
+        assert!(run.code == 1 && run.stderr.contains("provider example.com/x/other was not found"), "{run}");
+    }
     let run = sandbox.run(&["providers"]).stdout;
     assert!(run.ends_with("\nProviders required by state:\n\n    provider[example.com/x/other]\n\n"), "{run}");
     sandbox.write("terraform.tfstate", "{");
     let run = sandbox.run(&["init"]);
     assert!(run.code == 1 && run.stderr.contains("Error refreshing state"), "{run}");
+    let run = sandbox.run(&["init", "-backend=false"]);
+    assert!(run.code == 0 && run.stdout.contains("successfully initialized"), "{run}");
     let run = sandbox.run(&["providers"]);
     assert!(run.code == 1 && run.stderr.contains("Failed refreshing the state"), "{run}");
 }
