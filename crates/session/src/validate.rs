@@ -20,6 +20,7 @@ pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
     problems.extend(request.providers.overrides_warning());
     problems.extend(request.providers.check_lock_file(&mut configuration.sources));
     problems.extend(request.providers.selection().missing_plugins_short());
+    problems.extend(request.providers.damaged(&configuration.tree));
     if problems.has_errors() {
         return (problems, configuration.sources);
     }

@@ -34,9 +34,14 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let settings = Settings::new(args);
     let mut request = settings.request(Purpose::Use);
     request.test_dir = None;
-    let configuration = show::loaded(&request).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    let mut configuration =
+        show::loaded(&request).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
     let sources: Vec<_> = configuration.tree.requirements().into_keys().collect();
     let providers = settings.providers();
+    let problems = providers.check(&mut configuration);
+    if problems.has_errors() {
+        return Err(Failure::Failed(problems, configuration.sources));
+    }
     // Whoever asks for nothing else wants to know what providers have now.
     sources.iter().for_each(|source| drop(providers.schemas()(source)));
     providers.renew_schemas();

@@ -198,13 +198,20 @@ fn a_package_that_was_changed_is_noticed() {
     sandbox.write(&format!("mirror/example.com/x/null/1.1.0/{}/terraform-provider-null", platform()), "changed");
     let run = sandbox.run(&["init"]);
     assert!(run.code == 1 && run.stderr.contains("doesn't match any of the checksums"), "{run}");
+    for args in [&["validate"][..], &["plan"], &["providers", "schema", "-json"]] {
+        let run = sandbox.run(args);
+        assert!(run.code == 1 && run.stderr.contains("Error: Failed to load plugin schemas"), "{args:?}: {run}");
+        assert!(run.stderr.contains("checksums recorded in the dependency"), "{args:?}: {run}");
+    }
     // Without the package nothing goes on.
     std::fs::remove_dir_all(sandbox.dir().join(".terraform/providers")).expect("it is there");
     let run = sandbox.run(&["plan"]);
     assert!(run.code == 1 && run.stderr.contains("Required plugins are not installed"), "{run}");
     std::fs::remove_file(sandbox.dir().join(LOCK)).expect("it is there");
-    let run = sandbox.run(&["plan"]);
-    assert!(run.code == 1 && run.stderr.contains("Inconsistent dependency lock file"), "{run}");
+    for args in [&["plan"][..], &["providers", "schema", "-json"]] {
+        let run = sandbox.run(args);
+        assert!(run.code == 1 && run.stderr.contains("Inconsistent dependency lock file"), "{args:?}: {run}");
+    }
 }
 
 #[test]
@@ -265,6 +272,8 @@ fn providers_under_development_need_no_init() {
     let run = sandbox.run(&["init"]);
     assert!(run.stdout.contains("Warning: Provider development overrides are in effect"), "{run}");
     sandbox.write("main.tf", sandbox.read("main.tf") + "resource \"null_x\" \"y\" {}\n");
-    let run = sandbox.run(&["plan"]);
-    assert!(run.code == 1 && run.stderr.contains("nowhere"), "{run}");
+    for args in [&["plan"][..], &["validate"]] {
+        let run = sandbox.run(args);
+        assert!(run.code == 1 && run.stderr.contains("nowhere"), "{args:?}: {run}");
+    }
 }

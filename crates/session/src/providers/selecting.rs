@@ -137,6 +137,20 @@ impl OurProviders {
         }
     }
 
+    /// What is wrong with packages that are there and that a configuration needs.
+    pub fn damaged(&self, tree: &ConfigTree) -> Diagnostics {
+        let needed = tree.requirements();
+        let packages = self.selection().packages.iter().filter(|(provider, _)| needed.contains_key(*provider));
+        let mut problems = Diagnostics::new();
+        for (provider, package) in packages {
+            if let Err(Unusable::Damaged(reason)) = package {
+                let problem = diagnostics::unusable_provider(provider, reason);
+                problems.push(diagnostics::schema_not_loaded(provider, &problem));
+            }
+        }
+        problems
+    }
+
     /// Whether everything that a configuration needs is selected and installed.
     pub fn check(&self, configuration: &mut Configuration) -> Diagnostics {
         let mut problems = self.check_lock_file(&mut configuration.sources);
@@ -156,14 +170,7 @@ impl OurProviders {
                 Err(problem) => problems.push(*problem),
             }
         }
-        for (provider, package) in
-            found.selection.packages.iter().filter(|(provider, _)| needed.contains_key(*provider))
-        {
-            if let Err(Unusable::Damaged(reason)) = package {
-                let problem = diagnostics::unusable_provider(provider, reason);
-                problems.push(diagnostics::schema_not_loaded(provider, &problem));
-            }
-        }
+        problems.extend(self.damaged(&configuration.tree));
         let overrides = self.inner.settings.overrides();
         problems.extend(check_selections(&needed, &found.locks, &|provider| {
             found.is_special(provider) || overrides.contains_key(provider)
