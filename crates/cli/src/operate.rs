@@ -109,6 +109,10 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     if let Some(problem) = generated.and_then(|path| cannot_generate(path, options.plan.mode)) {
         return failed(speaker, &problem.into(), &Sources::new());
     }
+    // Quirk: reading objects again changes the state as well, and nobody is warned.
+    if kind != Kind::Refresh {
+        tell_overrides(speaker, settings);
+    }
     let began = Operation::begin(request, &mut || speaker.waiting());
     let mut operation = match began {
         Ok(operation) => operation,
@@ -290,6 +294,7 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
         parallelism: options.parallelism,
         validate: true,
     };
+    tell_overrides(speaker, settings);
     let operation = match Operation::begin(request, &mut || speaker.waiting()) {
         Ok(operation) => operation,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
@@ -318,6 +323,13 @@ fn close(speaker: &mut Speaker<'_>, operation: Operation<'_>, mut notes: Diagnos
     let code = if notes.has_errors() { 1 } else { code };
     speaker.report(&notes, &sources);
     Ok(code)
+}
+
+/// Says that providers under development are used, before anything else is said.
+fn tell_overrides(speaker: &mut Speaker<'_>, settings: &Settings) {
+    if let Some(warning) = settings.providers().overrides_warning() {
+        speaker.report(&warning.into(), &Sources::new());
+    }
 }
 
 fn failed(speaker: &mut Speaker<'_>, problems: &Diagnostics, sources: &Sources) -> Outcome {

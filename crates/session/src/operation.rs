@@ -95,7 +95,6 @@ impl<'a> Operation<'a> {
             Ok(configuration) => return Err(Refusal { problems: notes, sources: configuration.sources }),
             Err(sources) => return Err(Refusal { problems: notes, sources }),
         };
-        notes.extend(load_request.providers.overrides_warning());
         notes.extend(load_request.providers.check(&mut configuration));
         let (variables, found) = root_variables(&configuration);
         notes.extend(found);

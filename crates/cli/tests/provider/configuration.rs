@@ -168,7 +168,13 @@ fn a_development_build_takes_the_place_of_the_package() {
         .join(yuba_testkit::platform());
     s.write("dev.tfrc", format!("provider_installation {{\n  dev_overrides {{\n    \"yuba/testing\" = {package:?}\n  }}\n  direct {{}}\n}}\n"));
     let s = s.env("TF_CLI_CONFIG_FILE", "dev.tfrc");
-    contains(&apply(&s), &["Warning: Provider development overrides are in effect", "1 added"]);
+    // It is the first thing to be said, so that nobody agrees to something else.
+    let warning = "Provider development overrides are in effect";
+    let planned = ok(&s, &["plan", "-json"]).stdout;
+    assert!(planned.lines().nth(1).is_some_and(|line| line.contains(warning)), "{planned}");
+    let applied = apply(&s);
+    contains(&applied, &["1 added"]);
+    assert!(applied.stdout.trim_start().starts_with(&format!("Warning: {warning}")), "{applied}");
     nothing_left(&s);
 }
 
