@@ -230,6 +230,13 @@ impl VersionConstraints {
     pub fn allows(&self, version: &Version) -> bool {
         self.constraints.iter().all(|constraint| constraint.allows(version))
     }
+    /// The version that alone is wanted, if they are one constraint that says so.
+    pub fn exact(&self) -> Option<&Version> {
+        match self.constraints.as_slice() {
+            [only] if matches!(only.operator, Operator::Equal) => Some(&only.version),
+            _ => None,
+        }
+    }
     /// The pre-releases that they name.
     pub fn prereleases(&self) -> impl Iterator<Item = &Version> {
         self.constraints.iter().map(|constraint| &constraint.version).filter(|version| version.is_prerelease())

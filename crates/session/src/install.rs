@@ -11,7 +11,7 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
-use yuba_eval::tree::{Purpose, Requirement};
+use yuba_eval::tree::{Manifest, Purpose, Requirement};
 use yuba_install::Hosts;
 use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
@@ -149,8 +149,8 @@ pub fn get(
         kept.push(problem);
     }
     match kept.has_errors() {
-        true => record_rest(&configuration, request.data_dir),
-        false => kept.extend(write_manifest(request.data_dir, &configuration.tree.manifest()).err()),
+        true => record_rest(&configuration, upgrade, request.data_dir),
+        false => kept.extend(write_manifest(request.data_dir, &records(&configuration, upgrade)).err()),
     }
     Report::new(kept, configuration.sources)
 }
@@ -216,14 +216,15 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     if problems.has_errors() {
         if installs {
             if !backend_failed {
-                record_rest(&configuration, request.load.data_dir);
+                record_rest(&configuration, request.upgrade, request.load.data_dir);
             }
             return Outcome::Done(Report::new(problems, configuration.sources));
         }
         return Outcome::Invalid(Report { problems, repeated, sources: configuration.sources });
     }
     if installs {
-        if let Err(problem) = write_manifest(request.load.data_dir, &configuration.tree.manifest()) {
+        let records = records(&configuration, request.upgrade);
+        if let Err(problem) = write_manifest(request.load.data_dir, &records) {
             problems.push(problem);
             return Outcome::Done(Report::new(problems, configuration.sources));
         }
@@ -241,10 +242,24 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
 }
 
+/// What is to be recorded: the modules of the configuration, and those of before that are still there. Somebody who goes
+/// back to a configuration that calls them again need not bring them again.
+fn records(configuration: &Configuration, upgrade: bool) -> Manifest {
+    let before = &configuration.manifest.modules;
+    let now = configuration.tree.manifest().modules;
+    let is_replaced = |key: &str| now.get(key).is_some_and(|new| upgrade || before.get(key) != Some(new));
+    let mut modules = before.clone();
+    modules.retain(|key, installed| {
+        let mut callers = key.match_indices('.').map(|(end, _)| &key[..end]);
+        !callers.any(is_replaced) && Path::new(installed.dir.as_str()).is_dir()
+    });
+    modules.extend(now);
+    Manifest { modules }
+}
+
 /// Records the modules that are there although something failed, so that they need not be brought again.
-fn record_rest(configuration: &Configuration, data_dir: &Path) {
-    let mut manifest = configuration.manifest.clone();
-    manifest.modules.extend(configuration.tree.manifest().modules);
+fn record_rest(configuration: &Configuration, upgrade: bool, data_dir: &Path) {
+    let mut manifest = records(configuration, upgrade);
     manifest.modules.retain(|_, installed| Path::new(installed.dir.as_str()).is_dir());
     // The root module is always there.
     if manifest.modules.len() > 1 {

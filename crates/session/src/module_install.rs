@@ -246,7 +246,7 @@ fn clear(package: &Path) -> Result<(), Diagnostic> {
     removed.map_err(|error| diagnostics::not_removed(package, &error))
 }
 
-/// The newest version that is wanted. A pre-release is taken only if it is named.
+/// The newest version that is wanted. A pre-release is taken only if it alone is wanted: `2.0.0-beta1`.
 fn select_version(
     versions: &[String],
     module: &RegistryModule,
@@ -262,7 +262,7 @@ fn select_version(
             problems.push(diagnostics::invalid_version(module, wanted, text));
             continue;
         };
-        if version.is_prerelease() && !constraints.prereleases().any(|named| *named == version) {
+        if version.is_prerelease() && constraints.exact() != Some(&version) {
             continue;
         }
         if constraints.allows(&version) && selected.as_ref().is_none_or(|other| version > *other) {

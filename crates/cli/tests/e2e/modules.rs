@@ -130,6 +130,53 @@ output "v" {
 }
 
 #[test]
+fn a_module_that_is_called_again_need_not_be_brought_again() {
+    let host = registry();
+    let call = |name: &str, version: &str| {
+        format!("module \"{name}\" {{\n  source  = \"r.example/team/net/test\"\n  version = \"{version}\"\n}}\n")
+    };
+    let (a, b) = (call("a", "1.0.0"), call("b", "1.1.0"));
+    let sandbox = configured(&host, &format!("//- main.tf\n{a}{b}"));
+    assert_eq!(sandbox.run(&["init", "-no-color"]).code, 0);
+    // It is not called any more, then it is.
+    sandbox.write("main.tf", &a);
+    assert_eq!(sandbox.run(&["init", "-no-color"]).code, 0);
+    sandbox.write("main.tf", format!("{a}{b}"));
+    let asked = host.asked().len();
+    let run = sandbox.run(&["plan", "-no-color"]);
+    assert!(run.code == 0 && host.asked().len() == asked, "{run}");
+    // What is gone is not remembered.
+    std::fs::remove_dir_all(sandbox.dir().join(".terraform/modules/b")).expect("it is ours");
+    sandbox.write("main.tf", &a);
+    assert_eq!(sandbox.run(&["init", "-no-color"]).code, 0);
+    assert!(!sandbox.read(".terraform/modules/modules.json").contains("1.1.0"));
+}
+
+#[test]
+fn a_prerelease_is_taken_where_it_alone_is_wanted() {
+    let host = Host::start(|asked| match asked.path() {
+        "/m/team/net/test/versions" => Reply::json(
+            r#"{"modules":[{"versions":[{"version":"1.0.0"},{"version":"2.0.0-beta1"},{"version":"2.0.0-beta2"}]}]}"#,
+        ),
+        path if path.ends_with("/download") => Reply::status(204).with("X-Terraform-Get", "/x.tar.gz"),
+        "/x.tar.gz" => Reply::ok(package("output \"v\" { value = 1 }\n")),
+        _ => Reply::status(404),
+    });
+    let check = |constraint: &str, expect: &str| {
+        let call = "module \"a\" {\n  source  = \"r.example/team/net/test\"\n";
+        let sandbox = configured(&host, &format!("//- main.tf\n{call}  version = \"{constraint}\"\n}}\n"));
+        let run = sandbox.run(&["get", "-no-color"]);
+        assert!(run.to_string().contains(expect), "{constraint}: {run}");
+    };
+    check("2.0.0-beta1", "Downloading r.example/team/net/test 2.0.0-beta1 for a...");
+    check("=2.0.0-beta1", "Downloading r.example/team/net/test 2.0.0-beta1 for a...");
+    check("<= 2.0.0-beta1", "Downloading r.example/team/net/test 1.0.0 for a...");
+    for none in [">= 2.0.0-beta1", "~> 2.0.0-beta1", "2.0.0-beta1, != 1.0.0"] {
+        check(none, "Error: Unresolvable module version constraint");
+    }
+}
+
+#[test]
 fn what_cannot_be_brought_is_told() {
     let host = registry();
     let check = |source: &str, title: &str| {
@@ -314,7 +361,7 @@ fn login_and_logout() {
     for (args, expect) in [
         (&["logout", "h.example"][..], "No credentials for h.example are stored."),
         (&["logout", "by-hand.example"], "Credentials for by-hand.example are manually configured"),
-        (&["login", "n.example"], "Host does not support OpenTofu tokens API"),
+        (&["login", "n.example"], "Host does not support Yuba tokens API"),
         (&["login", "-input=false", "h.example"], "Login is an interactive command"),
         (&["login", "h.example"], "Login cancelled"),
         (&["login", "not a host"], "Invalid hostname"),

@@ -76,7 +76,8 @@ impl Registry {
     }
 
     fn ask_versions(&self, module: &RegistryModule) -> Result<Vec<String>, RegistryError> {
-        let response = self.ask(module, "versions").map_err(RegistryError::Failed)?;
+        let asked = self.address(module, "versions").and_then(|url| self.get(module, url));
+        let response = asked.map_err(RegistryError::Failed)?;
         match response.status {
             200 => {}
             404 => return Err(RegistryError::NotFound),
@@ -87,11 +88,7 @@ impl Registry {
         }
         let answer: Json = serde_json::from_slice(&response.body)
             .map_err(|error| RegistryError::Failed(format!("the answer of the registry is no JSON: {error}")))?;
-        let Some(first) = answer.get("modules").and_then(Json::as_array).and_then(|modules| modules.first()) else {
-            return Err(RegistryError::Invalid);
-        };
-        let versions = first.get("versions").and_then(Json::as_array).into_iter().flatten();
-        Ok(versions.filter_map(|version| version.get("version")?.as_str().map(str::to_owned)).collect())
+        listed(&answer)
     }
 
     /// Where a version of a module is.
@@ -115,19 +112,20 @@ impl Registry {
     }
 
     fn ask_location(&self, module: &RegistryModule, version: &str) -> Result<Place, String> {
-        let response = self.ask(module, &format!("{version}/download"))?;
+        let url = self.address(module, &format!("{version}/download"))?;
+        let response = self.get(module, url.clone())?;
         let header = response.header("x-terraform-get").filter(|value| !value.is_empty()).map(str::to_owned);
         match response.status {
-            204 => indirect(header, &response),
+            204 => indirect(header, &url),
             200 => {
                 let answer: Json = serde_json::from_slice(&response.body)
                     .map_err(|error| format!("the answer of the registry is no JSON: {error}"))?;
                 let location = answer.get("location").and_then(Json::as_str).filter(|text| !text.is_empty());
                 match answer.get("use_registry_credentials") {
-                    None | Some(Json::Null) => indirect(location.map(str::to_owned).or(header), &response),
+                    None | Some(Json::Null) => indirect(location.map(str::to_owned).or(header), &url),
                     Some(wanted) => {
                         let location = location.ok_or("the registry does not say where the package is")?;
-                        let url = response.url.join(location).map_err(|error| {
+                        let url = url.join(location).map_err(|error| {
                             format!("the registry says that the package is at {location:?}, which is no URL: {error}")
                         })?;
                         if !matches!(url.scheme(), "http" | "https") || url.fragment().is_some() {
@@ -147,9 +145,16 @@ impl Registry {
         }
     }
 
-    fn ask(&self, module: &RegistryModule, what: &str) -> Result<Response, String> {
-        let base = self.services.url(&module.host, SERVICE).map_err(|error| error.to_string())?;
-        let url = base.join(&format!("{}/{what}", module.for_registry())).map_err(|error| error.to_string())?;
+    fn address(&self, module: &RegistryModule, what: &str) -> Result<Url, String> {
+        let mut base = self.services.url(&module.host, SERVICE).map_err(|error| error.to_string())?;
+        // Quirk: the service is a directory, also where its address does not end like one; for other services it is not.
+        if !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        base.join(&format!("{}/{what}", module.for_registry())).map_err(|error| error.to_string())
+    }
+
+    fn get(&self, module: &RegistryModule, url: Url) -> Result<Response, String> {
         let request = self.services.request(&module.host, url);
         // Registries know us by the version of the language that we speak.
         let request = request.with_header("x-terraform-version", "1.12.6");
@@ -157,14 +162,37 @@ impl Registry {
     }
 }
 
-fn indirect(location: Option<String>, response: &Response) -> Result<Place, String> {
+/// The versions in the answer of a registry. Those without a text are there too: somebody has to be told of them.
+fn listed(answer: &Json) -> Result<Vec<String>, RegistryError> {
+    let wrong = |what: &str| RegistryError::Failed(format!("in the answer of the registry {what}"));
+    let list = |json: Option<&Json>, what: &str| match json {
+        None | Some(Json::Null) => Ok(Vec::new()),
+        Some(Json::Array(list)) => Ok(list.clone()),
+        Some(_) => Err(wrong(what)),
+    };
+    if !answer.is_object() {
+        return Err(wrong("there is no JSON object"));
+    }
+    let modules = list(answer.get("modules"), "\"modules\" is no array")?;
+    let first = modules.first().ok_or(RegistryError::Invalid)?;
+    let versions = list(first.get("versions"), "\"versions\" is no array")?;
+    let text = |version: &Json| match version.get("version") {
+        None | Some(Json::Null) => Ok(String::new()),
+        Some(Json::String(text)) => Ok(text.clone()),
+        Some(_) => Err(wrong("a version is no text")),
+    };
+    versions.iter().map(text).collect()
+}
+
+/// Where a package is; relative to what was asked for, even if the question was sent on to somewhere else.
+fn indirect(location: Option<String>, asked: &Url) -> Result<Place, String> {
     let location = location.ok_or("the registry does not say where the package is")?;
     let is_relative = ["/", "./", "../"].iter().any(|start| location.starts_with(start));
     let wrong = |reason: &dyn std::fmt::Display| {
         format!("the registry says that the package is at {location:?}, which is no address of a package: {reason}")
     };
     let absolute = match is_relative {
-        true => response.url.join(&location).map_err(|error| wrong(&error))?.to_string(),
+        true => asked.join(&location).map_err(|error| wrong(&error))?.to_string(),
         false => location.clone(),
     };
     match ModuleSource::parse(&absolute) {

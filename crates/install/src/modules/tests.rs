@@ -219,13 +219,19 @@ fn registries_say_which_versions_there_are_and_where() {
             "/m/a/b/c/1.0.0/download" => Reply::status(204).with("X-Terraform-Get", "/files/x.zip?archive=zip"),
             "/m/a/b/c/1.1.0/download" => Reply::json(r#"{"location":"/files/d","use_registry_credentials":true}"#),
             "/m/a/b/c/1.2.0/download" => Reply::json(r#"{"location":"file:///etc"}"#),
+            "/m/a/b/c/1.3.0/download" => Reply::status(302).with("Location", "/elsewhere/x"),
+            "/elsewhere/x" => Reply::status(204).with("X-Terraform-Get", "./x.zip"),
             "/m/a/b/empty/versions" => Reply::json("{}"),
+            "/m/a/b/odd/versions" => Reply::json(r#"{"modules":[{"versions":[{},{"version":"1.0.0"}]}]}"#),
+            "/m/a/b/number/versions" => Reply::json(r#"{"modules":[{"versions":[{"version":1}]}]}"#),
+            "/m/a/b/list/versions" => Reply::json("[]"),
             "/files/d" => Reply::ok(zip.clone()),
             _ => Reply::status(404),
         }
     });
     let sandbox = Sandbox::new("", "");
-    let base = host.url("/m/");
+    // The service is a directory, also without a slash at the end.
+    let base = host.url("/m");
     let rc = format!(
         "host \"r.example\" {{ services = {{ \"modules.v1\" = \"{base}\" }} }}\ncredentials \"r.example\" {{ token = \"t0ken\" }}\n"
     );
@@ -252,6 +258,18 @@ fn registries_say_which_versions_there_are_and_where() {
             assert_eq!(content(&into), "main.tf");
         }
         other => panic!("{other:?}"),
+    }
+    // A relative address belongs to what was asked for, not to where the question was sent on to.
+    match registry.location(&module("r.example/a/b/c"), "1.3.0") {
+        Ok(PackageLocation::Indirect(remote)) => {
+            assert_eq!(remote.package.as_str(), host.url("/m/a/b/c/1.3.0/x.zip"));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(registry.versions(&module("r.example/a/b/odd")), Ok(vec![String::new(), "1.0.0".to_owned()]));
+    for wrong in ["r.example/a/b/number", "r.example/a/b/list"] {
+        let answer = registry.versions(&module(wrong));
+        assert!(matches!(&answer, Err(RegistryError::Failed(_))), "{wrong}: {answer:?}");
     }
     assert!(registry.location(&wanted, "1.2.0").is_err_and(|reason| reason.contains("must not lead to a file")));
     assert!(registry.location(&wanted, "9.9.9").is_err_and(|reason| reason.contains("does not have version 9.9.9")));
