@@ -229,6 +229,9 @@ impl Unpacker<'_> {
             } else if kind.is_symlink() {
                 let target = entry.link_name().map_err(|error| malformed(&error))?.unwrap_or_default().into_owned();
                 self.link(path, target)?;
+            } else if kind.is_hard_link() {
+                let target = entry.link_name().map_err(|error| malformed(&error))?.unwrap_or_default();
+                self.same_file(&path, mode, &inner_path(&target.to_string_lossy())?)?;
             } else if kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse() {
                 self.file(&path, mode, &mut entry)?;
             } else {
@@ -307,6 +310,17 @@ impl Unpacker<'_> {
         Ok(())
     }
 
+    /// A file with the content of another one that came before it. No link is made before the end, so none is followed.
+    fn same_file(&mut self, name: &Path, mode: u32, other: &Path) -> Result<(), ArchiveError> {
+        let path = self.root.join(other);
+        if !path.symlink_metadata().is_ok_and(|found| found.is_file()) || name == other {
+            let reason = format!("{} is the same file as {}, which is not before it", name.display(), other.display());
+            return Err(ArchiveError::Malformed(reason));
+        }
+        let mut content = File::open(&path).map_err(|error| unwritable(&path, &error))?;
+        self.file(name, mode, &mut content)
+    }
+
     /// A file of a zip archive in memory, if it fits there and is not too large for the limits.
     fn whole<R: Read>(&mut self, entry: zip::read::ZipFile<'_, R>) -> Option<Whole> {
         self.check(self.bytes.checked_add(entry.size())?).ok()?;
@@ -352,6 +366,9 @@ impl Unpacker<'_> {
     }
 
     fn finish(self) -> Result<Option<Sums>, ArchiveError> {
+        if self.entries == 0 {
+            return Err(ArchiveError::Malformed("there is nothing in it".to_owned()));
+        }
         for (path, target) in &self.links {
             let parents = path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty());
             for parent in parents {

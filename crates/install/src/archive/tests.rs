@@ -11,8 +11,9 @@ enum Entry {
     File(&'static str, &'static str),
     Link(&'static str, &'static str),
     Dir(&'static str),
+    Same(&'static str, &'static str),
 }
-use Entry::{Dir, File as Plain, Link};
+use Entry::{Dir, File as Plain, Link, Same};
 
 fn zip_of(entries: &[Entry]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
@@ -25,6 +26,7 @@ fn zip_of(entries: &[Entry]) -> Vec<u8> {
             }
             Link(path, target) => writer.add_symlink(*path, *target, options).expect("in memory"),
             Dir(path) => writer.add_directory(*path, options).expect("in memory"),
+            Same(..) => panic!("zip archives have no such thing"),
         }
     }
     writer.finish().expect("in memory").into_inner()
@@ -44,6 +46,12 @@ fn tar_of(entries: &[Entry]) -> Vec<u8> {
             }
             Dir(path) => {
                 header.set_entry_type(tar::EntryType::Directory);
+                (path, "")
+            }
+            Same(path, target) => {
+                header.set_entry_type(tar::EntryType::Link);
+                // The same with targets.
+                header.as_mut_bytes()[157..157 + target.len()].copy_from_slice(target.as_bytes());
                 (path, "")
             }
         };
@@ -73,7 +81,12 @@ fn check(entries: &[Entry], expect: &str) {
         (Format::TarGz, gz(tar.clone())),
         (Format::TarBz2, bz(tar)),
     ];
+    check_kinds(&kinds, expect);
+}
+
+fn check_kinds(kinds: &[(Format, Vec<u8>)], expect: &str) {
     for (format, bytes) in kinds {
+        let format = *format;
         let sandbox = Sandbox::new("", "");
         sandbox.write("archive", bytes);
         let (archive, into) = (sandbox.dir().join("archive"), sandbox.dir().join("into"));
@@ -110,7 +123,25 @@ fn list(dir: &Path, prefix: &str) -> String {
 #[test]
 fn what_is_right_is_unpacked() {
     check(&[Dir("d/"), Plain("./d/a", "1"), Link("d/up", "../b"), Plain("b", "2")], "b=2 d/a=1 d/up->../b");
-    check(&[], "");
+    check(&[], "the archive is broken: there is nothing in it");
+}
+
+#[test]
+fn a_file_under_a_second_name_is_there_twice() {
+    let check = |entries: &[Entry], expect: &str| check_kinds(&[(Format::Tar, tar_of(entries))], expect);
+    check(&[Plain("d/a", "1"), Same("b", "d/a")], "b=1 d/a=1");
+    check(&[Plain("a", "1"), Same("b", "./a"), Same("c", "b")], "a=1 b=1 c=1");
+    let missing = "the archive is broken: b is the same file as a, which is not before it";
+    check(&[Same("b", "a"), Plain("a", "1")], missing);
+    check(&[Dir("a/"), Same("b", "a")], missing);
+    check(&[Link("a", "c"), Plain("c", "1"), Same("b", "a")], missing);
+    check(&[Same("b", "../a")], "the archive is refused: the path \"../a\" in it leads out of it");
+    check(&[Same("b", "/etc/passwd")], "the archive is refused: the path \"/etc/passwd\" in it leads out of it");
+    let large = "0123456789012345678901234567890123456789";
+    check(
+        &[Plain("a", large), Same("b", "a"), Same("c", "a")],
+        "the archive is refused: its files have more than 100 bytes",
+    );
 }
 
 #[test]

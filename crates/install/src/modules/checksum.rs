@@ -23,13 +23,14 @@ enum Kind {
 impl Checksum {
     /// Reads `kind:hex`, or just the digits, whose number tells the kind.
     pub(super) fn parse(given: &str) -> Result<Checksum, String> {
-        let (kind, digits) = match given.split_once(':') {
+        let lower = given.to_ascii_lowercase();
+        let (kind, digits) = match lower.split_once(':') {
             Some(("md5", digits)) => (Some(Kind::Md5), digits),
             Some(("sha1", digits)) => (Some(Kind::Sha1), digits),
             Some(("sha256", digits)) => (Some(Kind::Sha256), digits),
             Some(("sha512", digits)) => (Some(Kind::Sha512), digits),
             Some((kind, _)) => return Err(format!("there is no kind of checksum {kind:?}")),
-            None => (None, given),
+            None => (None, lower.as_str()),
         };
         let by_length = match digits.len() {
             32 => Kind::Md5,
@@ -42,7 +43,7 @@ impl Checksum {
         if kind as u8 != by_length as u8 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(format!("the checksum {given:?} is malformed"));
         }
-        Ok(Checksum { kind, expected: digits.to_ascii_lowercase() })
+        Ok(Checksum { kind, expected: digits.to_owned() })
     }
 
     /// The checksum that a list has for a file. Lists are what programs like `sha256sum` write, with or without the kind of
@@ -117,7 +118,7 @@ mod tests {
         let right = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(check(&format!("sha256:{right}")), Ok(()));
         assert_eq!(check(right), Ok(()));
-        assert_eq!(check("md5:900150983CD24FB0D6963F7D28E17F72"), Ok(()));
+        assert_eq!(check("MD5:900150983CD24FB0D6963F7D28E17F72"), Ok(()));
         assert_eq!(check("a9993e364706816aba3e25717850c26c9cd0d89d"), Ok(()));
         assert!(check(&right.replace('b', "c")).is_err_and(|reason| reason.contains("should be")));
         for wrong in ["x", "file:x", "sha256:00", "crc:00", &format!("md5:{right}"), &"g".repeat(64)] {

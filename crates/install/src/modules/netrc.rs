@@ -2,33 +2,51 @@
 
 use std::path::Path;
 
+use crate::http::Url;
 use crate::{Environment, Secret};
 
-/// The user and the password for a host, if the file has them.
-pub(super) fn lookup(host: &str, environment: &Environment, home: Option<&Path>) -> Option<(String, Secret)> {
+/// The user and the password for a host, if the file has them. An entry with the port of the address counts before one
+/// without.
+pub(super) fn lookup(url: &Url, environment: &Environment, home: Option<&Path>) -> Option<(String, Secret)> {
+    let host = url.host_str()?;
     let file = environment.path("NETRC").or_else(|| home.map(|home| home.join(".netrc")))?;
-    find(&std::fs::read_to_string(file).ok()?, host)
+    let text = std::fs::read_to_string(file).ok()?;
+    let with_port = url.port().and_then(|port| find(&text, &format!("{host}:{port}"), false));
+    with_port.or_else(|| find(&text, host, true))
 }
 
-fn find(text: &str, host: &str) -> Option<(String, Secret)> {
-    let text: String = text.lines().map(|line| line.split(" #").next().unwrap_or(line)).collect::<Vec<_>>().join("\n");
-    let mut words = text.split_whitespace();
+fn find(text: &str, host: &str, with_default: bool) -> Option<(String, Secret)> {
+    let (mut login, mut password) = ("", "");
     let mut applies = false;
-    let (mut login, mut password) = (None, None);
+    let mut words = words(text).into_iter();
     while let Some(word) = words.next() {
         match word {
             "machine" | "default" if applies => break,
             "machine" => applies = words.next() == Some(host),
-            "default" => applies = true,
-            "login" if applies => login = words.next(),
-            "password" if applies => password = words.next(),
+            "default" => applies = with_default,
+            "login" if applies => login = words.next().unwrap_or_default(),
+            "password" if applies => password = words.next().unwrap_or_default(),
             "login" | "password" | "account" => drop(words.next()),
-            // A macro goes on to an empty line, which nobody needs here: hosts come first.
-            "macdef" => break,
             _ => {}
         }
     }
-    Some((login?.to_owned(), Secret::new(password?)))
+    (!login.is_empty() || !password.is_empty()).then(|| (login.to_owned(), Secret::new(password)))
+}
+
+/// The words of a file, without comments and macros. A macro goes on to an empty line.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut is_macro = false;
+    for line in text.lines() {
+        is_macro &= !line.trim().is_empty();
+        for word in line.split_whitespace().take_while(|word| !word.starts_with('#')) {
+            is_macro |= word == "macdef";
+            if !is_macro {
+                words.push(word);
+            }
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -38,10 +56,27 @@ mod tests {
     #[test]
     fn the_entry_of_the_host_counts() {
         let text = "machine a.example login u1 password p1\nmachine b.example\n  login u2\n  password p2\ndefault login d password e\n";
-        let found = |host| find(text, host).map(|(user, password)| format!("{user}:{}", password.reveal()));
-        assert_eq!(found("b.example").as_deref(), Some("u2:p2"));
-        assert_eq!(found("a.example").as_deref(), Some("u1:p1"));
-        assert_eq!(found("c.example").as_deref(), Some("d:e"));
-        assert!(find("machine a.example login u", "a.example").is_none());
+        let found = |text, host| find(text, host, true).map(|(user, password)| format!("{user}:{}", password.reveal()));
+        assert_eq!(found(text, "b.example").as_deref(), Some("u2:p2"));
+        assert_eq!(found(text, "a.example").as_deref(), Some("u1:p1"));
+        assert_eq!(found(text, "c.example").as_deref(), Some("d:e"));
+        let check = |text, expect| assert_eq!(found(text, "a.example").as_deref(), expect, "{text}");
+        check("macdef init\nmachine a.example login m\n\nmachine a.example login u password p", Some("u:p"));
+        check("# login x\nmachine a.example account z login u password p#1 # login y", Some("u:p#1"));
+        check("machine a.example login u", Some("u:"));
+        check("machine a.example password p", Some(":p"));
+        check("machine a.example", None);
+    }
+
+    #[test]
+    fn an_entry_with_the_port_counts_before_one_without() {
+        let dir = std::env::temp_dir().join(format!("netrc-{}", std::process::id()));
+        let text = "default login d password e\nmachine a.example login u password p\nmachine a.example:8443 login v password q\n";
+        std::fs::write(&dir, text).expect("the directory for temporary files is writable");
+        let environment = Environment::from_iter([("NETRC", dir.to_str().expect("the path is Unicode"))]);
+        let user = |url: &str| lookup(&Url::parse(url).expect("it is a URL"), &environment, None).map(|(user, _)| user);
+        assert_eq!(user("https://a.example:8443/x").as_deref(), Some("v"));
+        assert_eq!(user("https://b.example/x").as_deref(), Some("d"));
+        let _ = std::fs::remove_file(dir);
     }
 }

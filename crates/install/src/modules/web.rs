@@ -20,7 +20,8 @@ const LONGEST_PAGE: u64 = 4 << 20;
 /// Brings an archive, or what a page leads to.
 pub(super) fn fetch(fetcher: &Fetcher, mut address: Address, into: &Path, hops: u32) -> Result<(), String> {
     let format = address.take_format()?;
-    let checksum = address.take("checksum").map(|given| checksum(fetcher, &given, &address.url)).transpose()?;
+    let given = address.take("checksum").filter(|given| !given.is_empty());
+    let checksum = given.map(|given| checksum(fetcher, &given, &address.url)).transpose()?;
     match format {
         Some(format) => archive(fetcher, &address.url, Some(format), checksum.as_ref(), into),
         None if checksum.is_some() => {
@@ -51,11 +52,9 @@ fn checksum(fetcher: &Fetcher, given: &str, archive: &Url) -> Result<Checksum, S
 
 fn request(fetcher: &Fetcher, url: Url) -> Request {
     let mut request = Request::new(url);
-    if request.url.username().is_empty()
-        && let Some(host) = request.url.host_str()
-    {
+    if request.url.username().is_empty() {
         let home = fetcher.config.places.home.as_deref();
-        request.basic = netrc::lookup(host, &fetcher.environment, home);
+        request.basic = netrc::lookup(&request.url, &fetcher.environment, home);
     }
     request
 }
@@ -139,6 +138,7 @@ fn page(fetcher: &Fetcher, mut url: Url, into: &Path, hops: u32) -> Result<(), S
 
 /// What `<meta name="terraform-get" content="...">` in the head of a page says.
 fn meta_source(page: &str) -> Option<String> {
+    let page = without_comments(page);
     let lower = page.to_ascii_lowercase();
     let end = ["<body", "</head"].iter().filter_map(|tag| lower.find(tag)).min().unwrap_or(page.len());
     let mut at = 0;
@@ -155,6 +155,12 @@ fn meta_source(page: &str) -> Option<String> {
         at = stop;
     }
     None
+}
+
+fn without_comments(page: &str) -> String {
+    let mut pieces = page.split("<!--");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once("-->").map_or("", |(_, after)| after))
 }
 
 fn attributes(text: &str) -> Vec<(String, String)> {
@@ -202,7 +208,15 @@ mod tests {
     fn a_page_says_where_the_package_is() {
         let page = "<!doctype html><HTML><head><meta charset=utf-8><META content='https://x/y.zip?a=1&amp;b=2' name=terraform-get /></head>";
         assert_eq!(meta_source(page).as_deref(), Some("https://x/y.zip?a=1&b=2"));
-        for none in ["", "<meta name=\"terraform-get\">", "<body><meta name=terraform-get content=x>", "<meta"] {
+        let page = "<head><!-- <meta name=terraform-get content=x> --><meta name=terraform-get content=y><!-- ";
+        assert_eq!(meta_source(page).as_deref(), Some("y"));
+        for none in [
+            "",
+            "<!-- <meta name=terraform-get content=x>",
+            "<meta name=\"terraform-get\">",
+            "<body><meta name=terraform-get content=x>",
+            "<meta",
+        ] {
             assert_eq!(meta_source(none), None, "{none}");
         }
     }
