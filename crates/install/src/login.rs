@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Secret;
 use crate::discovery::{Host, ServiceError};
-use crate::http::{Client, Request, Url};
+use crate::http::{Client, Request, Response, Url};
 
 /// The service that describes how to log in.
 const LOGIN: &str = "login.v1";
@@ -173,7 +173,7 @@ impl CodeFlow {
         let code = loop {
             let (stream, _) = self.listener.accept().map_err(|error| format!("no browser can come in: {error}"))?;
             if let Some(code) = self.answer(stream) {
-                break code;
+                break code.map_err(|reason| format!("the host says {reason:?}"))?;
             }
         };
         let mut request = Request::new(self.oauth.token.clone()).with_header("accept", "application/json");
@@ -190,14 +190,12 @@ impl CodeFlow {
         if !response.is_success() {
             return Err(format!("the host answered \"{}\"", response.status_text()));
         }
-        let answer: Json = serde_json::from_slice(&response.body)
-            .map_err(|error| format!("the answer of the host is no JSON: {error}"))?;
-        let token = answer.get("access_token").and_then(Json::as_str).filter(|token| !token.is_empty());
+        let token = token_in(&response)?.filter(|token| !token.is_empty());
         token.map(Secret::new).ok_or_else(|| "there is no token in the answer of the host".to_owned())
     }
 
-    /// Answers a request of a browser; the code, if it brings one that we asked for.
-    fn answer(&self, mut stream: TcpStream) -> Option<String> {
+    /// Answers a request of a browser; the code, if it brings one that we asked for, or why the host gives none.
+    fn answer(&self, mut stream: TcpStream) -> Option<Result<String, String>> {
         stream.set_read_timeout(Some(REQUEST_TIME)).ok()?;
         let mut request = Vec::new();
         let mut buffer = [0; 4096];
@@ -209,7 +207,8 @@ impl CodeFlow {
         }
         let code = self.code_of(&String::from_utf8_lossy(&request));
         let (status, text) = match code {
-            Some(_) => {
+            Some(Err(_)) => ("200 OK", "<p>The host does not let Yuba in. Your terminal says more.</p>"),
+            Some(Ok(_)) => {
                 ("200 OK", "<p>Yuba has what it needs. You can close this page and go back to your terminal.</p>")
             }
             None => ("400 Bad Request", "<p>This is not the answer that Yuba waits for.</p>"),
@@ -223,13 +222,28 @@ impl CodeFlow {
         code
     }
 
-    fn code_of(&self, request: &str) -> Option<String> {
+    fn code_of(&self, request: &str) -> Option<Result<String, String>> {
         let target = request.strip_prefix("GET ")?.split(' ').next()?;
         let url = Url::parse("http://localhost/").ok()?.join(target).ok()?;
         let argument = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
-        let is_ours = argument("state")? == self.state;
-        argument("code").filter(|code| is_ours && !code.is_empty())
+        if argument("state")? != self.state {
+            return None;
+        }
+        let code = argument("code").filter(|code| !code.is_empty());
+        code.map(Ok).or_else(|| argument("error_description").or_else(|| argument("error")).map(Err))
     }
+}
+
+/// The token in the answer of a host: in JSON, or as older hosts write it, like the arguments of a URL.
+fn token_in(response: &Response) -> Result<Option<String>, String> {
+    if matches!(response.media_type().as_deref(), Some("application/x-www-form-urlencoded" | "text/plain")) {
+        let url = Url::parse(&format!("form:?{}", String::from_utf8_lossy(&response.body)));
+        let url = url.map_err(|error| format!("the answer of the host makes no sense: {error}"))?;
+        return Ok(url.query_pairs().find(|(key, _)| key == "access_token").map(|(_, token)| token.into_owned()));
+    }
+    let answer: Json = serde_json::from_slice(&response.body)
+        .map_err(|error| format!("the answer of the host is no JSON: {error}"))?;
+    Ok(answer.get("access_token").and_then(Json::as_str).map(str::to_owned))
 }
 
 /// The name of the user whose token it is, as the host says; `None` if the host does not accept the token.

@@ -74,7 +74,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
              elsewhere, say where with -config.",
             settings.dir
         );
-        let problem = Diagnostic::error("No OpenTofu configuration files", detail);
+        let problem = Diagnostic::error("No Yuba configuration files", detail);
         speaker.report(&problem.into(), &Sources::new());
         return Ok(1);
     }

@@ -102,18 +102,18 @@ fn login(messages: &mut Messages<'_>, hosts: &Hosts, host: &Hostname) -> Result<
 fn no_way(host: &Hostname, reason: &NoWay) -> Diagnostic {
     let (summary, detail) = match reason {
         NoWay::NotOffered => {
-            ("Host does not support OpenTofu tokens API", format!("The host {host} does not give tokens."))
+            ("Host does not support Yuba tokens API", format!("The host {host} does not give tokens."))
         }
         NoWay::TooNew => (
-            "Host does not support OpenTofu tokens API",
+            "Host does not support Yuba tokens API",
             format!("The host {host} gives tokens in a way that is newer than this version of Yuba."),
         ),
         NoWay::OtherGrants => (
-            "Host does not support OpenTofu login",
+            "Host does not support Yuba login",
             format!("The host {host} offers no way of OAuth that this version of Yuba knows."),
         ),
         NoWay::Wrong(reason) => {
-            ("Host does not support OpenTofu login", format!("One cannot log in to the host {host}: {reason}."))
+            ("Host does not support Yuba login", format!("One cannot log in to the host {host}: {reason}."))
         }
     };
     Diagnostic::error(summary, detail)
@@ -185,6 +185,9 @@ fn by_page(
     messages.terminal().flush();
     let line = secret_line().map_err(|error| Diagnostic::error("Failed to retrieve token", format!("{error}.")))?;
     messages.terminal().out("\n");
+    if line.trim().is_empty() {
+        return Err(Diagnostic::error("Failed to retrieve token", "No token was given."));
+    }
     let token = Secret::new(line.trim());
     match user_of(hosts.services().client(), service, &token) {
         Ok(Some(name)) => {

@@ -37,8 +37,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         (Kept::ByHelper, Some(helper), _) => format!("from the configured {helper:?} credentials helper."),
         (Kept::InFile, _, Some(file)) => format!("from the following file:\n    {}", file.display()),
         _ => {
-            let text = format!("No credentials for {host} are stored.");
-            messages.say(&format!("{text}\n\n"), &text);
+            let text = format!("No credentials for {host} are stored");
+            messages.say(&format!("{text}.\n\n"), &text);
             return Ok(0);
         }
     };

@@ -65,6 +65,33 @@ fn a_browser_brings_a_code_and_the_host_gives_a_token() {
 }
 
 #[test]
+fn a_host_may_refuse_and_may_answer_like_a_form() {
+    let fake = Fake::start(|_| Reply::ok("token_type=bearer&access_token=t%2Bk").with("content-type", "text/plain"));
+    let sandbox = Sandbox::new("", "");
+    let services = format!(
+        r#"{{ "login.v1" = {{ client = "cli", authz = "{}", token = "{}", ports = [20000, 29999] }} }}"#,
+        fake.url("/authz"),
+        fake.url("/token"),
+    );
+    let (hosts, way) = found(&sandbox, &services);
+    let Ok(Way::Code(oauth)) = way else { panic!("{way:?}") };
+    let check = |query: &'static str, expect: &str| {
+        let flow = CodeFlow::start(&oauth).expect("a port is free");
+        let url = format!("{}?state={}&{query}", flow.callback, flow.state);
+        let browser = std::thread::spawn(move || {
+            let client = Client::new(HttpSettings { retries: 0, ..HttpSettings::default() });
+            client.get(&Request::new(Url::parse(&url).expect("it is a URL"))).map(|response| response.status)
+        });
+        let token = flow.finish(hosts.services().client());
+        assert_eq!(token.map_or_else(|reason| reason, |token| token.reveal().to_owned()), expect);
+        assert_eq!(browser.join().expect("it does not panic"), Ok(200));
+    };
+    check("error=access_denied", "the host says \"access_denied\"");
+    check("error=access_denied&error_description=not+today", "the host says \"not today\"");
+    check("code=c", "t+k");
+}
+
+#[test]
 fn what_hosts_offer() {
     let sandbox = Sandbox::new("", "");
     let check = |services: &str, expect: &str| {
