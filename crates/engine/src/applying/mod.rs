@@ -452,13 +452,12 @@ impl<'a> Applier<'a> {
     fn planned_outputs(&mut self) {
         let mut edits = Vec::new();
         for change in &self.plan.outputs {
-            let (value, _) = change.after.unmark_deep();
+            let (planned, _) = change.after.unmark_deep();
+            // What is not known now stays unknown: nothing is made that could tell it. What it was before is not true any more.
+            let value = planned.unknown_as_null();
             let output = Output { sensitive: change.sensitive, deprecated: change.deprecated.clone(), value };
-            let known = output.value.is_wholly_known();
-            if known {
-                let output = (!output.value.is_null()).then_some(output);
-                edits.push(Edit::SetOutput { name: change.name.clone(), output });
-            }
+            let output = (!planned.is_null()).then_some(output);
+            edits.push(Edit::SetOutput { name: change.name.clone(), output });
         }
         let checks = self.plan.checks.clone();
         edits.push(Edit::SetCheckResults((!checks.is_empty()).then_some(checks)));
