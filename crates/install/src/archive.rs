@@ -190,14 +190,20 @@ impl Unpacker<'_> {
             let mode = entry.unix_mode().unwrap_or(0o644);
             let path = inner_path(entry.name())?;
             match mode & 0o170_000 {
-                0o120_000 if self.sums.is_none() => {
+                0o120_000 => {
                     let mut target = String::new();
                     let read = content(entry)?.take(LONGEST_LINK).read_to_string(&mut target);
                     read.map_err(|error| malformed(&error))?;
-                    self.link(path, PathBuf::from(target))?;
+                    match self.sums.is_some() {
+                        true => {
+                            check_link(&path, Path::new(&target))?;
+                            self.file(&path, mode, &mut target.as_bytes())?;
+                        }
+                        false => self.link(path, PathBuf::from(target))?,
+                    }
                 }
                 _ if entry.is_dir() => self.directory(&path)?,
-                0 | 0o100_000 | 0o120_000 => match self.whole(entry) {
+                0 | 0o100_000 => match self.whole(entry) {
                     Some(whole) => self.file_at_once(&path, mode, &whole)?,
                     None => {
                         let entry = archive.by_index_raw(index).map_err(broken_zip)?;
@@ -339,28 +345,10 @@ impl Unpacker<'_> {
         Ok(())
     }
 
-    /// Keeps a link in mind. A target may go up and then down, but never up again: then what it means would depend on
-    /// other links.
+    /// Keeps a link in mind.
     fn link(&mut self, path: PathBuf, target: PathBuf) -> Result<(), ArchiveError> {
         self.count()?;
-        let refused = |reason: &str| {
-            Err(ArchiveError::Hostile(format!("the link {} to {} {reason}", path.display(), target.display())))
-        };
-        let mut depth = path.components().count().saturating_sub(1);
-        let mut goes_down = false;
-        for component in target.components() {
-            match component {
-                Component::CurDir => {}
-                Component::Normal(_) => goes_down = true,
-                Component::ParentDir if goes_down => return refused("goes up after it went down"),
-                Component::ParentDir if depth == 0 => return refused("leads out of it"),
-                Component::ParentDir => depth -= 1,
-                Component::RootDir | Component::Prefix(_) => return refused("leads out of it"),
-            }
-        }
-        if target.as_os_str().is_empty() {
-            return refused("leads nowhere");
-        }
+        check_link(&path, &target)?;
         self.links.insert(path, target);
         Ok(())
     }
@@ -395,6 +383,30 @@ impl Unpacker<'_> {
         }
         Ok(self.sums)
     }
+}
+
+/// Refuses links that lead out of an archive. A target may go up and then down, but never up again: then what it means would
+/// depend on other links.
+fn check_link(path: &Path, target: &Path) -> Result<(), ArchiveError> {
+    let refused = |reason: &str| {
+        Err(ArchiveError::Hostile(format!("the link {} to {} {reason}", path.display(), target.display())))
+    };
+    let mut depth = path.components().count().saturating_sub(1);
+    let mut goes_down = false;
+    for component in target.components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(_) => goes_down = true,
+            Component::ParentDir if goes_down => return refused("goes up after it went down"),
+            Component::ParentDir if depth == 0 => return refused("leads out of it"),
+            Component::ParentDir => depth -= 1,
+            Component::RootDir | Component::Prefix(_) => return refused("leads out of it"),
+        }
+    }
+    if target.as_os_str().is_empty() {
+        return refused("leads nowhere");
+    }
+    Ok(())
 }
 
 /// What is in an entry of a zip archive, checked at its end.

@@ -258,12 +258,12 @@ fn files_are_summed_up_as_they_are_written() {
 #[test]
 fn a_link_is_summed_up_as_its_target() {
     let sandbox = Sandbox::new("", "");
-    sandbox.write("archive", zip_of(&[Plain("b", "2"), Link("l", "b"), Link("out", "../../etc")]));
+    sandbox.write("archive", zip_of(&[Plain("b", "2"), Link("l", "b")]));
     let into = sandbox.dir().join("into");
     let sums = unpack_summed(&sandbox.dir().join("archive"), &into, Limits::default()).expect("it is right");
-    let expect = [("b", "2"), ("l", "b"), ("out", "../../etc")];
+    let expect = [("b", "2"), ("l", "b")];
     assert_eq!(sums, Sums::from(expect.map(|(name, text)| (PathBuf::from(name), Sha256::digest(text).into()))));
-    assert_eq!(list(&into, ""), "b=2 l=b out=../../etc ");
+    assert_eq!(list(&into, ""), "b=2 l=b ");
 }
 
 #[test]

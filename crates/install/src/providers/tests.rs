@@ -440,16 +440,16 @@ fn what_is_locked_and_installed_costs_no_request() {
 }
 
 #[test]
-fn a_link_in_a_package_leads_nowhere() {
+fn a_link_in_a_package_is_a_file_with_its_target() {
     let world = World::new();
-    world.publish("1.0.0", &archive(&[("terraform-provider-null -> ../../../../x", b"")]));
+    world.publish("1.0.0", &archive(&[("terraform-provider-null -> bin/x", b"")]));
     let (outcome, text) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
     assert!(text.ends_with("installed 1.0.0 (signed, KEY)\nsigned\n"), "{text}");
     let lock = &outcome.locks.providers[&provider(NULL)];
     let package = package::unpacked(&world.base(), &provider(NULL), &lock.version, &Platform::current());
     let file = package.join("terraform-provider-null");
     assert!(fs::symlink_metadata(&file).is_ok_and(|found| found.is_file()));
-    assert_eq!(fs::read_to_string(&file).expect("it is a file"), "../../../../x");
+    assert_eq!(fs::read_to_string(&file).expect("it is a file"), "bin/x");
     let hashes = &lock.hashes;
     assert!(hashes.contains(&hash::of_dir(&package).expect("it can be read")), "{hashes:?}");
 }
@@ -502,6 +502,13 @@ fn nothing_is_left_of_a_package_that_is_refused() {
             expect![[
                 r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the path "../../x" in it leads out of it."#
             ]],
+        ),
+        (
+            "a link that leads out",
+            Box::new(|w| w.publish("1.0.0", &archive(&[("terraform-provider-null -> ../../../../x", b"")]))),
+            expect![
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: the archive is refused: the link terraform-provider-null to ../../../../x leads out of it."
+            ],
         ),
         (
             "a bomb",
