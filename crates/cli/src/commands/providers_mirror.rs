@@ -62,7 +62,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 fn tell(messages: &mut Messages<'_>, event: Event) {
     let (human, program) = match event {
         Event::Skipped(provider) => {
-            let text = format!("Skipping {} because it is built in to Yuba", provider.for_display());
+            let text = format!("Skipping {} because it is built in to Yuba CLI", provider.for_display());
             (format!("- {text}"), text)
         }
         Event::Mirroring(provider) => {

@@ -41,6 +41,11 @@ pub(super) fn file(path: &Path, bytes: &[u8], environment: &Environment, problem
             return config;
         }
     };
+    let is_registry = |item: &&Item| item.keys.first().is_some_and(|key| key == "registry_protocols");
+    if let [first, _, ..] = items.iter().filter(is_registry).collect::<Vec<_>>().as_slice() {
+        let detail = format!("{} has such a block already at {}; that one counts.", path.display(), first.place);
+        problems.push(Diagnostic::error("Duplicate registry_protocols block", detail));
+    }
     for item in items {
         let mut read = CliConfig::default();
         if let Err(reason) = setting(&item, path, environment, &mut read, problems) {
@@ -106,15 +111,9 @@ fn setting(
             config.credentials_helper = helpers.into_iter().next();
         }
         "registry_protocols" => {
-            let Node::Object(body) = &item.value else { return Err("\"registry_protocols\" must be a block".into()) };
-            for item in body {
-                match item.keys.first().map(String::as_str) {
-                    Some("retry_count") => config.registry_retries = Some(whole(item)?),
-                    Some("request_timeout_seconds") => {
-                        config.registry_timeout = Some(Duration::from_secs(whole(item)?.into()));
-                    }
-                    _ => {}
-                }
+            if let Err(reason) = registry_protocols(item, config) {
+                let detail = format!("{}, at {}: {reason}.", path.display(), item.place);
+                problems.push(Diagnostic::error("Invalid registry_protocols block", detail));
             }
         }
         "provider_installation" => config.provider_installation = installation::decode(item, problems),
@@ -131,6 +130,20 @@ fn setting(
                 item.place,
             );
             problems.push(Diagnostic::warning("Unknown CLI configuration setting", detail));
+        }
+    }
+    Ok(())
+}
+
+fn registry_protocols(item: &Item, config: &mut CliConfig) -> Result<(), String> {
+    let Node::Object(body) = &item.value else { return Err("\"registry_protocols\" must be a block".to_owned()) };
+    for item in body {
+        match item.keys.first().map(String::as_str) {
+            Some("retry_count") => config.registry_retries = Some(whole(item)?),
+            Some("request_timeout_seconds") => {
+                config.registry_timeout = Some(Duration::from_secs(whole(item)?.into()));
+            }
+            _ => {}
         }
     }
     Ok(())

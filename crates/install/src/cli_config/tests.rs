@@ -181,6 +181,32 @@ credentials "x" {
 }
 
 #[test]
+fn protocols_of_registries_are_set_once_per_file() {
+    check(
+        r#"
+//- .tofurc
+registry_protocols {
+  retry_count             = 3
+  request_timeout_seconds = "x"
+}
+registry_protocols {
+  retry_count = 5
+}
+//- .terraform.d/more.tfrc
+registry_protocols {
+  request_timeout_seconds = 7
+}
+"#,
+        &[],
+        &expect![[r#"
+            registry Some(3) Some(7s)
+            Error: Duplicate registry_protocols block / ~/.tofurc has such a block already at 1:1; that one counts.
+            Error: Invalid registry_protocols block / ~/.tofurc, at 1:1: "request_timeout_seconds" needs a whole number, not a string.
+        "#]],
+    );
+}
+
+#[test]
 fn tokens_come_from_everywhere_and_are_kept_privately() {
     use crate::Secret;
     use crate::credentials::{Credentials, Kept};
