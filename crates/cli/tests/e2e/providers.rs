@@ -239,6 +239,26 @@ fn hashes_are_added_and_directories_named() {
 }
 
 #[test]
+fn a_wrong_method_ends_init() {
+    let sandbox = world();
+    sandbox.write("rc", sandbox.read("rc").replace("}\n}", "}\n  direct {\n    exclude = [\"*/x\"]\n  }\n}"));
+    let run = sandbox.run(&["init"]);
+    assert!(run.code == 1 && run.stderr.contains("Invalid provider source exclusion patterns"), "{run}");
+    assert!(!sandbox.dir().join(LOCK).exists());
+}
+
+#[test]
+fn packages_beside_a_configuration_are_where_the_program_was_started() {
+    let sandbox = world();
+    sandbox.write("rc", "");
+    sandbox.write("sub/main.tf", sandbox.read("main.tf"));
+    std::fs::create_dir(sandbox.dir().join("terraform.d")).expect("it can be made");
+    std::fs::rename(sandbox.dir().join("mirror"), sandbox.dir().join("terraform.d/plugins")).expect("it is there");
+    let run = sandbox.run(&["-chdir=sub", "init"]);
+    assert!(run.code == 0 && run.stdout.contains("Installed example.com/x/null v1.1.0"), "{run}");
+}
+
+#[test]
 fn what_the_state_needs_counts_too() {
     let sandbox = world();
     let state = r#"{
