@@ -14,6 +14,7 @@ mod interrupt;
 mod look;
 pub mod moves;
 mod object;
+mod outgrown;
 pub mod planning;
 pub mod reasons;
 pub mod removal;

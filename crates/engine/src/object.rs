@@ -14,6 +14,7 @@ use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJs
 use yuba_syntax::{Body, Diagnostic, Diagnostics};
 use yuba_value::{Mark, Marks, Type, Value, View, convert};
 
+use crate::outgrown::without_removed;
 use crate::request::Context;
 
 /// An object that exists, with its value.
@@ -113,17 +114,17 @@ impl Subject<'_> {
         (self.context.events)(Event::Finished { addr, deposed, phase, id, ok });
     }
 
-    /// An object of the state with its value.
+    /// An object of the state with its value, for those who have been told what there is to say about it.
     pub(crate) async fn existing(&self, object: &Arc<Object>) -> Result<Existing, Diagnostics> {
-        self.existing_from(object, None).await
+        self.existing_from(object, None).await.map(|(existing, _)| existing)
     }
 
-    /// An object of the state with its value; it may have been one of another type or provider.
+    /// An object of the state with its value and warnings; it may have been one of another type or provider.
     pub(crate) async fn existing_from(
         &self,
         object: &Arc<Object>,
         from: Option<&MovedFrom>,
-    ) -> Result<Existing, Diagnostics> {
+    ) -> Result<(Existing, Diagnostics), Diagnostics> {
         let Some(schema) = self.schema() else {
             let detail = eco_format!(
                 "The provider {} has no resource type {:?}, but the state holds {}.",
@@ -147,19 +148,15 @@ impl Subject<'_> {
             );
             return Err(Diagnostic::error("Resource instance managed by newer provider version", detail).into());
         }
-        let raw = raw_state(object);
-        let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
         let mut outdated = object.schema_version != schema.version;
-        let Outcome { mut value, mut problems } = self.provider.upgrade_state(request).await;
-        if (value.is_none() || !problems.is_empty())
-            && object.schema_version == schema.version
-            && let Some(raw) = without_removed(object, schema.block.implied_type())
-        {
-            // Attributes that the schema does not have any more are dropped.
-            let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
-            Outcome { value, problems } = self.provider.upgrade_state(request).await;
+        let mut raw = raw_state(object);
+        // Whoever changes the version of a schema wants to see everything; otherwise nobody expects what was removed.
+        if !outdated && let Some(kept) = without_removed(object, schema.block.implied_type()) {
+            raw = kept;
             outdated = true;
         }
+        let request = UpgradeRequest { kind: self.kind().clone(), version: object.schema_version, raw };
+        let Outcome { value, problems } = self.provider.upgrade_state(request).await;
         let mut found = self.placed(problems);
         let value = match value {
             Some(value) if !found.has_errors() => value,
@@ -190,7 +187,7 @@ impl Subject<'_> {
             return Err(found);
         }
         outdated |= upgraded;
-        Ok(Existing {
+        let existing = Existing {
             value,
             private: object.private.clone(),
             identity,
@@ -199,11 +196,17 @@ impl Subject<'_> {
             create_before_destroy: object.create_before_destroy,
             skip_destroy: object.skip_destroy,
             outdated,
-        })
+        };
+        Ok((existing, found))
     }
 
     /// An object that was one of another type or provider: only the provider can tell what it is now.
-    async fn moved(&self, object: &Object, schema: &Schema, from: &MovedFrom) -> Result<Existing, Diagnostics> {
+    async fn moved(
+        &self,
+        object: &Object,
+        schema: &Schema,
+        from: &MovedFrom,
+    ) -> Result<(Existing, Diagnostics), Diagnostics> {
         let request = MoveRequest {
             source_provider: from.provider.clone(),
             source_kind: from.kind.clone(),
@@ -230,7 +233,7 @@ impl Subject<'_> {
             found.push(self.broken("Invalid resource state move", &what));
             return Err(found);
         }
-        Ok(Existing {
+        let existing = Existing {
             value: schema.block.mark(&answer.state, None),
             private: answer.private,
             identity: answer.identity,
@@ -239,7 +242,8 @@ impl Subject<'_> {
             create_before_destroy: object.create_before_destroy,
             skip_destroy: object.skip_destroy,
             outdated: true,
-        })
+        };
+        Ok((existing, found))
     }
 
     fn identity_schema(&self) -> Option<&IdentitySchema> {
@@ -341,30 +345,17 @@ impl Subject<'_> {
     }
 }
 
-/// An object as it is stored.
 /// The version of the schema that an identity was stored with.
 fn version_of(identity: &Identity) -> u64 {
     identity.schema_version.unwrap_or(0)
 }
 
+/// An object as it is stored.
 fn raw_state(object: &Object) -> RawState {
     match &object.attributes {
         Attributes::Json(json) => RawState::Json(json.as_str().into()),
         Attributes::Flat(flat) => RawState::Flatmap(flat.clone()),
     }
-}
-
-/// Stored attributes without those that a type does not have; none if it has them all.
-fn without_removed(object: &Object, ty: &Type) -> Option<RawState> {
-    let Attributes::Json(json) = &object.attributes else { return None };
-    let value = yuba_value::json::decode_implied(json.as_str()).ok()?;
-    let known = |name: &EcoString| ty.attr_index(name).is_some();
-    let entries = value.entries()?;
-    if entries.iter().all(|(name, _)| known(name)) {
-        return None;
-    }
-    let kept = Value::object(entries.into_iter().filter(|(name, _)| known(name)).collect());
-    Some(RawState::Json(yuba_value::json::encode_plain(&kept).ok()?.into()))
 }
 
 /// The message that an object cannot be kept.

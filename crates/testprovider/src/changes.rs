@@ -204,8 +204,12 @@ impl Testing {
     ) -> Result<wire::UpgradeStateResponse, Diagnostic> {
         let schema = self.resource(&request.type_name)?;
         let state = stored(schema, request.version, request.raw_state.as_ref())?;
+        // Only what is meant for upgrades: every object goes through here before anything else is done with it.
+        let behave = text(&state, "behave");
+        let behave = behave.split(',').filter(|word| word.trim().ends_with("_upgrade")).collect::<Vec<_>>().join(",");
+        let went = self.begin("upgrade", &request.type_name, &text(&state, "id"), &behave).await?;
         let upgraded_state = Some(self.encode(&state, schema.block.implied_type())?);
-        Ok(wire::UpgradeStateResponse { upgraded_state, diagnostics: Vec::new() })
+        Ok(wire::UpgradeStateResponse { upgraded_state, diagnostics: went.problems })
     }
 
     pub(crate) async fn upgrade_identity(

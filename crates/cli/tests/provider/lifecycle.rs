@@ -201,3 +201,32 @@ fn stored_objects_are_upgraded() {
     crate::fails(&s, &["plan"], &["testing_thing.a"]);
     nothing_left(&s);
 }
+
+#[test]
+fn attributes_that_a_schema_has_lost_are_forgotten() {
+    let s = sandbox(6, "//- main.tf\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n}\n");
+    apply(&s);
+    let state = s.read("terraform.tfstate");
+    s.write(
+        "terraform.tfstate",
+        state.replace("\"attributes\": {", "\"attributes\": {\n            \"gone\": [{\"by\": 1}],"),
+    );
+    contains(&ok(&s, &["plan", "-out=saved"]), &["No changes."]);
+    let shown = ok(&s, &["show", "-json", "saved"]).stdout;
+    assert!(shown.contains("\"resource_changes\"") && !shown.contains("gone"), "{shown}");
+    apply(&s);
+    let stored = s.read("terraform.tfstate");
+    assert!(!stored.contains("gone"), "{stored}");
+    nothing_left(&s);
+}
+
+#[test]
+fn warnings_about_stored_objects_are_told() {
+    let s =
+        sandbox(6, "//- main.tf\nresource \"testing_thing\" \"a\" {\n  name = \"a\"\n  behave = \"warn_upgrade\"\n}\n");
+    apply(&s);
+    contains(&ok(&s, &["plan"]), &["Warning: Warning on upgrade", "with testing_thing.a"]);
+    s.write("main.tf", "");
+    contains(&ok(&s, &["plan"]), &["Warning: Warning on upgrade", "1 to destroy"]);
+    nothing_left(&s);
+}

@@ -96,7 +96,8 @@ impl ManagedAnswer<'_> {
             return Ok(());
         }
         let Some(object) = &job.prior else { return Ok(()) };
-        let mut existing = job.subject.existing_from(object, job.moved_from.as_ref()).await?;
+        let (mut existing, found) = job.subject.existing_from(object, job.moved_from.as_ref()).await?;
+        self.problems.extend(found);
         self.was = Some(existing.clone());
         if job.refresh {
             let (refreshed, found) = job.subject.refreshed(&existing).await;

@@ -45,8 +45,11 @@ pub(crate) struct RemovalAnswer<'a> {
 impl<'a> RemovalJob<'a> {
     pub(crate) async fn run(self) -> RemovalAnswer<'a> {
         let mut answer = RemovalAnswer { job: self, was: None, is: None, planned: None, problems: Diagnostics::new() };
-        let existing = match answer.job.subject.existing(&answer.job.prior).await {
-            Ok(existing) => existing,
+        let existing = match answer.job.subject.existing_from(&answer.job.prior, None).await {
+            Ok((existing, found)) => {
+                answer.problems = found;
+                existing
+            }
             Err(found) => {
                 answer.problems = found;
                 return answer;
