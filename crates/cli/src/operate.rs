@@ -313,6 +313,7 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
         return close(speaker, operation, contradictions, 1);
     }
     let stop = signals::Stop::watch();
+    speaker.saved_plan(&saved.plan);
     change(speaker, operation, &saved.plan, Diagnostics::new(), (Kind::Apply, options.tolerant), &stop, &Uses::new())
 }
 

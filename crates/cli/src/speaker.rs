@@ -196,6 +196,14 @@ impl<'t> Speaker<'t> {
         }
     }
 
+    /// Tells programs what a plan that was made before is about to do; people have seen it.
+    pub(crate) fn saved_plan(&mut self, saved: &Plan) {
+        let has_file = self.inner.borrow().into.is_some();
+        if self.json || has_file {
+            self.lines(&machine::planned_changes(saved, &now()));
+        }
+    }
+
     /// What can be done with a plan that was not applied.
     pub(crate) fn next_steps(&mut self, saved: Option<&str>, generated: Option<&str>) {
         let text = plan::next_steps(saved, generated, self.look);

@@ -122,6 +122,12 @@ pub fn plan(plan: &Plan, timestamp: &str) -> String {
     out
 }
 
+/// The changes of a plan that was saved and is now applied.
+pub fn planned_changes(plan: &Plan, timestamp: &str) -> String {
+    let made = plan.changes.iter().filter(|change| is_told(change) && change.action != Action::NoOp);
+    made.map(|change| planned_change(change, timestamp)).collect()
+}
+
 /// A change that will be made.
 pub fn planned_change(change: &ResourceChange, timestamp: &str) -> String {
     let message = format!("{}: Plan to {}", change.addr, word(change));
@@ -258,7 +264,7 @@ fn finished(
     let mut members = vec![("resource", resource(addr))];
     match phase {
         // Why nothing could be read is told as a problem.
-        Phase::Refresh | Phase::Read if !ok => String::new(),
+        Phase::Refresh | Phase::Read | Phase::Open if !ok => String::new(),
         Phase::Refresh => {
             members.extend(id_members(id));
             hook("refresh_complete", &format!("{addr}: Refresh complete{}", id_text(id)), members, timestamp)

@@ -71,6 +71,7 @@ fn events() {
         start(Phase::Import),
         Event::Finished { addr: at(), deposed: None, phase: Phase::Read, id: None, ok: true },
         start(Phase::Open),
+        end(Phase::Open, false),
         end(Phase::Close, true),
         Event::ProvisionStarted { addr: at(), provisioner: exec() },
         Event::ProvisionOutput { addr: at(), provisioner: exec(), text: "a<b \r\n\n  c".into() },
