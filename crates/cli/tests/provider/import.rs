@@ -192,3 +192,16 @@ fn terraform_data_becomes_an_item() {
     assert!(s.record().iter().any(|line| line.starts_with("move terraform_data->testing_item")));
     nothing_left(&s);
 }
+
+#[test]
+fn identities_are_checked_before_anything_is_planned() {
+    let s = sandbox(6, TWO);
+    let import = |identity: &str| format!("import {{\n  to = testing_thing.a\n  identity = {identity}\n}}\n");
+    for wrong in ["{ nope = \"a#1\" }", "{ id = [] }", "7"] {
+        s.write("import.tf", import(wrong));
+        fails(&s, &["validate"], &["Error: Incorrect value type", "import.tf line 3"]);
+    }
+    s.write("import.tf", import("{ id = \"a#1\" }"));
+    ok(&s, &["validate"]);
+    nothing_left(&s);
+}

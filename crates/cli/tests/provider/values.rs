@@ -198,3 +198,14 @@ output "o" {
     contains(&ok(&s, &["plan"]), &["Warning: Warning on data"]);
     nothing_left(&s);
 }
+
+#[test]
+fn ephemeral_values_in_stored_attributes_are_told_with_the_resource() {
+    let main = "//- main.tf\nvariable \"v\" {\n  ephemeral = true\n  default = \"v\"\n}\n\
+                resource \"testing_thing\" \"a\" {\n  name = \"a\"\n  value = var.v\n}\n";
+    let s = sandbox(6, main);
+    let run = s.run(&["validate", "-json"]);
+    assert_eq!(run.code, 1, "{run}");
+    contains(&run, &["Ephemeral value used in non-ephemeral context", "\"address\": \"testing_thing.a\""]);
+    nothing_left(&s);
+}

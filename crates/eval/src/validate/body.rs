@@ -13,6 +13,16 @@ use crate::scope::{Names, Scope, eval_checked};
 
 /// The value of a body. Where references are wrong nothing else is said.
 pub(crate) fn eval(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -> (Value, Diagnostics) {
+    eval_of(scope, body, schema, None)
+}
+
+/// The value of the body of what has an address.
+pub(crate) fn eval_of(
+    scope: &ModuleScope<'_>,
+    body: &Body,
+    schema: &BlockSchema,
+    address: Option<&EcoString>,
+) -> (Value, Diagnostics) {
     let mut problems = check_references(scope, body, schema);
     if problems.has_errors() {
         problems.extend(unsupported_dynamic_blocks(body, schema));
@@ -20,7 +30,7 @@ pub(crate) fn eval(scope: &ModuleScope<'_>, body: &Body, schema: &BlockSchema) -
     }
     let (value, found) = decode(body, schema, &mut InScope(scope));
     problems.extend(found);
-    problems.extend(ephemeral_problems(schema, &value).into_iter().map(|problem| problem.in_body(body, None)));
+    problems.extend(ephemeral_problems(schema, &value).into_iter().map(|problem| problem.in_body(body, address)));
     (value, problems)
 }
 

@@ -302,6 +302,11 @@ pub(crate) fn incorrect_type(reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Incorrect value type", eco_format!("This value is of the wrong type: {reason}.")).at(span)
 }
 
+pub(crate) fn no_identity(kind: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!("Objects of type {kind:?} have no identity to import them by. Use \"id\" instead.");
+    Diagnostic::error("Unable to determine identity schema for import identity", detail).at(span)
+}
+
 // Rules.
 
 pub(crate) fn invalid_rule_result(summary: &str, reason: &str, span: Span) -> Diagnostic {

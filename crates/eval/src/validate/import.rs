@@ -2,6 +2,7 @@
 
 use ecow::eco_format;
 use yuba_config::import::Import;
+use yuba_config::resource::Resource;
 use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::{Type, Value, View, convert};
 
@@ -10,12 +11,26 @@ use crate::module_scope::{Evaluation, InstanceValues, ModuleScope};
 use crate::static_eval::for_each as for_each_value;
 use crate::tree::ModuleId;
 
-/// Checks an import block, which stands in the root module.
-pub(super) fn check(evaluation: &Evaluation<'_>, import: &Import) -> Diagnostics {
+/// Checks an import block, which stands in the root module and is about a resource of `module`.
+pub(super) fn check(
+    evaluation: &Evaluation<'_>,
+    module: ModuleId,
+    resource: &Resource,
+    import: &Import,
+) -> Diagnostics {
     let scope = evaluation.scope(ModuleId::ROOT);
     let mut problems = Diagnostics::new();
+    let schemas = evaluation.schemas_of(module, resource);
+    let identity = match (&import.identity, &schemas) {
+        (Some(expr), Some(schemas)) => match schemas.identities.get(&resource.key.kind) {
+            Some(schema) => schema.object.spec_type(),
+            None => return diagnostics::no_identity(&resource.key.kind, expr.span).into(),
+        },
+        // Nobody knows what it has to be.
+        _ => Type::dynamic(),
+    };
     let Some(for_each) = &import.for_each else {
-        return check_values(&scope, import);
+        return check_values(&scope, import, &identity);
     };
     let (value, found) = deprecation::eval(&scope, for_each);
     problems.extend(found);
@@ -27,7 +42,7 @@ pub(super) fn check(evaluation: &Evaluation<'_>, import: &Import) -> Diagnostics
         return problems;
     }
     for instance in instances(&value) {
-        problems.extend(check_values(&scope.clone().of_instance(instance), import));
+        problems.extend(check_values(&scope.clone().of_instance(instance), import, &identity));
     }
     problems
 }
@@ -47,10 +62,10 @@ fn instances(value: &Value) -> Vec<InstanceValues> {
     }
 }
 
-fn check_values(scope: &ModuleScope<'_>, import: &Import) -> Diagnostics {
+fn check_values(scope: &ModuleScope<'_>, import: &Import, identity_type: &Type) -> Diagnostics {
     match (&import.id, &import.identity) {
         (Some(id), _) => check_value(scope, id, "id", &Type::string()),
-        (None, Some(identity)) => check_value(scope, identity, "identity", &Type::dynamic()),
+        (None, Some(identity)) => check_value(scope, identity, "identity", identity_type),
         (None, None) => Diagnostics::new(),
     }
 }

@@ -103,10 +103,11 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
             Vertex::Check(check) => named::check(&evaluation, node.module, check),
             Vertex::Resource(resource) => {
                 let (rest, imports) = (resource::check(&evaluation, node.module, resource), graph.imports.get(&at));
-                let evaluation = &evaluation;
+                let (evaluation, module) = (&evaluation, node.module);
                 walk.leave_open(at, move || {
                     let mut found = rest();
-                    found.extend(imports.into_iter().flatten().flat_map(|import| import::check(evaluation, import)));
+                    let check = |import| import::check(evaluation, module, resource, import);
+                    found.extend(imports.into_iter().flatten().copied().flat_map(check));
                     found
                 });
                 continue;

@@ -84,7 +84,8 @@ fn check_content(
         problems.push(diagnostics::missing_type(&resource.key, &provider, &hint, resource.kind_span));
         return None;
     };
-    let (value, found) = body::eval(scope, &resource.body, schema);
+    let address = diagnostics::address_in(&evaluation.tree().node(module).path, &resource.key);
+    let (value, found) = body::eval_of(scope, &resource.body, schema, Some(&address));
     let failed = found.has_errors();
     problems.extend(found);
     if failed {
