@@ -115,6 +115,7 @@ fn it_lies() {
         ("lie_create", "Provider produced inconsistent result after apply"),
         ("unknown_create", "Provider returned invalid result object after apply"),
         ("null_create", "Provider produced inconsistent result after apply"),
+        ("legacy,null_create", "Provider returned invalid result object after apply"),
         ("garbage_plan", "testing_thing.a"),
         ("garbage_create", "testing_thing.a"),
         ("defer_plan", "testing_thing.a"),

@@ -169,7 +169,12 @@ impl<'a> ChangeJob<'a> {
         }
         if state.is_null() {
             let what = eco_format!("says that {} does not exist after it was applied", subject.addr);
-            problems.push(subject.broken("Provider produced inconsistent result after apply", &what));
+            // Those with an old library are not held to their plans, but even they have to say what there is.
+            let title = match legacy {
+                true => "Provider returned invalid result object after apply",
+                false => "Provider produced inconsistent result after apply",
+            };
+            problems.push(subject.broken(title, &what));
         } else if !legacy {
             let address = eco_format!("{}", subject.addr);
             for violation in assert_object_compatible(&schema.block, planned, &state) {
