@@ -47,10 +47,9 @@ pub(super) fn run(config: &Arguments, voice: &Voice) -> Result<(), EcoString> {
     };
     let said = String::from_utf8_lossy(tail.make_contiguous());
     let said = said.trim_start_matches(char::REPLACEMENT_CHARACTER);
-    Err(match said {
-        "" => eco_format!("The command '{command}' failed: {problem}."),
-        said => eco_format!("The command '{command}' failed: {problem}. Output: {said}"),
-    })
+    // Scripts and tests of providers look for these words.
+    let what = eco_format!("Error running command '{command}': {problem}. Output:");
+    Err(if said.is_empty() { what } else { eco_format!("{what} {said}") })
 }
 
 fn begin(config: &Arguments, words: &[EcoString]) -> Result<Process, EcoString> {
@@ -168,7 +167,7 @@ mod tests {
             &expect![[r#"
                 | local-exec: Executing: Suppressed by quiet=true
                 | text
-                failed: The command 'echo text; exit 3' failed: exit status 3. Output: text
+                failed: Error running command 'echo text; exit 3': exit status 3. Output: text
 
             "#]],
         );
@@ -182,28 +181,28 @@ mod tests {
             r#"{"command": "kill -9 $$"}"#,
             &expect![[r#"
             | Executing: ["/bin/sh" "-c" "kill -9 $$"]
-            failed: The command 'kill -9 $$' failed: signal SIGKILL.
+            failed: Error running command 'kill -9 $$': signal SIGKILL. Output:
         "#]],
         );
         check(
             r#"{"command": "x", "working_dir": "/nowhere"}"#,
             &expect![[r#"
             | Executing: ["/bin/sh" "-c" "x"]
-            failed: The command 'x' failed: its working directory "/nowhere" is not there.
+            failed: Error running command 'x': its working directory "/nowhere" is not there. Output:
         "#]],
         );
         check(
             r#"{"command": "x", "interpreter": ["no-such-program"]}"#,
             &expect![[r#"
             | Executing: ["no-such-program" "x"]
-            failed: The command 'x' failed: the program "no-such-program" is not in the PATH.
+            failed: Error running command 'x': the program "no-such-program" is not in the PATH. Output:
         "#]],
         );
         check(
             r#"{"command": "x", "interpreter": ["./no-such-program"]}"#,
             &expect![[r#"
             | Executing: ["./no-such-program" "x"]
-            failed: The command 'x' failed: "./no-such-program" cannot be run: No such file or directory (os error 2).
+            failed: Error running command 'x': "./no-such-program" cannot be run: No such file or directory (os error 2). Output:
         "#]],
         );
     }
