@@ -34,7 +34,7 @@ pub use import::ImportTarget;
 pub use instance::InstanceKey;
 pub use key_map::KeyMap;
 pub use module::{ModuleInstance, ModulePath, ModuleStep};
-pub use module_source::{ModuleSource, ModuleSourceError, RegistryModule, RemoteModule};
+pub use module_source::{ModuleSource, ModuleSourceError, RegistryModule, RemoteModule, without_secrets};
 pub use moved::{MoveEndpoint, MoveSubject};
 pub use provider::{AbsProviderConfig, DEFAULT_REGISTRY, LocalProviderConfig, ProviderSource, ProviderSourceError};
 pub use provider_version::{ProviderConstraints, ProviderVersion};

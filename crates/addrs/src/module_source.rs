@@ -404,6 +404,25 @@ impl fmt::Display for RemoteModule {
     }
 }
 
+/// The address of a package without the password and the key for ssh that may be in it, to be shown to people.
+pub fn without_secrets(address: &str) -> EcoString {
+    let (start, query) = address.split_once('?').map_or((address, None), |(start, query)| (start, Some(query)));
+    let start = match start.split_once("://") {
+        Some((before, after)) => {
+            let (host, path) = after.split_at(after.find('/').unwrap_or(after.len()));
+            match host.rsplit_once('@').map(|(user, host)| (user.split_once(':'), host)) {
+                Some((Some((user, _)), host)) => eco_format!("{before}://{user}:(secret)@{host}{path}"),
+                _ => start.into(),
+            }
+        }
+        None => start.into(),
+    };
+    let Some(query) = query else { return start };
+    let is_key = |argument: &&str| argument.split('=').next() == Some("sshkey");
+    let arguments = query.split('&').map(|argument| if is_key(&argument) { "sshkey=(secret)" } else { argument });
+    eco_format!("{start}?{}", arguments.collect::<Vec<_>>().join("&"))
+}
+
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
@@ -564,5 +583,15 @@ mod tests {
                 a/-b/c ! registry: the module name "-b" must have one to 64 letters, digits, dashes and underscores, and must start and end with a letter or digit
             "#]],
         );
+    }
+
+    #[test]
+    fn secrets_of_addresses_are_not_shown() {
+        let check = |address: &str, expect: &str| assert_eq!(without_secrets(address), expect);
+        check("https://u:p@h.example/x.zip?a=1", "https://u:(secret)@h.example/x.zip?a=1");
+        check("git::https://u:p@h.example", "git::https://u:(secret)@h.example");
+        check("git::ssh://git@h.example/x?ref=v1&sshkey=QUJD", "git::ssh://git@h.example/x?ref=v1&sshkey=(secret)");
+        check("https://h.example/u:p@x?sshkeys=1", "https://h.example/u:p@x?sshkeys=1");
+        check("team/net/test", "team/net/test");
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{ModuleSource, RegistryModule, RemoteModule, Version, VersionConstraints};
+use yuba_addrs::{ModuleSource, RegistryModule, RemoteModule, Version, VersionConstraints, without_secrets};
 use yuba_config::Module;
 use yuba_eval::symbols::LibraryFiles;
 use yuba_eval::tree::{Installed, Manifest, ModuleFiles, Wanted};
@@ -169,7 +169,8 @@ impl Installer<'_> {
         wanted: &Wanted<'_>,
         package: &Path,
     ) -> Result<(Option<Version>, EcoString), Box<Diagnostic>> {
-        (self.emit)(Event::Downloading { path: key.clone(), package: remote.package.clone(), version: None });
+        let package_shown = without_secrets(&remote.package);
+        (self.emit)(Event::Downloading { path: key.clone(), package: package_shown, version: None });
         let (_, fetcher) = self.tools();
         fetcher
             .fetch(&remote.package, package)

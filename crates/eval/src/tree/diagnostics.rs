@@ -1,7 +1,7 @@
 //! What can be wrong with how modules and providers are linked, in words.
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{AbsProviderConfig, ModulePath, ModuleSource, ProviderSource, Version};
+use yuba_addrs::{AbsProviderConfig, ModulePath, ModuleSource, ProviderSource, Version, without_secrets};
 use yuba_config::provider::ProviderKey;
 use yuba_config::variable::Variable;
 use yuba_syntax::{Diagnostic, Span};
@@ -53,7 +53,7 @@ pub(super) fn not_installed(path: &ModulePath, source: &ModuleSource, purpose: P
         Purpose::Install => "Failed to download module",
         Purpose::Use | Purpose::Look => "Module not installed",
     };
-    let source = source.for_display();
+    let source = without_secrets(&source.for_display());
     Diagnostic::error(summary, eco_format!("The module {path} comes from {source}. {HOW_TO_INSTALL}")).at(span)
 }
 
@@ -63,6 +63,7 @@ pub(super) fn cache_unreadable(dir: &str, path: &ModulePath, span: Span) -> Diag
 }
 
 pub(super) fn source_changed(installed: &str, wanted: &str, span: Span) -> Diagnostic {
+    let (installed, wanted) = (without_secrets(installed), without_secrets(wanted));
     let detail =
         eco_format!("The module was installed from {installed:?}, and its source is {wanted:?} now. {HOW_TO_INSTALL}");
     Diagnostic::error("Module source has changed", detail).at(span)

@@ -110,7 +110,7 @@ impl Git<'_> {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        let mut said = said.trim().to_owned();
+        let mut said = said.trim().trim_end_matches('.').to_owned();
         if let Some(secret) = self.url.password().filter(|secret| !secret.is_empty()) {
             said = said.replace(secret, "(secret)");
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ecow::eco_format;
-use yuba_addrs::{DEFAULT_REGISTRY, RegistryModule, Version};
+use yuba_addrs::{DEFAULT_REGISTRY, RegistryModule, Version, without_secrets};
 use yuba_eval::tree::Wanted;
 use yuba_syntax::Diagnostic;
 
@@ -17,19 +17,9 @@ pub(super) fn not_removed(package: &Path, error: &std::io::Error) -> Diagnostic 
 
 pub(super) fn not_downloaded(wanted: &Wanted<'_>, from: &str, reason: &str) -> Diagnostic {
     let path = wanted.path;
-    let from = without_password(from);
+    let from = without_secrets(from);
     let detail = eco_format!("The package of {path} could not be downloaded from {from:?}: {reason}.");
     Diagnostic::error("Failed to download module", detail).at(wanted.span)
-}
-
-/// An address without the password that may be in it.
-fn without_password(address: &str) -> String {
-    let Some((before, after)) = address.split_once("://") else { return address.to_owned() };
-    let end = after.find(['/', '?']).unwrap_or(after.len());
-    match after[..end].rsplit_once('@').map(|(user, host)| (user.split_once(':'), host)) {
-        Some((Some((user, _)), host)) => format!("{before}://{user}:(secret)@{host}{}", &after[end..]),
-        _ => address.to_owned(),
-    }
 }
 
 pub(super) fn no_subdir_match(wanted: &Wanted<'_>, reason: &str) -> Diagnostic {
