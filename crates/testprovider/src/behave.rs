@@ -3,7 +3,7 @@
 use yuba_plugin::wire::{AttributePath, Diagnostic, Selector, Severity, Step};
 
 /// What goes wrong with a request. The word in front of `_`; what stands behind is the request (`create`, `update`,
-/// `delete`, `apply` for all three, `read`, `plan`, `validate`, `import`, `data`, `open`, `renew`, `close`, `configure`).
+/// `delete`, `apply` for all three, `read`, `plan`, `validate`, `import`, `data`, `open`, `renew`, `close`, `upgrade`, `configure`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `fail`: an error, and nothing happens.

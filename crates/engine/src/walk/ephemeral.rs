@@ -7,7 +7,7 @@ use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::Phase;
 use yuba_provider::{Millis, Opened, Outcome, Private, Renewed};
-use yuba_syntax::Diagnostics;
+use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Mark, Value};
 
 use super::Walk;
@@ -59,13 +59,12 @@ impl<'a> OpenJob<'a> {
                 subject.provider.open_ephemeral(subject.kind().clone(), config).await;
             problems.extend(subject.placed(found));
             opened = value.filter(|_| !problems.has_errors());
-            let schema = subject.schemas.ephemeral.get(subject.kind());
-            if let (Some(opened_now), Some(schema)) = (&opened, schema)
-                && let Err(reason) = conforms(&opened_now.value, schema.block.implied_type())
-            {
-                let what = eco_format!("opened {} with a value that does not fit: {reason}", subject.addr);
-                problems.push(subject.broken("Provider produced invalid object", &what));
-                opened = None;
+            if let Some(broken) = opened.as_ref().and_then(|opened| broken_rule(&subject, &opened.value)) {
+                problems.push(broken);
+                if let Some(Opened { private, .. }) = opened.take() {
+                    let found = subject.provider.close_ephemeral(subject.kind().clone(), private).await;
+                    problems.extend(subject.placed(found));
+                }
             }
             subject.finished(Phase::Open, &Value::null_dynamic(), opened.is_some());
         }
@@ -73,6 +72,20 @@ impl<'a> OpenJob<'a> {
         let opened = opened.map(mark);
         OpenAnswer { subject, resource, at, opened, problems }
     }
+}
+
+/// The rule that the value of something open does not keep.
+fn broken_rule(subject: &Subject<'_>, value: &Value) -> Option<Diagnostic> {
+    let schema = subject.schemas.ephemeral.get(subject.kind())?;
+    let (title, what) = match conforms(value, schema.block.implied_type()) {
+        Err(reason) => ("Provider produced invalid object", eco_format!("with a value that does not fit: {reason}")),
+        Ok(()) if value.is_null() => ("Provider produced null object", "with null".into()),
+        Ok(()) if !value.is_wholly_known() => {
+            ("Provider produced invalid object", "with a value that is not completely known".into())
+        }
+        Ok(()) => return None,
+    };
+    Some(subject.broken(title, &eco_format!("opened {} {what}", subject.addr)))
 }
 
 impl<'a> Walk<'a> {

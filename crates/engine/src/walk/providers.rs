@@ -10,7 +10,7 @@ use yuba_config::provider::ProviderConfig;
 use yuba_config::resource::Repetition;
 use yuba_eval::tree::{KeySource, ResolvedProvider};
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
-use yuba_provider::{Provider, Providers};
+use yuba_provider::{BlockSchema, Provider, Providers};
 use yuba_state::DeposedKey;
 use yuba_syntax::{Body, Diagnostic, Diagnostics, Span};
 use yuba_value::Value;
@@ -60,6 +60,8 @@ pub(crate) struct ProviderJob<'a> {
     key: Option<EcoString>,
     value: Value,
     body: Option<&'a Body>,
+    /// What keeps it from being configured.
+    missing: Diagnostics,
     providers: &'a dyn Providers,
     started: Started,
 }
@@ -74,7 +76,10 @@ pub(crate) struct ProviderAnswer {
 
 impl<'a> ProviderJob<'a> {
     pub(crate) async fn run(self) -> ProviderAnswer {
-        let mut problems = Diagnostics::new();
+        if self.missing.has_errors() {
+            return ProviderAnswer { config: self.config, key: self.key, provider: None, problems: self.missing };
+        }
+        let mut problems = self.missing;
         let address = match &self.key {
             None => eco_format!("{}", self.config),
             Some(key) => eco_format!("{}{}", self.config, InstanceKey::String(key.clone())),
@@ -105,6 +110,27 @@ impl<'a> ProviderJob<'a> {
         }
         ProviderAnswer { config: self.config, key: self.key, provider, problems }
     }
+}
+
+/// What a provider needs that nobody has configured.
+fn missing(config: &AbsProviderConfig, schema: &BlockSchema) -> Diagnostics {
+    let source = &config.provider;
+    let arguments = schema.attributes().iter().filter(|(_, attribute)| attribute.required).map(|(name, _)| {
+        let detail = eco_format!(
+            "The provider {source} needs the argument {name:?}, but there is no provider block for it. Add one: provider \
+             {:?} {{ ... }}.",
+            source.kind
+        );
+        Diagnostic::error("Missing required attribute", detail)
+    });
+    let blocks = schema.blocks().iter().filter(|(_, block)| block.min > 0).map(|(name, _)| {
+        let detail =
+            eco_format!("The provider {source} needs a block {name:?}, but there is no provider block for it.");
+        Diagnostic::error(eco_format!("Insufficient {name} blocks"), detail)
+    });
+    let mut problems = Diagnostics::new();
+    arguments.chain(blocks).for_each(|problem| problems.push(problem));
+    problems
 }
 
 impl ProviderTable {
@@ -199,8 +225,8 @@ impl<'a> Walk<'a> {
                 if good {
                     let (value, _) = value.unmark_deep();
                     let (providers, started) = (self.context.providers, self.providers.started());
-                    let body = Some(&block.body);
-                    jobs.push(ProviderJob { config: config.clone(), key, value, body, providers, started });
+                    let (body, missing) = (Some(&block.body), Diagnostics::new());
+                    jobs.push(ProviderJob { config: config.clone(), key, value, body, missing, providers, started });
                 } else {
                     let problems = Diagnostics::new();
                     self.providers.insert(ProviderAnswer { config: config.clone(), key, provider: None, problems });
@@ -213,9 +239,9 @@ impl<'a> Walk<'a> {
     /// A provider that is used without any block.
     fn bare_provider_job(&self, config: &AbsProviderConfig) -> Option<ProviderJob<'a>> {
         let schemas = self.evaluation.provider_schema(&config.provider)?;
-        let value = schemas.provider.block.empty_value();
+        let (value, missing) = (schemas.provider.block.empty_value(), missing(config, &schemas.provider.block));
         let (providers, started) = (self.context.providers, self.providers.started());
-        Some(ProviderJob { config: config.clone(), key: None, value, body: None, providers, started })
+        Some(ProviderJob { config: config.clone(), key: None, value, body: None, missing, providers, started })
     }
 
     /// Starts providers that are used without any block; of those that cannot be had that is said.
@@ -382,4 +408,26 @@ pub(crate) fn orphan_without_provider(
         }
     };
     Some(Diagnostic::error(summary, detail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use yuba_addrs::ProviderSource;
+    use yuba_provider::{Attribute, NestedBlock, Nesting};
+    use yuba_value::Type;
+
+    #[test]
+    fn what_a_provider_without_a_block_lacks() {
+        let nested = |min| NestedBlock { nesting: Nesting::List, min, max: 0, block: BlockSchema::default() };
+        let schema = BlockSchema::new([
+            ("maybe", Attribute::optional(Type::string())),
+            ("url", Attribute::required(Type::string())),
+        ])
+        .with_blocks([("login", nested(1)), ("more", nested(0))]);
+        let provider = ProviderSource::builtin("p");
+        let config = AbsProviderConfig { module: yuba_addrs::ModulePath::default(), provider, alias: None };
+        let titles: Vec<EcoString> = missing(&config, &schema).iter().map(|problem| problem.summary.clone()).collect();
+        assert_eq!(titles, ["Missing required attribute", "Insufficient login blocks"]);
+    }
 }
