@@ -34,7 +34,8 @@ const LINE: &str = "\n----------------------------------------------------------
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let host = hostname(args)?;
-    if !may_ask(args) {
+    // Answers are wanted from a person, and what a program reads has no place for questions.
+    if !may_ask(args) || args.is_on("json") {
         let detail = "This command asks questions and shows a page in a browser, so it cannot run with input switched off.\n\n\
                       Where nobody can answer, write the token into a CLI configuration file or into an environment \
                       variable TF_TOKEN_...";

@@ -363,6 +363,7 @@ fn login_and_logout() {
         (&["logout", "by-hand.example"], "Credentials for by-hand.example are manually configured"),
         (&["login", "n.example"], "Host does not support Yuba tokens API"),
         (&["login", "-input=false", "h.example"], "Login is an interactive command"),
+        (&["login", "-json", "h.example"], "\"@message\":\"Error: Login is an interactive command\""),
         (&["login", "h.example"], "Login cancelled"),
         (&["login", "not a host"], "Invalid hostname"),
         (&["login"], "Unexpected argument"),
