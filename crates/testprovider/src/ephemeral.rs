@@ -7,9 +7,9 @@ use yuba_plugin::wire::{
     CloseEphemeralRequest, Diagnostic, OpenEphemeralRequest, OpenEphemeralResponse, ProblemsResponse,
     RenewEphemeralRequest, RenewEphemeralResponse, Timestamp,
 };
-use yuba_value::{Number, Type, Value};
+use yuba_value::{Number, Value};
 
-use crate::behave::{Fault, error};
+use crate::behave::error;
 use crate::objects::{get, set, text};
 use crate::provider::{Testing, decode, in_words};
 
@@ -39,11 +39,7 @@ impl Testing {
         let renew_ms = get(&config, "renew_ms").as_number().and_then(Number::to_u64).unwrap_or(0);
         self.note("open", &request.type_name, &name)?;
         let value = set(&config, "token", Value::string(format!("token of {name}")));
-        let value = match set(&value, "instance", Value::string(self.instance())) {
-            _ if went.has(Fault::Null) => Value::null(ty.clone()),
-            value if went.has(Fault::Unknown) => set(&value, "token", Value::unknown(Type::string())),
-            value => value,
-        };
+        let value = set(&value, "instance", Value::string(self.instance()));
         Ok(OpenEphemeralResponse {
             diagnostics: went.problems,
             renew_at: after(renew_ms),

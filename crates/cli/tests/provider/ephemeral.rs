@@ -108,16 +108,3 @@ fn tokens_are_closed_after_failures() {
     ok(&s, &["plan"]);
     nothing_left(&s);
 }
-
-#[test]
-fn tokens_without_a_value_are_mistakes_and_closed() {
-    for (behave, title) in
-        [("null_open", "Provider produced null object"), ("unknown_open", "Provider produced invalid object")]
-    {
-        let s = sandbox(6, &token(&format!("behave = \"{behave}\"")));
-        s.clear_record();
-        fails(&s, &["plan"], &[title, "ephemeral.testing_token.t"]);
-        assert_eq!(life(&s), ["open", "close"]);
-        nothing_left(&s);
-    }
-}

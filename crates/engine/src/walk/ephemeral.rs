@@ -2,13 +2,13 @@
 
 use std::future::Future;
 
-use ecow::eco_format;
+use ecow::{EcoString, eco_format};
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::Phase;
 use yuba_provider::{Millis, Opened, Outcome, Private, Renewed};
 use yuba_syntax::{Diagnostic, Diagnostics};
-use yuba_value::{Mark, Value};
+use yuba_value::{Mark, Type, Value};
 
 use super::Walk;
 use crate::object::{Subject, conforms};
@@ -77,15 +77,22 @@ impl<'a> OpenJob<'a> {
 /// The rule that the value of something open does not keep.
 fn broken_rule(subject: &Subject<'_>, value: &Value) -> Option<Diagnostic> {
     let schema = subject.schemas.ephemeral.get(subject.kind())?;
-    let (title, what) = match conforms(value, schema.block.implied_type()) {
-        Err(reason) => ("Provider produced invalid object", eco_format!("with a value that does not fit: {reason}")),
-        Ok(()) if value.is_null() => ("Provider produced null object", "with null".into()),
-        Ok(()) if !value.is_wholly_known() => {
-            ("Provider produced invalid object", "with a value that is not completely known".into())
-        }
-        Ok(()) => return None,
-    };
+    let (title, what) = unfit(value, schema.block.implied_type())?;
     Some(subject.broken(title, &eco_format!("opened {} {what}", subject.addr)))
+}
+
+/// Why a value cannot be that of something open: a title, and with what it was opened.
+fn unfit(value: &Value, ty: &Type) -> Option<(&'static str, EcoString)> {
+    match conforms(value, ty) {
+        Err(reason) => {
+            Some(("Provider produced invalid object", eco_format!("with a value that does not fit: {reason}")))
+        }
+        Ok(()) if value.is_null() => Some(("Provider produced null object", "with null".into())),
+        Ok(()) if !value.is_wholly_known() => {
+            Some(("Provider produced invalid object", "with a value that is not completely known".into()))
+        }
+        Ok(()) => None,
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -147,5 +154,22 @@ impl<'a> Walk<'a> {
             subject.finished(Phase::Close, &Value::null_dynamic(), !problems.has_errors());
             self.tell(problems);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_open_has_a_known_value_of_its_type() {
+        let ty = Type::object([("token".into(), Type::string())]);
+        let token = |value| Value::object(vec![("token".into(), value)]);
+        let title = |value: &Value| unfit(value, &ty).map(|(title, _)| title);
+        assert_eq!(title(&token(Value::string("t"))), None);
+        assert_eq!(title(&token(Value::null(Type::string()))), None);
+        assert_eq!(title(&Value::null(ty.clone())), Some("Provider produced null object"));
+        assert_eq!(title(&token(Value::unknown(Type::string()))), Some("Provider produced invalid object"));
+        assert_eq!(title(&Value::string("t")), Some("Provider produced invalid object"));
     }
 }
