@@ -420,7 +420,7 @@ impl Failure {
     }
 
     fn of(request: &Request, error: reqwest::Error) -> Failure {
-        let lasting = error.is_redirect() || error.is_builder();
+        let mut lasting = error.is_redirect() || error.is_builder();
         let timed_out = error.is_timeout();
         // The error itself names the URL with its query, which may be secret.
         let error = error.without_url();
@@ -428,6 +428,13 @@ impl Failure {
         let mut source = std::error::Error::source(&error);
         while let Some(cause) = source {
             let text = cause.to_string();
+            if crate::trust::is_unknown(cause) {
+                reason = "this machine knows no authority that vouches for the certificate of the host. If you do, name the \
+                          file with the authority's certificate in SSL_CERT_FILE"
+                    .to_owned();
+                lasting = true;
+                break;
+            }
             if !timed_out && !reason.contains(&text) {
                 reason = format!("{reason}: {text}");
             }
@@ -438,12 +445,11 @@ impl Failure {
 }
 
 fn start(settings: &HttpSettings) -> Result<Started, String> {
-    // Fails if somebody was faster, which is as good.
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
     let runtime = runtime.map_err(|error| format!("threads for network requests could not be started: {error}"))?;
     let http = reqwest::Client::builder()
+        .use_preconfigured_tls(crate::trust::of_machine()?)
         .user_agent(&settings.user_agent)
         // Takes credentials away wherever host or port differ.
         .redirect(reqwest::redirect::Policy::custom(|attempt| {

@@ -20,6 +20,7 @@ pub mod providers;
 mod secret;
 mod sha256;
 mod summing;
+mod trust;
 
 pub use cli_config::CliConfig;
 pub use environment::{Environment, is_off};

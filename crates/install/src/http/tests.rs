@@ -97,6 +97,31 @@ fn errors_have_no_secrets() {
 }
 
 #[test]
+fn a_host_that_nobody_vouches_for_is_asked_once() {
+    let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("there is chance");
+    let secret = rustls::pki_types::PrivateKeyDer::try_from(key.signing_key.serialize_der()).expect("it is a key");
+    let crypto = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(crypto)
+        .with_safe_default_protocol_versions()
+        .and_then(|config| config.with_no_client_auth().with_single_cert(vec![key.cert.der().clone()], secret));
+    let config = Arc::new(config.expect("it can be used"));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let address = format!("https://localhost:{}/x", listener.local_addr().expect("it listens").port());
+    let visits = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&visits);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            count.fetch_add(1, Ordering::SeqCst);
+            let mut connection = rustls::ServerConnection::new(Arc::clone(&config)).expect("it is configured");
+            let _ = connection.complete_io(&mut stream);
+        }
+    });
+    let error = client().get(&Request::new(url(&address))).expect_err("it is not believed").to_string();
+    assert!(error.ends_with("name the file with the authority's certificate in SSL_CERT_FILE"), "{error}");
+    assert_eq!(visits.load(Ordering::SeqCst), 1);
+}
+
+#[test]
 fn redirects_that_lead_astray_are_refused() {
     let check = |from: &str, to: &str| refused_redirect(&[url(from)], &url(to)).unwrap_or("followed");
     assert_eq!(check("https://a.example/x", "https://b.example/x"), "followed");
