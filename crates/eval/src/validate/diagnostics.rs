@@ -273,12 +273,18 @@ pub(crate) fn invalid_prevent_destroy(address: &str, reason: &str, span: Span) -
     Diagnostic::error("Invalid value for prevent_destroy", detail).at(span)
 }
 
+const REDUNDANT_IGNORE_CHANGES: &str = "Redundant ignore_changes element";
+const WINRM: &str = "WinRM connection type is deprecated";
+
+/// Titles of warnings that do not depend on values and instances: planning has nothing to add to them.
+pub const LASTING_SUMMARIES: [&str; 2] = [REDUNDANT_IGNORE_CHANGES, WINRM];
+
 pub(crate) fn redundant_ignore_changes(name: &str, span: Span) -> Diagnostic {
     let detail = eco_format!(
         "ignore_changes keeps the value of an argument that changes in the configuration, but {name} is an attribute that \
          only the provider sets: it cannot be in the configuration. Remove it from ignore_changes."
     );
-    Diagnostic::warning("Redundant ignore_changes element", detail).at(span)
+    Diagnostic::warning(REDUNDANT_IGNORE_CHANGES, detail).at(span)
 }
 
 pub(crate) fn undeclared_trigger(address: &str, trigger: &str, span: Span) -> Diagnostic {
@@ -290,7 +296,7 @@ pub(crate) fn undeclared_trigger(address: &str, trigger: &str, span: Span) -> Di
 pub(crate) fn winrm(span: Span) -> Diagnostic {
     let detail = "Connections of the type winrm will not be possible in a later version. Windows has a server for ssh: use \
                   that instead.";
-    Diagnostic::warning("WinRM connection type is deprecated", detail).at(span)
+    Diagnostic::warning(WINRM, detail).at(span)
 }
 
 pub(crate) fn invalid_import(argument: &str, reason: &str, span: Span) -> Diagnostic {

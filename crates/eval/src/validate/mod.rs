@@ -33,8 +33,8 @@ use crate::module_scope::{EvalEnv, Evaluation, Mode};
 use crate::tree::{ConfigTree, ModuleId};
 
 pub use diagnostics::{
-    DEPRECATED_ROOT_VARIABLE_SUMMARY, DEPRECATED_VARIABLE_SUMMARY, INVALID_ENABLED_SUMMARY, VALUE_SUMMARIES,
-    missing_provider,
+    DEPRECATED_ROOT_VARIABLE_SUMMARY, DEPRECATED_VARIABLE_SUMMARY, INVALID_ENABLED_SUMMARY, LASTING_SUMMARIES,
+    VALUE_SUMMARIES, missing_provider,
 };
 pub use named::deprecated_root_variable;
 pub use values::check_values;
