@@ -37,7 +37,8 @@ pub(super) fn schema() -> Schema {
             Attribute::optional(Type::string()).described("The workspace to read, if the backend has workspaces."),
         ),
     ];
-    Schema { version: 0, block: BlockSchema::new(attributes) }
+    let in_markdown = |(name, attribute)| (name, Attribute { markdown: true, ..attribute });
+    Schema { version: 0, block: BlockSchema::new(attributes.map(in_markdown)) }
 }
 
 /// Backends whose configuration is checked when they are used.
@@ -177,5 +178,15 @@ fn which_state(request: &DataRequest) -> RemoteState {
         config: Value::object(settings),
         workspace: text("workspace").unwrap_or_else(|| "default".into()),
         address: request.address.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_about_attributes_is_markdown() {
+        assert!(schema().block.attributes().iter().all(|(_, attribute)| attribute.markdown));
     }
 }
