@@ -170,6 +170,11 @@ impl<'t> Speaker<'t> {
         }
     }
 
+    /// Whether programs listen, to the output or to a file.
+    fn has_programs(&self) -> bool {
+        self.json || self.inner.borrow().into.is_some()
+    }
+
     /// Says what happens.
     pub(crate) fn event(&self, event: &Event) {
         let seconds = self.inner.borrow_mut().running.event(event);
@@ -179,8 +184,7 @@ impl<'t> Speaker<'t> {
         {
             self.human(&format!("{line}\n"));
         }
-        let has_file = self.inner.borrow().into.is_some();
-        if self.json || has_file {
+        if self.has_programs() {
             self.lines(&machine::event(event, seconds, &now()));
         }
     }
@@ -190,16 +194,14 @@ impl<'t> Speaker<'t> {
         if !self.json {
             plan::render_in_pieces(planned, schemas, self.look, &mut |piece| self.human(piece));
         }
-        let has_file = self.inner.borrow().into.is_some();
-        if self.json || has_file {
+        if self.has_programs() {
             self.lines(&machine::plan(planned, &now()));
         }
     }
 
     /// Tells programs what a plan that was made before is about to do; people have seen it.
     pub(crate) fn saved_plan(&mut self, saved: &Plan) {
-        let has_file = self.inner.borrow().into.is_some();
-        if self.json || has_file {
+        if self.has_programs() {
             self.lines(&machine::planned_changes(saved, &now()));
         }
     }
@@ -216,8 +218,7 @@ impl<'t> Speaker<'t> {
         if !self.json {
             self.inner.borrow_mut().terminal.report(&wanted, sources);
         }
-        let has_file = self.inner.borrow().into.is_some();
-        if self.json || has_file {
+        if self.has_programs() {
             self.lines(&diagnostic_lines(wanted.iter(), sources));
         }
     }
@@ -243,8 +244,7 @@ impl<'t> Speaker<'t> {
         if !destroy {
             self.human(&outputs::section(values, self.look.show_sensitive, self.look.style));
         }
-        let has_file = self.inner.borrow().into.is_some();
-        if self.json || has_file {
+        if self.has_programs() {
             let programs = machine::Counts {
                 add: counts.added,
                 change: counts.changed,

@@ -70,13 +70,13 @@ mod tests {
 
     #[test]
     fn an_entry_with_the_port_counts_before_one_without() {
-        let dir = std::env::temp_dir().join(format!("netrc-{}", std::process::id()));
         let text = "default login d password e\nmachine a.example login u password p\nmachine a.example:8443 login v password q\n";
-        std::fs::write(&dir, text).expect("the directory for temporary files is writable");
-        let environment = Environment::from_iter([("NETRC", dir.to_str().expect("the path is Unicode"))]);
+        let sandbox = yuba_testkit::Sandbox::new("", "");
+        sandbox.write("netrc", text);
+        let file = sandbox.dir().join("netrc");
+        let environment = Environment::from_iter([("NETRC", file.to_str().expect("the path is Unicode"))]);
         let user = |url: &str| lookup(&Url::parse(url).expect("it is a URL"), &environment, None).map(|(user, _)| user);
         assert_eq!(user("https://a.example:8443/x").as_deref(), Some("v"));
         assert_eq!(user("https://b.example/x").as_deref(), Some("d"));
-        let _ = std::fs::remove_file(dir);
     }
 }

@@ -267,7 +267,7 @@ fn symlink(source: &Path, target: &Path) -> io::Result<()> {
 
 /// The sums of the files of a package that was just unpacked, with what they were summed up to on the way. They are read again
 /// only where the file system has other names for them.
-fn named(new: &Path, sums: archive::Sums) -> io::Result<Vec<(String, [u8; 32])>> {
+pub(super) fn named(new: &Path, sums: archive::Sums) -> io::Result<Vec<(String, [u8; 32])>> {
     let named = |(path, sum): (PathBuf, [u8; 32])| path.into_os_string().into_string().ok().map(|name| (name, sum));
     match sums.into_iter().map(named).collect::<Option<Vec<_>>>() {
         Some(mut sums) if std::path::MAIN_SEPARATOR == '/' => {

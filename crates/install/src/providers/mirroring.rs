@@ -12,6 +12,7 @@ use yuba_syntax::Diagnostics;
 
 use super::authentication::{self, ArchiveFacts};
 use super::diagnostics;
+use super::fetch;
 use super::hash;
 use super::local_mirror::LocalMirror;
 use super::package;
@@ -203,8 +204,9 @@ fn hash_of(archive: &Path, dir: &Path) -> Result<EcoString, String> {
     let failed = |reason: &dyn std::fmt::Display| format!("the hash of {} is not known: {reason}", archive.display());
     let staging = Staging::new(dir).map_err(|error| failed(&error))?;
     let unpacked = staging.join("new");
-    archive::unpack_summed(archive, &unpacked, Limits::default()).map_err(|error| failed(&error))?;
-    hash::of_dir(&unpacked).map_err(|error| failed(&error))
+    let sums = archive::unpack_summed(archive, &unpacked, Limits::default()).map_err(|error| failed(&error))?;
+    let sums = fetch::named(&unpacked, sums).map_err(|error| failed(&error))?;
+    Ok(hash::of_sums(sums.iter().map(|(name, sum)| (name, *sum))))
 }
 
 fn write(path: &Path, content: &Json) -> Result<(), String> {
