@@ -224,6 +224,15 @@ impl Live {
         }
         Some(at)
     }
+    /// An instance of a module that is only in the state: nothing is known about its values.
+    ///
+    /// Neither [`Live::find`] nor [`Live::instances`] returns it.
+    pub fn add_absent(&self, module: ModuleId, address: ModuleInstance) -> ModuleInstanceId {
+        let mut modules = self.modules.borrow_mut();
+        let id = ModuleInstanceId(modules.len() as u32);
+        modules.push(LiveModule::new(module, None, address));
+        id
+    }
     /// The instances of a call in an instance of the calling module.
     pub fn call_expansion(&self, at: ModuleInstanceId, call: &str) -> Option<Expansion> {
         self.with(at, |live| live.calls.get(call).map(|call| call.expansion.clone()))

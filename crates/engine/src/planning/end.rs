@@ -173,7 +173,19 @@ impl<'a> Planner<'a> {
         self.changes.push(change);
     }
 
-    /// `prevent_destroy`
+    /// The module instance in which arguments of a removed object are evaluated. An instance that is only in the state, or
+    /// that a destroy plan does not evaluate, has unknown values: constants still have theirs.
+    fn scope_of_removed(&mut self, addr: &AbsResourceInstance) -> ModuleInstanceId {
+        let live = self.walk.live;
+        if let Some(at) = live.find(&addr.module) {
+            return at;
+        }
+        let tree = self.walk.context.tree;
+        let module = tree.find(&addr.module.module()).expect("because the resource is declared in this module");
+        *self.absent.entry(module).or_insert_with(|| live.add_absent(module, addr.module.clone()))
+    }
+
+    /// Checks `prevent_destroy`.
     fn may_be_destroyed(
         &mut self,
         at: ModuleInstanceId,
@@ -221,8 +233,18 @@ impl<'a> Planner<'a> {
         };
         let ends = matches!(action, Action::Delete | Action::DeleteThenCreate | Action::CreateThenDelete);
         if ends && !problems.has_errors() {
-            if !prevents.is_known() {
+            if !prevents.is_known() && self.walk.live.find(&addr.module).is_none() {
+                let detail = eco_format!(
+                    "{} is not in the configuration, so the value of prevent_destroy of {addr} is unknown. Set prevent_destroy \
+                     to a constant, or exclude the object with -exclude={:?}.",
+                    addr.module,
+                    eco_format!("{addr}")
+                );
+                problems.push(error("Invalid value for prevent_destroy", detail).at(expr.span));
+            } else if !prevents.is_known() {
                 problems.push(invalid("it is known only after apply. Leave the object out for now with -exclude"));
+            } else if prevents.is_null() {
+                problems.push(invalid("it is null. Use false to allow destroying the object"));
             } else if prevents.as_bool() == Some(true) {
                 let detail = eco_format!(
                     "{addr} has lifecycle.prevent_destroy set, but the plan is to destroy it. To keep it, change what leads \
@@ -267,10 +289,8 @@ impl<'a> Planner<'a> {
         if let Some(resource) = self.walk.declared(&addr)
             && deposed.is_none()
         {
-            // Where its module instance is gone there is nothing to evaluate the argument in.
-            if let Some(at) = self.walk.live.find(&addr.module) {
-                ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
-            }
+            let at = self.scope_of_removed(&addr);
+            ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
         }
         if let Some(vertex) = self.walk.vertex_of(&addr) {
             self.pending[vertex as usize] = true;

@@ -85,6 +85,8 @@ pub(crate) struct Planner<'a> {
     failed: Vec<bool>,
     /// Resources of the state that were met in the configuration.
     met: HashSet<AbsResource>,
+    /// A module instance without values for each module that has objects to remove and no instance with their address.
+    absent: HashMap<ModuleId, ModuleInstanceId>,
     imports: Imports,
     /// Imports for which configuration is written.
     undeclared: Vec<(AbsResourceInstance, &'a Import)>,
@@ -202,6 +204,7 @@ async fn plan_for(
         leads_to_changes: vec![false; count],
         failed: vec![false; count],
         met: HashSet::default(),
+        absent: HashMap::default(),
         imports: Imports::asked(&options.imports),
         undeclared: undeclared.generate,
         postponed: Vec::new(),
