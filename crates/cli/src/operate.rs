@@ -242,10 +242,9 @@ fn change(
     let problems = std::mem::take(&mut report.problems);
     notes.extend(problems.into_iter().filter(|problem| !said.contains(&use_of(problem))));
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
-    if !notes.has_errors() {
-        notes.extend(targets.apply_warnings());
-    }
-    if plan.mode == Mode::Destroy && report.counts.forgotten > 0 && !notes.has_errors() && !tolerant {
+    let went_well = !notes.has_errors();
+    notes.extend(targets.apply_warnings());
+    if plan.mode == Mode::Destroy && report.counts.forgotten > 0 && went_well && !tolerant {
         let detail = "Everything else was destroyed, but these objects were only forgotten, because their lifecycle says so: \
                       they still exist and are not managed any more. With -suppress-forget-errors this is no error.";
         notes.push(Diagnostic::error("Destroy was successful but left behind forgotten instances", detail));

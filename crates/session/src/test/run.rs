@@ -113,10 +113,8 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
     let applying = Live::new(true, Some(plan_time));
     let (state, applied) = work.apply(&plan, plan_time, &applying, place);
     let mut applied = expectations.sort_out(applied);
-    if !applied.has_errors() {
-        let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
-        applied.extend(targets.apply_warnings());
-    }
+    let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
+    applied.extend(targets.apply_warnings());
     applied.extend(expectations.unmet());
     problems.extend(applied.into_iter().filter(|problem| use_of(problem).is_none_or(|used| !said.contains(&used))));
     if problems.has_errors() {
