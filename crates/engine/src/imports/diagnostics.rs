@@ -26,15 +26,19 @@ pub(crate) fn already_managed(address: &AbsResourceInstance) -> Diagnostic {
     Diagnostic::error("Resource already managed by Yuba", detail)
 }
 
-pub(super) fn disabled(address: &AbsResourceInstance, at: Option<Span>) -> Diagnostic {
+pub(super) fn waits(address: &AbsResourceInstance, at: Span) -> Diagnostic {
     let detail = eco_format!(
         "Nothing is imported to {address}, because \"enabled\" is false there. The object is imported once that is true."
     );
-    let problem = Diagnostic::warning("Import target is not enabled", detail);
-    match at {
-        Some(at) => problem.at(at),
-        None => problem,
-    }
+    Diagnostic::warning("Import target is not enabled", detail).at(at)
+}
+
+pub(super) fn disabled(address: &AbsResourceInstance) -> Diagnostic {
+    let detail = eco_format!(
+        "{address} is declared, but it is not enabled, so nothing was imported. Set \"enabled\" in the lifecycle block of the \
+         resource, or of the module that contains it, to true and run the import again."
+    );
+    Diagnostic::error("Configuration for import target does not exist", detail)
 }
 
 pub(super) fn generate_in_module(address: &impl Display, at: Span) -> Diagnostic {

@@ -166,14 +166,17 @@ impl Imports {
     }
 
     /// Says which imports are for instances that do not exist; planning has said which do, and all of them if it went well.
-    /// Where an instance is only switched off the import has to wait.
+    /// A block whose instance is not enabled has to wait; the command line asks for an object now, so there it is an error.
     pub fn check(&self, live: &Live, went_well: bool) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for (addr, imported) in &self.by_addr {
             match presence(addr, live) {
                 Presence::There => {}
                 Presence::Unknown if !went_well => {}
-                Presence::Disabled => problems.push(diagnostics::disabled(addr, imported.span)),
+                Presence::Disabled => problems.push(match imported.span {
+                    Some(block) => diagnostics::waits(addr, block),
+                    None => diagnostics::disabled(addr),
+                }),
                 Presence::Missing | Presence::Unknown => problems.push(diagnostics::without_config(addr, None)),
             }
         }

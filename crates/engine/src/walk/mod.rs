@@ -317,6 +317,9 @@ impl<'a> Walk<'a> {
                 self.live.expand_call(at, &call.name, module, expansion);
             }
         }
+        if let Some(found) = tree.wrong_keys.get(&module).filter(|_| !self.live.instances(module).is_empty()) {
+            ok &= self.tell(found.clone());
+        }
         ok
     }
 }

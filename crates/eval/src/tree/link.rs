@@ -84,8 +84,8 @@ pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Dia
     }
     tree.stages = Stages { root: about_root, modules: diagnostics.len() };
     if !diagnostics.has_errors() {
-        diagnostics.extend(provider_rules::check(&tree, files.sources()));
-        for run in tree.runs.values() {
+        diagnostics.extend(provider_rules::check(&mut tree, files.sources()));
+        for run in tree.runs.values_mut() {
             diagnostics.extend(provider_rules::check(run, files.sources()));
         }
         diagnostics.extend(test_providers::check(&tree));
@@ -107,9 +107,9 @@ pub fn link_tested(
     let mut linker = Linker::new(files, options, &mut loaded, &mut diagnostics);
     linker.tree.tested = Some(tested);
     linker.link(EcoString::from(options.root_dir), path.as_ref(), diagnostics::root_unreadable);
-    let tree = linker.tree;
+    let mut tree = linker.tree;
     if !diagnostics.has_errors() {
-        diagnostics.extend(provider_rules::check(&tree, files.sources()));
+        diagnostics.extend(provider_rules::check(&mut tree, files.sources()));
     }
     (tree, diagnostics)
 }
@@ -242,7 +242,13 @@ impl<'l> Linker<'l> {
         Linker {
             files,
             options,
-            tree: ConfigTree { modules: Vec::new(), runs: BTreeMap::new(), stages: Stages::default(), tested: None },
+            tree: ConfigTree {
+                modules: Vec::new(),
+                runs: BTreeMap::new(),
+                stages: Stages::default(),
+                tested: None,
+                wrong_keys: BTreeMap::new(),
+            },
             cache: StaticCache::default(),
             loaded,
             prefix: None,

@@ -3,6 +3,7 @@
 //! Flat: modules have `u32` ids, the root is 0, callers come before what they call. A directory that is called many times
 //! is read once and shared.
 
+mod certain;
 mod diagnostics;
 mod link;
 mod manifest;
@@ -79,6 +80,9 @@ pub struct ConfigTree {
     pub stages: Stages,
     /// What expressions of a test file can refer to, if its provider blocks are in the root module.
     pub tested: Option<Arc<Tested>>,
+    /// By called module: what is wrong with the provider instances that its call chooses, as soon as it has an instance.
+    /// No resource uses them, so planning the objects of the module does not find it.
+    pub wrong_keys: BTreeMap<ModuleId, Diagnostics>,
 }
 
 /// What expressions of a test file can refer to, beside what the tested module declares.
@@ -143,6 +147,7 @@ impl ConfigTree {
             runs: BTreeMap::new(),
             stages: self.stages,
             tested: Some(tested),
+            wrong_keys: self.wrong_keys.clone(),
         };
         if let Some(root) = tree.modules.first_mut() {
             root.module = module;

@@ -10,16 +10,25 @@ use yuba_config::module::implied_local_name;
 use yuba_config::module_call::{ModuleCall, PassedProvider};
 use yuba_config::provider::{ProviderKey, ProviderRef};
 use yuba_config::resource::{Repetition, ResourceKey};
-use yuba_syntax::{Diagnostics, Sources, Span};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources, Span};
 
+use super::certain::{Certain, KeyUse, has_instances};
 use super::providers::configures;
 use super::{ConfigTree, ModuleId, ModuleNode, diagnostics, similarity};
 use crate::static_eval::for_each::Instances;
 use crate::symbols;
 
-/// Checks every module.
-pub(super) fn check(tree: &ConfigTree, sources: Option<&Sources>) -> Diagnostics {
-    let mut problems = Diagnostics::new();
+/// Checks every module. Provider instances that do not exist are errors where something certainly uses them;
+/// [`ConfigTree::wrong_keys`] has those that a module call chooses and nothing uses.
+pub(super) fn check(tree: &mut ConfigTree, sources: Option<&Sources>) -> Diagnostics {
+    let (problems, wrong_keys) = check_all(tree, sources);
+    tree.wrong_keys = wrong_keys;
+    problems
+}
+
+fn check_all(tree: &ConfigTree, sources: Option<&Sources>) -> (Diagnostics, BTreeMap<ModuleId, Diagnostics>) {
+    let (mut problems, mut wrong_keys) = (Diagnostics::new(), BTreeMap::new());
+    let certain = Certain::of(tree);
     // Where, on the way to each module, something stands that forbids provider configurations in it.
     let mut forbidden: Vec<Option<Span>> = Vec::with_capacity(tree.len());
     let mut declared: Vec<Declared> = Vec::with_capacity(tree.len());
@@ -31,16 +40,17 @@ pub(super) fn check(tree: &ConfigTree, sources: Option<&Sources>) -> Diagnostics
     for (id, node) in tree.iter() {
         let Some(own) = declared.get(id.0 as usize) else { continue };
         let parent = node.parent.and_then(|parent| declared.get(parent.0 as usize));
-        let rules = Rules { tree, sources, id, node, own, call: tree.call(id), parent, text: module_text(&node.path) };
+        let (call, text) = (tree.call(id), module_text(&node.path));
+        let rules = Rules { tree, sources, certain: &certain, id, node, own, call, parent, text };
         rules.required(&mut problems);
         rules.resources(&mut problems);
-        rules.calls(&mut problems);
+        rules.calls(&mut problems, &mut wrong_keys);
         rules.imports(&mut problems);
         if node.parent.is_some() {
             rules.child(forbidden.get(id.0 as usize).copied().flatten(), &mut problems);
         }
     }
-    problems
+    (problems, wrong_keys)
 }
 
 /// What makes provider configurations inside of a called module impossible.
@@ -119,6 +129,7 @@ impl Declared {
 struct Rules<'t> {
     tree: &'t ConfigTree,
     sources: Option<&'t Sources>,
+    certain: &'t Certain,
     id: ModuleId,
     node: &'t ModuleNode,
     own: &'t Declared,
@@ -167,6 +178,9 @@ impl Rules<'_> {
                 continue;
             };
             self.instance_key(reference, "resource", problems);
+            if self.certain.module(self.id) && has_instances(&resource.repetition) {
+                problems.extend(self.not_declared(reference));
+            }
             if resource.key.mode == ResourceMode::Managed {
                 let prefix =
                     if self.node.path.is_root() { EcoString::new() } else { eco_format!("{}.", self.node.path) };
@@ -225,21 +239,22 @@ impl Rules<'_> {
             Some(_) if !has_instances => {
                 problems.push(diagnostics::key_without_block(block_type, key, reference.name_span));
             }
-            Some(key) => {
-                if let Some(given) = similarity::constant_key(key)
-                    && let Some(instances) = self.instances(&reference.key)
-                    && instances.binary_search_by(|(declared, _)| declared.cmp(&given)).is_err()
-                {
-                    let name = compact(&reference.key);
-                    problems.push(diagnostics::instance_not_declared(&name, &given, instances, key.span));
-                }
-            }
             None if has_instances && !reference.all_instances => {
                 let may_pass_all = self.node.module.features.contains(Feature::ProviderCollections);
                 problems.push(diagnostics::key_missing(block_type, may_pass_all, reference.name_span));
             }
-            None => {}
+            Some(_) | None => {}
         }
+    }
+
+    /// What is wrong with a constant key of an instance that the configuration does not have.
+    fn not_declared(&self, reference: &ProviderRef) -> Option<Diagnostic> {
+        let key = reference.instance.as_ref()?;
+        let given = similarity::constant_key(key)?;
+        let instances = self.instances(&reference.key)?;
+        let is_declared = instances.binary_search_by(|(declared, _)| declared.cmp(&given)).is_ok();
+        let name = compact(&reference.key);
+        (!is_declared).then(|| diagnostics::instance_not_declared(&name, &given, instances, key.span))
     }
 
     /// The instances of a configuration, where they are known: those of the block that the name stands for, in this module
@@ -281,7 +296,7 @@ impl Rules<'_> {
     }
 
     /// What is passed to called modules.
-    fn calls(&self, problems: &mut Diagnostics) {
+    fn calls(&self, problems: &mut Diagnostics, wrong_keys: &mut BTreeMap<ModuleId, Diagnostics>) {
         for call in self.node.module.calls.values() {
             let address = eco_format!("{}", self.node.path.child(call.name.clone()));
             for passed in &call.providers {
@@ -289,6 +304,17 @@ impl Rules<'_> {
                     problems.push(diagnostics::key_on_left_side(key.span));
                 }
                 self.instance_key(&passed.in_parent, "module", problems);
+                if let (Some(called), Some(key)) = (self.node.children.get(&call.name), &passed.in_parent.instance) {
+                    match self.certain.call_key(*called, key.span) {
+                        KeyUse::Certain => problems.extend(self.not_declared(&passed.in_parent)),
+                        KeyUse::Possible => {}
+                        KeyUse::ByModule => {
+                            if let Some(wrong) = self.not_declared(&passed.in_parent) {
+                                wrong_keys.entry(*called).or_default().push(wrong);
+                            }
+                        }
+                    }
+                }
                 self.similar(&passed.in_parent, &call.repetition, "module", &address, problems);
                 if passed.in_parent.key.alias.is_none() {
                     self.passed_on(passed, problems);
