@@ -2,6 +2,7 @@
 //! measure the release binary against OpenTofu.
 
 mod conformance;
+mod differential;
 mod tidy;
 
 use std::process::ExitCode;
@@ -12,7 +13,9 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(),
         Some("conformance") => conformance::run(&args[1..]),
         Some("bench") => conformance::bench(&args[1..]),
-        _ => Err("usage: cargo xtask tidy | conformance [SUITE...] | bench [ARGS...]".to_owned()),
+        Some("differential") => differential::run(&args[1..]),
+        _ => Err("usage: cargo xtask tidy | conformance [SUITE...] | bench [ARGS...] | differential --peer PATH ..."
+            .to_owned()),
     };
     match result {
         Ok(message) => {

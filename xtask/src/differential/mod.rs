@@ -1,0 +1,159 @@
+//! `cargo xtask differential --peer PATH`: random expressions and multi-step cases, run by Yuba and by OpenTofu.
+//!
+//! Everything is made from a seed. A difference is made as small as possible and printed; those with a reason stand in
+//! `conformance/explained-differences.jsonl`.
+
+mod batch;
+mod difference;
+mod expressions;
+mod functions;
+mod literals;
+mod random;
+mod shapes;
+mod tool;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::tidy::root;
+use batch::Sample;
+use difference::Explained;
+use functions::Functions;
+use random::Random;
+use tool::Tool;
+
+const USAGE: &str = "usage: cargo xtask differential --peer PATH [--ours PATH] [--seed N] [--expressions N] [--cases N] \
+     [--only expressions|cases] [--providers DIR] [--work DIR]";
+
+/// Expressions evaluated by one process.
+const BATCH: usize = 250;
+
+/// What the command line asks for.
+struct Settings {
+    peer: PathBuf,
+    ours: PathBuf,
+    seed: u64,
+    expressions: usize,
+    cases: usize,
+    work: PathBuf,
+}
+
+fn settings(args: &[String]) -> Result<Settings, String> {
+    let mut settings = Settings {
+        peer: PathBuf::new(),
+        ours: root().join("target/debug/yuba"),
+        seed: 1,
+        expressions: 10_000,
+        cases: 500,
+        work: std::env::temp_dir().join("yuba-differential"),
+    };
+    let mut rest = args.iter();
+    while let Some(flag) = rest.next() {
+        let value = rest.next().ok_or(USAGE)?;
+        let number = || value.parse::<usize>().map_err(|e| format!("{flag} {value}: {e}"));
+        match flag.as_str() {
+            "--peer" => settings.peer = PathBuf::from(value),
+            "--ours" => settings.ours = PathBuf::from(value),
+            "--work" => settings.work = PathBuf::from(value),
+            "--seed" => settings.seed = number()? as u64,
+            "--expressions" => settings.expressions = number()?,
+            "--cases" => settings.cases = number()?,
+            "--only" if value == "expressions" => settings.cases = 0,
+            "--only" if value == "cases" => settings.expressions = 0,
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    for path in [&mut settings.peer, &mut settings.ours] {
+        *path = path.canonicalize().map_err(|e| format!("{}: {e}\n{USAGE}", path.display()))?;
+    }
+    Ok(settings)
+}
+
+/// Runs what the arguments ask for; the error lists the differences that have no reason.
+pub(crate) fn run(args: &[String]) -> Result<String, String> {
+    let settings = settings(args)?;
+    let explained = Explained::load()?;
+    fs::create_dir_all(&settings.work).map_err(|e| format!("{}: {e}", settings.work.display()))?;
+    let cli_config = settings.work.join("cli.tfrc");
+    fs::write(&cli_config, "").map_err(|e| e.to_string())?;
+    let ours = Tool { path: settings.ours.clone(), cli_config: cli_config.clone() };
+    let theirs = Tool { path: settings.peer.clone(), cli_config };
+    let mut report = Report { explained: &explained, reasons: BTreeMap::new(), open: Vec::new() };
+    if settings.expressions > 0 {
+        expressions(&settings, [&ours, &theirs], &mut report)?;
+    }
+    report.close(&settings)
+}
+
+/// What was found so far.
+struct Report<'a> {
+    explained: &'a Explained,
+    reasons: BTreeMap<usize, usize>,
+    open: Vec<String>,
+}
+
+impl Report<'_> {
+    /// Counts a difference that has a reason; false where it has none.
+    fn has_reason(&mut self, difference: &difference::Difference, source: &str) -> bool {
+        let Some(index) = self.explained.reason(difference, source) else { return false };
+        *self.reasons.entry(index).or_default() += 1;
+        true
+    }
+
+    fn close(self, settings: &Settings) -> Result<String, String> {
+        let mut text = format!(
+            "differential: seed {}, {} expressions, {} cases, {} unexplained differences\n",
+            settings.seed,
+            settings.expressions,
+            settings.cases,
+            self.open.len()
+        );
+        for (index, count) in &self.reasons {
+            text += &format!("  {count} explained: {}\n", self.explained.text(*index));
+        }
+        if self.open.is_empty() { Ok(text) } else { Err(format!("{}\n{text}", self.open.join("\n"))) }
+    }
+}
+
+fn expressions(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) -> Result<(), String> {
+    let listed = tools[1].run(&settings.work, &["metadata", "functions", "-json"], None);
+    let json = serde_json::from_str(&listed.stdout).map_err(|e| format!("metadata functions: {e}"))?;
+    let functions = Functions::read(&json);
+    let mut start = 0;
+    while start < settings.expressions {
+        let count = BATCH.min(settings.expressions - start);
+        let samples: Vec<Sample> = (start..start + count)
+            .map(|number| sample(&mut Random::new(settings.seed, number as u64), &functions, number))
+            .collect();
+        for found in batch::run(tools, &settings.work.join("expressions"), &samples) {
+            let source =
+                format!("{} {}", found.sample.expression, found.sample.constraint.as_deref().unwrap_or_default());
+            if !report.has_reason(&found.difference, &source) {
+                let line = format!("{source}\n  {}", found.difference.show());
+                eprintln!("{line}");
+                report.open.push(line);
+            }
+        }
+        start += count;
+    }
+    Ok(())
+}
+
+/// The expression with this number: every second one calls the next function, so that all are reached.
+fn sample(random: &mut Random, functions: &Functions, number: usize) -> Sample {
+    let depth = 1 + random.below(3);
+    if random.chance(15) {
+        let wanted = shapes::shape(random, 3);
+        let given = if random.chance(80) { wanted.clone() } else { shapes::shape(random, 2) };
+        let constraint = Some(wanted.constraint(random));
+        return Sample { expression: expressions::expression(random, functions, &given, depth), constraint };
+    }
+    let expression = if number % 2 == 0 {
+        functions.call_number(random, number / 2 % functions.len(), depth)
+    } else {
+        let wanted = shapes::shape(random, 3);
+        expressions::expression(random, functions, &wanted, depth)
+    };
+    Sample { expression, constraint: None }
+}
