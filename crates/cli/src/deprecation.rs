@@ -95,6 +95,8 @@ fn refusal(flag: &str, value: &str, wanted: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use yuba_syntax::diagnostic::DeprecatedKind;
+
     use super::*;
 
     fn check(values: &[&str], expected: &str) {
@@ -103,8 +105,14 @@ mod tests {
         let shown = ["module.m.old", "module.m[\"k\"].var.v", "module.mm.old", "var.v", "x_y.z.attribute"]
             .into_iter()
             .filter(|source| {
-                let source = (*source).into();
-                choice.wants(&DeprecatedUse { source, message: "".into(), remote: false, fixable_here: false })
+                choice.wants(&DeprecatedUse {
+                    source: (*source).into(),
+                    origin: (*source).into(),
+                    kind: DeprecatedKind::Value,
+                    message: "".into(),
+                    remote: false,
+                    fixable_here: false,
+                })
             });
         let got = refused.unwrap_or_else(|| shown.collect::<Vec<_>>().join(" "));
         assert_eq!(got, expected, "{values:?}");

@@ -143,8 +143,9 @@ pub(crate) fn index_of_null(at: Span) -> Diagnostic {
 pub(crate) fn invalid_index(detail: impl Into<EcoString>, at: Span) -> Diagnostic {
     Diagnostic::error("Invalid index", detail).at(at)
 }
-pub(crate) fn attribute_of_null(name: &str, at: Span) -> Diagnostic {
-    let detail = eco_format!("This value is null, so it has no attribute {name:?} or any other.");
+/// The text of the RFC of `lifecycle.enabled`.
+pub(crate) fn attribute_of_null(at: Span) -> Diagnostic {
+    let detail = "This value is null, so it does not have any attributes.";
     Diagnostic::error("Attempt to get attribute from null value", detail).at(at)
 }
 pub(crate) fn unsupported_attribute(detail: impl Into<EcoString>, at: Span) -> Diagnostic {

@@ -15,9 +15,7 @@ use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provision
 use yuba_eval::inputs::{Ask, GivenAt, prepare};
 use yuba_eval::tree::Purpose;
 use yuba_eval::world::Timestamp;
-use yuba_eval::{
-    DEPRECATED_ROOT_VARIABLE_SUMMARY, DEPRECATED_VARIABLE_SUMMARY, LASTING_SUMMARIES, VALUE_SUMMARIES, ValidateEnv,
-};
+use yuba_eval::{LASTING_SUMMARIES, VALUE_SUMMARIES, ValidateEnv};
 use yuba_plan::file::{PlanFile, SavedBackend};
 use yuba_plan::{Action, Event, Mode, Plan, file};
 use yuba_provider::Providers;
@@ -118,8 +116,7 @@ impl<'a> Operation<'a> {
             } else {
                 let is_lasting = |problem: &&Diagnostic| LASTING_SUMMARIES.contains(&&*problem.summary);
                 notes.extend(found.iter().filter(is_lasting).cloned().collect::<Vec<_>>());
-                let about_variables = [DEPRECATED_VARIABLE_SUMMARY, DEPRECATED_ROOT_VARIABLE_SUMMARY];
-                found.retain(|problem| about_variables.contains(&&*problem.summary));
+                found.retain(Diagnostic::is_about_deprecated_variable);
                 uses = found;
             }
         }

@@ -60,12 +60,25 @@ pub struct Extra {
 pub struct DeprecatedUse {
     /// What is used: the address of an output, a variable, an attribute of a resource.
     pub source: EcoString,
+    /// Identifies the declaration where several addresses lead to it, such as a variable of a module that is called twice.
+    pub origin: EcoString,
+    /// Whether a variable is set or a value is read.
+    pub kind: DeprecatedKind,
     /// What its author says about it.
     pub message: EcoString,
     /// It belongs to a module with a source elsewhere.
     pub remote: bool,
     /// The module that uses it is reached through local sources only, so those who work on it can change that.
     pub fixable_here: bool,
+}
+
+/// How something deprecated is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeprecatedKind {
+    /// A variable is set.
+    Variable,
+    /// A value is read: an output or an attribute.
+    Value,
 }
 
 /// The function whose call failed, for the snippet's footer and for tools.
@@ -85,6 +98,10 @@ impl Diagnostic {
     /// Whether it is about the use of something deprecated.
     pub fn is_about_deprecation(&self) -> bool {
         self.deprecation().is_some()
+    }
+    /// Whether it is about a value for a deprecated variable.
+    pub fn is_about_deprecated_variable(&self) -> bool {
+        self.deprecation().is_some_and(|used| used.kind == DeprecatedKind::Variable)
     }
     /// An error without a place.
     pub fn error(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {

@@ -19,7 +19,7 @@ use crate::wrap::wrap;
 pub struct Options {
     /// Warnings without an error among them show title and place only.
     pub compact_warnings: bool,
-    /// Warnings with the same title are shown as one.
+    /// Warnings that say the same are shown as one.
     pub consolidate_warnings: bool,
     /// Errors with the same title are shown as one.
     pub consolidate_errors: bool,
@@ -50,7 +50,7 @@ pub fn render_all(
     if options.compact_warnings && !groups.is_empty() && groups.iter().all(|group| !group.first.is_error()) {
         return vec![(Severity::Warning, compact(&groups, &excerpts, style))];
     }
-    let render_group = |group: &Group<'_>| match group.note() {
+    let render_group = |group: &Group<'_>| match group.note(&excerpts) {
         Some(note) => {
             let mut noted = group.first.clone();
             let gap = if noted.detail.is_empty() { "" } else { "\n\n" };
@@ -220,14 +220,20 @@ fn picture(c: char) -> char {
     }
 }
 
-/// Diagnostics with the same title, shown as the first of them.
+/// Diagnostics that are shown as the first of them.
 struct Group<'a> {
     first: &'a Diagnostic,
     others: Vec<&'a Diagnostic>,
 }
 
+/// Number of places that a folded warning lists.
+const MAX_PLACES: usize = 100;
+
 impl Group<'_> {
-    fn note(&self) -> Option<String> {
+    fn note(&self, excerpts: &Excerpts<'_>) -> Option<String> {
+        if self.first.is_about_deprecation() {
+            return self.uses(excerpts);
+        }
         let noun = if self.first.is_error() { "error" } else { "warning" };
         match self.others.len() {
             0 => None,
@@ -235,6 +241,43 @@ impl Group<'_> {
             count => Some(format!("(and {count} more similar {noun}s elsewhere)")),
         }
     }
+
+    /// Number and places of the uses of something deprecated; none where there is one place, in whatever number of instances.
+    fn uses(&self, excerpts: &Excerpts<'_>) -> Option<String> {
+        let mut uses = vec![self.first];
+        for used in &self.others {
+            // They are sorted by place.
+            if uses.last().is_some_and(|last| last.subject != used.subject) {
+                uses.push(used);
+            }
+        }
+        if uses.len() < 2 {
+            return None;
+        }
+        let mut places: Vec<String> = Vec::new();
+        for (filename, line) in uses.iter().filter_map(|used| excerpts.line(used)) {
+            places.push(format!("{filename}:{line}"));
+        }
+        places.dedup();
+        let left_out = places.len().saturating_sub(MAX_PLACES);
+        places.truncate(MAX_PLACES);
+        let more = if left_out == 0 { String::new() } else { format!(" and {left_out} more places") };
+        Some(format!("{} uses: {}{more}", uses.len(), places.join(", ")))
+    }
+}
+
+/// Severity, title and message of what is shown as one.
+type Sameness<'a> = (Severity, &'a str, &'a str, &'a str);
+
+/// What diagnostics must have in common to be shown as one. A warning never hides another message than its own: those about
+/// something deprecated share its declaration and its author's message, others their detail.
+fn sameness(diagnostic: &Diagnostic) -> Sameness<'_> {
+    let (origin, message) = match (diagnostic.severity, diagnostic.deprecation()) {
+        (Severity::Error, _) => ("", ""),
+        (Severity::Warning, Some(used)) => (&*used.origin, &*used.message),
+        (Severity::Warning, None) => ("", &*diagnostic.detail),
+    };
+    (diagnostic.severity, &diagnostic.summary, origin, message)
 }
 
 fn sorted<'a>(diagnostics: &'a Diagnostics, sources: &Sources) -> Vec<&'a Diagnostic> {
@@ -251,7 +294,7 @@ fn sorted<'a>(diagnostics: &'a Diagnostics, sources: &Sources) -> Vec<&'a Diagno
 
 fn consolidate<'a>(diagnostics: Vec<&'a Diagnostic>, options: &Options) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    let mut by_title: BTreeMap<(Severity, &str), usize> = BTreeMap::new();
+    let mut known: BTreeMap<Sameness<'a>, usize> = BTreeMap::new();
     for diagnostic in diagnostics {
         let wanted = match diagnostic.severity {
             Severity::Error => options.consolidate_errors,
@@ -261,9 +304,9 @@ fn consolidate<'a>(diagnostics: Vec<&'a Diagnostic>, options: &Options) -> Vec<G
         // which is about something of its own.
         let of_check = diagnostic.extra.as_ref().is_some_and(|extra| extra.of_check);
         if wanted && diagnostic.subject.is_some() && !of_check {
-            match by_title.entry((diagnostic.severity, &diagnostic.summary)) {
-                Entry::Occupied(known) => {
-                    groups[*known.get()].others.push(diagnostic);
+            match known.entry(sameness(diagnostic)) {
+                Entry::Occupied(group) => {
+                    groups[*group.get()].others.push(diagnostic);
                     continue;
                 }
                 Entry::Vacant(new) => drop(new.insert(groups.len())),
@@ -279,10 +322,14 @@ fn compact(groups: &[Group<'_>], excerpts: &Excerpts<'_>, style: Style) -> Strin
     let mut text = format!("\n{}\n\n", paint.bold_in(YELLOW, "Warnings:"));
     for group in groups {
         let _ = writeln!(text, "- {}", visible(&group.first.summary));
-        if let Some((filename, line)) = excerpts.line(group.first) {
+        if group.first.is_about_deprecation()
+            && let Some(uses) = group.uses(excerpts)
+        {
+            let _ = writeln!(text, "  {}", visible(&uses));
+        } else if let Some((filename, line)) = excerpts.line(group.first) {
             let more = match group.others.len() {
-                0 => String::new(),
-                count => format!(" (and {count} more)"),
+                count if count > 0 && !group.first.is_about_deprecation() => format!(" (and {count} more)"),
+                _ => String::new(),
             };
             let _ = writeln!(text, "  on {} line {line}{more}", visible(filename));
         }
@@ -611,6 +658,10 @@ mod tests {
 
         "#]]
         .assert_eq(&show(&all, compact));
+        let other = Diagnostic::warning("Old", "Use newer.").at(Span::new(file, 0, 1));
+        let mut both = all.clone();
+        both.push(other);
+        assert_eq!(show(&both, Options::default()).matches("Warning: Old").count(), 2);
         let apart = Options { consolidate_warnings: false, ..Options::default() };
         assert_eq!(show(&all, apart).matches("Warning: Old").count(), 3);
         for _ in 0..2 * MAX_SHOWN {

@@ -258,8 +258,7 @@ impl<'a> Walk<'a> {
             let scope = self.scope(parent).of_instance(self.live.call_values(at));
             let (value, found) = scope.argument(module, variable, self.arguments);
             let tell = self.tell_deprecated_variables;
-            let is_about_variable = |problem: &Diagnostic| problem.summary == yuba_eval::DEPRECATED_VARIABLE_SUMMARY;
-            ok &= self.tell(found.into_iter().filter(|problem| tell || !is_about_variable(problem)));
+            ok &= self.tell(found.into_iter().filter(|problem| tell || !problem.is_about_deprecated_variable()));
             if let Some(value) = value {
                 self.live.set_variable(at, &variable.name, marked(value, variable));
             }

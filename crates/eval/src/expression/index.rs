@@ -144,7 +144,7 @@ pub(crate) fn get_attr(object: &Value, name: &str, at: Span) -> Answer {
 
 fn attribute(object: &Value, name: &str, at: Span) -> Answer {
     if object.is_null() {
-        return Err(attribute_of_null(name, at).into());
+        return Err(attribute_of_null(at).into());
     }
     let unsupported = |detail: EcoString| Err(unsupported_attribute(detail, at).into());
     match object.ty().kind() {

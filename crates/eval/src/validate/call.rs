@@ -95,8 +95,7 @@ pub(crate) fn argument(
         && !named::is_disabled(scope.evaluation(), child)
     {
         let problem = diagnostics::deprecated_variable(variable, message, argument.expr.span);
-        let deprecated = deprecation::of_variable(tree, child, variable, message);
-        problems.push(deprecation::used_in(tree, scope.module(), &deprecated, problem));
+        problems.push(deprecation::variable_set(tree, child, variable, message, problem));
     }
     problems.extend(yuba_config::variable::ignored_attributes(&argument.expr, &variable.constraint));
     (Some(value), problems)

@@ -3,7 +3,7 @@
 use ecow::{EcoString, eco_format};
 use yuba_addrs::ModuleSource;
 use yuba_config::variable::Variable;
-use yuba_syntax::diagnostic::{DeprecatedUse, Extra};
+use yuba_syntax::diagnostic::{DeprecatedKind, DeprecatedUse, Extra};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span, TraversalStep};
 use yuba_value::{Deprecation, Mark, Value, View};
 
@@ -121,6 +121,8 @@ pub(crate) fn used_in(
 ) -> Diagnostic {
     let deprecation = DeprecatedUse {
         source: deprecated.source.clone(),
+        origin: deprecated.source.clone(),
+        kind: DeprecatedKind::Value,
         message: deprecated.message.clone(),
         remote: deprecated.remote,
         fixable_here: is_local(tree, module),
@@ -128,19 +130,29 @@ pub(crate) fn used_in(
     Diagnostic { extra: Some(Box::new(Extra { deprecation: Some(deprecation), ..Extra::default() })), ..problem }
 }
 
-/// A deprecated variable; `module` declares it.
-pub(crate) fn of_variable(
+/// Says with a message that a variable which `module` declares is set, and whether the module that sets it can be changed here.
+pub(crate) fn variable_set(
     tree: &ConfigTree,
     module: ModuleId,
     variable: &Variable,
     message: &EcoString,
-) -> Deprecation {
+    problem: Diagnostic,
+) -> Diagnostic {
     let node = tree.node(module);
     let source = match node.parent {
         None => eco_format!("var.{}", variable.name),
         Some(_) => eco_format!("module.{}.var.{}", node.call, variable.name),
     };
-    Deprecation { source, message: message.clone(), remote: !is_local(tree, module), unread: false }
+    let deprecation = DeprecatedUse {
+        source,
+        // Calls of the same module share the declaration.
+        origin: eco_format!("{}:var.{}", node.dir, variable.name),
+        kind: DeprecatedKind::Variable,
+        message: message.clone(),
+        remote: !is_local(tree, module),
+        fixable_here: is_local(tree, node.parent.unwrap_or(module)),
+    };
+    Diagnostic { extra: Some(Box::new(Extra { deprecation: Some(deprecation), ..Extra::default() })), ..problem }
 }
 
 /// Whether all calls on the way to a module have local sources.

@@ -367,16 +367,10 @@ pub(crate) fn ephemeral_argument(variable: &Variable, span: Span) -> Diagnostic 
     Diagnostic::error("Variable does not allow ephemeral value", detail).at(span)
 }
 
-/// The title of the warning about a call that gives a value to a deprecated variable.
-pub const DEPRECATED_VARIABLE_SUMMARY: &str = "Variable marked as deprecated by the module author";
-
-/// The title of the warning about a value for a deprecated variable of the root module.
-pub const DEPRECATED_ROOT_VARIABLE_SUMMARY: &str = "Deprecated variable used from the root module";
-
+/// The title is the text of the deprecation RFC, the detail is the author's message.
 pub(crate) fn deprecated_variable(variable: &Variable, message: &str, span: Span) -> Diagnostic {
-    let detail =
-        eco_format!("Variable {:?} is marked as deprecated with the following message:\n{message}", variable.name);
-    Diagnostic::warning(DEPRECATED_VARIABLE_SUMMARY, detail).at(span)
+    let summary = eco_format!("The variable {:?} is marked as deprecated by module author.", variable.name);
+    Diagnostic::warning(summary, message).at(span)
 }
 
 pub(crate) fn deprecated_value(attribute: &str, source: &str, message: &str, span: Span) -> Diagnostic {
@@ -412,7 +406,7 @@ pub(crate) fn sensitive_output(output: &Output) -> Diagnostic {
 pub(crate) fn deprecated_root_variable(variable: &Variable, message: &str) -> Diagnostic {
     let detail =
         eco_format!("The root variable {:?} is deprecated with the following message: {message}", variable.name);
-    Diagnostic::warning(DEPRECATED_ROOT_VARIABLE_SUMMARY, detail).at(variable.span)
+    Diagnostic::warning("Deprecated variable used from the root module", detail).at(variable.span)
 }
 
 pub(crate) fn unknown_function_provider(name: &str, span: Option<Span>) -> Diagnostic {

@@ -44,8 +44,7 @@ pub(super) fn variable(
 pub fn deprecated_root_variable(tree: &ConfigTree, variable: &Variable) -> Option<Diagnostic> {
     let message = variable.deprecated.as_ref()?;
     let problem = diagnostics::deprecated_root_variable(variable, message);
-    let deprecated = deprecation::of_variable(tree, ModuleId::ROOT, variable, message);
-    Some(deprecation::used_in(tree, ModuleId::ROOT, &deprecated, problem))
+    Some(deprecation::variable_set(tree, ModuleId::ROOT, variable, message, problem))
 }
 
 /// Whether a module, or one around it, is known to have no instance.

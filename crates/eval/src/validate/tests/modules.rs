@@ -121,7 +121,7 @@ variable "old" {
             main.tf:10:12 error: Invalid value for variable
             main.tf:11:34 warning: Object attribute is ignored
             main.tf:11:43 warning: Object attribute is ignored
-            main.tf:12:12 warning: Variable marked as deprecated by the module author
+            main.tf:12:12 warning: The variable "old" is marked as deprecated by module author.
             main.tf:8:12 error: Required variable not set
             main.tf:9:12 error: Variable does not allow ephemeral value
         "#]],
