@@ -31,6 +31,13 @@ pub struct Requirements {
     pub span: Option<Span>,
 }
 
+impl Requirements {
+    /// The item of `configuration_aliases` that asks for a configuration of this name.
+    pub fn alias(&self, key: &ProviderKey) -> Option<&ConfigurationAlias> {
+        self.providers.get(&key.name)?.aliases.iter().find(|alias| alias.key == *key)
+    }
+}
+
 /// One entry of `required_providers`.
 #[derive(Clone, Debug)]
 pub struct RequiredProvider {

@@ -126,20 +126,21 @@ impl TestFile {
         let real = self.providers.values().map(|config| (&config.key, &config.for_each, config.span));
         let mocks = self.mock_providers.values().map(|mock| (&mock.key, &mock.for_each, mock.span));
         for (key, for_each, span) in real.chain(mocks) {
-            let is_passed_in = |module: &&&Module| {
-                let requirement = module.requirements.providers.get(&key.name);
-                requirement.is_some_and(|required| required.aliases.iter().any(|alias| alias.key == *key))
-            };
-            let passed_in = modules.iter().any(|module| is_passed_in(&module));
+            let aliases = || modules.iter().filter_map(|module| module.requirements.alias(key));
+            let (collected, passed_in) =
+                (aliases().any(|alias| alias.all_instances), aliases().any(|alias| !alias.all_instances));
             let mut blocks = modules.iter().filter_map(|module| module.providers.get(key));
             let (many, one) = (blocks.clone().any(|b| b.for_each.is_some()), blocks.any(|b| b.for_each.is_none()));
             match for_each {
                 None if many => problems.push(diagnostics::test_provider_lacks_for_each(key, span)),
+                None if collected => problems.push(diagnostics::test_provider_for_collection(key, span)),
                 Some(for_each) if one => problems.push(diagnostics::test_provider_has_for_each(key, for_each.span)),
                 Some(for_each) if passed_in => {
                     problems.push(diagnostics::test_provider_for_alias_has_for_each(key, for_each.span));
                 }
-                Some(for_each) if !many => problems.push(diagnostics::test_only_for_each(key, for_each.span)),
+                Some(for_each) if !many && !collected => {
+                    problems.push(diagnostics::test_only_for_each(key, for_each.span))
+                }
                 _ => {}
             }
         }

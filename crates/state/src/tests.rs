@@ -119,6 +119,7 @@ fn instances_of_provider_configurations() {
         &[&keyed("a"), &keyed("b")],
         &expect![[r#"
         ? Provider field conflict in state: The resource t.a has the provider address provider["hashicorp/aws"].x, and its instance t.a[0] has the provider address provider["hashicorp/aws"].x["a"]. Only one of the two places may have one. The address of the instance is used, and the next change of the state will save it alone.
+        ? Provider field conflict in state: The resource t.a has the provider address provider["hashicorp/aws"].x, and its instance t.a[1] has the provider address provider["hashicorp/aws"].x["b"]. Only one of the two places may have one. The address of the instance is used, and the next change of the state will save it alone.
         {"mode":"managed","type":"t","name":"a","instances":[{"index_key":0,"provider":"provider[\"registry.opentofu.org/hashicorp/aws\"].x[\"a\"]"},{"index_key":1,"provider":"provider[\"registry.opentofu.org/hashicorp/aws\"].x[\"b\"]"}]}],"check_results":null}"#]],
     );
     check(

@@ -1,7 +1,7 @@
 //! Reading the current file format, version 4.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -107,7 +107,8 @@ pub(crate) struct Instances {
     provider: Option<AbsProviderConfig>,
     /// The provider of the first instance that has one of its own.
     own_provider: Option<AbsProviderConfig>,
-    conflict_told: bool,
+    /// Instances whose two provider addresses were reported.
+    conflicts: BTreeSet<Option<InstanceKey>>,
     missing_told: bool,
     differs_told: bool,
     instances: KeyMap<Instance>,
@@ -255,7 +256,7 @@ impl Loader {
             addr,
             provider: provider.or(before_provider),
             own_provider: None,
-            conflict_told: false,
+            conflicts: BTreeSet::new(),
             missing_told: false,
             differs_told: false,
             instances,
@@ -345,9 +346,11 @@ impl Loader {
             }
             return None;
         }
-        if !resource.provider.is_empty() && !loaded.conflict_told {
-            loaded.conflict_told = true;
-            self.problems.push(diagnostics::provider_conflict(&addr(loaded), &resource.provider, &raw.provider));
+        if !resource.provider.is_empty() {
+            let instance = addr(loaded);
+            if loaded.conflicts.insert(instance.key.clone()) {
+                self.problems.push(diagnostics::provider_conflict(&instance, &resource.provider, &raw.provider));
+            }
         }
         let (provider, key) = self.told(|addresses| addresses.provider_instance(&raw.provider))?;
         match &loaded.own_provider {

@@ -1,7 +1,7 @@
 //! Configurations as JSON documents: `show -json -config`, and part of the document of a plan.
 //!
-//! What is beyond OpenTofu's documents only adds members: `enabled_expression` of resources and module calls,
-//! `provider_instance_key_expression` of resources, `for_each_expression` and `instance_keys` of providers.
+//! What is beyond OpenTofu's documents only adds members: `enabled_expression` of resources and module calls. Provider
+//! instances are deliberately absent: neither `for_each` of providers nor instance keys are part of the documents.
 
 mod expression;
 mod providers;
@@ -145,11 +145,6 @@ impl Writer<'_, '_> {
             None => Module::provider_local_name(resource).to_owned(),
         };
         members.text("provider_config_key", self.configs.source_of(&opaque_key(&local, path)));
-        if let (Some(_), Some(key)) =
-            (self.tree, resource.provider.as_ref().and_then(|reference| reference.instance.as_ref()))
-        {
-            expression(members.key("provider_instance_key_expression"), key, module);
-        }
         members.list_if_any("provisioners", &resource.provisioners, |out, provisioner| {
             self.provisioner(out, provisioner, module);
         });

@@ -64,6 +64,13 @@ pub(crate) fn test_provider_for_alias_has_for_each(key: &ProviderKey, at: Span) 
     );
     Diagnostic::error(MISMATCH, detail).at(at)
 }
+pub(crate) fn test_provider_for_collection(key: &ProviderKey, at: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "The tested module lists {key}[*] in configuration_aliases and so expects all instances of a configuration. Add \
+         for_each to this block."
+    );
+    Diagnostic::error(MISMATCH, detail).at(at)
+}
 pub(crate) fn test_only_for_each(key: &ProviderKey, at: Span) -> Diagnostic {
     let detail = eco_format!(
         "The tested module has no provider configuration {key}. A configuration that only the test file has cannot have \

@@ -143,7 +143,10 @@ impl<'a> Planner<'a> {
             return self.walk.tell(std::iter::once(already_managed(addr)));
         }
         let prior = known.and_then(|instance| instance.current.clone());
-        if let Some(warning) = known.and_then(|known| changed_provider(known, addr, &server)) {
+        let recorded = self.state.get(&addr.containing()).map(|resource| &resource.provider);
+        if let Some(warning) =
+            known.zip(recorded).and_then(|(known, recorded)| changed_provider(known, recorded, addr, &server))
+        {
             self.walk.tell(std::iter::once(warning));
         }
         let triggered = match plans && ok {
@@ -639,17 +642,30 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// An existing object is served by another instance of its provider configuration from now on.
-fn changed_provider(known: &Instance, addr: &AbsResourceInstance, server: &Server) -> Option<Diagnostic> {
-    let (Some(was), Some(is)) = (&known.provider_key, &server.key) else { return None };
-    if was == is || known.current.is_none() {
+/// An existing object is served by another provider instance from now on: by one with another key, or by one of another
+/// block where at least one of the blocks has `for_each`. A block that gets or loses `for_each` still means the same.
+fn changed_provider(
+    known: &Instance,
+    recorded: &AbsProviderConfig,
+    addr: &AbsResourceInstance,
+    server: &Server,
+) -> Option<Diagnostic> {
+    let (was, is) = (&known.provider_key, &server.key);
+    let changes = match *recorded == server.config {
+        true => was.is_some() && is.is_some() && was != is,
+        // Objects that move to another provider are converted by it.
+        false => recorded.provider == server.config.provider && (was.is_some() || is.is_some()),
+    };
+    if !changes || known.current.is_none() {
         return None;
     }
+    let shown = |key: &Option<InstanceKey>| key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
     let detail = eco_format!(
-        "{addr} exists, and was made by the instance {}{was}; from now on {}{is} serves it. The object is not moved: if the \
+        "{addr} exists, and was made by the instance {recorded}{}; from now on {}{} serves it. The object is not moved: if the \
          two instances stand for different places, the new one may not find it and plan to create another one.",
+        shown(was),
         server.config,
-        server.config
+        shown(is)
     );
     let mut warning = Diagnostic::warning("Provider instance of an existing object changes", detail);
     warning.address = Some(eco_format!("{addr}"));

@@ -273,8 +273,7 @@ impl Rules<'_> {
 
     /// Where `configuration_aliases` asks for a configuration.
     fn alias_span(&self, key: &ProviderKey) -> Option<Span> {
-        let aliases = &self.node.module.requirements.providers.get(&key.name)?.aliases;
-        aliases.iter().find(|alias| alias.key == *key).map(|alias| alias.span)
+        self.node.module.requirements.alias(key).map(|alias| alias.span)
     }
 
     /// The provider must outlive the objects it destroys, so it should not have the same `for_each`.

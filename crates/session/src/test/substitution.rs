@@ -33,7 +33,10 @@ pub(super) fn providers<'f>(file: &'f TestFile, run: &TestRun, module: &Module) 
     let mut next = module.providers.clone();
     if run.providers.is_empty() {
         // What has instances replaces something that has them; it may be for another module that the file tests.
-        let fits = |key: &ProviderKey, has_instances: bool| !has_instances || module.providers.contains_key(key);
+        let is_collection = |key: &ProviderKey| module.requirements.alias(key).is_some_and(|alias| alias.all_instances);
+        let fits = |key: &ProviderKey, has_instances: bool| {
+            !has_instances || module.providers.contains_key(key) || is_collection(key)
+        };
         let fitting = file.providers.iter().filter(|(key, config)| fits(key, config.for_each.is_some()));
         next.extend(fitting.map(|(key, config)| (key.clone(), config.clone())));
         for (key, mock) in file.mock_providers.iter().filter(|(key, mock)| fits(key, mock.for_each.is_some())) {

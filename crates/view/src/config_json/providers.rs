@@ -8,8 +8,8 @@ use yuba_config::provider::ProviderKey;
 use yuba_eval::tree::{Requirement, requirements_of};
 use yuba_eval::{ConfigTree, ModuleId};
 
-use super::expression::{Expressions, expression};
-use crate::json_writer::{Members, key};
+use super::expression::Expressions;
+use crate::json_writer::Members;
 use crate::state_json::KnownSchemas;
 
 /// The key of a configuration: its name in its module.
@@ -165,14 +165,7 @@ impl Entry {
                     let content = Expressions { body: &block.body, schema: &schema.provider.block, module };
                     content.write(&mut members, "expressions");
                 }
-                if let Some(for_each) = &block.for_each {
-                    members.if_written("for_each_expression", |out| expression(out, for_each, module));
-                }
             }
-            let instances = node.provider_instances.get(block_key);
-            members.list_if_any("instance_keys", instances.into_iter().flatten(), |out, (name, _)| {
-                key(out, &yuba_addrs::InstanceKey::String(name.clone()));
-            });
         }
         members.close();
     }

@@ -195,8 +195,8 @@ fn providers_that_are_passed_and_blocks_in_blocks() {
     let shown = shown.expect("because there are schemas").replace(",\"schema_version\":2", "");
     let expect = [
         r#"{"provider_config":{"o":{"name":"o","full_name":"registry.opentofu.org/hashicorp/o","expressions":{"x":{"constant_value":"y"}}},"#,
-        r#""o.by":{"name":"o","full_name":"registry.opentofu.org/hashicorp/o","alias":"by","expressions":{"x":{"references":["each.key"]}},"for_each_expression":{"constant_value":{"a":1,"b":2}},"instance_keys":["a","b"]}},"#,
-        r#""root_module":{"resources":[{"address":"o_thing.a","mode":"managed","type":"o_thing","name":"a","provider_config_key":"o.by","provider_instance_key_expression":{"constant_value":"a"},"#,
+        r#""o.by":{"name":"o","full_name":"registry.opentofu.org/hashicorp/o","alias":"by","expressions":{"x":{"references":["each.key"]}}}},"#,
+        r#""root_module":{"resources":[{"address":"o_thing.a","mode":"managed","type":"o_thing","name":"a","provider_config_key":"o.by","#,
         r#""expressions":{"list":[{"x":{"constant_value":"1"}},{}],"map":{"k":{"x":{"references":["path.module"]}}},"single":{"x":{"constant_value":"s"}}}}],"#,
         r#""module_calls":{"m":{"source":"./m","enabled_expression":{"constant_value":true},"module":{"resources":[{"address":"o_thing.b","mode":"managed","type":"o_thing","name":"b","provider_config_key":"o.by"},"#,
         r#"{"address":"o_thing.c","mode":"managed","type":"o_thing","name":"c","provider_config_key":"o"}],"#,
