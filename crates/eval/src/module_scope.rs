@@ -423,6 +423,7 @@ impl<'a> Evaluation<'a> {
                 Some(schema_of(&schemas, &resource.key)?.implied_type().clone())
             };
             let null = || Value::null(ty().unwrap_or_else(Type::dynamic));
+            let missing = || Value::unknown(ty().unwrap_or_else(Type::dynamic));
             // What is deprecated by the schema is said to those who read it.
             let told = |value: Value| {
                 let schemas = self.schemas_of(module, resource);
@@ -434,7 +435,7 @@ impl<'a> Evaluation<'a> {
                     _ => value,
                 }
             };
-            let whole = live.whole_resource(at, &resource.key, Value::unknown_dynamic, told, null);
+            let whole = live.whole_resource(at, &resource.key, missing, told, null);
             return whole.unwrap_or_else(Value::unknown_dynamic);
         }
         self.remembered((module, Name::Resource(resource.key.clone())), || {

@@ -5,7 +5,7 @@ use yuba_addrs::ResourceMode;
 use yuba_eval::ConfigTree;
 use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
 use yuba_state::{Edit, State};
-use yuba_value::{Type, Value, View};
+use yuba_value::{Value, View};
 
 use crate::json_writer::{Members, list, text};
 use crate::module_tree::ModuleTree;
@@ -106,8 +106,8 @@ fn planned_values(out: &mut String, plan: &Plan, schemas: &mut KnownSchemas<'_>)
             member.bool("sensitive", change.sensitive);
             member.text_if_any("deprecated", &change.deprecated);
             if change.after.is_wholly_known() {
-                // Where nothing is planned, no type is.
-                let ty = if change.after.is_null() { &Type::dynamic() } else { change.after.ty() };
+                // An output that does not change has the type it had.
+                let ty = if change.action == Action::NoOp { change.before.ty() } else { change.after.ty() };
                 member.raw("type", &yuba_value::json::encode_type(ty));
                 known(member.key("value"), &change.after);
             }

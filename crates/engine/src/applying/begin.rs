@@ -1,7 +1,7 @@
 //! Where applying comes to a resource, or to the end of an object.
 
 use ecow::eco_format;
-use yuba_addrs::{AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode};
+use yuba_addrs::{AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode};
 use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId};
@@ -29,6 +29,9 @@ impl<'a> Applier<'a> {
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
         let resource = block.resource;
+        if !self.selection.selects(block.vertex, addr) {
+            return true;
+        }
         let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
@@ -68,7 +71,25 @@ impl<'a> Applier<'a> {
                 };
                 self.failed[step as usize] |= !ok;
             }
+            if self.selection.is_limited() {
+                self.see_limited(&block, at, &abs);
+            }
         }
+    }
+
+    /// References to a resource see the instances that are part of a limited run, and those beside them that exist.
+    fn see_limited(&self, block: &Block<'a>, at: ModuleInstanceId, abs: &AbsResource) {
+        let known = self.state.get(abs);
+        self.walk.see_existing(&self.state, at, abs, block.schema(), |key| {
+            let addr = abs.clone().instance(key.clone());
+            match self.changes.get(&addr).map(|position| self.plan.changes[*position as usize].action) {
+                Some(action) => !matches!(action, Action::Delete | Action::Forget),
+                None if block.resource.key.mode == ResourceMode::Ephemeral => {
+                    self.selection.selects(block.vertex, &addr)
+                }
+                None => known.is_some_and(|known| known.instances.contains_key(key)),
+            }
+        });
     }
 
     fn begin_managed(
@@ -104,6 +125,9 @@ impl<'a> Applier<'a> {
         let address = eco_format!("{addr}");
         let Some(server) = self.server_of(change, &address) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
+        if !config.is_wholly_known() {
+            return self.walk.tell(std::iter::once(still_unknown(addr)));
+        }
         let mut prior = self.state.instance(addr).and_then(|instance| instance.current.clone());
         if change.action == Action::CreateThenDelete {
             let key = self.unused_deposed_key(addr);
@@ -196,9 +220,7 @@ impl<'a> Applier<'a> {
         let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         if !config.is_wholly_known() {
-            let detail = eco_format!("The configuration of {addr} is still not known when it has to be read.");
-            let problem = Diagnostic::error("Configuration contains unknown value", detail).at(resource.span);
-            return self.walk.tell(std::iter::once(problem));
+            return self.walk.tell(std::iter::once(still_unknown(addr).at(resource.span)));
         }
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = DataJob { subject, resource, server, at, config };
@@ -209,6 +231,9 @@ impl<'a> Applier<'a> {
     /// The end of an object: of one that is not wanted any more, or of one that is replaced.
     pub(super) fn begin_end(&mut self, step: u32, position: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         let plan = self.plan;
+        if self.left_alone.contains(&position) {
+            return;
+        }
         let change = &plan.changes[position as usize];
         let deposed = match change.action {
             Action::CreateThenDelete => match self.deposed.get(&position) {
@@ -304,4 +329,13 @@ impl<'a> Applier<'a> {
         let (steps, found) = provision::prepare(&scope, provisioners, connection, ProvisionerWhen::Destroy);
         self.walk.tell(found).then_some(steps)
     }
+}
+
+/// An object whose configuration refers to what does not exist, such as objects that a limited run leaves out.
+fn still_unknown(addr: &AbsResourceInstance) -> Diagnostic {
+    let detail = eco_format!(
+        "The configuration of {addr} contains values that are unknown during apply. It may refer to objects that -target or \
+         -exclude leave out: include these objects in the run."
+    );
+    Diagnostic::error("Configuration contains unknown value", detail)
 }

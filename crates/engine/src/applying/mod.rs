@@ -11,9 +11,10 @@ pub(crate) mod provision;
 mod tests;
 
 use ecow::eco_format;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use std::cell::RefCell;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
+use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
 use yuba_plan::{Action, Event, Mode, Op, Plan, ResourceChange};
@@ -25,6 +26,7 @@ use crate::interrupt::attend;
 use crate::planning;
 use crate::planning::data::DataAnswer;
 use crate::request::Context;
+use crate::targets::{Selection, Targets, left_alone};
 use crate::walk::Walk;
 use crate::walk::dependencies::Dependencies;
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
@@ -103,6 +105,9 @@ pub(crate) struct Applier<'a> {
     doors: ApplyDoors<'a>,
     state: State,
     included: Vec<bool>,
+    selection: &'a Selection,
+    /// Positions of changes that are not made.
+    left_alone: HashSet<u32>,
     dependencies: Dependencies<'a>,
     create_before_destroy: Vec<bool>,
     /// Positions of the changes of current objects.
@@ -156,8 +161,8 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     };
     let context = Context { events: &in_order, ..context };
     let order: Vec<u32> = components.into_iter().flatten().collect();
-    let targets = crate::targets::Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
-    let selection = crate::targets::Selection::new(&graph, tree, &targets);
+    let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
+    let selection = Selection::new(&graph, tree, &targets);
     let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
     walk.tell_deprecated_variables = false;
     let changes = plan.changes.iter().enumerate().filter(|(_, change)| change.deposed.is_none());
@@ -167,6 +172,8 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         doors: ApplyDoors { recorder: &mut *doors.recorder, provisioners: doors.provisioners, random: doors.random },
         state,
         included: planning::included(&graph, &order, &selection, plan.mode),
+        selection: &selection,
+        left_alone: HashSet::default(),
         dependencies: Dependencies::new(&graph, &order, tree),
         create_before_destroy: planning::create_before_destroy(&graph, &order, &selection),
         changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
@@ -179,6 +186,11 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         counts: Counts::default(),
         broken: false,
     };
+    applier.left_alone = left_alone(plan, &targets, |resource| {
+        let module = tree.find(&resource.module.module())?;
+        let vertex = graph.resources.get(&(module, ResourceKey::from(&resource.resource)))?;
+        Some(applier.dependencies.of(*vertex))
+    });
     if plan.mode == Mode::RefreshOnly {
         applier.planned_outputs();
     } else {
@@ -432,16 +444,15 @@ impl<'a> Applier<'a> {
             }
             let Some(value) = self.walk.live.output(ModuleInstanceId::ROOT, &name) else { continue };
             let (value, _) = value.unmark_deep();
-            if !value.is_wholly_known() {
-                continue;
-            }
+            let is_null = value.is_null();
+            // Parts of it may come from objects that a limited run leaves out, and stay unknown.
+            let value = value.unknown_as_null();
             let output = Output {
                 value,
                 sensitive: declared.sensitive == Some(true),
                 deprecated: declared.deprecated.clone().unwrap_or_default(),
             };
-            let output = (!output.value.is_null()).then_some(output);
-            edits.push(Edit::SetOutput { name, output });
+            edits.push(Edit::SetOutput { name, output: (!is_null).then_some(output) });
         }
         let checks = self.walk.checks.results();
         edits.push(Edit::SetCheckResults((!checks.is_empty()).then_some(checks)));

@@ -111,7 +111,7 @@ pub(crate) async fn run(
             true => "It failed; why is not shown, because its arguments hold sensitive values.".into(),
             false => reason,
         };
-        let mut problem = Diagnostic::error(summary, detail).at(step.place.kind_span);
+        let mut problem = Diagnostic::error(summary, detail).at(step.place.body.missing_item_span());
         problem.address = Some(eco_format!("{addr}"));
         problems.push(problem);
         break;

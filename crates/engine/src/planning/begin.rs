@@ -109,7 +109,22 @@ impl<'a> Planner<'a> {
             };
             self.failed[block.vertex as usize] |= !ok;
         }
+        if self.selection.is_limited() && self.options.mode == Mode::Normal {
+            self.see_limited(block, at, &abs, &expansion);
+        }
         self.begin_orphans(block, &abs, &expansion, jobs);
+    }
+
+    /// References to a resource see the instances that are part of a limited run, and those beside them that exist.
+    fn see_limited(&self, block: &Block<'a>, at: ModuleInstanceId, abs: &AbsResource, wanted: &Expansion) {
+        let known = self.state.get(abs);
+        self.walk.see_existing(&self.state, at, abs, block.schema(), |key| {
+            // What is part of the run and not wanted is removed.
+            match self.selection.selects(block.vertex, &abs.clone().instance(key.clone())) {
+                true => wanted.contains(key.as_ref()),
+                false => known.is_some_and(|known| known.instances.contains_key(key)),
+            }
+        });
     }
 
     fn begin_managed(
@@ -235,9 +250,18 @@ impl<'a> Planner<'a> {
             }
             match addr.resource.mode {
                 ResourceMode::Managed => self.begin_removal(&addr, None, jobs),
-                _ if self.selection.selects_orphan(&addr) => self.forget_silently(&addr),
+                _ if self.selects_leftover(&addr) => self.forget_silently(&addr),
                 _ => {}
             }
+        }
+    }
+
+    /// Whether an object that was not met in the configuration is part of the run.
+    // Quirk: where a block is part of a run, the objects of all module instances that are gone are, too.
+    fn selects_leftover(&self, addr: &AbsResourceInstance) -> bool {
+        match self.walk.vertex_of(addr) {
+            Some(vertex) => self.selection.includes(vertex),
+            None => self.selection.selects_orphan(addr),
         }
     }
 
@@ -295,7 +319,7 @@ impl<'a> Planner<'a> {
         let selected = match block {
             Some(block) => self.selection.selects(block.vertex, addr),
             None if self.options.mode == Mode::Destroy => self.destroying.selects(addr),
-            None => self.selection.selects_orphan(addr),
+            None => self.selects_leftover(addr),
         };
         if !selected {
             self.refresh_beside(addr, jobs);
@@ -583,6 +607,9 @@ impl<'a> Planner<'a> {
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
         let resource = block.resource;
+        if !self.selection.selects(block.vertex, addr) {
+            return true;
+        }
         let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let Some(schema) = block.schema() else { return false };

@@ -42,6 +42,7 @@ impl<'a> Planner<'a> {
             let value = match &answer.is {
                 Some(existing) => existing.value.clone(),
                 // Nobody knows what it will be once it is there.
+                None if self.options.imports.is_empty() => Value::unknown_dynamic(),
                 None => Value::unknown(self.type_of(&answer.job)),
             };
             let is_complete = self.options.mode != Mode::Normal;

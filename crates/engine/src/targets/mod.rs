@@ -5,6 +5,7 @@
 
 mod address_set;
 mod destroying;
+mod left_alone;
 mod text;
 
 use yuba_addrs::{AbsResourceInstance, ConfigResource, Target};
@@ -14,6 +15,7 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 
 pub use address_set::AddressSet;
 pub use destroying::Destroying;
+pub use left_alone::left_alone;
 pub use text::{parse_file, parse_option};
 
 /// What a run was limited to. At most one of the two is given.

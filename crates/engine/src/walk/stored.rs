@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use yuba_addrs::{AbsResourceInstance, InstanceKey, Resource as ResourceName};
+use yuba_addrs::{AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName};
 use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::{Expansion, ModuleId, ModuleInstanceId, schema_of};
 use yuba_provider::BlockSchema;
@@ -48,22 +48,42 @@ impl<'a> Walk<'a> {
         let schemas = self.evaluation.schemas_of(module, resource);
         let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
         for at in self.live.instances(module) {
-            let Some(wanted) = self.live.resource_expansion(at, &resource.key) else { continue };
             let abs = ResourceName::from(&resource.key).absolute(self.live.address(at));
-            let keys = || state.get(&abs).into_iter().flat_map(|known| known.instances.keys());
-            let there = match &wanted {
-                Expansion::Single | Expansion::Enabled(_) => continue,
-                Expansion::Count(_) => Expansion::Count(count_of(keys())),
-                Expansion::ForEach(_) => each_of(keys()),
-            };
-            if there.len() == wanted.len() && there.instances().all(|(key, _)| wanted.contains(key.as_ref())) {
-                continue;
-            }
-            for (key, _) in there.instances().filter(|(key, _)| !wanted.contains(key.as_ref())) {
-                self.value_of_state(state, at, &abs.clone().instance(key), schema);
-            }
-            self.live.see_resource(at, &resource.key, there);
+            self.see_existing(state, at, &abs, schema, |key| {
+                state.get(&abs).is_some_and(|known| known.instances.contains_key(key))
+            });
         }
+    }
+
+    /// References to a resource see the wanted instances and those of the state for which `exists` holds.
+    pub(crate) fn see_existing(
+        &self,
+        state: &State,
+        at: ModuleInstanceId,
+        abs: &AbsResource,
+        schema: Option<&BlockSchema>,
+        exists: impl Fn(&Option<InstanceKey>) -> bool,
+    ) {
+        let resource = ResourceKey::from(&abs.resource);
+        let Some(wanted) = self.live.resource_expansion(at, &resource) else { return };
+        let known = state.get(abs).into_iter().flat_map(|known| known.instances.keys().cloned());
+        let outgrown = known.filter(|key| !wanted.contains(key.as_ref()));
+        let mut keys: Vec<Option<InstanceKey>> = wanted.instances().map(|(key, _)| key).chain(outgrown).collect();
+        keys.retain(exists);
+        keys.sort_unstable();
+        let there = match &wanted {
+            Expansion::Single => return,
+            Expansion::Enabled(_) => Expansion::Enabled(keys.contains(&None)),
+            Expansion::Count(_) => Expansion::Count(count_of(keys.iter())),
+            Expansion::ForEach(_) => each_of(keys.iter()),
+        };
+        if there.len() == wanted.len() && there.instances().all(|(key, _)| wanted.contains(key.as_ref())) {
+            return;
+        }
+        for (key, _) in there.instances().filter(|(key, _)| !wanted.contains(key.as_ref())) {
+            self.value_of_state(state, at, &abs.clone().instance(key), schema);
+        }
+        self.live.see_resource(at, &resource, there);
     }
 
     /// Whether the state has objects of a resource.
