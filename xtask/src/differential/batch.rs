@@ -139,16 +139,19 @@ fn write(folder: &Path, samples: &[Sample]) {
 fn errors(answer: &Answer) -> BTreeMap<usize, Vec<String>> {
     let mut found: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for diagnostic in answer.diagnostics().into_iter().filter(|d| d.severity == "error") {
-        let digits: Option<usize> = [&diagnostic.file, &diagnostic.address]
-            .iter()
-            .find_map(|text| {
-                let at = text.find(|c: char| c.is_ascii_digit())?;
-                text.get(at..at + 4)
-            })
-            .and_then(|text| text.parse().ok());
-        found.entry(digits.unwrap_or(usize::MAX)).or_default().push(diagnostic.title);
+        let number = [&diagnostic.file, &diagnostic.address, &diagnostic.title].iter().find_map(|text| number(text));
+        let title = match number {
+            Some(index) => diagnostic.title.replace(&format!("e{index:04}"), "e"),
+            None => diagnostic.title,
+        };
+        found.entry(number.unwrap_or(usize::MAX)).or_default().push(title);
     }
     found
+}
+
+/// The number of the sample that a file name, an address or a title names.
+fn number(text: &str) -> Option<usize> {
+    text.match_indices(['e', 'm']).find_map(|(at, _)| text.get(at + 1..at + 5)?.parse().ok())
 }
 
 /// Compares the values in the plan.

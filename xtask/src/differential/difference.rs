@@ -30,7 +30,8 @@ impl Difference {
 
     /// What makes two differences the same while a case is made smaller.
     pub(super) fn class(&self) -> (String, String) {
-        let path = if self.path.is_empty() { format!("{} / {}", self.ours, self.theirs) } else { self.path.clone() };
+        let words = self.path.is_empty() || self.path == "diagnostics";
+        let path = if words { format!("{} / {}", self.ours, self.theirs) } else { self.path.clone() };
         (self.aspect.clone(), path)
     }
 
@@ -68,22 +69,34 @@ impl Explained {
         Ok(Explained(entries))
     }
 
-    /// The entry that explains this difference. Each field of an entry is the exact text, or a list of texts of which
-    /// one is; `source` is a part of the configuration.
+    /// The entry that explains this difference. Each field of an entry is the text, with `*` for any part, or a list of
+    /// texts of which one fits; `source` is a part of the configuration.
     pub(super) fn reason(&self, difference: &Difference, source: &str) -> Option<usize> {
         self.0.iter().position(|entry| {
             one_of(&entry["aspect"], |text| text == difference.aspect)
-                && one_of(&entry["path"], |text| text == difference.path)
-                && one_of(&entry["ours"], |text| text == difference.ours)
-                && one_of(&entry["theirs"], |text| text == difference.theirs)
+                && one_of(&entry["path"], |text| fits(text, &difference.path))
+                && one_of(&entry["ours"], |text| fits(text, &difference.ours))
+                && one_of(&entry["theirs"], |text| fits(text, &difference.theirs))
                 && one_of(&entry["source"], |text| source.contains(text))
         })
+    }
+
+    /// True where everything else in the same step follows from this difference.
+    pub(super) fn ends_case(&self, index: usize) -> bool {
+        self.0[index]["ends"] == true
     }
 
     /// The reason of an entry.
     pub(super) fn text(&self, index: usize) -> &str {
         self.0[index]["reason"].as_str().unwrap_or_default()
     }
+}
+
+/// Whether a text has the form of a pattern, in which `*` stands for anything.
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(text) = text.strip_prefix(start) else { return false };
+    (0..=text.len()).filter(|&at| text.is_char_boundary(at)).any(|at| fits(rest, &text[at..]))
 }
 
 fn one_of(field: &Value, fits: impl Fn(&str) -> bool) -> bool {
@@ -133,10 +146,14 @@ fn walk(aspect: &str, path: &str, ours: &Value, theirs: &Value, found: &mut Vec<
         _ => found.push(Difference {
             aspect: aspect.to_owned(),
             path: path.to_owned(),
-            ours: ours.to_string(),
-            theirs: theirs.to_string(),
+            ours: shown(ours),
+            theirs: shown(theirs),
         }),
     }
+}
+
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -150,6 +167,13 @@ mod tests {
         let found = super::compare("state", &ours, &theirs);
         let paths: Vec<&str> = found.iter().map(|d| d.path.as_str()).collect();
         assert_eq!(paths, ["resources[].x", "resources[].y[]"]);
+    }
+
+    #[test]
+    fn patterns_stand_for_any_part() {
+        assert!(super::fits("error: no change found for *", "error: no change found for a.b"));
+        assert!(super::fits("*a*c", "xabc"));
+        assert!(!super::fits("a*c", "ab"));
     }
 
     #[test]

@@ -4,17 +4,25 @@
 //! `conformance/explained-differences.jsonl`.
 
 mod batch;
+mod block;
+mod cases;
+mod design;
 mod difference;
 mod expressions;
 mod functions;
+mod invention;
 mod literals;
+mod observation;
 mod random;
 mod shapes;
+mod steps;
 mod tool;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::tidy::root;
 use batch::Sample;
@@ -24,7 +32,7 @@ use random::Random;
 use tool::Tool;
 
 const USAGE: &str = "usage: cargo xtask differential --peer PATH [--ours PATH] [--seed N] [--expressions N] [--cases N] \
-     [--only expressions|cases] [--providers DIR] [--work DIR]";
+     [--first N] [--only expressions|cases] [--providers DIR] [--work DIR]";
 
 /// Expressions evaluated by one process.
 const BATCH: usize = 250;
@@ -36,6 +44,7 @@ struct Settings {
     seed: u64,
     expressions: usize,
     cases: usize,
+    first: usize,
     work: PathBuf,
 }
 
@@ -46,6 +55,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
         seed: 1,
         expressions: 10_000,
         cases: 500,
+        first: 0,
         work: std::env::temp_dir().join("yuba-differential"),
     };
     let mut rest = args.iter();
@@ -58,6 +68,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
             "--work" => settings.work = PathBuf::from(value),
             "--seed" => settings.seed = number()? as u64,
             "--expressions" => settings.expressions = number()?,
+            "--first" => settings.first = number()?,
             "--cases" => settings.cases = number()?,
             "--only" if value == "expressions" => settings.cases = 0,
             "--only" if value == "cases" => settings.expressions = 0,
@@ -82,6 +93,9 @@ pub(crate) fn run(args: &[String]) -> Result<String, String> {
     let mut report = Report { explained: &explained, reasons: BTreeMap::new(), open: Vec::new() };
     if settings.expressions > 0 {
         expressions(&settings, [&ours, &theirs], &mut report)?;
+    }
+    if settings.cases > 0 {
+        cases(&settings, [&ours, &theirs], &mut report);
     }
     report.close(&settings)
 }
@@ -138,6 +152,51 @@ fn expressions(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) 
         start += count;
     }
     Ok(())
+}
+
+/// Processes that run cases at the same time.
+const WORKERS: usize = 2;
+
+fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
+    let next = AtomicUsize::new(settings.first);
+    let explained = report.explained;
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for worker in 0..WORKERS {
+            let (next, results) = (&next, &results);
+            scope.spawn(move || {
+                let folder = settings.work.join(format!("worker{worker}"));
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= settings.first + settings.cases {
+                        break;
+                    }
+                    let steps = steps::case(&mut Random::new(settings.seed, number as u64), &["terraform_data"]);
+                    let mut outcome = cases::run(tools, &folder, &steps, explained);
+                    if let Some(found) = outcome.found.take() {
+                        let found = cases::shrink(tools, &folder, found, explained);
+                        let place = settings.work.join(format!("case{number}"));
+                        cases::keep(&place, &found.steps);
+                        let lines: Vec<String> = found.differences.iter().map(difference::Difference::show).collect();
+                        let text = format!("case {number}: {}\n  {}", place.display(), lines.join("\n  "));
+                        eprintln!("{text}");
+                        outcome.found = Some(found);
+                        if let Ok(mut results) = results.lock() {
+                            results.push((outcome.reasons, Some(text)));
+                        }
+                    } else if let Ok(mut results) = results.lock() {
+                        results.push((outcome.reasons, None));
+                    }
+                }
+            });
+        }
+    });
+    for (reasons, open) in results.into_inner().unwrap_or_default() {
+        for reason in reasons {
+            *report.reasons.entry(reason).or_default() += 1;
+        }
+        report.open.extend(open);
+    }
 }
 
 /// The expression with this number: every second one calls the next function, so that all are reached.

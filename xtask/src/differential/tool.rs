@@ -103,9 +103,17 @@ fn read(json: &Value) -> Diagnostic {
     }
 }
 
+/// A line without escape codes for colours.
+fn plain(line: &str) -> String {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
+}
+
 /// Titles of diagnostics for people.
 fn titles(text: &str) -> impl Iterator<Item = Diagnostic> + '_ {
     text.lines().filter_map(|line| {
+        let line = plain(line);
         let line = line.trim_start_matches(['│', '╷', ' ']);
         let title = line.strip_prefix("Error: ")?;
         Some(Diagnostic {
