@@ -298,8 +298,8 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
         Ok(operation) => operation,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
-    if let Err(problem) = operation.check_fresh(&saved) {
-        return close(speaker, operation, problem.into(), 1);
+    if let Err(problems) = operation.check_fresh(&saved) {
+        return close(speaker, operation, problems, 1);
     }
     if saved.plan.errored {
         let detail = "The plan was saved although making it failed, so that it can be looked at. Mend what was wrong and make \

@@ -77,12 +77,17 @@ pub fn read(path: &Path, sources: &mut Sources) -> (LockFile, Diagnostics) {
             return (LockFile::default(), diagnostics::unreadable(path, &error).into());
         }
     };
-    let file = sources.add(SourceFile::new(path.to_string_lossy(), &bytes[..]));
-    if let Some((start, end)) = conflict_mark(&bytes) {
+    parse(&path.to_string_lossy(), &bytes, sources)
+}
+
+/// Reads the content of a lock file.
+pub fn parse(name: &str, bytes: &[u8], sources: &mut Sources) -> (LockFile, Diagnostics) {
+    let file = sources.add(SourceFile::new(name, bytes));
+    if let Some((start, end)) = conflict_mark(bytes) {
         let problem = diagnostics::merge_conflict(Span { file, start, end });
         return (LockFile::default(), problem.into());
     }
-    let (_, parsed) = parser::parse_config(file, &bytes);
+    let (_, parsed) = parser::parse_config(file, bytes);
     let (locks, problems) = decode(&parsed.body);
     let mut all = parsed.diagnostics;
     all.extend(problems);

@@ -29,6 +29,14 @@ pub enum Action {
 }
 
 impl Action {
+    /// An object ends: it is destroyed or forgotten.
+    pub fn ends(self) -> bool {
+        matches!(self, Action::Delete | Action::Forget) || self.is_replace()
+    }
+    /// An object is created, read or changed.
+    pub fn makes(self) -> bool {
+        matches!(self, Action::Create | Action::Read | Action::Update) || self.is_replace()
+    }
     /// One object takes the place of another.
     pub fn is_replace(self) -> bool {
         matches!(self, Action::DeleteThenCreate | Action::CreateThenDelete | Action::ForgetThenCreate)

@@ -1,39 +1,55 @@
-//! Plan files: a plan with everything that is needed to carry it out later, as bytes.
+//! Plan files: a plan with everything that is needed to show it or to carry it out later, as bytes.
 //!
-//! A line that says what it is and in which version, the length and the SHA-256 of what follows, then everything else,
-//! compressed. So a file that was cut or changed is recognised before anything in it is believed. What repeats (names,
-//! types, modules, providers) is written once and numbered. Reading never panics, whatever the bytes.
+//! A zip archive with the entries that tools for plans know: `tfplan`, `tfstate`, `tfstate-prev`, `tfconfig/...` and
+//! `.terraform.lock.hcl`. The content of `tfplan` is our own: a line that says what it is, in which version, and which version
+//! of the program made it; the SHA-256 of everything in the archive; the changes and the steps of the plan. What repeats
+//! (names, types, modules, providers) is written once and numbered. Reading never panics, whatever the bytes.
 //!
-//! The format belongs to this version of the program only: a plan is made and soon carried out, and not kept.
+//! The format belongs to one version of the program only: a plan is made and soon carried out, and not kept.
 
+mod archive;
 mod codes;
 mod plans;
 mod reader;
-mod states;
+mod schemas;
+mod steps;
 mod values;
 mod writer;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use sha2::{Digest, Sha256};
+use yuba_addrs::ProviderSource;
+use yuba_provider::ProviderSchema;
+use yuba_state::State;
 
-use crate::Plan;
+use crate::{ExecGraph, Plan};
+use archive::{Archive, Entries, LIMITS, Refused};
 use reader::Reader;
+use steps::Step;
 use writer::Writer;
 
-/// What the first line begins with; the version of the format follows.
-const MAGIC: &[u8] = b"yuba plan ";
+/// What the first line of `tfplan` begins with; the versions of the format and of the program follow.
+const MAGIC: &str = "yuba plan ";
 /// The version of the format.
-const VERSION: &str = "1";
-/// How much a file may hold when it is unpacked.
-const MAX_LENGTH: u64 = 1 << 32;
+const VERSION: &str = "2";
+/// How long the first line may be.
+const LONGEST_LINE: usize = 128;
+/// How much is read of a plan of another program, to find out which one.
+const MOST_OF_OTHERS: u64 = 64 << 20;
+
+const PLAN: &str = "tfplan";
+const STATE: &str = "tfstate";
+const PREVIOUS_STATE: &str = "tfstate-prev";
+const MANIFEST: &str = "tfconfig/modules.json";
+const MODULE: &str = "tfconfig/m-";
+const LOCK_FILE: &str = ".terraform.lock.hcl";
+
+/// Files by name.
+pub type Files = BTreeMap<EcoString, Arc<[u8]>>;
 
 /// A plan with everything that is needed to carry it out.
 #[derive(Clone, Debug)]
@@ -42,14 +58,18 @@ pub struct PlanFile {
     pub tool_version: EcoString,
     /// The plan.
     pub plan: Plan,
-    /// All files of the configuration by path: of all modules and symbol libraries.
-    pub sources: BTreeMap<EcoString, Arc<[u8]>>,
-    /// Which modules are installed where: the text of the manifest; empty where there is none.
+    /// The configuration files of all modules, by the keys of the modules in the manifest.
+    pub modules: BTreeMap<EcoString, Files>,
+    /// Where the modules are and come from: JSON text.
     pub manifest: EcoString,
+    /// The files of symbol libraries, by path.
+    pub libraries: Files,
+    /// Schemas of the providers, as far as showing the plan needs them. Descriptions and functions are not saved.
+    pub schemas: BTreeMap<ProviderSource, ProviderSchema>,
     /// Where the state is kept.
     pub backend: SavedBackend,
-    /// The text of the lock file of providers; none where there is no such file.
-    pub lock_file: Option<EcoString>,
+    /// The text of the lock file of providers; empty where there is no such file.
+    pub lock_file: EcoString,
     /// The lineage of the state it was made from.
     pub lineage: EcoString,
     /// The serial of that state: the plan is stale when it has changed.
@@ -67,33 +87,52 @@ pub struct SavedBackend {
     pub workspace: EcoString,
 }
 
-/// Why bytes are no plan.
+/// Why bytes cannot be read as a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// They are something else.
     NotAPlan,
-    /// They are a plan of OpenTofu.
-    OpenTofuPlan,
-    /// They are a plan of another version of this program.
-    OtherVersion(EcoString),
+    /// They are a plan of OpenTofu or Terraform, of this version if it is known.
+    OtherProgram(Option<EcoString>),
+    /// They are a plan of another format.
+    OtherFormat(EcoString),
+    /// They are a plan of another version of this program: that one, and this one.
+    OtherVersion(EcoString, EcoString),
     /// They are a plan, but parts of it are missing or changed.
     Damaged,
+    /// They are a plan that would use too much memory.
+    TooLarge,
+    /// They are a plan whose steps are not those of its changes.
+    OtherOperations,
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::NotAPlan => f.write_str("it is not a plan file"),
-            Problem::OpenTofuPlan => f.write_str(
-                "it is a plan file of OpenTofu, which only the program that made it can read; make a plan again with \
-                 this program",
-            ),
-            Problem::OtherVersion(version) => write!(
+            Problem::NotAPlan => f.write_str("the file is not a plan file"),
+            Problem::OtherProgram(version) => {
+                f.write_str("the plan file was written by OpenTofu or Terraform")?;
+                if let Some(version) = version {
+                    write!(f, " {version}")?;
+                }
+                f.write_str(". Only the program that wrote a plan file can read it")
+            }
+            Problem::OtherFormat(format) => {
+                write!(f, "the plan file has format {format}, and this version of Yuba reads format {VERSION} only")
+            }
+            Problem::OtherVersion(theirs, ours) => {
+                write!(f, "the plan file was written by Yuba {theirs}, and this is Yuba {ours}")
+            }
+            Problem::Damaged => f.write_str("the plan file was cut or changed after Yuba wrote it"),
+            Problem::TooLarge => write!(
                 f,
-                "it is a plan file of format {version}, and this program reads and writes format {VERSION} only; make \
-                 a plan again"
+                "the plan file unpacks to more than {} times its size, or to more than {} GiB",
+                LIMITS.ratio,
+                LIMITS.bytes >> 30
             ),
-            Problem::Damaged => f.write_str("it is a plan file that was cut or changed after it was written"),
+            Problem::OtherOperations => f.write_str(
+                "the operations in the plan file differ from its planned changes, so it was changed after Yuba wrote it",
+            ),
         }
     }
 }
@@ -106,93 +145,197 @@ struct Malformed;
 
 type Read<T> = Result<T, Malformed>;
 
-/// The bytes of a plan file.
-pub fn encode(file: &PlanFile) -> Vec<u8> {
-    let payload = payload(file);
-    let mut out = Vec::with_capacity(payload.len() / 4 + 128);
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(VERSION.as_bytes());
-    out.push(b'\n');
-    let header = out.len();
-    out.extend_from_slice(&[0; 32]);
-    out.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-    let mut encoder = DeflateEncoder::new(out, Compression::fast());
-    // Writing to a vector does not fail.
-    let _ = encoder.write_all(&payload);
-    let mut out = encoder.finish().unwrap_or_default();
-    let digest = out.get(header + 32..).map(Sha256::digest);
-    if let (Some(digest), Some(place)) = (digest, out.get_mut(header..header + 32)) {
-        place.copy_from_slice(&digest);
+impl From<Malformed> for Problem {
+    fn from(Malformed: Malformed) -> Problem {
+        Problem::Damaged
     }
-    out
 }
 
-/// Reads the bytes of a plan file.
-pub fn decode(bytes: &[u8]) -> Result<PlanFile, Problem> {
-    if bytes.starts_with(b"PK\x03\x04") {
-        return Err(Problem::OpenTofuPlan);
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Problem {
+        match refused {
+            Refused::NotAnArchive => Problem::NotAPlan,
+            Refused::Malformed => Problem::Damaged,
+            Refused::TooLarge => Problem::TooLarge,
+        }
     }
-    let rest = bytes.strip_prefix(MAGIC).ok_or(Problem::NotAPlan)?;
-    let end = rest.iter().take(32).position(|byte| *byte == b'\n').ok_or(Problem::NotAPlan)?;
-    let (version, rest) = rest.split_at(end);
-    if version != VERSION.as_bytes() {
-        return Err(Problem::OtherVersion(eco_format!("{:?}", String::from_utf8_lossy(version))));
-    }
-    let payload = unpack(rest.get(1..).unwrap_or_default()).ok_or(Problem::Damaged)?;
-    read_payload(&payload).map_err(|Malformed| Problem::Damaged)
 }
 
-/// What follows the first line.
-fn unpack(bytes: &[u8]) -> Option<Vec<u8>> {
-    let (digest, rest) = bytes.split_at_checked(32)?;
-    if Sha256::digest(rest).as_slice() != digest {
-        return None;
-    }
-    let (length, packed) = rest.split_first_chunk::<8>()?;
-    let length = u64::from_le_bytes(*length);
-    if length > MAX_LENGTH {
-        return None;
-    }
-    let mut payload = Vec::new();
-    DeflateDecoder::new(packed).take(length.saturating_add(1)).read_to_end(&mut payload).ok()?;
-    (payload.len() as u64 == length).then_some(payload)
+/// The bytes of a plan file. The error is a sentence part.
+pub fn encode(file: &PlanFile) -> Result<Vec<u8>, String> {
+    encode_with(file, &steps::of_graph(&file.plan.exec, &file.plan.changes))
 }
 
-fn payload(file: &PlanFile) -> Vec<u8> {
-    let PlanFile { tool_version, plan, sources, manifest, backend, lock_file, lineage, serial } = file;
+/// The bytes of a plan file with these steps, whatever the graph of the plan says.
+fn encode_with(file: &PlanFile, steps: &[Step]) -> Result<Vec<u8>, String> {
+    let entries = entries(file);
+    let payload = payload(file, steps);
+    let mut plan = Vec::with_capacity(payload.len() + LONGEST_LINE);
+    plan.extend_from_slice(MAGIC.as_bytes());
+    plan.extend_from_slice(format!("{VERSION} {}\n", file.tool_version).as_bytes());
+    plan.extend_from_slice(&digest(&entries, &payload));
+    plan.extend_from_slice(&payload);
+    let others = entries.iter().map(|(name, content)| (name.as_str(), content.as_slice()));
+    archive::pack(std::iter::once((PLAN, plan.as_slice())).chain(others))
+}
+
+/// Reads the bytes of a plan file that this version of the program made.
+pub fn decode(bytes: &[u8], tool_version: &str) -> Result<PlanFile, Problem> {
+    let mut archive = match Archive::open(bytes, LIMITS) {
+        Err(Refused::NotAnArchive) if bytes.starts_with(MAGIC.as_bytes()) => {
+            // Earlier formats were no archives.
+            let (format, _) = versions(bytes).ok_or(Problem::NotAPlan)?;
+            return Err(Problem::OtherFormat(format));
+        }
+        opened => opened?,
+    };
+    let start = archive.beginning(PLAN, LONGEST_LINE as u64).ok_or(Problem::NotAPlan)?;
+    if !start.starts_with(MAGIC.as_bytes()) {
+        let whole = archive.beginning(PLAN, MOST_OF_OTHERS).unwrap_or_default();
+        return Err(Problem::OtherProgram(version_of_other(&whole)));
+    }
+    let (format, version) = versions(&start).ok_or(Problem::Damaged)?;
+    if format != VERSION {
+        return Err(Problem::OtherFormat(format));
+    }
+    if version != tool_version {
+        return Err(Problem::OtherVersion(version, tool_version.into()));
+    }
+    let mut entries = archive.unpack(LIMITS)?;
+    let plan = entries.remove(PLAN).unwrap_or_default();
+    let line = plan.iter().position(|byte| *byte == b'\n').ok_or(Problem::Damaged)?;
+    let (expected, payload) =
+        plan.get(line + 1..).and_then(|rest| rest.split_at_checked(32)).ok_or(Problem::Damaged)?;
+    if digest(&entries, payload) != expected {
+        return Err(Problem::Damaged);
+    }
+    read_file(payload, entries, version)
+}
+
+/// The versions of the format and of the program in the first line, in a form that can be shown.
+fn versions(bytes: &[u8]) -> Option<(EcoString, EcoString)> {
+    let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
+    let end = rest.iter().take(LONGEST_LINE).position(|byte| *byte == b'\n')?;
+    let line = std::str::from_utf8(rest.get(..end)?).ok()?;
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c));
+    let (format, version) = line.split_once(' ').unwrap_or((line, ""));
+    (is_plain(format) && is_plain(version)).then(|| (format.into(), version.into()))
+}
+
+/// The version of OpenTofu or Terraform in a plan of theirs: field 14 of a protocol buffer.
+fn version_of_other(bytes: &[u8]) -> Option<EcoString> {
+    const VERSION_FIELD: u64 = 14;
+    let mut reader = Reader::new(bytes);
+    loop {
+        let tag = reader.number().ok()?;
+        match (tag >> 3, tag & 7) {
+            (VERSION_FIELD, 2) => {
+                let text = reader.text().ok()?;
+                let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c));
+                return (is_plain && text.len() < LONGEST_LINE).then_some(text);
+            }
+            (_, 0) => drop(reader.number().ok()?),
+            (_, 1) => (0..8).try_for_each(|_| reader.byte().map(drop)).ok()?,
+            (_, 2) => drop(reader.bytes().ok()?),
+            (_, 5) => (0..4).try_for_each(|_| reader.byte().map(drop)).ok()?,
+            _ => return None,
+        }
+    }
+}
+
+/// The sum of everything in an archive.
+fn digest(entries: &Entries, payload: &[u8]) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    let mut add = |bytes: &[u8]| {
+        hasher.update((bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    for (name, content) in entries {
+        add(name.as_bytes());
+        add(content);
+    }
+    add(payload);
+    hasher.finalize().into()
+}
+
+/// All entries of an archive but the plan itself.
+fn entries(file: &PlanFile) -> Entries {
+    let state = |state: &State| {
+        let mut text = Vec::new();
+        yuba_state::write_compact(state, &mut text);
+        text
+    };
+    let (prior, previous) = (&file.plan.prior_state, &file.plan.previous_state);
+    let prior_text = state(prior);
+    let previous_text = if Arc::ptr_eq(prior, previous) { prior_text.clone() } else { state(previous) };
+    let mut entries = Entries::from([
+        (STATE.into(), prior_text),
+        (PREVIOUS_STATE.into(), previous_text),
+        (MANIFEST.into(), file.manifest.as_bytes().to_vec()),
+        (LOCK_FILE.into(), file.lock_file.as_bytes().to_vec()),
+    ]);
+    for (key, files) in &file.modules {
+        entries.extend(files.iter().map(|(name, bytes)| (eco_format!("{MODULE}{key}/{name}"), bytes.to_vec())));
+    }
+    entries
+}
+
+fn payload(file: &PlanFile, steps: &[Step]) -> Vec<u8> {
+    let PlanFile {
+        tool_version: _,
+        plan,
+        modules: _,
+        manifest: _,
+        libraries,
+        schemas,
+        backend,
+        lock_file: _,
+        lineage,
+        serial,
+    } = file;
     let mut writer = Writer::default();
-    writer.text(tool_version);
-    writer.count(sources.len());
-    for (path, content) in sources {
+    writer.count(libraries.len());
+    for (path, content) in libraries {
         writer.text(path);
         writer.bytes(content);
     }
-    writer.text(manifest);
+    schemas::write(&mut writer, schemas);
     let SavedBackend { kind, config, workspace } = backend;
     [kind, config, workspace].into_iter().for_each(|text| writer.text(text));
-    writer.option(lock_file.as_ref(), |writer, text| writer.text(text));
     writer.text(lineage);
     writer.number(*serial);
-    plans::write(&mut writer, plan);
+    plans::write(&mut writer, plan, steps);
     writer.into_bytes()
 }
 
-fn read_payload(payload: &[u8]) -> Read<PlanFile> {
+fn read_file(payload: &[u8], mut entries: Entries, tool_version: EcoString) -> Result<PlanFile, Problem> {
+    let mut take = |name: &str| entries.remove(name).ok_or(Malformed);
+    let (prior, previous) = (take(STATE)?, take(PREVIOUS_STATE)?);
+    let state = |text: &[u8]| yuba_state::read(text).map(|(state, _)| Arc::new(state)).map_err(|_| Malformed);
+    let prior_state = state(&prior)?;
+    let previous_state = if prior == previous { Arc::clone(&prior_state) } else { state(&previous)? };
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).map(EcoString::from).map_err(|_| Malformed);
+    let (manifest, lock_file) = (text(take(MANIFEST)?)?, text(take(LOCK_FILE)?)?);
+    let mut modules: BTreeMap<EcoString, Files> = BTreeMap::new();
+    for (name, content) in entries {
+        let (key, file) = name.strip_prefix(MODULE).and_then(|rest| rest.rsplit_once('/')).ok_or(Malformed)?;
+        modules.entry(key.into()).or_default().insert(file.into(), content.into());
+    }
     let mut reader = Reader::new(payload);
-    let tool_version = reader.text()?;
-    let sources = reader.list(|reader| Ok((reader.text()?, Arc::from(reader.bytes()?))))?;
-    let file = PlanFile {
-        tool_version,
-        sources: sources.into_iter().collect(),
-        manifest: reader.text()?,
-        backend: SavedBackend { kind: reader.text()?, config: reader.text()?, workspace: reader.text()? },
-        lock_file: reader.option(Reader::text)?,
-        lineage: reader.text()?,
-        serial: reader.number()?,
-        plan: plans::read(&mut reader)?,
-    };
+    let libraries = reader.list(|reader| Ok((reader.text()?, Arc::from(reader.bytes()?))))?;
+    let schemas = schemas::read(&mut reader)?;
+    let backend = SavedBackend { kind: reader.text()?, config: reader.text()?, workspace: reader.text()? };
+    let (lineage, serial) = (reader.text()?, reader.number()?);
+    let (mut plan, steps) = plans::read(&mut reader, (prior_state, previous_state))?;
     reader.end()?;
-    Ok(file)
+    // A plan that was not finished has no steps.
+    plan.exec = match plan.errored {
+        true if steps.is_empty() => ExecGraph::default(),
+        true => return Err(Problem::OtherOperations),
+        false => steps::into_graph(steps, &plan.changes).map_err(|Malformed| Problem::OtherOperations)?,
+    };
+    let libraries = libraries.into_iter().collect();
+    Ok(PlanFile { tool_version, plan, modules, manifest, libraries, schemas, backend, lock_file, lineage, serial })
 }
 
 #[cfg(test)]

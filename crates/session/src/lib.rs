@@ -29,6 +29,7 @@ mod diagnostics;
 mod initialized;
 mod module_install;
 mod replace;
+mod saved_plan;
 
 pub use console::{Answer, ConsoleSession, Input};
 pub use world::SystemWorld;

@@ -15,7 +15,7 @@ use yuba_eval::static_eval::StaticEnv;
 use yuba_eval::symbols::LibraryFiles;
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, World, link};
-use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, json, parser};
+use yuba_syntax::{Diagnostic, Diagnostics, FileId, SourceFile, Sources, json, parser};
 use yuba_value::Value;
 
 use crate::manifest::read_manifest;
@@ -91,6 +91,8 @@ pub struct Configuration {
     pub sources: Sources,
     /// What was installed.
     pub manifest: Manifest,
+    /// Those files that belong to symbol libraries.
+    pub libraries: Vec<FileId>,
 }
 
 impl Configuration {
@@ -161,7 +163,7 @@ pub(crate) fn load_or_install(
     tree.stages.root += problems.len();
     tree.stages.modules += problems.len();
     problems.extend(found);
-    (Ok(Configuration { tree, inputs, sources: dirs.sources, manifest }), problems)
+    (Ok(Configuration { tree, inputs, sources: dirs.sources, manifest, libraries: dirs.libraries }), problems)
 }
 
 /// Collects values for variables: environment, files of the directory, flags, and at last files of a directory of tests.
@@ -230,6 +232,8 @@ pub struct ModuleDirs {
     tests: Option<(EcoString, EcoString)>,
     /// Read instead of the directories.
     snapshot: Option<Snapshot>,
+    /// Files of symbol libraries among those that have been read.
+    libraries: Vec<FileId>,
 }
 
 impl ModuleDirs {
@@ -375,6 +379,7 @@ impl ModuleFiles for ModuleDirs {
         }
         let dir = if is_dir { path } else { "." };
         let files: Vec<ParsedConfigFile> = names.iter().map(|name| self.read(dir, name, false)).collect();
+        self.libraries.extend(files.iter().map(|file| file.file));
         let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
         let (declared, found) = decode_library(files.iter().map(|file| &file.body), &decoding);
         let mut problems = Diagnostics::new();
@@ -444,7 +449,7 @@ fn file_names(dir: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-fn shown_path(dir: &str, name: &str) -> EcoString {
+pub(crate) fn shown_path(dir: &str, name: &str) -> EcoString {
     if dir == "." { name.into() } else { eco_format!("{dir}/{name}") }
 }
 

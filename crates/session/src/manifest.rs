@@ -53,14 +53,25 @@ fn manifest_problem(path: &Path, reason: &str) -> Diagnostic {
     Diagnostic::error("Failed to read modules manifest file", detail)
 }
 
-pub(crate) fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {
+fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {
     if text.is_empty() {
         return Ok(Manifest::default());
     }
     let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_owned())?;
     let root = value_json::decode_implied(text).map_err(|error| error.to_string())?;
+    let modules = attribute(&root, "Modules");
+    records(modules.as_ref().and_then(Value::as_seq).unwrap_or_default())
+}
+
+/// Reads the record of modules in a plan file: a list without anything around it.
+pub(crate) fn parse_planned(text: &str) -> Result<Manifest, String> {
+    let root = value_json::decode_implied(text).map_err(|error| error.to_string())?;
+    records(root.as_seq().unwrap_or_default())
+}
+
+fn records(list: &[Value]) -> Result<Manifest, String> {
     let mut manifest = Manifest::default();
-    for record in attribute(&root, "Modules").iter().flat_map(|modules| modules.as_seq().unwrap_or_default()) {
+    for record in list {
         let field = |name: &str| attribute(record, name).and_then(|value| value.as_str().cloned()).unwrap_or_default();
         let (key, source, version) = (field("Key"), field("Source"), field("Version"));
         let version = match version.as_str() {
@@ -85,26 +96,36 @@ fn attribute(object: &Value, name: &str) -> Option<Value> {
     object.entries()?.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
-pub(crate) fn manifest_text(manifest: &Manifest) -> String {
+fn manifest_text(manifest: &Manifest) -> String {
+    match manifest.modules.is_empty() {
+        true => "{\"Modules\":null}".to_owned(),
+        false => format!("{{\"Modules\":{}}}", list_text(manifest, |source| Some(source))),
+    }
+}
+
+/// The record of modules in a plan file. Modules without source have no such member there.
+pub(crate) fn planned_text(manifest: &Manifest) -> String {
+    list_text(manifest, |source| Some(source).filter(|source| !source.is_empty()))
+}
+
+fn list_text(manifest: &Manifest, written: impl Fn(&str) -> Option<&str>) -> String {
     let quote = |text: &str| value_json::quote(text);
     let records: Vec<String> = manifest
         .modules
         .iter()
         .map(|(key, installed)| {
             let version = installed.version.as_ref().map(|v| format!(",\"Version\":{}", quote(&v.to_string())));
+            let source = written(&installed.source).map(|source| format!(",\"Source\":{}", quote(source)));
             format!(
-                "{{\"Key\":{},\"Source\":{}{},\"Dir\":{}}}",
+                "{{\"Key\":{}{}{},\"Dir\":{}}}",
                 quote(key),
-                quote(&installed.source),
+                source.unwrap_or_default(),
                 version.unwrap_or_default(),
                 quote(&installed.dir)
             )
         })
         .collect();
-    match records.is_empty() {
-        true => "{\"Modules\":null}".to_owned(),
-        false => format!("{{\"Modules\":[{}]}}", records.join(",")),
-    }
+    format!("[{}]", records.join(","))
 }
 
 #[cfg(test)]
@@ -120,6 +141,10 @@ mod tests {
         );
         let manifest = parse_manifest(text.as_bytes()).expect("it is well-formed");
         assert_eq!(manifest_text(&manifest), text);
+        let planned = planned_text(&manifest);
+        assert!(planned.starts_with(r#"[{"Key":"","Dir":"."},{"Key":"a","Source":"./a","Dir":"a"},"#), "{planned}");
+        assert_eq!(parse_planned(&planned), Ok(manifest));
+        assert!(parse_planned("[").is_err() && parse_planned("{}") == Ok(Manifest::default()));
         let old = parse_manifest(br#"{"Modules":[{"Key":"r","Source":"acme/bar/random","Dir":"x"}]}"#);
         let old = old.expect("it is well-formed");
         assert_eq!(old.modules["r"].source, "registry.opentofu.org/acme/bar/random");

@@ -4,7 +4,6 @@
 //! made, shown by the caller, and applied; [`Operation::end`] lets others at the state again.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use ecow::{EcoString, eco_format};
@@ -13,10 +12,8 @@ use yuba_backend::{Journal, LastResort, OperationId};
 use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, GivenAt, prepare};
-use yuba_eval::tree::Purpose;
 use yuba_eval::world::Timestamp;
 use yuba_eval::{LASTING_SUMMARIES, VALUE_SUMMARIES, ValidateEnv};
-use yuba_plan::file::{PlanFile, SavedBackend};
 use yuba_plan::{Action, Event, Mode, Plan, file};
 use yuba_provider::Providers;
 use yuba_state::{Edit, Output, State};
@@ -25,9 +22,10 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
 use crate::clock::{SystemClock, Tick, run};
 use crate::encryption::Encryption;
-use crate::load::{Configuration, LoadRequest, Snapshot, load};
-use crate::manifest::{manifest_text, parse_manifest};
+use crate::load::{Configuration, LoadRequest, load};
 use crate::validate::{check, eval_env};
+
+pub use crate::saved_plan::{SavedPlan, read_plan};
 
 /// What to work on.
 pub struct OperationRequest<'a> {
@@ -303,54 +301,29 @@ impl<'a> Operation<'a> {
         if let Some(problem) = infinite_output(&plan, "Failed to write plan file") {
             return Err(problem);
         }
-        let (lineage, serial) = match &self.opened.state {
-            Some(state) => (state.lineage.clone(), state.serial),
-            None => (EcoString::new(), 0),
+        let contents = crate::saved_plan::contents(plan, &self.configuration, &self.load, self.opened.state.as_ref());
+        let unwritable = |reason: &dyn std::fmt::Display| {
+            let detail = eco_format!("Failed to write the plan to {}: {reason}.", path.display());
+            Diagnostic::error("Failed to write plan file", detail)
         };
-        let sources = self.configuration.sources.iter();
-        let sources = sources.filter(|(_, file)| !file.name.starts_with('<'));
-        let contents = PlanFile {
-            tool_version: env!("CARGO_PKG_VERSION").into(),
-            plan,
-            sources: sources.map(|(_, file)| (EcoString::from(&*file.name), file.bytes.clone())).collect(),
-            manifest: manifest_text(&self.configuration.tree.manifest()).into(),
-            backend: SavedBackend { kind: "local".into(), config: "{}".into(), workspace: self.load.workspace.into() },
-            lock_file: fs::read_to_string(".terraform.lock.hcl").ok().map(EcoString::from),
-            lineage,
-            serial,
-        };
-        let mut bytes = file::encode(&contents);
+        let mut bytes = file::encode(&contents).map_err(|reason| unwritable(&reason))?;
         if let Some(sealing) = &self.encryption.plan {
             bytes = sealing.seal(&bytes, None)?;
         }
-        crate::replace::write_private(path, &bytes).map_err(|error| {
-            let detail = eco_format!("The plan could not be written to {}: {error}.", path.display());
-            Diagnostic::error("Failed to write plan file", detail)
-        })?;
+        crate::replace::write_private(path, &bytes).map_err(|error| unwritable(&error))?;
         Ok(contents.plan)
     }
 
-    /// Whether the state is still the one that a saved plan was made from.
-    pub fn check_fresh(&self, saved: &SavedPlan) -> Result<(), Diagnostic> {
+    /// Whether a saved plan can be applied: the providers and the state are still those it was made with.
+    pub fn check_fresh(&self, saved: &SavedPlan) -> Result<(), Diagnostics> {
         if let (Some(sealing), false) = (&self.encryption.plan, saved.was_encrypted) {
             // Says what is wrong unless clear text is allowed.
             sealing.unseal(b"", |_| true)?;
         }
-        let (lineage, serial) = match &self.opened.state {
-            Some(state) => (state.lineage.clone(), state.serial),
-            None => (EcoString::new(), 0),
-        };
-        if !saved.lineage.is_empty() && lineage != saved.lineage {
-            let detail = "The plan was made from a state of another lineage: it belongs to another working directory or \
-                          workspace, or the state was replaced. Make a new plan.";
-            return Err(Diagnostic::error("Saved plan does not match the given state", detail));
-        }
-        if serial != saved.serial || lineage != saved.lineage {
-            let detail =
-                "The state has changed since the plan was made, so the plan may not fit any more. Make a new plan.";
-            return Err(Diagnostic::error("Saved plan is stale", detail));
-        }
-        Ok(())
+        let mut problems = Diagnostics::new();
+        problems.extend(saved.check_locks(self.load.providers.locks()).err());
+        problems.extend(saved.check_state(self.opened.state.as_ref()).err());
+        if problems.has_errors() { Err(problems) } else { Ok(()) }
     }
 
     /// What was given for variables although the saved plan has other values.
@@ -372,85 +345,6 @@ fn infinite_output(plan: &Plan, summary: &str) -> Option<Diagnostic> {
         change.name
     );
     Some(Diagnostic::error(summary, detail))
-}
-
-/// A plan from a file.
-pub struct SavedPlan {
-    /// The plan.
-    pub plan: Plan,
-    /// The configuration it was made for.
-    pub snapshot: Snapshot,
-    /// The workspace it was made in.
-    pub workspace: EcoString,
-    lineage: EcoString,
-    serial: u64,
-    was_encrypted: bool,
-}
-
-/// Why a file could not be read as a plan.
-pub(crate) enum PlanProblem {
-    Unreadable(std::io::Error),
-    Content(file::Problem),
-    Encrypted(Diagnostics),
-    Manifest(String),
-}
-
-/// Reads a plan from a file.
-pub fn read_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, Diagnostic> {
-    saved_plan(path, request).map_err(|problem| {
-        let reason = match problem {
-            PlanProblem::Unreadable(error) => error.to_string(),
-            PlanProblem::Content(problem) => problem.to_string(),
-            PlanProblem::Encrypted(problems) => problems.joined().trim_end_matches('.').to_owned(),
-            PlanProblem::Manifest(reason) => reason,
-        };
-        let summary = eco_format!("Failed to load {:?} as a plan file", path.display().to_string());
-        let detail = eco_format!("The file cannot be used: {reason}. Make a plan with \"yuba plan -out=FILE\".");
-        Diagnostic::error(summary, detail)
-    })
-}
-
-pub(crate) fn saved_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, PlanProblem> {
-    let mut bytes = fs::read(path).map_err(PlanProblem::Unreadable)?;
-    let was_encrypted = yuba_backend::encryption::is_encrypted_plan(&bytes);
-    if was_encrypted {
-        bytes = decrypted(&bytes, request).map_err(PlanProblem::Encrypted)?;
-    }
-    let contents = file::decode(&bytes).map_err(PlanProblem::Content)?;
-    let manifest = parse_manifest(contents.manifest.as_bytes()).map_err(PlanProblem::Manifest)?;
-    let given = contents.plan.variables.iter().filter(|(_, variable)| !variable.ephemeral);
-    let snapshot = Snapshot {
-        files: contents.sources,
-        manifest,
-        variables: given.map(|(name, variable)| (name.clone(), variable.value.clone())).collect(),
-    };
-    Ok(SavedPlan {
-        plan: contents.plan,
-        snapshot,
-        workspace: contents.backend.workspace,
-        lineage: contents.lineage,
-        serial: contents.serial,
-        was_encrypted,
-    })
-}
-
-/// A plan that is encrypted as the configuration of the directory says.
-fn decrypted(bytes: &[u8], request: &LoadRequest<'_>) -> Result<Vec<u8>, Diagnostics> {
-    let encryption = match crate::load::has_configuration(Path::new(request.dir)) {
-        false => crate::encryption::of_environment()?,
-        true => {
-            let request = LoadRequest { purpose: Purpose::Look, test_dir: None, snapshot: None, ..*request };
-            match load(&request, None) {
-                (Ok(configuration), _) => crate::encryption::of(&configuration, &request)?,
-                (Err(_), problems) => return Err(problems),
-            }
-        }
-    };
-    let Some(sealing) = &encryption.plan else {
-        let detail = "The plan file is encrypted, and neither the configuration nor TF_ENCRYPTION says how.";
-        return Err(Diagnostic::error("Plan file is encrypted", detail).into());
-    };
-    Ok(sealing.unseal(bytes, |_| false)?.content)
 }
 
 /// The values of all variables of the root module.

@@ -12,7 +12,8 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::backend::Refusal;
 use crate::load::{Configuration, LoadRequest, ModuleDirs, has_configuration, load};
-use crate::operation::{PlanProblem, SavedPlan, saved_plan};
+use crate::providers::{OurProviders, Schemas};
+use crate::saved_plan::{PlanProblem, SavedPlan, saved_plan};
 
 /// A saved plan with the configuration it was made for.
 pub struct PlanAndConfiguration {
@@ -20,6 +21,14 @@ pub struct PlanAndConfiguration {
     pub plan: Plan,
     /// The configuration.
     pub configuration: Configuration,
+    schemas: Box<Schemas>,
+}
+
+impl PlanAndConfiguration {
+    /// Finds the schemas that were saved with the plan: no provider is needed to show it.
+    pub fn schemas(&self) -> &Schemas {
+        &*self.schemas
+    }
 }
 
 /// Why a file cannot be shown as a plan.
@@ -37,9 +46,10 @@ pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfig
         PlanProblem::Content(Problem::NotAPlan) => NotShown::Other(Problem::NotAPlan.to_string()),
         PlanProblem::Content(problem) => NotShown::Unusable(problem.to_string()),
         PlanProblem::Encrypted(problems) => NotShown::Unusable(problems.joined()),
-        PlanProblem::Manifest(reason) => NotShown::Unusable(reason),
+        PlanProblem::Configuration(reason) => NotShown::Unusable(reason),
     })?;
-    let SavedPlan { plan, snapshot, workspace, .. } = saved;
+    let SavedPlan { plan, snapshot, workspace, schemas, .. } = saved;
+    let schemas = OurProviders::saved(schemas);
     let request = LoadRequest {
         workspace: &workspace,
         snapshot: Some(&snapshot),
@@ -48,7 +58,9 @@ pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfig
         ..*request
     };
     match load(&request, None) {
-        (Ok(configuration), problems) if !problems.has_errors() => Ok(PlanAndConfiguration { plan, configuration }),
+        (Ok(configuration), problems) if !problems.has_errors() => {
+            Ok(PlanAndConfiguration { plan, configuration, schemas })
+        }
         (_, problems) => Err(NotShown::Unusable(problems.joined())),
     }
 }

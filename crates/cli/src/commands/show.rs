@@ -167,7 +167,7 @@ fn write(
         Shown::State(Some(state)) => {
             yuba_view::state::render(state, providers.schemas(), look).map_err(|problems| problems.joined())?
         }
-        Shown::Plan(found) => yuba_view::plan::render(&found.plan, providers.schemas(), look),
+        Shown::Plan(found) => yuba_view::plan::render(&found.plan, found.schemas(), look),
         Shown::Configuration(_) | Shown::Module(_) => json(shown, providers)?,
     };
     terminal.out(&text);
@@ -177,7 +177,7 @@ fn write(
 fn json(shown: &Shown, providers: &OurProviders) -> Result<String, String> {
     let document = match shown {
         Shown::State(state) => yuba_view::state_json::state(state.as_ref(), providers.schemas()),
-        Shown::Plan(found) => yuba_view::plan_json::plan(&found.plan, &found.configuration.tree, providers.schemas()),
+        Shown::Plan(found) => yuba_view::plan_json::plan(&found.plan, &found.configuration.tree, found.schemas()),
         Shown::Configuration(configuration) => yuba_view::config_json::config(&configuration.tree, providers.schemas()),
         Shown::Module(module) => Ok(module.clone()),
     };

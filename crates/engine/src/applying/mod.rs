@@ -139,16 +139,26 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     let (arguments, problems) = Arguments::read(tree);
     let state = (*plan.prior_state).clone();
     let mut used = planning::providers_of_state(tree, &state);
+    used.extend(planning::providers_of_state(tree, &plan.previous_state));
     used.extend(planning::blocks_of(tree, plan.changes.iter().map(|change| &change.provider)));
     let graph = graph::build(&evaluation, &arguments, &used);
     let components = graph.components();
     let mut problems = problems;
     problems.extend(graph.cycles(&components, context.env.sources, tree));
-    if plan.exec.ops.len() < graph.nodes.len() {
-        let detail = "The plan was made for another configuration than the one that was read. Make a new plan.";
+    problems.extend(plan.changes.iter().filter_map(lacks_configuration));
+    let is_planned = |graph: &RefGraph<'_>| {
+        plan.exec == planning::execution_graph(graph, &graph.edges, tree, &plan.changes, &state, plan.mode)
+    };
+    // Planning did not know yet which providers of the configuration only the objects have that it imports.
+    let as_planned = || {
+        let used = planning::providers_of_state(tree, &plan.previous_state);
+        graph::build(&evaluation, &arguments, &used)
+    };
+    if !problems.has_errors() && !is_planned(&graph) && !is_planned(&as_planned()) {
+        let detail = "The steps of the plan are not those that its configuration, its state and its changes lead to. The plan \
+                      was changed after it was made. Make a new plan.";
         problems.push(Diagnostic::error("Saved plan does not fit the configuration", detail));
     }
-    problems.extend(plan.changes.iter().filter_map(lacks_configuration));
     if problems.has_errors() {
         return Applied { state, problems, counts: Counts::default() };
     }

@@ -10,6 +10,7 @@
 //!
 //! Waiting goes through one joint per resource, so there are as many edges as objects and references, not pairs of objects.
 
+use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashSet};
 use yuba_addrs::{AbsProviderConfig, ConfigResource, ResourceMode};
 use yuba_config::resource::ResourceKey;
@@ -30,21 +31,54 @@ struct End<'p> {
     provider: Option<u32>,
 }
 
+/// The graph with the addresses of everything that is evaluated. Whoever applies a plan builds it again and compares: what a
+/// plan file says about the order is believed only if the configuration, the state and the changes in it say the same.
+///
+/// `references` are the edges of the graph as the configuration has them, without those that only planning needs.
 pub(crate) fn build(
     graph: &RefGraph<'_>,
-    order: &[u32],
+    references: &[Vec<u32>],
+    tree: &ConfigTree,
+    changes: &[ResourceChange],
+    state: &State,
+    mode: Mode,
+) -> ExecGraph {
+    let built = connect((graph, references), tree, changes, state, mode);
+    let is_evaluated = |at: &u32| matches!(built.ops.get(*at as usize), Some(Op::Evaluate(_)));
+    let addresses: Vec<EcoString> = (0..graph.nodes.len() as u32)
+        .map(|at| if is_evaluated(&at) { address(graph, at, tree) } else { EcoString::new() })
+        .collect();
+    built.naming(addresses)
+}
+
+/// The address of an object of the configuration; no two objects have the same.
+fn address(graph: &RefGraph<'_>, at: u32, tree: &ConfigTree) -> EcoString {
+    let node = &graph.nodes[at as usize];
+    match node.vertex {
+        // Two names may stand for one provider.
+        Vertex::Provider(block) => {
+            let path = &tree.node(node.module).path;
+            let dot = if path.is_root() { "" } else { "." };
+            eco_format!("{path}{dot}provider.{}", block.key)
+        }
+        _ => graph.name(at, tree),
+    }
+}
+
+fn connect(
+    (graph, references): (&RefGraph<'_>, &[Vec<u32>]),
     tree: &ConfigTree,
     changes: &[ResourceChange],
     state: &State,
     mode: Mode,
 ) -> ExecGraph {
     let mut ops: Vec<Op> = (0..graph.nodes.len() as u32).map(Op::Evaluate).collect();
-    for at in idle_ephemeral(graph) {
+    for at in idle_ephemeral(graph, references) {
         ops[at as usize] = Op::Join;
     }
     let mut edges: Vec<(u32, u32)> = Vec::new();
-    for at in order {
-        edges.extend(graph.edges[*at as usize].iter().map(|to| (*at, *to)));
+    for (at, others) in references.iter().enumerate() {
+        edges.extend(others.iter().map(|to| (at as u32, *to)));
     }
     let vertex = |resource: &ConfigResource| -> Option<u32> {
         let module = tree.find(&resource.module)?;
@@ -57,8 +91,7 @@ pub(crate) fn build(
     for (position, change) in changes.iter().enumerate() {
         let resource = change.addr.containing().config();
         let object = state.instance(&change.addr).and_then(|instance| instance.object(change.deposed.as_ref()));
-        let ending = matches!(change.action, Action::Delete | Action::Forget) || change.action.is_replace();
-        if ending {
+        if change.action.ends() {
             let op = ops.len() as u32;
             ops.push(Op::Destroy(position as u32));
             let dependencies = object.map(|object| object.dependencies.as_slice()).unwrap_or_default();
@@ -111,7 +144,7 @@ pub(crate) fn build(
     for end in &ends {
         if let Some(provider) = end.provider {
             edges.push((end.op, provider));
-            behind.entry(provider).or_insert_with(|| all_behind(graph, provider));
+            behind.entry(provider).or_insert_with(|| all_behind(references, provider));
         }
         let configures = |dependency: &ConfigResource| {
             let at = vertex(dependency).filter(|at| changing.contains(at));
@@ -173,7 +206,7 @@ pub(crate) fn provider_blocks(graph: &RefGraph<'_>, tree: &ConfigTree) -> HashMa
 }
 
 /// Ephemeral resources that nothing but others of them refers to: whoever applies has no use for them.
-fn idle_ephemeral(graph: &RefGraph<'_>) -> Vec<u32> {
+fn idle_ephemeral(graph: &RefGraph<'_>, references: &[Vec<u32>]) -> Vec<u32> {
     let is_ephemeral = |at: u32| matches!(graph.nodes[at as usize].vertex, Vertex::Resource(resource) if resource.key.mode == ResourceMode::Ephemeral);
     let (mut idle, users): (Vec<u32>, Vec<u32>) = (0..graph.nodes.len() as u32).partition(|at| is_ephemeral(*at));
     if idle.is_empty() {
@@ -182,17 +215,17 @@ fn idle_ephemeral(graph: &RefGraph<'_>) -> Vec<u32> {
     let mut used: HashSet<u32> = HashSet::default();
     let mut work = users;
     while let Some(at) = work.pop() {
-        work.extend(graph.edges[at as usize].iter().copied().filter(|to| is_ephemeral(*to) && used.insert(*to)));
+        work.extend(references[at as usize].iter().copied().filter(|to| is_ephemeral(*to) && used.insert(*to)));
     }
     idle.retain(|at| !used.contains(at));
     idle
 }
 
 /// Everything that an object depends on.
-fn all_behind(graph: &RefGraph<'_>, at: u32) -> HashSet<u32> {
+fn all_behind(references: &[Vec<u32>], at: u32) -> HashSet<u32> {
     let (mut seen, mut work) = (HashSet::default(), vec![at]);
     while let Some(at) = work.pop() {
-        work.extend(graph.edges[at as usize].iter().copied().filter(|to| seen.insert(*to)));
+        work.extend(references[at as usize].iter().copied().filter(|to| seen.insert(*to)));
     }
     seen
 }

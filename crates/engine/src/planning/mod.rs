@@ -38,7 +38,7 @@ use crate::walk::Walk;
 use crate::walk::dependencies::Dependencies;
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
 use crate::walk::providers::ProviderAnswer;
-pub(crate) use exec::provider_blocks;
+pub(crate) use exec::{build as execution_graph, provider_blocks};
 
 use crate::imports::{Imports, Undeclared, check_targets};
 use crate::moves::{self, Moves};
@@ -166,6 +166,7 @@ async fn plan_for(
         return (None, problems);
     }
     let mut graph = graph::build(&evaluation, &arguments, &providers_of_state(tree, &state));
+    let references = graph.edges.clone();
     connect_providers_of_state(&mut graph, tree, &state);
     let components = graph.components();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
@@ -234,7 +235,7 @@ async fn plan_for(
         return (None, found);
     }
     planner.walk.tell(found);
-    planner.finish(&graph, &order, previous)
+    planner.finish(&graph, &references, previous)
 }
 
 /// Provider configurations that objects of the state belong to.
@@ -464,7 +465,12 @@ impl<'a> Planner<'a> {
     }
 
     /// The plan as a whole.
-    fn finish(mut self, graph: &RefGraph<'a>, order: &[u32], previous: Arc<State>) -> (Option<Plan>, Diagnostics) {
+    fn finish(
+        mut self,
+        graph: &RefGraph<'a>,
+        references: &[Vec<u32>],
+        previous: Arc<State>,
+    ) -> (Option<Plan>, Diagnostics) {
         let outputs = self.outputs();
         let found = self.check_force_replace();
         self.walk.tell(found);
@@ -488,7 +494,7 @@ impl<'a> Planner<'a> {
         };
         let exec = match errored {
             true => ExecGraph::default(),
-            false => exec::build(graph, order, context.tree, &changes, &self.state, self.options.mode),
+            false => exec::build(graph, references, context.tree, &changes, &self.state, self.options.mode),
         };
         let variables = context
             .variables

@@ -524,14 +524,17 @@ fn reread(plan: Plan) -> Plan {
     let contents = file::PlanFile {
         tool_version: "1".into(),
         plan,
-        sources: BTreeMap::new(),
+        modules: BTreeMap::new(),
         manifest: EcoString::new(),
+        libraries: BTreeMap::new(),
+        schemas: BTreeMap::new(),
         backend: file::SavedBackend::default(),
-        lock_file: None,
+        lock_file: EcoString::new(),
         lineage: EcoString::new(),
         serial: 0,
     };
-    file::decode(&file::encode(&contents)).expect("because it was just written").plan
+    let bytes = file::encode(&contents).expect("because it is not too large");
+    file::decode(&bytes, "1").expect("because it was just written").plan
 }
 
 fn simulate(seeds: std::ops::Range<u64>) {

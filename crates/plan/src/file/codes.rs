@@ -1,5 +1,6 @@
 //! Which byte stands for which variant. The compiler tells when one is missing.
 
+use yuba_provider::Nesting;
 use yuba_state::{CheckKind, CheckStatus};
 
 use super::{Malformed, Read};
@@ -28,6 +29,7 @@ macro_rules! codes {
 }
 
 codes!(Mode { Normal = 0, Destroy = 1, RefreshOnly = 2 });
+codes!(Nesting { Single = 0, Group = 1, List = 2, Set = 3, Map = 4 });
 codes!(CheckKind { Resource = 0, Output = 1, Check = 2, Variable = 3 });
 codes!(CheckStatus { Unknown = 0, Pass = 1, Fail = 2, Error = 3 });
 codes!(Action {

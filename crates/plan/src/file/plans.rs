@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use yuba_addrs::{Target, TargetSubject};
-use yuba_state::{CheckObject, CheckResult, DeposedKey};
+use yuba_state::{CheckObject, CheckResult, DeposedKey, State};
 use yuba_syntax::Span;
 
 use super::codes::Code;
 use super::reader::Reader;
+use super::steps::{self, Step};
 use super::writer::Writer;
-use super::{Malformed, Read, states};
-use crate::{Action, ExecGraph, Importing, Op, OutputChange, Plan, PlannedVariable, RelevantAttribute, ResourceChange};
+use super::{Malformed, Read};
+use crate::{Action, ExecGraph, Importing, OutputChange, Plan, PlannedVariable, RelevantAttribute, ResourceChange};
 
-pub(super) fn write(writer: &mut Writer, plan: &Plan) {
+/// The plan without its states, which are entries of the archive.
+pub(super) fn write(writer: &mut Writer, plan: &Plan, steps: &[Step]) {
     let Plan {
         mode,
         targets,
@@ -24,9 +26,9 @@ pub(super) fn write(writer: &mut Writer, plan: &Plan) {
         relevant,
         outputs,
         checks,
-        previous_state,
-        prior_state,
-        exec,
+        previous_state: _,
+        prior_state: _,
+        exec: _,
         timestamp,
         errored,
         workspace,
@@ -49,14 +51,17 @@ pub(super) fn write(writer: &mut Writer, plan: &Plan) {
     });
     writer.list(outputs, write_output);
     writer.list(checks, write_check);
-    states::write(writer, prior_state, previous_state);
-    write_exec(writer, exec);
+    steps::write(writer, steps);
     writer.text(timestamp);
     writer.flag(*errored);
     writer.text(workspace);
 }
 
-pub(super) fn read(reader: &mut Reader<'_>) -> Read<Plan> {
+/// A plan with the states given, and the steps that its graph is made of.
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    (prior_state, previous_state): (Arc<State>, Arc<State>),
+) -> Read<(Plan, Vec<Step>)> {
     let mode = Code::from_code(reader.byte()?)?;
     let targets = reader.list(read_target)?;
     let excludes = reader.list(read_target)?;
@@ -71,9 +76,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Read<Plan> {
         reader.list(|reader| Ok(RelevantAttribute { resource: reader.instance()?, path: reader.path()? }))?;
     let outputs = reader.list(read_output)?;
     let checks = reader.list(read_check)?;
-    let (prior_state, previous_state) = states::read(reader)?;
-    let exec = read_exec(reader, changes.len())?;
-    Ok(Plan {
+    let steps = steps::read(reader)?;
+    let plan = Plan {
         mode,
         targets,
         excludes,
@@ -85,12 +89,13 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Read<Plan> {
         outputs,
         checks,
         previous_state,
-        prior_state: Arc::clone(&prior_state),
-        exec,
+        prior_state,
+        exec: ExecGraph::default(),
         timestamp: reader.text()?,
         errored: reader.flag()?,
         workspace: reader.text()?,
-    })
+    };
+    Ok((plan, steps))
 }
 
 fn write_target(writer: &mut Writer, target: &Target) {
@@ -245,48 +250,4 @@ fn read_check(reader: &mut Reader<'_>) -> Read<CheckResult> {
             })
         })?,
     })
-}
-
-fn write_exec(writer: &mut Writer, exec: &ExecGraph) {
-    writer.count(exec.ops.len());
-    for (at, op) in exec.ops.iter().enumerate() {
-        match op {
-            Op::Evaluate(object) => {
-                writer.byte(0);
-                writer.number(u64::from(*object));
-            }
-            Op::Destroy(change) => {
-                writer.byte(1);
-                writer.number(u64::from(*change));
-            }
-            Op::Join => writer.byte(2),
-        }
-        writer.list(exec.waits_for(at as u32), |writer, target| writer.number(u64::from(*target)));
-    }
-}
-
-fn read_exec(reader: &mut Reader<'_>, changes: usize) -> Read<ExecGraph> {
-    let mut graph = ExecGraph::default();
-    let count = reader.count()?;
-    for _ in 0..count {
-        graph.ops.push(match reader.byte()? {
-            0 => Op::Evaluate(reader.small()?),
-            1 => {
-                let change = reader.small()?;
-                if change as usize >= changes {
-                    return Err(Malformed);
-                }
-                Op::Destroy(change)
-            }
-            2 => Op::Join,
-            _ => return Err(Malformed),
-        });
-        let targets = reader.list(Reader::small)?;
-        if targets.iter().any(|target| *target as usize >= count) {
-            return Err(Malformed);
-        }
-        graph.targets.extend(targets);
-        graph.ends.push(u32::try_from(graph.targets.len()).map_err(|_| Malformed)?);
-    }
-    Ok(graph)
 }

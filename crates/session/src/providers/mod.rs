@@ -7,7 +7,7 @@ mod asking;
 mod built_in;
 mod selecting;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use yuba_addrs::ProviderSource;
@@ -72,6 +72,20 @@ impl OurProviders {
     /// Only what is built in.
     pub fn built_in() -> OurProviders {
         OurProviders::new(ProviderSettings { only_built_in: true, ..ProviderSettings::new("") })
+    }
+
+    /// Finds schemas that were saved with a plan, and those of what is built in.
+    pub(crate) fn saved(schemas: BTreeMap<ProviderSource, ProviderSchema>) -> Box<Schemas> {
+        let schemas: BTreeMap<_, _> = schemas.into_iter().map(|(source, schema)| (source, Arc::new(schema))).collect();
+        Box::new(move |provider| match is_built_in(provider) {
+            true => Some(built_in::SCHEMA.clone()),
+            false => schemas.get(provider).cloned(),
+        })
+    }
+
+    /// Whether a provider is a part of this program.
+    pub(crate) fn is_built_in(provider: &ProviderSource) -> bool {
+        is_built_in(provider)
     }
 
     /// Whether there is a provider, without starting it.

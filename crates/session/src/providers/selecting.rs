@@ -129,6 +129,11 @@ impl OurProviders {
         &self.inner.found().selection
     }
 
+    /// The versions of providers that the lock file of the working directory selects.
+    pub fn locks(&self) -> &LockFile {
+        &self.inner.found().locks
+    }
+
     /// What is wrong with the lock file.
     pub fn check_lock_file(&self, sources: &mut Sources) -> Diagnostics {
         match self.inner.settings.only_built_in {

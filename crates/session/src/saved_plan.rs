@@ -1,0 +1,274 @@
+//! Plans in files: what is saved with a plan, and what has to be true before it is applied.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use ecow::{EcoString, eco_format};
+use yuba_addrs::{ProviderSource, Resource, ResourceMode};
+use yuba_config::select_files;
+use yuba_eval::ConfigTree;
+use yuba_eval::tree::{Manifest, Purpose};
+use yuba_install::lock_file::{self, LockFile};
+use yuba_plan::file::{self, Files, PlanFile, SavedBackend};
+use yuba_plan::{Plan, ResourceChange};
+use yuba_provider::ProviderSchema;
+use yuba_state::State;
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+
+use crate::load::{Configuration, LoadRequest, Snapshot, load, shown_path};
+use crate::manifest::{parse_planned, planned_text};
+use crate::providers::{OurProviders, Schemas};
+
+/// The version of this program, the only one that reads the plans it writes.
+const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A plan from a file.
+pub struct SavedPlan {
+    /// The plan.
+    pub plan: Plan,
+    /// The configuration it was made for.
+    pub snapshot: Snapshot,
+    /// The workspace it was made in.
+    pub workspace: EcoString,
+    pub(crate) schemas: BTreeMap<ProviderSource, ProviderSchema>,
+    pub(crate) was_encrypted: bool,
+    locks: LockFile,
+    lineage: EcoString,
+    serial: u64,
+}
+
+impl SavedPlan {
+    /// Whether the working directory selects the same packages of providers.
+    pub(crate) fn check_locks(&self, locks: &LockFile) -> Result<(), Diagnostic> {
+        if self.locks.selects_same(locks) {
+            return Ok(());
+        }
+        let sources: BTreeSet<&ProviderSource> = self.locks.providers.keys().chain(locks.providers.keys()).collect();
+        let mut detail = eco_format!("The lock file of the working directory differs from the one of the plan:");
+        for source in sources {
+            let difference = match (self.locks.providers.get(source), locks.providers.get(source)) {
+                (Some(then), Some(now)) if then.version != now.version => {
+                    eco_format!("the plan uses version {}, the lock file selects {}", then.version, now.version)
+                }
+                (Some(then), Some(now)) if then.hashes != now.hashes => {
+                    eco_format!("the hashes of version {} differ", now.version)
+                }
+                (Some(then), None) => eco_format!("the plan uses version {}, the lock file has no entry", then.version),
+                (None, Some(now)) => eco_format!("the lock file selects {}, the plan has no entry", now.version),
+                _ => continue,
+            };
+            detail.push_str(&eco_format!("\n  - {source}: {difference}"));
+        }
+        detail.push_str("\n\nA saved plan can be applied only with the providers it was made with. Make a new plan.");
+        Err(Diagnostic::error("Inconsistent dependency lock file", detail))
+    }
+
+    /// Whether the state is still the one that the plan was made from.
+    pub(crate) fn check_state(&self, state: Option<&State>) -> Result<(), Diagnostic> {
+        let (lineage, serial) = identity(state);
+        if !self.lineage.is_empty() && lineage != self.lineage {
+            let detail = "The plan was made from a state of another lineage: it belongs to another working directory or \
+                          workspace, or the state was replaced. Make a new plan.";
+            return Err(Diagnostic::error("Saved plan does not match the given state", detail));
+        }
+        if serial != self.serial || lineage != self.lineage {
+            let detail =
+                "The state has changed since the plan was made, so the plan may not fit any more. Make a new plan.";
+            return Err(Diagnostic::error("Saved plan is stale", detail));
+        }
+        Ok(())
+    }
+}
+
+/// The lineage and the serial of a state.
+fn identity(state: Option<&State>) -> (EcoString, u64) {
+    state.map_or_else(Default::default, |state| (state.lineage.clone(), state.serial))
+}
+
+/// Everything that is saved with a plan.
+pub(crate) fn contents(
+    plan: Plan,
+    configuration: &Configuration,
+    request: &LoadRequest<'_>,
+    state: Option<&State>,
+) -> PlanFile {
+    let (lineage, serial) = identity(state);
+    let libraries = configuration.libraries.iter().filter_map(|id| configuration.sources.get(*id));
+    let schemas = needed_schemas(&plan, &configuration.tree, request.providers.schemas());
+    PlanFile {
+        tool_version: TOOL_VERSION.into(),
+        plan,
+        modules: module_files(configuration),
+        manifest: planned_text(&configuration.tree.manifest()).into(),
+        libraries: libraries.map(|file| (EcoString::from(&*file.name), file.bytes.clone())).collect(),
+        schemas,
+        backend: SavedBackend { kind: "local".into(), config: "{}".into(), workspace: request.workspace.into() },
+        lock_file: fs::read_to_string(lock_file::LOCK_FILE).map(EcoString::from).unwrap_or_default(),
+        lineage,
+        serial,
+    }
+}
+
+/// The configuration files of all modules, by the keys of the modules. Files with values of variables are not among them:
+/// they may have ephemeral ones.
+fn module_files(configuration: &Configuration) -> BTreeMap<EcoString, Files> {
+    let mut by_dir: BTreeMap<&str, Files> = BTreeMap::new();
+    for (_, file) in configuration.sources.iter() {
+        let (dir, name) = file.name.rsplit_once('/').unwrap_or((".", &file.name));
+        let selection = select_files([name]);
+        let is_of_module = !selection.primary.is_empty() || !selection.overrides.is_empty();
+        if is_of_module && !file.name.starts_with('<') {
+            by_dir.entry(dir).or_default().insert(name.into(), file.bytes.clone());
+        }
+    }
+    let files = |(_, node): (_, &yuba_eval::tree::ModuleNode)| {
+        (Manifest::key(&node.path), by_dir.get(node.dir.as_str()).cloned().unwrap_or_default())
+    };
+    configuration.tree.iter().map(files).collect()
+}
+
+/// The schemas of all types that a plan or its configuration names.
+fn needed_schemas(plan: &Plan, tree: &ConfigTree, schemas: &Schemas) -> BTreeMap<ProviderSource, ProviderSchema> {
+    let mut needed: BTreeMap<ProviderSource, BTreeSet<(ResourceMode, EcoString)>> = BTreeMap::new();
+    let mut need = |source: &ProviderSource, resource: Option<&Resource>| {
+        if OurProviders::is_built_in(source) {
+            return;
+        }
+        if !needed.contains_key(source) {
+            needed.insert(source.clone(), BTreeSet::new());
+        }
+        if let (Some(types), Some(resource)) = (needed.get_mut(source), resource) {
+            types.insert((resource.mode, resource.kind.clone()));
+        }
+    };
+    for (_, node) in tree.iter() {
+        for key in node.module.providers.keys() {
+            node.module.provider_for_local_name(&key.name).iter().for_each(|source| need(source, None));
+        }
+        for resource in node.module.resources.values() {
+            let source = node.module.provider_of(resource);
+            source.iter().for_each(|source| need(source, Some(&Resource::from(&resource.key))));
+        }
+    }
+    for state in [&plan.prior_state, &plan.previous_state] {
+        state.iter().for_each(|known| need(&known.provider.provider, Some(&known.addr.resource)));
+    }
+    let mut of_change = |change: &ResourceChange| need(&change.provider.provider, Some(&change.addr.resource));
+    plan.changes.iter().chain(&plan.drift).for_each(&mut of_change);
+    let found = needed.into_iter().filter_map(|(source, types)| {
+        let whole = schemas(&source)?;
+        Some((source, reduced(&whole, types)))
+    });
+    found.collect()
+}
+
+/// A schema with these types only.
+fn reduced(whole: &ProviderSchema, types: BTreeSet<(ResourceMode, EcoString)>) -> ProviderSchema {
+    let mut schema =
+        ProviderSchema { provider: whole.provider.clone(), meta: whole.meta.clone(), ..ProviderSchema::default() };
+    for (mode, kind) in types {
+        let (from, to) = match mode {
+            ResourceMode::Managed => (&whole.resources, &mut schema.resources),
+            ResourceMode::Data => (&whole.data, &mut schema.data),
+            ResourceMode::Ephemeral => (&whole.ephemeral, &mut schema.ephemeral),
+        };
+        if let Some(found) = from.get(&kind) {
+            to.insert(kind.clone(), found.clone());
+        }
+        if let Some(identity) = whole.identities.get(&kind).filter(|_| mode == ResourceMode::Managed) {
+            schema.identities.insert(kind, identity.clone());
+        }
+    }
+    schema
+}
+
+/// Why a file could not be read as a plan.
+pub(crate) enum PlanProblem {
+    Unreadable(std::io::Error),
+    Content(file::Problem),
+    Encrypted(Diagnostics),
+    Configuration(String),
+}
+
+/// Reads a plan from a file.
+pub fn read_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, Diagnostic> {
+    saved_plan(path, request).map_err(|problem| {
+        let name = path.display().to_string();
+        let not_loaded = eco_format!("Failed to load {name:?} as a plan file");
+        let (summary, reason) = match problem {
+            PlanProblem::Unreadable(error) => (not_loaded, error.to_string()),
+            PlanProblem::Content(problem @ file::Problem::NotAPlan) => (not_loaded, problem.to_string()),
+            PlanProblem::Content(problem) => ("Failed to read plan from plan file".into(), problem.to_string()),
+            PlanProblem::Encrypted(problems) => (not_loaded, problems.joined().trim_end_matches('.').to_owned()),
+            PlanProblem::Configuration(reason) => ("Failed to read plan from plan file".into(), reason),
+        };
+        let detail = eco_format!("Failed to read {name}: {reason}. Make a plan with \"yuba plan -out=FILE\".");
+        Diagnostic::error(summary, detail)
+    })
+}
+
+pub(crate) fn saved_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, PlanProblem> {
+    let mut bytes = fs::read(path).map_err(PlanProblem::Unreadable)?;
+    let was_encrypted = yuba_backend::encryption::is_encrypted_plan(&bytes);
+    if was_encrypted {
+        bytes = decrypted(&bytes, request).map_err(PlanProblem::Encrypted)?;
+    }
+    let contents = file::decode(&bytes, TOOL_VERSION).map_err(PlanProblem::Content)?;
+    let manifest = parse_planned(&contents.manifest)
+        .map_err(|reason| PlanProblem::Configuration(format!("the record of its modules is invalid: {reason}")))?;
+    let mut files: BTreeMap<EcoString, Arc<[u8]>> = contents.libraries;
+    for (key, module) in contents.modules {
+        let Some(record) = manifest.modules.get(&key) else {
+            let reason = format!("the record of its modules has no entry for the files of {key:?}");
+            return Err(PlanProblem::Configuration(reason));
+        };
+        for (name, content) in module {
+            let path = shown_path(&record.dir, &name);
+            if files.get(&path).is_some_and(|other| *other != content) {
+                return Err(PlanProblem::Configuration(format!("it has two versions of {path}")));
+            }
+            files.insert(path, content);
+        }
+    }
+    let (locks, problems) = lock_file::parse("<saved-plan>", contents.lock_file.as_bytes(), &mut Sources::new());
+    if problems.has_errors() {
+        return Err(PlanProblem::Configuration("its lock file is invalid".to_owned()));
+    }
+    let given = contents.plan.variables.iter().filter(|(_, variable)| !variable.ephemeral);
+    let snapshot = Snapshot {
+        files,
+        manifest,
+        variables: given.map(|(name, variable)| (name.clone(), variable.value.clone())).collect(),
+    };
+    Ok(SavedPlan {
+        plan: contents.plan,
+        snapshot,
+        workspace: contents.backend.workspace,
+        schemas: contents.schemas,
+        locks,
+        lineage: contents.lineage,
+        serial: contents.serial,
+        was_encrypted,
+    })
+}
+
+/// A plan that is encrypted as the configuration of the directory says.
+fn decrypted(bytes: &[u8], request: &LoadRequest<'_>) -> Result<Vec<u8>, Diagnostics> {
+    let encryption = match crate::load::has_configuration(Path::new(request.dir)) {
+        false => crate::encryption::of_environment()?,
+        true => {
+            let request = LoadRequest { purpose: Purpose::Look, test_dir: None, snapshot: None, ..*request };
+            match load(&request, None) {
+                (Ok(configuration), _) => crate::encryption::of(&configuration, &request)?,
+                (Err(_), problems) => return Err(problems),
+            }
+        }
+    };
+    let Some(sealing) = &encryption.plan else {
+        let detail = "The plan file is encrypted, and neither the configuration nor TF_ENCRYPTION says how.";
+        return Err(Diagnostic::error("Plan file is encrypted", detail).into());
+    };
+    Ok(sealing.unseal(bytes, |_| false)?.content)
+}
