@@ -53,6 +53,10 @@ pub(crate) trait Steps<'j> {
     fn answer(&mut self, step: u32, answer: Self::Answer, jobs: &mut Jobs<'j, Self::Answer>);
     /// All jobs of a step have reported. Whether it went well: if not, steps that wait for it are skipped.
     fn end(&mut self, step: u32) -> bool;
+    /// Whether a step begins although one that it waits for failed.
+    fn begins_anyway(&self, _step: u32) -> bool {
+        false
+    }
     /// Everything begins, or begins again: jobs aside may be handed out.
     fn resume(&mut self, _jobs: &mut Jobs<'j, Self::Answer>) {}
     /// Takes what a job aside reports; may hand out more of them.
@@ -203,7 +207,7 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
     }
 
     fn begin(&mut self, step: u32) {
-        if self.blocked[step as usize] {
+        if self.blocked[step as usize] && !self.steps.begins_anyway(step) {
             self.finish(step, Ending::Failed);
             return;
         }

@@ -13,6 +13,9 @@ pub enum Op {
     Destroy(u32),
     /// Nothing: others wait for it instead of for each other, so that there are few edges.
     Join,
+    /// Nothing either, but it is passed also when a step that it waits for failed: instances of one resource do not fail with
+    /// each other.
+    Settle,
 }
 
 /// Steps, and for each the steps it waits for: flat.

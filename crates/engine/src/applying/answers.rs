@@ -32,7 +32,7 @@ pub(crate) struct Provisioned<'a> {
     at: ModuleInstanceId,
     change: &'a ResourceChange,
     /// The operation, which goes on until they are done.
-    operation: u32,
+    pub(super) operation: u32,
     result: Existing,
     problems: Diagnostics,
 }

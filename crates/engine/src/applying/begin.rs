@@ -122,13 +122,17 @@ impl<'a> Applier<'a> {
             Action::Create | Action::Update => {}
             Action::DeleteThenCreate | Action::CreateThenDelete | Action::ForgetThenCreate => {}
         }
+        let mut prior = self.state.instance(addr).and_then(|instance| instance.current.clone());
+        if matches!(change.action, Action::DeleteThenCreate | Action::ForgetThenCreate) && prior.is_some() {
+            // The object before it did not end, for a reason that was reported.
+            return false;
+        }
         let address = eco_format!("{addr}");
         let Some(server) = self.server_of(change, &address) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         if !config.is_wholly_known() {
             return self.walk.tell(std::iter::once(still_unknown(addr)));
         }
-        let mut prior = self.state.instance(addr).and_then(|instance| instance.current.clone());
         if change.action == Action::CreateThenDelete {
             let key = self.unused_deposed_key(addr);
             self.deposed.insert(position, key);
@@ -243,6 +247,11 @@ impl<'a> Applier<'a> {
             },
             _ => change.deposed.clone(),
         };
+        if change.action == Action::CreateThenDelete && self.failed_changes.contains(&position) {
+            // The object after it was not finished, for a reason that was reported.
+            self.failed[step as usize] = true;
+            return;
+        }
         let instance = self.state.instance(&change.addr);
         let Some(object) = instance.and_then(|instance| instance.object(deposed.as_ref())).cloned() else { return };
         if matches!(change.action, Action::Forget | Action::ForgetThenCreate) {

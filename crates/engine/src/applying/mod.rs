@@ -115,6 +115,8 @@ pub(crate) struct Applier<'a> {
     /// What objects that wait for their replacement are called, by position of their change.
     deposed: HashMap<u32, DeposedKey>,
     failed: Vec<bool>,
+    /// Positions of changes that failed after they had begun.
+    failed_changes: HashSet<u32>,
     /// Operations: of which change, what is done, and what the recorder calls it while it is under way.
     operations: Vec<(u32, Action, Option<u64>)>,
     /// Events that are told when what they tell of is on disk, and those after them.
@@ -189,6 +191,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
         deposed: HashMap::default(),
         failed: vec![false; plan.exec.ops.len()],
+        failed_changes: HashSet::default(),
         operations: Vec::new(),
         untold: &untold,
         listener,
@@ -227,7 +230,7 @@ impl<'a> Steps<'a> for Applier<'a> {
     fn begin(&mut self, step: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         let plan = self.plan;
         match plan.exec.ops[step as usize] {
-            Op::Join => {}
+            Op::Join | Op::Settle => {}
             Op::Destroy(position) => self.begin_end(step, position, jobs),
             Op::Evaluate(vertex) => self.begin_vertex(step, vertex, jobs),
         }
@@ -255,6 +258,11 @@ impl<'a> Steps<'a> for Applier<'a> {
     }
 
     fn answer(&mut self, step: u32, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let operation = match &answer {
+            Answer::Change(answer) => Some(answer.job.operation),
+            Answer::Provisioned(answer) => Some(answer.operation),
+            _ => None,
+        };
         let ok = match answer {
             Answer::Provider(answer) => self.walk.provider_answer(answer),
             Answer::Change(answer) => self.change_answer(*answer, jobs),
@@ -271,6 +279,9 @@ impl<'a> Steps<'a> for Applier<'a> {
             Answer::Renewed(_) => true,
         };
         self.failed[step as usize] |= !ok;
+        if let Some(operation) = operation.filter(|_| !ok) {
+            self.failed_changes.insert(self.operations[operation as usize].0);
+        }
         if self.doors.recorder.due() {
             self.flush();
         }
@@ -289,6 +300,10 @@ impl<'a> Steps<'a> for Applier<'a> {
 
     fn end(&mut self, step: u32) -> bool {
         !self.failed[step as usize]
+    }
+
+    fn begins_anyway(&self, step: u32) -> bool {
+        self.plan.exec.ops[step as usize] == Op::Settle
     }
 
     fn idle(&mut self) {
@@ -401,7 +416,7 @@ impl<'a> Applier<'a> {
             .filter_map(|(_, op)| match op {
                 Op::Destroy(position) => Some(format!("{} (destroy)", plan.changes[*position as usize].addr)),
                 Op::Evaluate(vertex) => Some(self.walk.graph.name(*vertex, self.walk.context.tree).to_string()),
-                Op::Join => None,
+                Op::Join | Op::Settle => None,
             })
             .take(20)
             .collect();

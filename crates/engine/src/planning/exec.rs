@@ -118,6 +118,16 @@ fn connect(
     for end in &ends {
         joints.entry(end.resource.clone()).or_insert_with(|| Joints::new(&mut ops));
     }
+    // Instances of one resource do not fail with each other: what an instance makes of the end before it, it finds in the state.
+    let mut settled: HashMap<(u32, bool), u32> = HashMap::default();
+    let mut settle = |at: u32, create_before_destroy: bool, ops: &mut Vec<Op>, edges: &mut Vec<(u32, u32)>| {
+        *settled.entry((at, create_before_destroy)).or_insert_with(|| {
+            let step = ops.len() as u32;
+            ops.push(Op::Settle);
+            edges.push(if create_before_destroy { (step, at) } else { (at, step) });
+            step
+        })
+    };
     for end in &ends {
         let joint = &joints[&end.resource];
         // The joint is passed when all ends are over.
@@ -133,11 +143,8 @@ fn connect(
         if end.replaced
             && let Some(at) = vertex(&end.resource)
         {
-            if end.create_before_destroy {
-                edges.push((end.op, at));
-            } else {
-                edges.push((at, end.op));
-            }
+            let step = settle(at, end.create_before_destroy, &mut ops, &mut edges);
+            edges.push(if end.create_before_destroy { (end.op, step) } else { (step, end.op) });
         }
     }
     let mut behind: HashMap<u32, HashSet<u32>> = HashMap::default();

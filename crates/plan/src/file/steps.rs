@@ -29,6 +29,8 @@ pub(super) enum Work {
     End { addr: AbsResourceInstance, deposed: Option<DeposedKey>, action: Action },
     /// Others wait for it.
     Join,
+    /// Others wait for it, whether or not the steps before it went well.
+    Settle,
 }
 
 /// Whether a step evaluates the resource of a change and makes the object of the change. An object whose configuration was
@@ -63,6 +65,7 @@ pub(super) fn of_graph(graph: &ExecGraph, changes: &[ResourceChange]) -> Vec<Ste
             Work::End { addr: change.addr.clone(), deposed: change.deposed.clone(), action: change.action }
         }
         Op::Join => Work::Join,
+        Op::Settle => Work::Settle,
     };
     let after = |at: usize| graph.waits_for(at as u32).to_vec();
     graph.ops.iter().enumerate().map(|(at, op)| Step { work: work(at, op), after: after(at) }).collect()
@@ -112,6 +115,7 @@ pub(super) fn into_graph(steps: Vec<Step>, changes: &[ResourceChange]) -> Read<E
                 Op::Destroy(position)
             }
             Work::Join => Op::Join,
+            Work::Settle => Op::Settle,
         });
         objects.push(name);
         if step.after.iter().any(|other| *other as usize >= count) {
@@ -144,6 +148,7 @@ pub(super) fn write(writer: &mut Writer, steps: &[Step]) {
                 writer.byte(action.code());
             }
             Work::Join => writer.byte(2),
+            Work::Settle => writer.byte(3),
         }
         writer.list(&step.after, |writer, other| writer.number(u64::from(*other)));
     });
@@ -162,6 +167,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Read<Vec<Step>> {
                 action: Code::from_code(reader.byte()?)?,
             },
             2 => Work::Join,
+            3 => Work::Settle,
             _ => return Err(Malformed),
         };
         Ok(Step { work, after: reader.list(Reader::small)? })

@@ -419,7 +419,7 @@ fn planned() -> PlanFile {
     let mut ops: Vec<Op> = (0..objects.len() as u32).map(Op::Evaluate).collect();
     let ends = (0..changes.len() as u32).filter(|at| changes[*at as usize].action.ends());
     ops.extend(ends.map(Op::Destroy));
-    ops.extend([Op::Join, Op::Join]);
+    ops.extend([Op::Join, Op::Settle]);
     let count = ops.len() as u32;
     let edges: Vec<(u32, u32)> = (1..count).flat_map(|at| [(at, at / 2), (at, at - 1)]).collect();
     file.plan.exec = ExecGraph::new(ops, &edges).naming(objects.map(EcoString::from));
@@ -447,7 +447,7 @@ fn work(steps: &[Step]) -> Vec<String> {
                 done.extend(changes.iter().map(|(addr, action)| format!("{object}: {addr} {action:?}")));
             }
             Work::End { addr, deposed, action } => done.push(format!("end {addr} {deposed:?} {action:?}")),
-            Work::Join => {}
+            Work::Join | Work::Settle => {}
         }
     }
     done.sort();
@@ -494,12 +494,12 @@ fn forge(steps: &mut Vec<Step>, dice: &mut Dice) {
         8 => match &mut steps[at].work {
             Work::End { action: old, .. } => *old = action,
             Work::Evaluate { object, .. } => *object = eco_format!("{address}"),
-            Work::Join => {}
+            Work::Join | Work::Settle => {}
         },
         9 => match &mut steps[at].work {
             Work::End { addr, .. } => *addr = address,
             Work::Evaluate { object, .. } => *object = EcoString::new(),
-            Work::Join => {}
+            Work::Join | Work::Settle => {}
         },
         10 => match &mut steps[at].work {
             Work::End { deposed, .. } => *deposed = key,
