@@ -98,6 +98,8 @@ pub enum Problem {
     OtherFormat(EcoString),
     /// They are a plan of another version of this program: that one, and this one.
     OtherVersion(EcoString, EcoString),
+    /// They are an archive of which parts are missing or changed, so that nobody knows what is in it.
+    BrokenArchive,
     /// They are a plan, but parts of it are missing or changed.
     Damaged,
     /// They are a plan that would use too much memory.
@@ -123,6 +125,7 @@ impl fmt::Display for Problem {
             Problem::OtherVersion(theirs, ours) => {
                 write!(f, "the plan file was written by Yuba {theirs}, and this is Yuba {ours}")
             }
+            Problem::BrokenArchive => f.write_str("the file is a zip archive that was cut or changed"),
             Problem::Damaged => f.write_str("the plan file was cut or changed after Yuba wrote it"),
             Problem::TooLarge => write!(
                 f,
@@ -187,11 +190,12 @@ pub fn decode(bytes: &[u8], tool_version: &str) -> Result<PlanFile, Problem> {
             let (format, _) = versions(bytes).ok_or(Problem::NotAPlan)?;
             return Err(Problem::OtherFormat(format));
         }
+        Err(Refused::Malformed) => return Err(Problem::BrokenArchive),
         opened => opened?,
     };
-    let start = archive.beginning(PLAN, LONGEST_LINE as u64).ok_or(Problem::NotAPlan)?;
+    let start = archive.beginning(PLAN, LONGEST_LINE as u64)?.ok_or(Problem::NotAPlan)?;
     if !start.starts_with(MAGIC.as_bytes()) {
-        let whole = archive.beginning(PLAN, MOST_OF_OTHERS).unwrap_or_default();
+        let whole = archive.beginning(PLAN, MOST_OF_OTHERS)?.unwrap_or_default();
         return Err(Problem::OtherProgram(version_of_other(&whole)));
     }
     let (format, version) = versions(&start).ok_or(Problem::Damaged)?;

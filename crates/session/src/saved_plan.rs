@@ -199,7 +199,9 @@ pub fn read_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, Di
         let not_loaded = eco_format!("Failed to load {name:?} as a plan file");
         let (summary, reason) = match problem {
             PlanProblem::Unreadable(error) => (not_loaded, error.to_string()),
-            PlanProblem::Content(problem @ file::Problem::NotAPlan) => (not_loaded, problem.to_string()),
+            PlanProblem::Content(problem @ (file::Problem::NotAPlan | file::Problem::BrokenArchive)) => {
+                (not_loaded, problem.to_string())
+            }
             PlanProblem::Content(problem) => ("Failed to read plan from plan file".into(), problem.to_string()),
             PlanProblem::Encrypted(problems) => (not_loaded, problems.joined().trim_end_matches('.').to_owned()),
             PlanProblem::Configuration(reason) => ("Failed to read plan from plan file".into(), reason),

@@ -43,7 +43,9 @@ pub enum NotShown {
 pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfiguration, NotShown> {
     let saved = saved_plan(path, request).map_err(|problem| match problem {
         PlanProblem::Unreadable(error) => NotShown::Other(error.to_string()),
-        PlanProblem::Content(Problem::NotAPlan) => NotShown::Other(Problem::NotAPlan.to_string()),
+        PlanProblem::Content(problem @ (Problem::NotAPlan | Problem::BrokenArchive)) => {
+            NotShown::Other(problem.to_string())
+        }
         PlanProblem::Content(problem) => NotShown::Unusable(problem.to_string()),
         PlanProblem::Encrypted(problems) => NotShown::Unusable(problems.joined()),
         PlanProblem::Configuration(reason) => NotShown::Unusable(reason),

@@ -51,11 +51,15 @@ fn a_damaged_or_foreign_plan() {
     assert_eq!(sandbox.run(&["plan", "-out=plan"]).code, 0);
     let plan = std::fs::read(sandbox.dir().join("plan")).expect("there is a plan");
     let title = "Error: Failed to load \"changed\" as a plan file";
-    for at in [40, plan.len() / 2, plan.len() - 1] {
+    // A byte of the plan itself, one of a state, and the last one, which makes the end of the archive unreadable.
+    let in_state = plan.windows(7).position(|bytes| bytes == b"tfstate").expect("there is an entry") + 10;
+    for (at, flipped) in
+        [(40, "Error: Failed to read plan"), (in_state, "Error: Failed to read plan"), (plan.len() - 1, title)]
+    {
         let mut bytes = plan.clone();
         bytes[at] ^= 1;
         sandbox.write("changed", &bytes);
-        check_refused(&sandbox, &["apply", "changed"], title);
+        check_refused(&sandbox, &["apply", "changed"], flipped);
         sandbox.write("changed", &plan[..at]);
         check_refused(&sandbox, &["apply", "changed"], title);
     }

@@ -73,12 +73,13 @@ impl<'b> Archive<'b> {
         if zip.len() > limits.entries { Err(Refused::TooLarge) } else { Ok(Archive { bytes, zip }) }
     }
 
-    /// So many bytes of an entry, or fewer if it is shorter; none if there is no such entry.
-    pub(super) fn beginning(&mut self, name: &str, most: u64) -> Option<Vec<u8>> {
+    /// So many bytes of an entry, or all of it, checked, if it is shorter; none if there is no such entry.
+    pub(super) fn beginning(&mut self, name: &str, most: u64) -> Result<Option<Vec<u8>>, Refused> {
+        let Some(at) = self.zip.index_for_name(name) else { return Ok(None) };
+        let entry = self.zip.by_index(at).map_err(|_| Refused::Malformed)?;
         let mut content = Vec::new();
-        // What can be read counts.
-        let _ = self.zip.by_name(name).ok()?.take(most).read_to_end(&mut content);
-        Some(content)
+        entry.take(most).read_to_end(&mut content).map_err(|_| Refused::Malformed)?;
+        Ok(Some(content))
     }
 
     /// Unpacks all entries.

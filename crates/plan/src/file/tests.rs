@@ -261,7 +261,7 @@ fn what_is_no_plan_is_recognised() {
     check(b"{\"version\": 4}", &Problem::NotAPlan);
     check(b"yuba plan is what this is not, because it goes on", &Problem::NotAPlan);
     check(b"yuba plan 1\nwhatever", &Problem::OtherFormat("1".into()));
-    check(b"PK\x03\x04rest of a zip", &Problem::Damaged);
+    check(b"PK\x03\x04rest of a zip", &Problem::BrokenArchive);
     check(&zipped(&[("other", b"x")]), &Problem::NotAPlan);
     check(&zipped(&[("tfplan", b"yuba plan 3 9.9.9\nx")]), &Problem::OtherFormat("3".into()));
     check(&zipped(&[("tfplan", b"yuba plan 2 9.9.9\nx")]), &Problem::OtherVersion("9.9.9".into(), "0.1.0".into()));
