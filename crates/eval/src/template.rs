@@ -4,8 +4,8 @@ use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashMapExt};
 use yuba_syntax::lexer::is_identifier;
 use yuba_syntax::parser::parse_template;
-use yuba_syntax::{Diagnostics, SourceFile, Sources, Span, Traversal};
-use yuba_value::function::{self, FunctionError, Param};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, SourceFile, Sources, Span, Traversal};
+use yuba_value::function::{self, FunctionError, Param, Reason};
 use yuba_value::{Type, Value};
 
 use crate::expression::{Variables, evaluate};
@@ -42,71 +42,107 @@ fn template_file(context: &CallContext<'_>, args: &[Value], _: &Type) -> functio
     let [path, vars] = args else { return Err(FunctionError::new("a path and variables are needed")) };
     let limit = context.world.template_depth_limit().map_err(FunctionError::new)?;
     if i64::from(context.template_depth) > limit {
-        return Err(FunctionError::new(eco_format!("{TOO_DEEP} (more than {limit} levels); does one call itself?")));
+        let message = eco_format!("{TOO_DEEP} (more than {limit} levels); does one call itself?");
+        return Err(FunctionError::new(Reason::Open(message)));
     }
     let Some(Builtin::World(file)) = context.functions.get("file") else {
         return Err(FunctionError::new("files cannot be read here"));
     };
     // The same rules for paths and contents as those of `file`.
     let text = file.call(context, std::slice::from_ref(path))?;
-    let name = path.as_str().map_or("", EcoString::as_str);
+    let name = path.as_str().filter(|_| path.is_deeply_unmarked()).map_or("template", EcoString::as_str);
     let inner = CallContext { template_depth: context.template_depth + 1, ..*context };
     let text = text.as_str().map_or("", EcoString::as_str);
-    Ok(render(&inner, Some(name), text, vars)?.with_marks(path.marks()))
+    // The variables come without their marks, so messages about them can contain what was marked.
+    let template = Template { name: Some(name), text, messages: Messages::Private };
+    Ok(template.render(&inner, vars)?.with_marks(path.marks()))
 }
 
 fn template_string(context: &CallContext<'_>, args: &[Value], _: &Type) -> function::Result {
     let [data, vars] = args else { return Err(FunctionError::new("a template and variables are needed")) };
     let text = data.as_str().map_or("", EcoString::as_str);
     let inner = CallContext { template_depth: context.template_depth + 1, ..*context };
-    Ok(render(&inner, None, text, vars)?.with_marks(data.marks()))
+    let messages = if data.is_deeply_unmarked() { Messages::Open } else { Messages::Private };
+    let template = Template { name: None, text, messages };
+    Ok(template.render(&inner, vars)?.with_marks(data.marks()))
 }
 
-/// Renders a template; `name` is that of its file.
-fn render(context: &CallContext<'_>, name: Option<&str>, text: &str, vars: &Value) -> function::Result {
-    let mut sources = Sources::new();
-    let file = sources.add(SourceFile::new(name.unwrap_or("template"), text.as_bytes()));
-    let (expr, problems) = parse_template(file, text.as_bytes());
-    if problems.has_errors() {
-        return Err(FunctionError::new(problem_text(&problems, &sources)));
+/// Whether messages about a template can contain marked values.
+#[derive(Clone, Copy)]
+enum Messages {
+    /// They cannot: the template is not marked, and evaluation sees the marks of its variables.
+    Open,
+    /// They can.
+    Private,
+}
+
+/// A template to render.
+struct Template<'a> {
+    /// The name of its file.
+    name: Option<&'a str>,
+    text: &'a str,
+    messages: Messages,
+}
+
+impl Template<'_> {
+    /// The reason for the problems in the template.
+    fn reason(&self, problems: &Diagnostics, sources: &Sources) -> Reason {
+        let text = problem_text(problems, sources, |first| eco_format!("; {}", first.detail.trim_end_matches('.')));
+        match self.messages {
+            Messages::Open => Reason::Open(text),
+            Messages::Private => Reason::Private { text, open: Some(problem_text(problems, sources, |_| "".into())) },
+        }
     }
-    if !vars.ty().is_map() && !vars.ty().is_object() {
-        return Err(FunctionError::arg(1, "the template's variables must be an object or a map"));
+
+    fn render(&self, context: &CallContext<'_>, vars: &Value) -> function::Result {
+        let mut sources = Sources::new();
+        let file = sources.add(SourceFile::new(self.name.unwrap_or("template"), self.text.as_bytes()));
+        let (expr, problems) = parse_template(file, self.text.as_bytes());
+        if problems.has_errors() {
+            return Err(FunctionError::new(self.reason(&problems, &sources)));
+        }
+        self.evaluate(context, vars, &expr, &sources)
     }
-    let marks = vars.marks().clone();
-    let mut variables = TemplateVariables { values: HashMap::new() };
-    for (key, value) in vars.entries().unwrap_or_default() {
-        if !is_identifier(&key) {
-            return Err(FunctionError::arg(
-                1,
-                eco_format!(
-                    "{key:?} cannot be the name of a template variable: it must start with a letter, and only letters, \
+
+    fn evaluate(&self, context: &CallContext<'_>, vars: &Value, expr: &Expr, sources: &Sources) -> function::Result {
+        if !vars.ty().is_map() && !vars.ty().is_object() {
+            return Err(FunctionError::arg(1, "the template's variables must be an object or a map"));
+        }
+        let marks = vars.marks().clone();
+        let mut variables = TemplateVariables { values: HashMap::new() };
+        for (key, value) in vars.entries().unwrap_or_default() {
+            if !is_identifier(&key) {
+                return Err(FunctionError::arg(
+                    1,
+                    eco_format!(
+                        "{key:?} cannot be the name of a template variable: it must start with a letter, and only letters, \
                      digits and underscores may follow"
-                ),
-            ));
+                    ),
+                ));
+            }
+            variables.values.insert(key, value.with_marks(&marks));
         }
-        variables.values.insert(key, value.with_marks(&marks));
-    }
-    let mut missing = None;
-    each_traversal(&expr, &mut |traversal| {
-        if missing.is_none() && !variables.values.contains_key(&traversal.root) {
-            missing = Some((traversal.root.clone(), traversal.root_span));
+        let mut missing = None;
+        each_traversal(expr, &mut |traversal| {
+            if missing.is_none() && !variables.values.contains_key(&traversal.root) {
+                missing = Some((traversal.root.clone(), traversal.root_span));
+            }
+        });
+        if let Some((root, span)) = missing {
+            let place = self.name.and_then(|_| place(Some(sources), span));
+            let place = place.map(|p| format!(", which the template uses at {p}")).unwrap_or_default();
+            return Err(FunctionError::arg(1, eco_format!("there is no value for {root:?}{place}")));
         }
-    });
-    if let Some((root, span)) = missing {
-        let place = name.and_then(|_| place(Some(&sources), span));
-        let place = place.map(|p| format!(", which the template uses at {p}")).unwrap_or_default();
-        return Err(FunctionError::arg(1, eco_format!("there is no value for {root:?}{place}")));
-    }
-    let (value, problems) = evaluate(&expr, &variables, CallContext { sources: Some(&sources), ..*context });
-    if problems.has_errors() {
-        if let Some(deep) = problems.iter().find(|d| d.detail.contains(TOO_DEEP)) {
-            let start = deep.detail.find(TOO_DEEP).unwrap_or_default();
-            return Err(FunctionError::new(deep.detail[start..].trim_end_matches('.')));
+        let (value, problems) = evaluate(expr, &variables, CallContext { sources: Some(sources), ..*context });
+        if problems.has_errors() {
+            if let Some(deep) = problems.iter().find(|d| d.detail.contains(TOO_DEEP)) {
+                let start = deep.detail.find(TOO_DEEP).unwrap_or_default();
+                return Err(FunctionError::new(Reason::open(deep.detail[start..].trim_end_matches('.'))));
+            }
+            return Err(FunctionError::new(self.reason(&problems, sources)));
         }
-        return Err(FunctionError::new(problem_text(&problems, &sources)));
+        Ok(value)
     }
-    Ok(value)
 }
 
 struct TemplateVariables {
@@ -122,18 +158,22 @@ impl Variables for TemplateVariables {
     }
 }
 
-/// The first problem with its place, and how many more there are.
-fn problem_text(problems: &Diagnostics, sources: &Sources) -> EcoString {
+/// The first problem with its place and its `details`, and the number of further ones.
+fn problem_text(
+    problems: &Diagnostics,
+    sources: &Sources,
+    details: impl FnOnce(&Diagnostic) -> EcoString,
+) -> EcoString {
     let mut errors = problems.iter().filter(|d| d.is_error());
     let Some(first) = errors.next() else { return EcoString::new() };
     let place = first.subject.and_then(|span| place(Some(sources), span));
     let place = place.map(|p| format!("{p}: ")).unwrap_or_default();
-    let detail = first.detail.trim_end_matches('.');
+    let details = details(first);
     let more = match errors.count() {
         0 => String::new(),
         n => format!("; and {n} more"),
     };
-    eco_format!("{place}{}; {detail}{more}", first.summary)
+    eco_format!("{place}{}{details}{more}", first.summary)
 }
 
 /// `name:line,column-column` or `name:line,column-line,column`

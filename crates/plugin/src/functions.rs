@@ -31,6 +31,7 @@ fn signature(name: &str, function: wire::Function) -> Result<Signature, EcoStrin
         summary: function.summary.into(),
         variadic: function.variadic_parameter.map(param).transpose()?,
         never_null: false,
+        elementwise_marks: false,
         ..Signature::new(name.to_owned(), function.description, params, result)
     })
 }

@@ -27,6 +27,8 @@ pub struct Signature {
     pub result: Type,
     /// The result is never null (and an unknown result says so).
     pub never_null: bool,
+    /// Marks inside the arguments stay on the same elements of the result, so an unknown result has only the arguments' own.
+    pub elementwise_marks: bool,
 }
 
 /// One parameter, and which special values its function wants to see itself.
@@ -52,7 +54,16 @@ impl Signature {
     /// A function without variadic parameter, whose result is never null.
     pub fn new(name: impl Into<Text>, description: impl Into<Text>, params: Vec<Param>, result: Type) -> Signature {
         let (name, description) = (name.into(), description.into());
-        Signature { name, summary: Text::default(), description, params, variadic: None, result, never_null: true }
+        Signature {
+            name,
+            summary: Text::default(),
+            description,
+            params,
+            variadic: None,
+            result,
+            never_null: true,
+            elementwise_marks: false,
+        }
     }
 }
 
@@ -95,6 +106,66 @@ impl Param {
     }
 }
 
+/// The text of a [`FunctionError`], by what it can contain. The dispatcher shows a private one only where no argument is marked.
+#[derive(Clone, Debug)]
+pub enum Reason {
+    /// Part of the program.
+    Fixed(&'static str),
+    /// Composed of types, positions, counts and limits, or of values that were redacted one by one.
+    Open(EcoString),
+    /// Composed of argument values, or of unknown origin.
+    Private {
+        /// The whole text.
+        text: EcoString,
+        /// The part that can be shown when an argument is marked.
+        open: Option<EcoString>,
+    },
+}
+
+impl Reason {
+    /// A text without argument values.
+    pub fn open(text: impl Into<EcoString>) -> Reason {
+        Reason::Open(text.into())
+    }
+    fn text(&self) -> &str {
+        match self {
+            Reason::Fixed(text) => text,
+            Reason::Open(text) | Reason::Private { text, .. } => text,
+        }
+    }
+    /// The part that can be shown beside arguments with these marks.
+    fn withheld(self, marks: &Marks) -> Reason {
+        let kind = match (marks.has_ephemeral(), marks.has_sensitive()) {
+            (false, false) => return self,
+            (true, true) => "an ephemeral sensitive",
+            (true, false) => "an ephemeral",
+            (false, true) => "a sensitive",
+        };
+        match self {
+            Reason::Private { open, .. } => {
+                let open = open.map(|text| ecow::eco_format!("{text}; ")).unwrap_or_default();
+                Reason::Open(ecow::eco_format!("{open}the details are hidden because the call has {kind} argument"))
+            }
+            shown => shown,
+        }
+    }
+}
+impl From<&'static str> for Reason {
+    fn from(text: &'static str) -> Reason {
+        Reason::Fixed(text)
+    }
+}
+impl From<EcoString> for Reason {
+    fn from(text: EcoString) -> Reason {
+        Reason::Private { text, open: None }
+    }
+}
+impl From<String> for Reason {
+    fn from(text: String) -> Reason {
+        Reason::Private { text: text.into(), open: None }
+    }
+}
+
 /// Why a call failed: about one argument, or about the call as a whole.
 #[derive(Clone, Debug)]
 pub struct FunctionError {
@@ -103,26 +174,38 @@ pub struct FunctionError {
     /// Where in that argument.
     pub path: Path,
     /// What is wrong, a sentence part without capital and full stop.
-    pub message: EcoString,
+    reason: Reason,
 }
 
 impl FunctionError {
     /// The call as a whole failed.
-    pub fn new(message: impl Into<EcoString>) -> FunctionError {
-        FunctionError { arg: None, path: Path::new(), message: message.into() }
+    pub fn new(reason: impl Into<Reason>) -> FunctionError {
+        FunctionError { arg: None, path: Path::new(), reason: reason.into() }
     }
     /// One argument is to blame.
-    pub fn arg(index: usize, message: impl Into<EcoString>) -> FunctionError {
-        FunctionError { arg: Some(index), path: Path::new(), message: message.into() }
+    pub fn arg(index: usize, reason: impl Into<Reason>) -> FunctionError {
+        FunctionError { arg: Some(index), path: Path::new(), reason: reason.into() }
     }
     /// Something inside one argument is to blame.
-    pub fn arg_path(index: usize, path: Path, message: impl Into<EcoString>) -> FunctionError {
-        FunctionError { arg: Some(index), path, message: message.into() }
+    pub fn arg_path(index: usize, path: Path, reason: impl Into<Reason>) -> FunctionError {
+        FunctionError { arg: Some(index), path, reason: reason.into() }
+    }
+    /// What is wrong, a sentence part without capital and full stop.
+    pub fn message(&self) -> &str {
+        self.reason.text()
+    }
+    /// The error as it can be shown where arguments have these marks: without any of their values.
+    #[must_use]
+    pub fn withheld(self, marks: &Marks) -> FunctionError {
+        match marks.has_ephemeral() || marks.has_sensitive() {
+            true => FunctionError { reason: self.reason.withheld(marks), path: Path::new(), ..self },
+            false => self,
+        }
     }
 }
 impl fmt::Display for FunctionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(self.message())
     }
 }
 impl std::error::Error for FunctionError {}
@@ -179,6 +262,12 @@ impl Function {
         self.signature.never_null = false;
         self
     }
+    /// Marks inside the arguments stay on the same elements of the result.
+    #[must_use]
+    pub fn elementwise(mut self) -> Function {
+        self.signature.elementwise_marks = true;
+        self
+    }
     /// Calls the function. Arguments must have been converted to the parameters' types.
     pub fn call(&self, args: &[Value]) -> Result {
         let fixed = |_: &[Value]| Ok(self.signature.result.clone());
@@ -190,10 +279,34 @@ impl Function {
 }
 
 /// The dispatcher: checks arguments against the signature, keeps the special values away that the parameters did not
-/// ask for, moves their marks to the result, and refines an unknown result.
+/// ask for, moves their marks to the result, refines an unknown result, and removes argument values from errors where an
+/// argument is marked.
 ///
 /// Functions that need the outside world bring closures instead of the function pointers of [`Function`].
 pub fn call(
+    signature: &Signature,
+    args: &[Value],
+    result_type: impl FnOnce(&[Value]) -> Result<Type>,
+    body: impl FnOnce(&[Value], &Type) -> Result,
+) -> Result {
+    dispatch(signature, args, result_type, body).map_err(|error| error.withheld(&marks_of(args)))
+}
+
+/// All marks of the arguments and of everything inside them.
+fn marks_of(args: &[Value]) -> Marks {
+    args.iter().fold(Marks::NONE, |all, arg| all.union(&arg.marks_deep()))
+}
+
+/// The marks of an unknown result. The function does not get to see the marks it asked for, so all that the result can have as
+/// a whole are kept.
+fn kept_marks(signature: &Signature, args: &[Value]) -> Marks {
+    match signature.elementwise_marks {
+        true => args.iter().fold(Marks::NONE, |all, arg| all.union(arg.marks())),
+        false => marks_of(args),
+    }
+}
+
+fn dispatch(
     signature: &Signature,
     args: &[Value],
     result_type: impl FnOnce(&[Value]) -> Result<Type>,
@@ -224,21 +337,15 @@ pub fn call(
         } else if !param.ty.is_dynamic()
             && let Some(message) = convert::conformance_error(value.ty(), &param.ty)
         {
-            return Err(FunctionError::arg(index, message));
+            return Err(FunctionError::arg(index, Reason::Open(message)));
         }
         unknown |= !value.is_known() && !param.allow_unknown;
     }
     if untyped {
-        let kept = args.iter().fold(marks, |all, arg| all.union(&arg.marks_deep()));
-        return Ok(Value::unknown_dynamic().with_marks(&kept));
+        return Ok(Value::unknown_dynamic().with_marks(&marks.union(&kept_marks(signature, &args))));
     }
     let ty = result_type(&args)?;
-    let result = if unknown {
-        // The function does not get to see the marks it asked for, so all of them are kept.
-        Value::unknown(ty).with_marks(&args.iter().fold(Marks::NONE, |all, arg| all.union(&arg.marks_deep())))
-    } else {
-        body(&args, &ty)?
-    };
+    let result = if unknown { Value::unknown(ty).with_marks(&kept_marks(signature, &args)) } else { body(&args, &ty)? };
     let result = if signature.never_null && !result.is_known() && !result.is_untyped() {
         result.refine_not_null()
     } else {
@@ -251,11 +358,13 @@ fn check_count(signature: &Signature, given: usize) -> Result<()> {
     let required = signature.params.len();
     match &signature.variadic {
         None if given != required => {
-            Err(FunctionError::new(ecow::eco_format!("wrong number of arguments ({required} required; {given} given)")))
+            let message = ecow::eco_format!("wrong number of arguments ({required} required; {given} given)");
+            Err(FunctionError::new(Reason::Open(message)))
         }
-        Some(_) if given < required => Err(FunctionError::new(ecow::eco_format!(
-            "wrong number of arguments (at least {required} required; {given} given)"
-        ))),
+        Some(_) if given < required => {
+            let message = ecow::eco_format!("wrong number of arguments (at least {required} required; {given} given)");
+            Err(FunctionError::new(Reason::Open(message)))
+        }
         _ => Ok(()),
     }
 }

@@ -177,7 +177,7 @@ impl Evaluator<'_> {
                 convert::convert(&value, &param.ty).unwrap_or_else(|reason| {
                     let at = self.arg_span(arg);
                     let diagnostic =
-                        diagnostics::invalid_argument(&e.name, &param.name, &reason.to_string(), at, expr.span);
+                        diagnostics::invalid_argument(&e.name, &param.name, &reason.located_in(&value), at, expr.span);
                     let diagnostic = self.in_call(diagnostic, &e.name, signature);
                     self.report(diagnostic, source);
                     Value::unknown(param.ty.clone())
@@ -204,7 +204,7 @@ impl Evaluator<'_> {
         signature: &Signature,
         args: &[Argument<'_>],
     ) {
-        let reason = error.message.trim_end_matches('.');
+        let reason = error.message().trim_end_matches('.');
         let param = error.arg.and_then(|at| signature.params.get(at).or(signature.variadic.as_ref()));
         let arg = error.arg.and_then(|at| args.get(at));
         let (diagnostic, about) = match (param, arg) {

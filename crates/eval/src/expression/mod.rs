@@ -356,4 +356,6 @@ fn each_element(collection: &Value, mut visit: impl FnMut(Value, &Value)) {
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod secret_arguments;
+#[cfg(test)]
 pub(crate) mod tests;

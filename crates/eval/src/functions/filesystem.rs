@@ -2,7 +2,7 @@
 
 use std::io;
 
-use yuba_value::function::{FunctionError, Param, Result};
+use yuba_value::function::{FunctionError, Param, Reason, Result};
 use yuba_value::functions::crypto::{BASE64, HEX, Hash, TextOf};
 use yuba_value::functions::path;
 use yuba_value::{EcoString, Marks, Type, Value, eco_format};
@@ -43,10 +43,10 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
             Type::string(),
             |context, args, _| {
                 let (path, marks, content) = read_marked(context, &args[0])?;
-                let text = String::from_utf8(content).map_err(|_| FunctionError::new(eco_format!(
+                let text = String::from_utf8(content).map_err(|_| FunctionError::new(Reason::open(eco_format!(
                 "the content of {} is not valid UTF-8; `filebase64` reads any file, and `filesha256` and its like hash it",
                 marks.redact(&path)
-            )))?;
+            ))))?;
                 Ok(Value::string(text).with_marks(&marks))
             },
         ),
@@ -145,7 +145,7 @@ fn unreadable(path: &str, marks: &Marks, problem: &io::Error) -> EcoString {
 fn read_marked(context: &CallContext<'_>, path: &Value) -> Result<(EcoString, Marks, Vec<u8>)> {
     let (path, marks) = path.unmark();
     let path = path.as_str().cloned().unwrap_or_default();
-    let content = read(context, &path, &marks).map_err(|problem| FunctionError::arg(0, problem))?;
+    let content = read(context, &path, &marks).map_err(|problem| FunctionError::arg(0, Reason::Open(problem)))?;
     Ok((path, marks, content))
 }
 
@@ -166,7 +166,12 @@ fn file_exists(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
     let what = match context.world.kind(&path) {
         Ok(FileKind::File) => return Ok(Value::bool(true).with_marks(&marks)),
         Err(problem) if problem.kind() == io::ErrorKind::NotFound => return Ok(Value::bool(false).with_marks(&marks)),
-        Err(_) => return Err(FunctionError::new(eco_format!("it cannot be told what {} is", marks.redact(&path)))),
+        Err(_) => {
+            return Err(FunctionError::new(Reason::open(eco_format!(
+                "it cannot be told what {} is",
+                marks.redact(&path)
+            ))));
+        }
         Ok(FileKind::Directory) => "a directory",
         Ok(FileKind::Device) => "a device node",
         Ok(FileKind::Pipe) => "a named pipe",
@@ -174,7 +179,7 @@ fn file_exists(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
         Ok(FileKind::Link | FileKind::Other) => "something else",
     };
     // Quirk: this blames the call, not its argument.
-    Err(FunctionError::new(eco_format!("{} is {what}, not a regular file", marks.redact(&path))))
+    Err(FunctionError::new(Reason::open(eco_format!("{} is {what}, not a regular file", marks.redact(&path)))))
 }
 
 fn file_set(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
@@ -185,10 +190,10 @@ fn file_set(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
     let dir = if dir.starts_with('/') { dir.to_owned() } else { path::join(context.base_dir, dir) };
     let pattern = path::join(&dir, pattern.as_str().map_or("", EcoString::as_str));
     let found = glob::find(context.world, &pattern).map_err(|problem| {
-        FunctionError::new(match problem {
+        FunctionError::new(Reason::Open(match problem {
             GlobError::BadPattern => eco_format!("the pattern {} is not valid", marks.redact(&pattern)),
             GlobError::TooMuch => eco_format!("the pattern {} matches too many files", marks.redact(&pattern)),
-        })
+        }))
     })?;
     let mut files = Vec::new();
     for file in found {
@@ -196,15 +201,18 @@ fn file_set(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
             Ok(FileKind::File) => {}
             Ok(_) => continue,
             Err(_) => {
-                return Err(FunctionError::new(eco_format!("it cannot be told what {} is", marks.redact(&file))));
+                return Err(FunctionError::new(Reason::open(eco_format!(
+                    "it cannot be told what {} is",
+                    marks.redact(&file)
+                ))));
             }
         }
         let Some(file) = path::relative(&dir, &file) else {
-            return Err(FunctionError::new(eco_format!(
+            return Err(FunctionError::new(Reason::open(eco_format!(
                 "there is no path from {} to {}",
                 marks.redact(&dir),
                 marks.redact(&file)
-            )));
+            ))));
         };
         files.push(Value::string(file));
     }
@@ -238,7 +246,7 @@ mod tests {
         let function = table.iter().find(|f| f.signature.name == name).expect("it is in the table");
         let text = match function.call(&context, args) {
             Ok(value) => format!("{value:?}"),
-            Err(error) => format!("{:?} {}", error.arg, error.message),
+            Err(error) => format!("{:?} {}", error.arg, error.message()),
         };
         assert_eq!(text, expect, "{name} {args:?}");
     }

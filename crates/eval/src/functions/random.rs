@@ -1,6 +1,6 @@
 //! Functions that need randomness.
 
-use yuba_value::function::{FunctionError, Param, Result};
+use yuba_value::function::{FunctionError, Param, Reason, Result};
 use yuba_value::functions::crypto::format_uuid;
 use yuba_value::{EcoString, Type, Value, eco_format};
 
@@ -55,7 +55,9 @@ fn bcrypt(context: &CallContext<'_>, args: &[Value], _: &Type) -> Result {
         return Err(FunctionError::new("only one cost can be given"));
     }
     if password.len() > MAX_PASSWORD {
-        return Err(FunctionError::new(eco_format!("passwords of more than {MAX_PASSWORD} bytes are not supported")));
+        return Err(FunctionError::new(Reason::open(eco_format!(
+            "passwords of more than {MAX_PASSWORD} bytes are not supported"
+        ))));
     }
     // Quirk: a cost that is too small means the usual one.
     if cost < MIN_COST {

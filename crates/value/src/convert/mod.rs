@@ -16,7 +16,7 @@ mod unify;
 use std::fmt;
 use std::sync::Arc;
 
-use ecow::EcoString;
+use ecow::{EcoString, eco_format};
 
 use crate::{Path, PathStep, Type, Value};
 
@@ -41,6 +41,33 @@ impl ConvertError {
     fn inside(mut self, step: PathStep) -> ConvertError {
         self.path.0.push(step);
         self
+    }
+    /// What is wrong, after where: `["a"].size: a number is required`.
+    pub fn located(&self) -> EcoString {
+        self.after_path(|key| eco_format!("{key:?}"))
+    }
+    /// The same without the keys of maps, for values that must not be shown.
+    pub fn located_without_keys(&self) -> EcoString {
+        self.after_path(|_| "...".into())
+    }
+    /// The same about a value: without keys if any part of it must not be shown.
+    pub fn located_in(&self, value: &Value) -> EcoString {
+        let marks = value.marks_deep();
+        if marks.has_sensitive() || marks.has_ephemeral() { self.located_without_keys() } else { self.located() }
+    }
+    fn after_path(&self, key: impl Fn(&str) -> EcoString) -> EcoString {
+        let mut path = EcoString::new();
+        for step in &self.path.0 {
+            path.push_str(&match step {
+                PathStep::Attr(name) => eco_format!(".{name}"),
+                PathStep::Index(at) => match (at.as_str(), at.as_number()) {
+                    (Some(text), _) => eco_format!("[{}]", key(text)),
+                    (None, Some(number)) => eco_format!("[{number}]"),
+                    (None, None) => "[...]".into(),
+                },
+            });
+        }
+        if path.is_empty() { self.message.clone() } else { eco_format!("{path}: {}", self.message) }
     }
     fn outermost(mut self) -> ConvertError {
         self.path.0.reverse();

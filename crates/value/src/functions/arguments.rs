@@ -5,7 +5,7 @@
 
 use ecow::{EcoString, eco_format};
 
-use crate::function::{FunctionError, Result};
+use crate::function::{FunctionError, Reason, Result};
 use crate::{Number, Type, Value};
 
 /// The longest text a function builds. Longer ones come from a mistake and would only exhaust the memory.
@@ -13,7 +13,7 @@ pub(crate) const MAX_TEXT: usize = 128 << 20;
 
 /// The error of a result beyond [`MAX_TEXT`].
 pub(crate) fn too_long() -> FunctionError {
-    FunctionError::new(eco_format!("the result would be longer than {} MiB", MAX_TEXT >> 20))
+    FunctionError::new(Reason::open(eco_format!("the result would be longer than {} MiB", MAX_TEXT >> 20)))
 }
 
 /// The text of a string argument.
@@ -32,11 +32,11 @@ pub(crate) fn elements(args: &[Value], index: usize) -> Result<&[Value]> {
 }
 
 /// A number argument as a machine integer; the message says why it is none.
-pub(crate) fn whole_number(value: &Value) -> std::result::Result<i64, EcoString> {
+pub(crate) fn whole_number(value: &Value) -> std::result::Result<i64, &'static str> {
     value
         .as_number()
         .and_then(Number::to_i64)
-        .ok_or_else(|| eco_format!("a whole number from {} to {} is required", i64::MIN, i64::MAX))
+        .ok_or("a whole number from -9223372036854775808 to 9223372036854775807 is required")
 }
 
 /// A list of these elements. Where `element` leaves the type open, the elements decide.
@@ -63,7 +63,9 @@ fn common_type<'a>(element: &Type, items: impl Iterator<Item = &'a Value>) -> Re
         match common {
             Some(have) if have == ty || ty.is_dynamic() => {}
             Some(have) if !have.is_dynamic() => {
-                return Err(FunctionError::new(eco_format!("elements of types {have} and {ty} do not go together")));
+                return Err(FunctionError::new(Reason::open(eco_format!(
+                    "elements of types {have} and {ty} do not go together"
+                ))));
             }
             _ => common = Some(ty),
         }

@@ -417,7 +417,7 @@ mod tests {
                 }
                 None => value.as_str().map_or_else(|| format!("{:?}", value.as_bool()), EcoString::to_string),
             },
-            Err(error) => format!("{:?} {}", error.arg, error.message),
+            Err(error) => format!("{:?} {}", error.arg, error.message()),
         };
         assert_eq!(text, expect, "{call}");
     }

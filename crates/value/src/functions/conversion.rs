@@ -2,7 +2,7 @@
 
 use super::collection::kind_word;
 use crate::convert::{self, Safety};
-use crate::function::{Function, FunctionError, Param, Result};
+use crate::function::{Function, FunctionError, Param, Reason, Result};
 use crate::{Type, TypeKind, Value, eco_format};
 
 /// This family's rows of the table.
@@ -60,11 +60,11 @@ fn possible(args: &[Value], wanted: Type) -> Result<Type> {
     if given == &wanted || convert::conversion_exists(given, &wanted) != Safety::None {
         return Ok(wanted);
     }
-    Err(FunctionError::arg(0, eco_format!("{} cannot become {}", kind_word(given), kind_word(&wanted))))
+    Err(FunctionError::arg(0, Reason::open(eco_format!("{} cannot become {}", kind_word(given), kind_word(&wanted)))))
 }
 
 fn run(args: &[Value], ty: &Type) -> Result {
-    convert::convert(&args[0], ty).map_err(|_| FunctionError::arg(0, failure(&args[0], ty)))
+    convert::convert(&args[0], ty).map_err(|_| FunctionError::arg(0, Reason::Open(failure(&args[0], ty))))
 }
 
 /// Why a value that might have been convertible is not; says nothing of the content of hidden values.

@@ -232,7 +232,7 @@ mod tests {
         let args: Vec<Value> = args.iter().map(|arg| Value::string(*arg)).collect();
         let text = match function.call(&args) {
             Ok(value) => value.as_str().cloned().unwrap_or_default(),
-            Err(error) => eco_format!("{:?} {}", error.arg, error.message),
+            Err(error) => eco_format!("{:?} {}", error.arg, error.message()),
         };
         assert_eq!(text, expect, "{name}");
     }

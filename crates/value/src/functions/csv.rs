@@ -169,7 +169,7 @@ mod tests {
                 Ok(Some(record)) => out.push_str(&format!("{record:?};")),
                 Ok(None) => break,
                 Err(error) => {
-                    out.push_str(&error.message);
+                    out.push_str(error.message());
                     break;
                 }
             }

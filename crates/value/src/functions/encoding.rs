@@ -8,7 +8,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use ecow::{EcoString, eco_format};
 
 use super::charset::Charset;
-use crate::function::{Function, FunctionError, Param, Result};
+use crate::function::{Function, FunctionError, Param, Reason, Result};
 use crate::{Type, Value};
 
 /// This family's rows of the table.
@@ -116,8 +116,9 @@ pub(super) fn decode_base64(text: &str) -> std::result::Result<Vec<u8>, EcoStrin
 fn base64decode(value: &Value) -> Result {
     let (value, marks) = value.unmark();
     let text = value.as_str().map_or("", EcoString::as_str);
-    let bytes = decode_base64(text)
-        .map_err(|_| FunctionError::new(eco_format!("failed to decode Base64 data {}", marks.redact(text))))?;
+    let bytes = decode_base64(text).map_err(|_| {
+        FunctionError::new(Reason::open(eco_format!("failed to decode Base64 data {}", marks.redact(text))))
+    })?;
     let text = String::from_utf8(bytes)
         .map_err(|_| FunctionError::new("the decoded bytes are not valid UTF-8, so they cannot be a string"))?;
     Ok(Value::string(text).with_marks(&marks))
@@ -129,18 +130,19 @@ const MAX_UNPACKED: u64 = 64 << 20;
 fn base64gunzip(value: &Value) -> Result {
     let (value, marks) = value.unmark();
     let text = value.as_str().map_or("", EcoString::as_str);
-    let bytes = decode_base64(text)
-        .map_err(|_| FunctionError::new(eco_format!("failed to decode Base64 data {}", marks.redact(text))))?;
+    let bytes = decode_base64(text).map_err(|_| {
+        FunctionError::new(Reason::open(eco_format!("failed to decode Base64 data {}", marks.redact(text))))
+    })?;
     let mut unpacked = Vec::new();
     flate2::read::MultiGzDecoder::new(bytes.as_slice())
         .take(MAX_UNPACKED + 1)
         .read_to_end(&mut unpacked)
         .map_err(|problem| FunctionError::new(eco_format!("the data is not valid gzip: {problem}")))?;
     if unpacked.len() as u64 > MAX_UNPACKED {
-        return Err(FunctionError::new(eco_format!(
+        return Err(FunctionError::new(Reason::open(eco_format!(
             "the unpacked text would be longer than {} MiB",
             MAX_UNPACKED >> 20
-        )));
+        ))));
     }
     let text = String::from_utf8(unpacked)
         .map_err(|_| FunctionError::new("the unpacked bytes are not valid UTF-8, so they cannot be a string"))?;
@@ -201,7 +203,7 @@ mod tests {
         let args: Vec<Value> = args.iter().map(|arg| Value::string(*arg)).collect();
         let text = match function.call(&args) {
             Ok(value) => value.as_str().cloned().unwrap_or_default(),
-            Err(error) => eco_format!("{:?} {}", error.arg, error.message),
+            Err(error) => eco_format!("{:?} {}", error.arg, error.message()),
         };
         assert_eq!(text, expect, "{name}");
     }
@@ -222,7 +224,7 @@ mod tests {
         let function =
             functions().into_iter().find(|f| f.signature.name == "base64decode").expect("it is in the table");
         let error = function.call(&[Value::string("?").mark(crate::Mark::Sensitive)]).expect_err("not Base64");
-        assert_eq!(error.message, "failed to decode Base64 data (sensitive value)");
+        assert_eq!(error.message(), "failed to decode Base64 data (sensitive value)");
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn formatlist(args: &[Value], ty: &Type) -> Result {
             continue;
         }
         let text = render(pattern, &row)
-            .map_err(|error| FunctionError::new(eco_format!("for element {i}: {}", error.message)))?;
+            .map_err(|error| FunctionError::new(eco_format!("for element {i}: {}", error.message())))?;
         results.push(Value::string(text));
     }
     Ok(Value::list(Type::string(), results))

@@ -6,7 +6,7 @@ use ecow::EcoString;
 
 use super::arguments::{elements, list_of, map_of, text};
 use super::collection::kind_word;
-use crate::function::{Function, FunctionError, Param, Result};
+use crate::function::{Function, FunctionError, Param, Reason, Result};
 use crate::{Marks, Path, Type, TypeKind, Value, View, convert, eco_format};
 
 /// This family's rows of the table.
@@ -43,7 +43,8 @@ pub(crate) fn functions() -> Vec<Function> {
             merge,
         )
         .variadic(any("maps", "The maps or objects, in order; null is passed over.").dynamic().null())
-        .typed(merge_type),
+        .typed(merge_type)
+        .elementwise(),
         Function::new(
             "transpose",
             "Turns a map of lists around: each element becomes a key, and the keys it was found under its list.",
@@ -77,7 +78,10 @@ fn keys_type(args: &[Value]) -> Result<Type> {
     match args[0].ty().kind() {
         TypeKind::Map(_) => Ok(Type::list(Type::string())),
         TypeKind::Object(attrs) => Ok(Type::tuple(vec![Type::string(); attrs.len()])),
-        _ => Err(FunctionError::arg(0, eco_format!("a map or object is required, not {}", kind_word(args[0].ty())))),
+        _ => Err(FunctionError::arg(
+            0,
+            Reason::open(eco_format!("a map or object is required, not {}", kind_word(args[0].ty()))),
+        )),
     }
 }
 
@@ -94,7 +98,10 @@ fn keys(args: &[Value], ty: &Type) -> Result {
 
 fn lookup_type(args: &[Value]) -> Result<Type> {
     if args.len() > 3 {
-        return Err(FunctionError::new(eco_format!("there must be two or three arguments, not {}", args.len())));
+        return Err(FunctionError::new(Reason::open(eco_format!(
+            "there must be two or three arguments, not {}",
+            args.len()
+        ))));
     }
     match args[0].ty().kind() {
         TypeKind::Object(_) if !args[1].is_known() => Ok(Type::dynamic()),
@@ -105,7 +112,7 @@ fn lookup_type(args: &[Value]) -> Result<Type> {
                 (None, Some(default)) => Ok(default.ty().clone()),
                 (None, None) => {
                     let message = eco_format!("the object has no attribute {}", shown(key, args[1].marks()));
-                    Err(FunctionError::arg(0, message))
+                    Err(FunctionError::arg(0, Reason::Open(message)))
                 }
             }
         }
@@ -113,7 +120,10 @@ fn lookup_type(args: &[Value]) -> Result<Type> {
             Some(Err(_)) => Err(FunctionError::arg(2, "the default must be of the type of the map's elements")),
             _ => Ok(element.clone()),
         },
-        _ => Err(FunctionError::arg(0, eco_format!("a map or object is required, not {}", kind_word(args[0].ty())))),
+        _ => Err(FunctionError::arg(
+            0,
+            Reason::open(eco_format!("a map or object is required, not {}", kind_word(args[0].ty()))),
+        )),
     }
 }
 
@@ -129,7 +139,8 @@ fn lookup(args: &[Value], ty: &Type) -> Result {
         return Ok(found.with_marks(&marks));
     }
     let Some(default) = args.get(2) else {
-        return Err(FunctionError::new(eco_format!("there is no key {} in the map", shown(key, args[1].marks()))));
+        let message = eco_format!("there is no key {} in the map", shown(key, args[1].marks()));
+        return Err(FunctionError::new(Reason::Open(message)));
     };
     let default = convert::convert(default, ty).map_err(|e| FunctionError::new(e.message))?;
     Ok(default.with_marks(&marks))
@@ -239,7 +250,7 @@ fn mergeable(arg: &Value) -> Option<Vec<(EcoString, Value)>> {
 }
 
 fn not_mergeable(ty: &Type) -> FunctionError {
-    FunctionError::new(eco_format!("only maps and objects can be merged, not {}", kind_word(ty)))
+    FunctionError::new(Reason::open(eco_format!("only maps and objects can be merged, not {}", kind_word(ty))))
 }
 
 fn transpose(args: &[Value], ty: &Type) -> Result {
@@ -269,7 +280,10 @@ fn values_type(args: &[Value]) -> Result<Type> {
     match args[0].ty().kind() {
         TypeKind::Map(element) => Ok(Type::list(element.clone())),
         TypeKind::Object(attrs) => Ok(Type::tuple(attrs.iter().map(|a| a.ty.clone()).collect::<Vec<_>>())),
-        _ => Err(FunctionError::new(eco_format!("a map or object is required, not {}", kind_word(args[0].ty())))),
+        _ => Err(FunctionError::new(Reason::open(eco_format!(
+            "a map or object is required, not {}",
+            kind_word(args[0].ty())
+        )))),
     }
 }
 
@@ -290,9 +304,10 @@ fn zipmap_type(args: &[Value]) -> Result<Type> {
             let keys = zipmap_keys(args, types.len())?;
             Ok(Type::object(keys.into_iter().zip(types.iter().cloned())))
         }
-        _ => {
-            Err(FunctionError::new(eco_format!("the values must be a list or tuple, not {}", kind_word(args[1].ty()))))
-        }
+        _ => Err(FunctionError::new(Reason::open(eco_format!(
+            "the values must be a list or tuple, not {}",
+            kind_word(args[1].ty())
+        )))),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::arguments::{elements, list_of, number, whole_number};
 use super::collection::kind_word;
 use super::identity::ValueTable;
-use crate::function::{Function, FunctionError, Param, Result};
+use crate::function::{Function, FunctionError, Param, Reason, Result};
 use crate::{Marks, Number, Refinement, Type, TypeKind, Value, View, convert, eco_format, ops};
 
 /// `range` makes at most this many numbers.
@@ -24,7 +24,8 @@ pub(crate) fn functions() -> Vec<Function> {
             Type::list(Type::list(Type::dynamic())),
             chunklist,
         )
-        .typed(|args| Ok(Type::list(args[0].ty().clone()))),
+        .typed(|args| Ok(Type::list(args[0].ty().clone())))
+        .elementwise(),
         Function::new(
             "compact",
             "Removes null and empty texts from a list.",
@@ -34,7 +35,8 @@ pub(crate) fn functions() -> Vec<Function> {
         ),
         Function::new("concat", "Puts lists one behind the other.", [], Type::dynamic(), concat)
             .variadic(Param::new("seqs", Type::dynamic(), "The lists or tuples, in order.").marked())
-            .typed(concat_type),
+            .typed(concat_type)
+            .elementwise(),
         Function::new(
             "distinct",
             "Removes elements that occurred earlier in a list.",
@@ -94,7 +96,8 @@ pub(crate) fn functions() -> Vec<Function> {
             Type::dynamic(),
             slice,
         )
-        .typed(slice_type),
+        .typed(slice_type)
+        .elementwise(),
         Function::new(
             "sort",
             "Sorts texts by the code points of their characters.",
@@ -107,7 +110,8 @@ pub(crate) fn functions() -> Vec<Function> {
 
 fn chunklist(args: &[Value], ty: &Type) -> Result {
     let marks = args[0].marks().union(args[1].marks());
-    let size = whole_number(&args[1]).map_err(|e| FunctionError::new(eco_format!("the size is not usable: {e}")))?;
+    let size = whole_number(&args[1])
+        .map_err(|e| FunctionError::new(Reason::open(eco_format!("the size is not usable: {e}"))))?;
     let size = usize::try_from(size).map_err(|_| FunctionError::new("the size must not be negative"))?;
     let items = elements(args, 0)?;
     let piece_type = ty.element().cloned().unwrap_or_else(Type::dynamic);
@@ -190,7 +194,10 @@ fn element_type(args: &[Value]) -> Result<Type> {
         TypeKind::List(element) => Ok(element.clone()),
         TypeKind::Tuple(_) if !args[1].is_known() => Ok(Type::dynamic()),
         TypeKind::Tuple(elements) => Ok(elements[wrapped(&args[1], elements.len())?].clone()),
-        _ => Err(FunctionError::new(eco_format!("elements of {} have no position", kind_word(args[0].ty())))),
+        _ => Err(FunctionError::new(Reason::open(eco_format!(
+            "elements of {} have no position",
+            kind_word(args[0].ty())
+        )))),
     }
 }
 
@@ -201,8 +208,8 @@ fn element(args: &[Value], _: &Type) -> Result {
 
 /// A position that starts again at the other end when it leaves the list.
 fn wrapped(position: &Value, length: usize) -> Result<usize> {
-    let position =
-        whole_number(position).map_err(|e| FunctionError::new(eco_format!("the index is not usable: {e}")))?;
+    let position = whole_number(position)
+        .map_err(|e| FunctionError::new(Reason::open(eco_format!("the index is not usable: {e}"))))?;
     i64::try_from(length)
         .ok()
         .and_then(|length| position.checked_rem_euclid(length))
@@ -304,9 +311,9 @@ fn range(args: &[Value], _: &Type) -> Result {
         }
         // Quirk: a step of zero ends here, too.
         if items.len() >= MAX_RANGE {
-            return Err(FunctionError::new(eco_format!(
+            return Err(FunctionError::new(Reason::open(eco_format!(
                 "there would be more than {MAX_RANGE} numbers; bring start and limit closer together or take a larger step"
-            )));
+            ))));
         }
         items.push(next.clone());
         next = ops::add(&next, &step).map_err(|e| FunctionError::new(eco_format!("{e}")))?;
@@ -317,7 +324,9 @@ fn reverse_type(args: &[Value]) -> Result<Type> {
     match args[0].ty().kind() {
         TypeKind::Tuple(elements) => Ok(Type::tuple(elements.iter().rev().cloned().collect::<Vec<_>>())),
         TypeKind::List(element) | TypeKind::Set(element) => Ok(Type::list(element.clone())),
-        _ => Err(FunctionError::arg(0, eco_format!("{} has no order to reverse", kind_word(args[0].ty())))),
+        _ => {
+            Err(FunctionError::arg(0, Reason::open(eco_format!("{} has no order to reverse", kind_word(args[0].ty())))))
+        }
     }
 }
 
@@ -337,7 +346,10 @@ fn slice_type(args: &[Value]) -> Result<Type> {
         return Err(FunctionError::arg(0, message));
     }
     if !ty.is_list() && !ty.is_tuple() {
-        return Err(FunctionError::arg(0, eco_format!("a list or tuple is required, not {}", kind_word(ty))));
+        return Err(FunctionError::arg(
+            0,
+            Reason::open(eco_format!("a list or tuple is required, not {}", kind_word(ty))),
+        ));
     }
     let bounds = slice_bounds(args)?;
     match (ty.tuple_elements(), bounds) {
@@ -368,9 +380,10 @@ fn slice_bounds(args: &[Value]) -> Result<Option<(usize, usize)>> {
             return Ok(None);
         }
         let position = whole_number(&args[index])
-            .map_err(|e| FunctionError::arg(index, eco_format!("the {what} index is not usable: {e}")))?;
-        let position = usize::try_from(position)
-            .map_err(|_| FunctionError::arg(index, eco_format!("the {what} index must not be negative")))?;
+            .map_err(|e| FunctionError::arg(index, Reason::open(eco_format!("the {what} index is not usable: {e}"))))?;
+        let position = usize::try_from(position).map_err(|_| {
+            FunctionError::arg(index, Reason::open(eco_format!("the {what} index must not be negative")))
+        })?;
         match length {
             Some(length) if position > length => {
                 let message =

@@ -2,7 +2,7 @@
 
 use super::arguments::{list_of, set_of};
 use super::identity::ValueTable;
-use crate::function::{Function, FunctionError, Param, Result};
+use crate::function::{Function, FunctionError, Param, Reason, Result};
 use crate::{Marks, Type, TypeKind, Value, View, convert, eco_format, ops};
 
 /// `setproduct` makes at most this many combinations.
@@ -70,7 +70,19 @@ fn set_type(args: &[Value]) -> Result<Type> {
     }
     match convert::unify_unsafe(&types) {
         Some(element) => Ok(Type::set(element)),
-        None => Err(FunctionError::new("the elements of all sets must be of types that go together")),
+        None => Err(different_elements()),
+    }
+}
+
+fn different_elements() -> FunctionError {
+    FunctionError::new("the elements of all sets must be of types that go together")
+}
+
+/// Sets that were converted to sets of any type can still differ in the type of their elements.
+fn of_one_type(sets: &[Value]) -> Result<()> {
+    match sets.windows(2).all(|pair| pair[0].ty() == pair[1].ty()) {
+        true => Ok(()),
+        false => Err(different_elements()),
     }
 }
 
@@ -84,14 +96,17 @@ fn converted(args: &[Value], ty: &Type) -> Result<Vec<Value>> {
 
 fn setunion(args: &[Value], ty: &Type) -> Result {
     let sets = converted(args, ty)?;
+    of_one_type(&sets)?;
     let items = sets.iter().flat_map(|set| set.as_seq().unwrap_or_default()).cloned().collect();
     set_of(ty.element().unwrap_or(&Type::dynamic()), items)
 }
 
 fn combine(args: &[Value], ty: &Type, step: fn(Vec<Value>, &[Value]) -> Vec<Value>) -> Result {
     let sets = converted(args, ty)?;
+    let known = sets.iter().take_while(|set| set.is_wholly_known()).count();
+    of_one_type(sets.get(..known).unwrap_or_default())?;
     // What is still unknown may be equal to anything, so no element is certain to stay or to go.
-    if sets.iter().any(|set| !set.is_wholly_known()) {
+    if known < sets.len() {
         return Ok(Value::unknown(ty.clone()));
     }
     let mut sets = sets.iter().map(|set| set.as_seq().unwrap_or_default());
@@ -154,7 +169,9 @@ fn setproduct(args: &[Value], ty: &Type) -> Result {
     }
     let total = lengths.try_fold(1usize, usize::checked_mul);
     let total = total.filter(|&total| total <= MAX_PRODUCT).ok_or_else(|| {
-        FunctionError::new(eco_format!("there would be more than {MAX_PRODUCT} combinations, which is too many"))
+        FunctionError::new(Reason::open(eco_format!(
+            "there would be more than {MAX_PRODUCT} combinations, which is too many"
+        )))
     })?;
     let sides = product_sides(args, combination)?;
     let open = combination.has_dynamic();
