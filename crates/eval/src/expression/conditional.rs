@@ -3,7 +3,8 @@
 use ecow::{EcoString, eco_format};
 use yuba_syntax::Expr;
 use yuba_syntax::expr::ConditionalExpr;
-use yuba_value::{Bound, Mark, Type, TypeKind, Value, convert};
+use yuba_value::convert::{self, Allow, Unified};
+use yuba_value::{Bound, Mark, Type, TypeKind, Value};
 
 use super::Evaluator;
 use crate::diagnostics;
@@ -14,6 +15,7 @@ impl Evaluator<'_> {
         let (if_false, false_diags) = self.eval_apart(&e.if_false);
         // A null without type fits any type, and a value of unknown type may turn out to fit.
         let literal_null = |v: &Value| v.is_null() && v.ty().is_dynamic() && v.marks().is_empty();
+        let mut unified: Option<Unified> = None;
         let ty = if literal_null(&if_true) {
             Some(if_false.ty().clone())
         } else if literal_null(&if_false) {
@@ -23,7 +25,8 @@ impl Evaluator<'_> {
         } else if if_true.ty() == if_false.ty() {
             Some(if_true.ty().clone())
         } else {
-            convert::unify_unsafe(&[if_true.ty().clone(), if_false.ty().clone()])
+            unified = convert::unify_with([if_true.ty(), if_false.ty()], Allow::Unsafe);
+            unified.as_ref().map(|unified| unified.ty.clone())
         };
         let Some(ty) = ty else {
             let difference = difference(if_true.ty(), if_false.ty());
@@ -46,24 +49,26 @@ impl Evaluator<'_> {
             self.report(diagnostics::condition_type(e.condition.span, expr.span), &e.condition);
             return Value::unknown(ty);
         };
-        let (result, diags, source, which) = match condition {
-            true => (if_true, true_diags, &e.if_true, "true"),
-            false => (if_false, false_diags, &e.if_false, "false"),
+        let (position, result, diags, source, which) = match condition {
+            true => (0, if_true, true_diags, &e.if_true, "true"),
+            false => (1, if_false, false_diags, &e.if_false, "false"),
         };
         // Quirk: the other result is as secret as ever. But who does not use a deprecated value need not hear of it.
         let (own, other) = if condition { (true_marks, false_marks) } else { (false_marks, true_marks) };
         let marks = marks.union(&own).union(&other.filter(|mark| !matches!(mark, Mark::Deprecated(_))));
         self.diagnostics.extend(diags);
-        let result = if ty.is_dynamic() || *result.ty() == ty {
-            result
-        } else {
-            convert::convert(&result, &ty).unwrap_or_else(|reason| {
-                let diagnostic = diagnostics::conditional_result(which, &reason.to_string(), source.span, expr.span);
-                self.report(diagnostic, source);
-                Value::unknown(ty)
-            })
+        let converted = match unified {
+            Some(unified) => unified.convert(position, &result),
+            None if ty.is_dynamic() || *result.ty() == ty => Ok(result.clone()),
+            None => convert::convert(&result, &ty),
         };
-        result.with_marks(&marks)
+        let converted = converted.unwrap_or_else(|reason| {
+            let diagnostic =
+                diagnostics::conditional_result(which, &reason.located_in(&result), source.span, expr.span);
+            self.report(diagnostic, source);
+            Value::unknown(ty)
+        });
+        converted.with_marks(&marks)
     }
 }
 

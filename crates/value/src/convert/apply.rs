@@ -33,8 +33,36 @@ fn forget(value: &Value) -> Value {
     Value::unknown_dynamic().with_marks(&value.marks_deep())
 }
 
+/// Quirk: the second conversion is not given what the first one made of a tuple or object, but the tuple or object itself. Where
+/// the first one made elements equal in type and the second one leaves their type open, they still differ.
 fn both(first: &Plan, second: &Plan, value: &Value) -> Result {
-    apply(second, &apply(first, value)?)
+    let through = apply(first, value)?;
+    let result = match (&second.step, value.view_ignoring_marks()) {
+        (Step::List(inner), View::Tuple(items)) if !items.is_empty() => {
+            let items = items.iter().enumerate().map(|(index, item)| element(index, item, inner));
+            Value::list_of(items.collect::<Result<_>>()?).ok_or_else(different_list_elements)?
+        }
+        (Step::Map(inner), View::Object(items)) if !items.is_empty() => {
+            let names = value.ty().attrs().unwrap_or_default().iter().map(|attr| attr.name.clone());
+            let items = names.clone().zip(items).map(|(name, item)| entry(&name, item, inner));
+            let mut items: Vec<Value> = items.collect::<Result<_>>()?;
+            let wanted = element_of(&second.to);
+            if wanted.is_collection() || wanted.is_object() {
+                items = unify_elements(items, Allow::Safe)?;
+            }
+            Value::map_of(names.zip(items).collect()).ok_or_else(different_map_elements)?
+        }
+        _ => return apply(second, &through),
+    };
+    Ok(result.with_marks(value.marks()))
+}
+
+fn different_list_elements() -> ConvertError {
+    ConvertError::new("all list elements must have the same type")
+}
+
+fn different_map_elements() -> ConvertError {
+    ConvertError::new("all map elements must have the same type")
 }
 
 /// An unknown value of the new type, with what stays true of the old one.
@@ -205,7 +233,7 @@ fn list(element: &Type, from: &Type, items: Vec<Value>) -> Result {
     if let Some(element) = fixed_element(element, from, items.is_empty()) {
         return Ok(Value::list(element, items));
     }
-    Value::list_of(items).ok_or_else(|| ConvertError::new("all list elements must have the same type"))
+    Value::list_of(items).ok_or_else(different_list_elements)
 }
 
 fn set(element: &Type, from: &Type, items: Vec<Value>) -> Result {
@@ -223,8 +251,7 @@ fn map(element: &Type, from: &Type, items: Vec<(EcoString, Value)>, allow: Allow
     if element.is_collection() || element.is_object() {
         items = unify_elements(items, allow)?;
     }
-    Value::map_of(keys.into_iter().zip(items).collect())
-        .ok_or_else(|| ConvertError::new("all map elements must have the same type"))
+    Value::map_of(keys.into_iter().zip(items).collect()).ok_or_else(different_map_elements)
 }
 
 /// The element type where it does not depend on the elements.
