@@ -468,6 +468,8 @@ impl<'a> Applier<'a> {
                 continue;
             }
             let Some(value) = self.walk.live.output(ModuleInstanceId::ROOT, &name) else { continue };
+            // An output that the plan knew is stored as the plan has it.
+            let value = if change.after.is_wholly_known() { change.after.clone() } else { value };
             let (value, _) = value.unmark_deep();
             let is_null = value.is_null();
             // Parts of it may come from objects that a limited run leaves out, and stay unknown.

@@ -217,6 +217,7 @@ impl Wish<'_, '_> {
             action = Action::ForgetThenCreate;
         }
         let after = schema.block.unmark_write_only(&schema.block.mark(&planned.mark_at(&marks), None));
+        let after = after.without_negative_zero();
         if action == Action::NoOp && secrets_differ(&before, &after) {
             action = Action::Update;
         }

@@ -45,7 +45,13 @@ impl Planner<'_> {
         if !included {
             return None;
         }
+        // A change has the numbers that a plan file gives back; what does not change stays as it is.
         let after = self.walk.live.output(ModuleInstanceId::ROOT, name)?;
+        let (plain, marks) = after.unmark_with_paths();
+        let after = match is_same(&plain, &before) {
+            true => before.mark_at(&marks),
+            false => after.with_machine_floats().without_negative_zero(),
+        };
         let (plain, _) = after.unmark_deep();
         let sensitive = declared.sensitive == Some(true);
         let deprecated = declared.deprecated.clone().unwrap_or_default();

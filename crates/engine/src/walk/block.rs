@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{AbsResourceInstance, Resource as ResourceName};
+use yuba_addrs::{AbsResourceInstance, Resource as ResourceName, ResourceMode};
 use yuba_config::resource::Resource;
 use yuba_eval::tree::ResolvedProvider;
 use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, schema_of};
-use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_SUMMARY, ProviderSchema};
+use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_SUMMARY, Problem, ProviderSchema};
 use yuba_state::{CheckKind, DeposedKey};
 use yuba_syntax::{Diagnostic, Diagnostics};
-use yuba_value::Value;
+use yuba_value::{Number, Path, Value};
 
 use super::Walk;
 use super::checks::{in_instance, in_module};
@@ -170,7 +170,10 @@ impl<'a> Walk<'a> {
             }
             problem
         });
-        self.tell(found).then(|| Some(config.without_negative_zero()))
+        if !self.tell(found) || !self.tell(infinite_arguments(resource, addr, &config)) {
+            return None;
+        }
+        Some(Some(config.with_machine_floats()))
     }
 
     /// Checks the postconditions of an instance.
@@ -209,6 +212,25 @@ impl<'a> Walk<'a> {
         let key = addr.key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
         (config, in_instance(&addr.module, &eco_format!("{name}{key}")))
     }
+}
+
+/// The arguments that are or contain an infinite number. No state can hold one.
+fn infinite_arguments(resource: &Resource, addr: &AbsResourceInstance, config: &Value) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    if resource.key.mode == ResourceMode::Ephemeral || !config.has_number(&Number::is_infinite) {
+        return found;
+    }
+    for (name, value) in config.entries().unwrap_or_default() {
+        if value.has_number(&Number::is_infinite) {
+            let detail = eco_format!(
+                "The argument {name:?} is an infinite number or contains one. The state cannot store infinite numbers. Check \
+                 for divisions by zero and logarithms of zero."
+            );
+            let problem = Problem::at(Diagnostic::error("Invalid number", detail), Path::new().attr(&name));
+            found.push(problem.in_body(&resource.body, Some(&eco_format!("{addr}"))));
+        }
+    }
+    found
 }
 
 /// `lifecycle.destroy = false`

@@ -297,7 +297,9 @@ impl<'a> Walk<'a> {
             let (value, found) = scope.output(output);
             ok &= self.tell(found);
             if let Some(value) = value {
-                self.live.set_output(at, &output.name, value.without_negative_zero());
+                // Outputs of the root module are recorded in the plan and in the state, which have rules of their own for zeros.
+                let value = if at == ModuleInstanceId::ROOT { value } else { value.without_negative_zero() };
+                self.live.set_output(at, &output.name, value);
             }
         }
         ok

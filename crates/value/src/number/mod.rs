@@ -111,6 +111,13 @@ impl Number {
         }
         Some(Number::finite(negative, Finite { mantissa: mantissa.into(), exponent }, PRECISION))
     }
+    /// The same number as a machine float, if it has more precision than it needs to be one. Whole numbers stay what they are.
+    pub fn as_machine_float(&self) -> Option<Number> {
+        if self.precision() <= 53 || self.is_infinite() || self.is_integer() {
+            return None;
+        }
+        Number::from_f64(self.to_f64()).filter(|float| float.cmp(self).is_eq())
+    }
     /// Infinity, of no particular precision.
     pub fn infinity(negative: bool) -> Number {
         Number::big(negative, Form::Infinite, 0)

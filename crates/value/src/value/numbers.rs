@@ -21,6 +21,26 @@ impl Value {
     }
 }
 
+impl Value {
+    /// With machine floats where it has numbers that are exactly that: their text is the shortest one for a machine float, as
+    /// it is for what providers and plan files give back.
+    #[must_use]
+    pub fn with_machine_floats(&self) -> Value {
+        let is_machine_float = |number: &Number| number.as_machine_float().is_some();
+        if self.has_number(&is_machine_float) { with_floats(self) } else { self.clone() }
+    }
+}
+
+fn with_floats(value: &Value) -> Value {
+    match &value.plain.0 {
+        Repr::Number(number) => match number.as_machine_float() {
+            Some(float) => Value::number(float).with_marks(&value.marks),
+            None => value.clone(),
+        },
+        _ => Value::from(value.plain.map_children(&mut with_floats)).with_marks(&value.marks),
+    }
+}
+
 fn with_one_zero(value: &Value) -> Value {
     match &value.plain.0 {
         Repr::Number(number) if number.is_zero() => Value::int(0).with_marks(&value.marks),
