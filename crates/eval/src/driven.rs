@@ -20,6 +20,9 @@ use crate::static_eval::for_each as for_each_value;
 use crate::tree::ModuleId;
 use crate::validate::{body, call, deprecation, diagnostics, named, repetition, rules};
 
+/// Stands for an error message that is not known or must not be shown.
+const HIDDEN_MESSAGE: &str = "The condition is false. Its error message cannot be displayed.";
+
 /// How a condition came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -309,23 +312,14 @@ impl ModuleScope<'_> {
     /// Evaluates an assertion of a test: everything must be known.
     pub fn check_assertion(&self, rule: &CheckRule) -> (Verdict, Diagnostics) {
         let Some((condition, message)) = rules::parts(rule) else { return (Verdict::Error, Diagnostics::new()) };
-        let (holds, text, found) = rules::eval_both(self, condition, message);
-        let mut problems = Diagnostics::new();
-        // That a message cannot be shown does not change whether the assertion holds.
-        problems.extend(found.into_iter().map(
-            |problem| match problem.summary.starts_with("Error message refers to") {
-                true => Diagnostic { severity: Severity::Warning, ..problem },
-                false => problem,
-            },
-        ));
+        let (holds, text, mut problems) = rules::eval_both(self, condition, message);
         if problems.has_errors() {
             return (Verdict::Error, problems);
         }
         let (verdict, problem) = match rules::holds_known(&holds, "Invalid condition run", condition.span) {
             Ok(Some(true)) => return (Verdict::Pass, problems),
             Ok(Some(false)) => {
-                let hidden = "The condition does not hold. What its author says about that cannot be shown here.";
-                let detail = text.clone().unwrap_or_else(|| hidden.into());
+                let detail = text.clone().unwrap_or_else(|| HIDDEN_MESSAGE.into());
                 let problem = Diagnostic::error("Test assertion failed", detail).at(condition.span);
                 (Verdict::Fail(text.unwrap_or_default()), problem)
             }
@@ -365,10 +359,7 @@ impl ModuleScope<'_> {
             }
             Ok(Some(false)) => {
                 let summary = eco_format!("{} failed", kind.description());
-                let detail = match &text {
-                    Some(text) => text.clone(),
-                    None => "The condition does not hold. What its author says about that cannot be shown here.".into(),
-                };
+                let detail = text.clone().unwrap_or_else(|| HIDDEN_MESSAGE.into());
                 let problem = Diagnostic { severity, ..Diagnostic::error(summary, detail).at(condition.span) };
                 problems.push(rules::explained(self, condition, problem));
                 Verdict::Fail(text.unwrap_or_default())

@@ -7,7 +7,7 @@ use yuba_config::output::Output;
 use yuba_config::resource::ResourceKey;
 use yuba_config::variable::Variable;
 use yuba_syntax::suggestion::did_you_mean;
-use yuba_syntax::{Diagnostic, Span};
+use yuba_syntax::{Diagnostic, Severity, Span};
 
 use crate::tree::ModuleNode;
 
@@ -327,12 +327,13 @@ pub(crate) fn invalid_message(reason: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Invalid error message", eco_format!("This cannot be an error message: {reason}.")).at(span)
 }
 
-pub(crate) fn secret_message(kind: &str, span: Span) -> Diagnostic {
+pub(crate) fn secret_message(kind: &str, severity: Severity, span: Span) -> Diagnostic {
     let detail = eco_format!(
-        "This error message is made from {kind} values, so it will not be shown. Make it from other values{}.",
-        if kind == "sensitive" { ", or use nonsensitive() if it reveals nothing" } else { "" }
+        "This error message refers to {kind} values, so it is not displayed. Refer to other values{}.",
+        if kind == "sensitive" { ", or use nonsensitive() if the message reveals no secret" } else { "" }
     );
-    Diagnostic::error(eco_format!("Error message refers to {kind} values"), detail).at(span)
+    let summary = eco_format!("Error message refers to {kind} values");
+    Diagnostic { severity, ..Diagnostic::error(summary, detail).at(span) }
 }
 
 pub(crate) fn variable_rule_broken(message: &str, place: &str, span: Span) -> Diagnostic {

@@ -6,7 +6,7 @@ use ecow::{EcoString, eco_format};
 use yuba_config::check::CheckRule;
 use yuba_config::variable::Variable;
 use yuba_syntax::expr::BinaryOp;
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Severity, Span};
 use yuba_value::{Type, Value, convert};
 
 use super::{deprecation, diagnostics};
@@ -169,7 +169,7 @@ pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
                 let text = match message_failed || !text.is_known() {
                     true => None,
                     false => {
-                        let (text, found) = visible_text(&text, message.span);
+                        let (text, found) = visible_text(&text, message.span, Severity::Error);
                         problems.extend(found);
                         text
                     }
@@ -218,12 +218,13 @@ fn message_text(scope: &ModuleScope<'_>, expr: &Expr, resolved: &Resolved) -> (O
     if problems.has_errors() {
         return (None, problems);
     }
-    let (text, found) = visible_text(&value, expr.span);
+    let (text, found) = visible_text(&value, expr.span, Severity::Warning);
     problems.extend(found);
     (text, problems)
 }
 
-fn visible_text(value: &Value, span: Span) -> (Option<EcoString>, Diagnostics) {
+/// The text, if it may be shown. `severity` is that of a message that may not.
+fn visible_text(value: &Value, span: Span, severity: Severity) -> (Option<EcoString>, Diagnostics) {
     let text = match convert::convert(value, &Type::string()) {
         Ok(text) => text,
         Err(reason) => return (None, diagnostics::invalid_message(&eco_format!("{reason}"), span).into()),
@@ -237,7 +238,7 @@ fn visible_text(value: &Value, span: Span) -> (Option<EcoString>, Diagnostics) {
     let (text, marks) = text.unmark();
     for (kind, present) in [("sensitive", marks.has_sensitive()), ("ephemeral", marks.has_ephemeral())] {
         if present {
-            return (None, diagnostics::secret_message(kind, span).into());
+            return (None, diagnostics::secret_message(kind, severity, span).into());
         }
     }
     (text.as_str().map(|text| text.trim().into()), Diagnostics::new())
