@@ -11,6 +11,10 @@ use yuba_install::Hosts;
 use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
 
+/// Options of OpenTofu that change the files of a user's shell.
+const AUTOCOMPLETE: [&str; 4] =
+    ["-install-autocomplete", "--install-autocomplete", "-uninstall-autocomplete", "--uninstall-autocomplete"];
+
 /// Exit code when no command was named.
 const NO_COMMAND: u8 = 127;
 
@@ -121,6 +125,10 @@ fn named_command(args: &[String]) -> Option<&str> {
 
 fn run_request(terminal: &mut Terminal, request: &Request, hosts: Arc<Hosts>) -> u8 {
     let args = &request.args;
+    if let Some(flag) = args.first().filter(|arg| AUTOCOMPLETE.contains(&arg.as_str())) {
+        terminal.err(&format!("Yuba does not support {flag}: it has no completion for shells yet.\n"));
+        return 1;
+    }
     let before_end = args.iter().take_while(|arg| *arg != "--");
     let wants_help = before_end.into_iter().any(|arg| matches!(arg.as_str(), "-h" | "-help" | "--help"));
     let Some(name) = named_command(args) else {

@@ -1,9 +1,10 @@
 //! From flags and environment to what reading a configuration needs.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use yuba_eval::inputs::{Ask, ENVIRONMENT_PREFIX};
 use yuba_eval::tree::Purpose;
@@ -135,13 +136,17 @@ pub(crate) fn may_ask(args: &Args) -> bool {
     !environment("TF_INPUT").is_some_and(|value| is_off(&value)) && args.is_on("input")
 }
 
-/// Somebody at a terminal who can be asked for values, unless asking is switched off.
+/// Asks for values of variables and takes a line of standard input for each, unless asking is switched off. Once standard input
+/// has ended, it asks no more.
 pub(crate) fn ask(args: &Args) -> Option<Ask> {
-    let someone_answers = std::io::stdin().is_terminal() || args.text("input").is_some();
-    if !may_ask(args) || !someone_answers {
+    if !may_ask(args) {
         return None;
     }
-    Some(Box::new(|variable| {
+    let ended = AtomicBool::new(false);
+    Some(Box::new(move |variable| {
+        if ended.load(Ordering::Relaxed) {
+            return None;
+        }
         let mut prompt = format!("var.{}\n", variable.name);
         if let Some(description) = variable.description.as_deref().filter(|text| !text.is_empty()) {
             for line in description.lines() {
@@ -156,6 +161,11 @@ pub(crate) fn ask(args: &Args) -> Option<Ask> {
         stderr.write_all(prompt.as_bytes()).and_then(|()| stderr.flush()).ok()?;
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line).ok()?;
-        (read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned())
+        if read == 0 {
+            ended.store(true, Ordering::Relaxed);
+            let _ = stderr.write_all(b"\n");
+            return None;
+        }
+        Some(line.trim_end_matches(['\r', '\n']).to_owned())
     }))
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use ecow::{EcoString, eco_format};
 use yuba_config::variable::{Parsing, Variable};
 use yuba_syntax::body::{BlockSchema, BodySchema};
+use yuba_syntax::suggestion::did_you_mean;
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, FileId, SourceFile, Sources, Span, json, parser};
 use yuba_value::{Mark, Value, convert, ops};
 
@@ -244,6 +245,16 @@ impl Inputs {
         }
     }
 
+    /// Where the value of a variable was given, as far as messages tell it. `span` is the place of its expression in a file.
+    pub fn given_at<'a>(&self, variable: &Variable, span: Option<Span>, sources: &'a Sources) -> GivenAt<'a> {
+        match (span, self.given.get(&variable.name)) {
+            (Some(span), _) => GivenAt::File(span, sources),
+            (None, Some(given)) => GivenAt::Outside(given.origin),
+            (None, None) if variable.default.is_none() && self.ask.is_some() => GivenAt::Outside(Origin::Prompt),
+            (None, None) => GivenAt::Nowhere,
+        }
+    }
+
     fn ask(&self, variable: &Variable) -> Option<EcoString> {
         let ask = self.ask.as_ref()?;
         let mut answers = self.answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -282,11 +293,12 @@ impl Inputs {
         const SHOWN: usize = 2;
         let mut problems = Diagnostics::new();
         let mut in_files = 0;
+        let near = |name: &str| did_you_mean(name, variables.keys().map(EcoString::as_str));
         for (name, given) in self.given.iter().filter(|(name, _)| !variables.contains_key(*name)) {
             match given.origin {
                 // Often set for many configurations, of which not all have the variable.
                 Origin::Environment | Origin::Prompt => {}
-                Origin::CommandLine => problems.push(undeclared_flag(name)),
+                Origin::CommandLine => problems.push(undeclared_flag(name, &near(name))),
                 Origin::AutoFile | Origin::NamedFile => {
                     let (value, wrong) = given.read(Parsing::Literal);
                     if wrong.has_errors() {
@@ -295,7 +307,7 @@ impl Inputs {
                     in_files += 1;
                     if in_files <= SHOWN {
                         let file = value.span.and_then(|span| sources.get(span.file));
-                        problems.push(undeclared_in_file(name, file.map_or("", |file| &file.name)));
+                        problems.push(undeclared_in_file(name, &near(name), file.map_or("", |file| &file.name)));
                     }
                 }
             }
@@ -337,6 +349,8 @@ impl Given {
 pub enum GivenAt<'a> {
     /// Messages are about the declaration.
     Nowhere,
+    /// Outside of files. Messages are about the declaration and name the option or the environment variable.
+    Outside(Origin),
     /// By an argument of a module call, which messages show.
     Argument(Span),
     /// In a file of values. Messages say where, and do not show it: whoever reads them may not be meant to know the values
@@ -344,15 +358,10 @@ pub enum GivenAt<'a> {
     File(Span, &'a Sources),
 }
 
-impl<'a> GivenAt<'a> {
-    /// In a file, if there is one.
-    pub fn file(span: Option<Span>, sources: &'a Sources) -> GivenAt<'a> {
-        span.map_or(GivenAt::Nowhere, |span| GivenAt::File(span, sources))
-    }
-
+impl GivenAt<'_> {
     fn span(self) -> Option<Span> {
         match self {
-            GivenAt::Nowhere => None,
+            GivenAt::Nowhere | GivenAt::Outside(_) => None,
             GivenAt::Argument(span) | GivenAt::File(span, _) => Some(span),
         }
     }
@@ -376,7 +385,9 @@ pub fn prepare(variable: &Variable, given: Option<Value>, place: GivenAt<'_>) ->
     value = match convert::convert(&value, &variable.constraint) {
         Ok(value) => value,
         Err(reason) => {
-            problems.push(unsuitable(variable, &eco_format!("{reason}"), place));
+            let hidden = variable.sensitive == Some(true) || variable.ephemeral == Some(true);
+            let reason = if hidden { reason.located_without_keys() } else { reason.located_in(&value) };
+            problems.push(unsuitable(variable, &reason, place));
             return (Value::unknown_dynamic(), problems);
         }
     };
@@ -396,10 +407,17 @@ pub fn prepare(variable: &Variable, given: Option<Value>, place: GivenAt<'_>) ->
 }
 
 fn unsuitable(variable: &Variable, reason: &str, place: GivenAt<'_>) -> Diagnostic {
-    let mut detail = eco_format!("The value given for var.{} is not suitable: {reason}.", variable.name);
+    let name = &variable.name;
+    let source = match place {
+        GivenAt::Outside(Origin::CommandLine) => eco_format!(" with -var=\"{name}=...\""),
+        GivenAt::Outside(Origin::Environment) => eco_format!(" in the environment variable {ENVIRONMENT_PREFIX}{name}"),
+        GivenAt::Outside(Origin::Prompt) => " at the prompt".into(),
+        _ => EcoString::new(),
+    };
+    let mut detail = eco_format!("The value given for var.{name}{source} is not suitable: {reason}.");
     let mut subject = variable.span;
     match place {
-        GivenAt::Nowhere => {}
+        GivenAt::Nowhere | GivenAt::Outside(_) => {}
         GivenAt::Argument(span) => subject = span,
         GivenAt::File(span, sources) => {
             if let Some(file) = sources.get(span.file) {
@@ -466,17 +484,17 @@ fn declaration_in_values(name: &str, file: &str, span: Span) -> Diagnostic {
     Diagnostic::error("Variable declaration in .tfvars file", detail).at(span)
 }
 
-fn undeclared_flag(name: &str) -> Diagnostic {
+fn undeclared_flag(name: &str, hint: &str) -> Diagnostic {
     let detail = eco_format!(
-        "The command line gives a value for a variable {name:?}, but the root module does not declare it. To use the value, \
+        "The command line gives a value for a variable {name:?}, but the root module does not declare it.{hint} To use the value, \
          add a \"variable\" block to the configuration."
     );
     Diagnostic::error("Value for undeclared variable", detail)
 }
 
-fn undeclared_in_file(name: &str, file: &str) -> Diagnostic {
+fn undeclared_in_file(name: &str, hint: &str, file: &str) -> Diagnostic {
     let detail = eco_format!(
-        "The file {file:?} gives a value for a variable {name:?}, but the root module does not declare it. To use the value, \
+        "The file {file:?} gives a value for a variable {name:?}, but the root module does not declare it.{hint} To use the value, \
          add a \"variable\" block to the configuration.\n\nValues that are for many configurations, of which not all have \
          the variable, can be given without this warning in environment variables: {ENVIRONMENT_PREFIX}{name}."
     );
@@ -513,7 +531,7 @@ mod tests {
             if given.is_none() && variable.default.is_none() {
                 continue;
             }
-            let place = GivenAt::file(given.and_then(|given| given.span), &sources);
+            let place = inputs.given_at(variable, given.and_then(|given| given.span), &sources);
             let (value, found) = prepare(variable, given.map(|given| given.value.clone()), place);
             let origin = given.map(|given| format!("{:?}", given.origin)).unwrap_or_default();
             let text = yuba_value::json::encode_plain(&value.unmark_deep().0).unwrap_or_default();

@@ -143,7 +143,7 @@ impl ConsoleSession {
                 None if variable.default.is_none() => continue,
                 None => (None, None),
             };
-            let place = GivenAt::file(span, &configuration.sources);
+            let place = configuration.inputs.given_at(variable, span, &configuration.sources);
             let (value, found) = inputs::prepare(variable, given, place);
             if found.has_errors() {
                 valueless.insert(name.clone());

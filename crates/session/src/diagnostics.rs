@@ -55,19 +55,21 @@ pub(crate) fn no_configuration(dir: &str) -> Diagnostic {
     Diagnostic::error("No configuration files", format!("The directory {dir} has no configuration files."))
 }
 
+/// What to do where the state is in a backend that is not supported. It is true for every command.
+const OTHER_BACKEND: &str = "To keep the state in a local file instead, add a file backend_override.tf with the following \
+                             lines and run \"yuba init\":\n\n    terraform {\n      backend \"local\" {}\n    }\n\nCommands \
+                             that do not use the state, such as \"yuba validate\", need only the modules and providers that \
+                             \"yuba init -backend=false\" installs.";
+
 /// The `cloud` block.
 pub(crate) fn cloud_not_available(span: Span) -> Diagnostic {
-    let detail = "A \"cloud\" block keeps the state in a service that Yuba does not speak to. Use a \"backend\" block, or \
-                  run \"yuba init -backend=false\" to work without the state.";
+    let detail = format!("Yuba does not support the service of a \"cloud\" block. {OTHER_BACKEND}");
     Diagnostic::error("Cloud backend not available", detail).at(span)
 }
 
 /// A backend that OpenTofu has and this version has not.
 pub(crate) fn backend_not_available(kind: &str, span: Span) -> Diagnostic {
-    let detail = format!(
-        "This version of Yuba cannot keep the state in a backend of the type {kind:?} yet. Use the backend \"local\", or run \
-         \"yuba init -backend=false\" to work without the state."
-    );
+    let detail = format!("This version of Yuba does not support the backend {kind:?}. {OTHER_BACKEND}");
     Diagnostic::error("Backend not available yet", detail).at(span)
 }
 

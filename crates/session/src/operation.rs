@@ -11,7 +11,7 @@ use yuba_addrs::AbsResourceInstance;
 use yuba_backend::{Journal, LastResort, OperationId};
 use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
-use yuba_eval::inputs::{Ask, GivenAt, prepare};
+use yuba_eval::inputs::{Ask, prepare};
 use yuba_eval::world::Timestamp;
 use yuba_eval::{LASTING_SUMMARIES, VALUE_SUMMARIES, ValidateEnv};
 use yuba_plan::{Action, Event, Mode, Plan, file};
@@ -371,7 +371,7 @@ fn root_variables(configuration: &Configuration) -> (BTreeMap<EcoString, RootVar
             }
             None => (None, None),
         };
-        let place = GivenAt::file(span, &configuration.sources);
+        let place = configuration.inputs.given_at(variable, span, &configuration.sources);
         let (value, problems) = prepare(variable, given.clone(), place);
         variables.insert(name.clone(), RootVariable { value, given, problems });
     }

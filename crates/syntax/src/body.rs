@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecow::EcoString;
-use foldhash::HashSet;
+use foldhash::HashMap;
 
 use crate::overridden::OverriddenBody;
 use crate::suggestion::closest;
@@ -309,11 +309,12 @@ fn merged_content(
 }
 
 fn add_attributes(all: &mut Vec<Attribute>, more: Vec<Attribute>, diagnostics: &mut Diagnostics) {
-    let known: HashSet<EcoString> = all.iter().map(|attribute| attribute.name.clone()).collect();
+    let known: HashMap<EcoString, Span> =
+        all.iter().map(|attribute| (attribute.name.clone(), attribute.name_span)).collect();
     for attribute in more {
-        if known.contains(&attribute.name) {
-            let detail = format!("The argument \"{}\" was set before. Each argument can be set once.", attribute.name);
-            diagnostics.push(Diagnostic::error("Duplicate argument", detail).at(attribute.name_span));
+        if let Some(first) = known.get(&attribute.name) {
+            let detail = format!("The argument \"{}\" is already set. Set it once.", attribute.name);
+            diagnostics.push(Diagnostic::error("Duplicate argument", detail).at(attribute.name_span).after(*first));
         } else {
             all.push(attribute);
         }

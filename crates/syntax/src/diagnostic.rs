@@ -51,6 +51,8 @@ pub struct Extra {
     pub condition_of: Option<EcoString>,
     /// It was an error before the `check` block around it made it a warning.
     pub was_error: bool,
+    /// The first definition of an argument that is defined again. Those who show the message name its place.
+    pub first_definition: Option<Span>,
     /// It is about the use of something deprecated.
     pub deprecation: Option<DeprecatedUse>,
 }
@@ -129,6 +131,12 @@ impl Diagnostic {
     #[must_use]
     pub fn within(mut self, context: Span) -> Diagnostic {
         self.context = Some(context);
+        self
+    }
+    /// With the place of the first definition of what is defined again here.
+    #[must_use]
+    pub fn after(mut self, first: Span) -> Diagnostic {
+        self.extra.get_or_insert_default().first_definition = Some(first);
         self
     }
     /// Whether it is an error.

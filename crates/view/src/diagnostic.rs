@@ -89,7 +89,7 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, style: Style, wi
     // The rule at the left and one free column need room, the plain style just the free column.
     let width = width.saturating_sub(if style == Style::Coloured { 3 } else { 1 });
     if !diagnostic.detail.is_empty() {
-        for line in visible(&diagnostic.detail).split('\n') {
+        for line in visible(&excerpts.detail(diagnostic)).split('\n') {
             // Indented lines are preformatted.
             let wrapped = if width == 0 || line.starts_with(' ') { line.into() } else { Cow::Owned(wrap(line, width)) };
             let _ = writeln!(text, "{wrapped}");

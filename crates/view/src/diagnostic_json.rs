@@ -18,7 +18,7 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
     let mut members = vec![
         ("severity", Json::from(severity)),
         ("summary", Json::from(diagnostic.summary.as_str())),
-        ("detail", Json::from(diagnostic.detail.as_str())),
+        ("detail", Json::from(excerpts.detail(diagnostic).as_ref())),
     ];
     if let Some(address) = &diagnostic.address {
         members.push(("address", Json::from(address.as_str())));

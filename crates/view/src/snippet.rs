@@ -1,5 +1,6 @@
 //! The code a diagnostic is about: which lines, which part of them to highlight, and the block they are in.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -73,6 +74,16 @@ impl<'a> Excerpts<'a> {
             end = Position { line: start.line, column: start.column + 1, byte: start.byte + 1 };
         }
         Some(Place { filename: file.name.to_string(), start, end })
+    }
+
+    /// The detail of a diagnostic, with the place of an earlier definition that it is about.
+    pub fn detail<'d>(&self, diagnostic: &'d Diagnostic) -> Cow<'d, str> {
+        let first = diagnostic.extra.as_ref().and_then(|extra| extra.first_definition);
+        let Some((span, file)) = first.and_then(|span| Some((span, self.sources.get(span.file)?))) else {
+            return Cow::Borrowed(&diagnostic.detail);
+        };
+        let line = file.line_at(span.start as usize);
+        Cow::Owned(format!("{} The first definition is at {}:{line}.", diagnostic.detail, file.name))
     }
 
     /// The file and line a diagnostic points at; cheaper than its [`Place`].

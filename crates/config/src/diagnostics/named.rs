@@ -51,7 +51,7 @@ pub(crate) fn invalid_type(detail: impl Into<EcoString>, at: Span) -> Diagnostic
 }
 
 pub(crate) fn invalid_optional_default(error: &ConvertError, at: Span) -> Diagnostic {
-    let detail = eco_format!("The default does not fit the type of the attribute: {error}.");
+    let detail = eco_format!("The default does not fit the type of the attribute: {}.", error.located());
     Diagnostic::error("Invalid default value for optional attribute", detail).at(at)
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn quoted_type(text: &str, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn invalid_default(error: &ConvertError, at: Span) -> Diagnostic {
-    let detail = eco_format!("The default does not fit the variable's type: {error}.");
+    let detail = eco_format!("The default does not fit the variable's type: {}.", error.located());
     Diagnostic::error("Invalid default value for variable", detail).at(at)
 }
 

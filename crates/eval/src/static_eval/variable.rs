@@ -25,7 +25,7 @@ impl Statics<'_> {
         let (given, span, mut problems) = self.given(module, variable);
         let mut value = Value::unknown_dynamic();
         if !problems.has_errors() {
-            let (prepared, found) = inputs::prepare(variable, given, self.given_at(module, span));
+            let (prepared, found) = inputs::prepare(variable, given, self.given_at(module, variable, span));
             problems.extend(found);
             value = prepared;
         }
@@ -36,10 +36,10 @@ impl Statics<'_> {
         self.found(key, value, problems)
     }
 
-    fn given_at(&self, module: ModuleId, span: Option<Span>) -> GivenAt<'_> {
+    fn given_at(&self, module: ModuleId, variable: &Variable, span: Option<Span>) -> GivenAt<'_> {
         let is_root = self.tree.node(module).parent.is_none();
         match (span, self.env.sources) {
-            (Some(span), Some(sources)) if is_root => GivenAt::File(span, sources),
+            (_, Some(sources)) if is_root => self.env.inputs.given_at(variable, span, sources),
             (Some(span), _) => GivenAt::Argument(span),
             (None, _) => GivenAt::Nowhere,
         }

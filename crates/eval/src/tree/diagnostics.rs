@@ -13,13 +13,12 @@ pub(super) fn root_unreadable(dir: &str) -> Diagnostic {
     Diagnostic::error("Failed to read module directory", eco_format!("There is no directory {dir} that can be read."))
 }
 
-pub(super) fn no_such_directory(dir: &str) -> Diagnostic {
-    Diagnostic::error("Unreadable module directory", eco_format!("There is no directory {dir}."))
-}
-
-pub(super) fn unreadable_directory(dir: &str, path: &ModulePath) -> Diagnostic {
-    let detail = eco_format!("The directory {dir}, where {path} should be, could not be read.");
-    Diagnostic::error("Unreadable module directory", detail)
+pub(super) fn unreadable_directory(dir: &str, path: &ModulePath, span: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "Failed to read the directory {dir:?} of {path}. A local source is relative to the directory of the module that \
+         contains the call."
+    );
+    Diagnostic::error("Unreadable module directory", detail).at(span)
 }
 
 pub(super) fn leaves_package(path: &ModulePath, package: &str) -> Diagnostic {

@@ -172,14 +172,10 @@ fn link_runs(
             let mut linker = Linker::new(files, &options, loaded, diagnostics);
             let installing = options.purpose == Purpose::Install && matches!(module.source, ModuleSource::Local(_));
             let found = linker.link(dir.clone(), Some(&path), |dir| match installing {
-                true => diagnostics::no_such_directory(dir),
+                true => diagnostics::unreadable_directory(dir, &path, module.span),
                 false => diagnostics::local_missing(dir, &path, module.span),
             });
             let linked = found.then_some(linker.tree);
-            if !found && installing {
-                // Quirk: it is said twice, first of the name and then of the directory, and at no place.
-                diagnostics.push(diagnostics::unreadable_directory(&dir, &path));
-            }
             if let Some(linked) = linked {
                 tree.runs.insert((name.clone(), run.name.clone()), linked);
             }
@@ -473,9 +469,7 @@ impl<'l> Linker<'l> {
         }
         match (self.options.purpose, source) {
             (Purpose::Install, ModuleSource::Local(_)) => {
-                // Quirk: it is said twice, first of the name and then of the directory, and at no place.
-                self.diagnostics.push(diagnostics::no_such_directory(dir));
-                self.diagnostics.push(diagnostics::unreadable_directory(dir, path));
+                self.diagnostics.push(diagnostics::unreadable_directory(dir, path, call.span));
             }
             (_, ModuleSource::Local(_)) => self.diagnostics.push(diagnostics::local_missing(dir, path, call.span)),
             _ => self.diagnostics.push(diagnostics::cache_unreadable(dir, path, call.span)),

@@ -73,10 +73,11 @@ pub(crate) fn argument(
         Some(defaults) => defaults.apply(&value),
         None => value,
     };
-    let mut value = match convert::convert(&value, &variable.constraint) {
+    let given = value;
+    let mut value = match convert::convert(&given, &variable.constraint) {
         Ok(value) => value,
         Err(reason) => {
-            problems.push(diagnostics::unsuitable_argument(variable, path, &eco_format!("{reason}")));
+            problems.push(diagnostics::unsuitable_argument(variable, path, &reason.located_in(&given)));
             return (None, problems);
         }
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecow::EcoString;
-use foldhash::{HashSet, HashSetExt};
+use foldhash::{HashMap, HashMapExt};
 
 use super::{Json, JsonKind, Property};
 use crate::body::{Attribute, Block, Body, BodySchema, Content, missing_required_argument};
@@ -61,12 +61,13 @@ impl JsonBody {
                 continue;
             }
             if schema.attributes.iter().any(|attribute| attribute.name == *name) {
-                if content.attribute(name).is_some() {
-                    let detail = format!("The argument \"{name}\" was set before. Each argument can be set once.");
+                if let Some(first) = content.attribute(name) {
+                    let detail = format!("The argument \"{name}\" is already set. Set it once.");
                     diagnostics.push(
                         Diagnostic::error("Duplicate argument", detail)
                             .at(property.name_span)
-                            .within(property.name_span),
+                            .within(property.name_span)
+                            .after(first.name_span),
                     );
                     continue;
                 }
@@ -92,7 +93,7 @@ impl JsonBody {
     pub(crate) fn just_attributes(&self) -> (Vec<Attribute>, Diagnostics) {
         let mut diagnostics = Diagnostics::new();
         let mut attributes: Vec<Attribute> = Vec::new();
-        let mut names: HashSet<&EcoString> = HashSet::new();
+        let mut names: HashMap<&EcoString, Span> = HashMap::new();
         let JsonKind::Object(properties) = &self.value.kind else {
             let detail = "The arguments of this block have to be given as a JSON object.";
             diagnostics.push(wrong_type(detail, self.value.start_span()));
@@ -103,11 +104,13 @@ impl JsonBody {
             if name == COMMENT || self.hidden.contains(name) {
                 continue;
             }
-            if !names.insert(name) {
-                let detail = format!("The argument \"{name}\" was set before. Each argument can be set once.");
-                diagnostics.push(Diagnostic::error("Duplicate attribute definition", detail).at(property.name_span));
+            if let Some(first) = names.get(name) {
+                let detail = format!("The argument \"{name}\" is already set. Set it once.");
+                let problem = Diagnostic::error("Duplicate attribute definition", detail);
+                diagnostics.push(problem.at(property.name_span).after(*first));
                 continue;
             }
+            names.insert(name, property.name_span);
             attributes.push(attribute(property));
         }
         (attributes, diagnostics)

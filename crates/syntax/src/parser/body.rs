@@ -65,8 +65,8 @@ impl Parser<'_> {
                     }
                     names.get(&attribute.name).copied()
                 };
-                if first.is_some() {
-                    self.report(diagnostics::attribute_redefined(attribute.name_span, &attribute.name));
+                if let Some(first) = first {
+                    self.report(diagnostics::attribute_redefined(attribute.name_span, &attribute.name, first));
                     return;
                 }
                 if !names.is_empty() {

@@ -161,12 +161,9 @@ pub(super) fn argument_expected(at: Span, name: &str) -> Diagnostic {
     )
 }
 
-pub(super) fn attribute_redefined(at: Span, name: &str) -> Diagnostic {
-    error(
-        "Attribute redefined",
-        format!("The argument \"{name}\" was set earlier in this block. Each argument can be set once."),
-        at,
-    )
+pub(super) fn attribute_redefined(at: Span, name: &str, first: Span) -> Diagnostic {
+    error("Attribute redefined", format!("The argument \"{name}\" is already set in this block. Set it once."), at)
+        .after(first)
 }
 
 pub(super) fn newline_after_argument(at: Span, context: Span, comma: bool) -> Diagnostic {
