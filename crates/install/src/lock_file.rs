@@ -22,6 +22,10 @@ mod text;
 /// The name of the lock file, in the working directory.
 pub const LOCK_FILE: &str = ".terraform.lock.hcl";
 
+/// The registry whose `hashicorp` providers the default registry has too.
+const PREDECESSOR_REGISTRY: &str = "registry.terraform.io";
+const PREDECESSOR_NAMESPACE: &str = "hashicorp";
+
 /// The providers that were selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockFile {
@@ -48,6 +52,27 @@ impl LockFile {
                 let other = other.providers.get(provider);
                 other.is_some_and(|other| lock.version == other.version && lock.hashes == other.hashes)
             })
+    }
+    /// Adds an entry of the default registry for each entry of a `hashicorp` provider in the registry of OpenTofu's predecessor:
+    /// the same version, without hashes, because its packages are built anew. An entry that exists stays. Gives back the pairs
+    /// of old and new. Old entries stay too: installing drops those that nothing needs.
+    pub fn adopt_predecessors(&mut self) -> Vec<(ProviderSource, ProviderSource)> {
+        let is_old = |provider: &&ProviderSource| {
+            provider.host.as_str() == PREDECESSOR_REGISTRY && provider.namespace == PREDECESSOR_NAMESPACE
+        };
+        let mut adopted = Vec::new();
+        for old in self.providers.keys().filter(is_old) {
+            let name = format!("{PREDECESSOR_NAMESPACE}/{}", old.kind);
+            let Ok(new) = ProviderSource::parse(&name) else { continue };
+            if !self.providers.contains_key(&new) {
+                adopted.push((old.clone(), new));
+            }
+        }
+        for (old, new) in &adopted {
+            let lock = self.providers.get(old).map(|lock| ProviderLock { hashes: Vec::new(), ..lock.clone() });
+            self.providers.extend(lock.map(|lock| (new.clone(), lock)));
+        }
+        adopted
     }
     /// Whether the same providers are selected, in whichever versions.
     pub fn names_same(&self, other: &LockFile) -> bool {
@@ -92,6 +117,16 @@ pub fn parse(name: &str, bytes: &[u8], sources: &mut Sources) -> (LockFile, Diag
     let mut all = parsed.diagnostics;
     all.extend(problems);
     (locks, all)
+}
+
+/// Reads a lock file for installing: entries of the predecessor's registry select versions in the default registry too.
+pub fn read_adopting(path: &Path, sources: &mut Sources) -> (LockFile, Diagnostics) {
+    let (mut locks, mut problems) = read(path, sources);
+    let adopted = locks.adopt_predecessors();
+    if !adopted.is_empty() {
+        problems.push(diagnostics::adopted(&adopted));
+    }
+    (locks, problems)
 }
 
 /// Writes a lock file. A reader sees the old or the new content, never a part of it.

@@ -72,7 +72,7 @@ pub(crate) fn install(
         problems.push(diagnostics::legacy_provider(provider));
     }
     problems.extend(similar_providers(needed.keys()));
-    let (before, found) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut configuration.sources);
+    let (before, found) = lock_file::read_adopting(Path::new(lock_file::LOCK_FILE), &mut configuration.sources);
     problems.extend(found);
     if problems.has_errors() {
         return problems;
@@ -276,7 +276,7 @@ pub fn lock(
         needed.retain(|provider, _| chosen.contains(provider));
     }
     needed.retain(|provider, _| !provider.is_builtin() && !provider.is_legacy());
-    let (before, found) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut sources);
+    let (before, found) = lock_file::read_adopting(Path::new(lock_file::LOCK_FILE), &mut sources);
     problems.extend(found);
     if problems.has_errors() {
         return (None, Report::new(problems, sources));
@@ -317,7 +317,7 @@ pub fn mirror(
         Ok(prepared) => prepared,
         Err(sources) => return Report::new(problems, sources),
     };
-    let (locks, found) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut sources);
+    let (locks, found) = lock_file::read_adopting(Path::new(lock_file::LOCK_FILE), &mut sources);
     problems.extend(found);
     if !locks.providers.is_empty() {
         problems.extend(check_selections(&needed, &locks, &|_| false));

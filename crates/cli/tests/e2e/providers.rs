@@ -297,3 +297,71 @@ fn providers_under_development_need_no_init() {
         assert!(run.code == 1 && run.stderr.contains("nowhere"), "{args:?}: {run}");
     }
 }
+
+/// A lock file of OpenTofu's predecessor keeps its versions.
+#[test]
+fn lock_entries_of_the_predecessors_registry_are_adopted() {
+    let platform = platform();
+    let fixture = format!(
+        r#"
+//- main.tf
+terraform {{
+  required_providers {{
+    null = {{ source = "hashicorp/null" }}
+    keep = {{ source = "registry.terraform.io/hashicorp/keep" }}
+  }}
+}}
+//- rc
+provider_installation {{
+  filesystem_mirror {{
+    path = "mirror"
+  }}
+}}
+//- mirror/registry.opentofu.org/hashicorp/null/3.1.1/{platform}/terraform-provider-null
+one
+//- mirror/registry.opentofu.org/hashicorp/null/3.2.0/{platform}/terraform-provider-null
+two
+//- mirror/registry.terraform.io/hashicorp/keep/1.0.0/{platform}/terraform-provider-keep
+three
+//- .terraform.lock.hcl
+provider "registry.terraform.io/hashicorp/keep" {{
+  version = "1.0.0"
+}}
+provider "registry.terraform.io/hashicorp/null" {{
+  version     = "3.1.1"
+  constraints = "~> 3.1"
+  hashes = [
+    "h1:3+tOFUEYQlh0q8SmbwfpNqXH1mmFcCpjPp6l4nQ6pzA=",
+  ]
+}}
+provider "registry.terraform.io/other/thing" {{
+  version = "3.1.1"
+}}
+"#
+    );
+    let sandbox = sandbox(&fixture).env("TF_CLI_CONFIG_FILE", "rc");
+    let run = sandbox.run(&["init", "-lockfile=readonly"]);
+    assert_eq!(run.code, 1, "{run}");
+    let run = sandbox.run(&["init"]);
+    assert_eq!(run.code, 0, "{run}");
+    for text in [
+        "- Reusing previous version of hashicorp/null from the dependency lock file",
+        "- Installed hashicorp/null v3.1.1",
+        "Warning: Dependency lock file entries automatically updated",
+        "  - registry.terraform.io/hashicorp/null => registry.opentofu.org/hashicorp/null",
+    ] {
+        assert!(run.stdout.contains(text), "no {text:?} in {run}");
+    }
+    let lock = sandbox.read(LOCK);
+    let blocks: Vec<&str> =
+        lock.lines().filter(|line| line.contains("provider \"") || line.contains("version ")).collect();
+    expect![[r#"
+        [
+            "provider \"registry.opentofu.org/hashicorp/null\" {",
+            "  version = \"3.1.1\"",
+            "provider \"registry.terraform.io/hashicorp/keep\" {",
+            "  version = \"1.0.0\"",
+        ]
+    "#]]
+    .assert_debug_eq(&blocks);
+}

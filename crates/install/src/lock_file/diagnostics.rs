@@ -94,3 +94,14 @@ pub(super) fn no_hash(given: &str, span: Span) -> Diagnostic {
 pub(super) fn no_text(span: Span) -> Diagnostic {
     Diagnostic::error("Unsuitable value type", "A text is needed here.").at(span)
 }
+
+pub(super) fn adopted(pairs: &[(ProviderSource, ProviderSource)]) -> Diagnostic {
+    let mut detail = String::from("Yuba replaces entries of another registry in the dependency lock file:\n");
+    for (old, new) in pairs {
+        detail.push_str(&format!("  - {old} => {new}\n"));
+    }
+    detail.push_str(
+        "\nThe selected versions stay the same. The checksums are recorded anew, because the packages of the two registries differ.",
+    );
+    Diagnostic::warning("Dependency lock file entries automatically updated", detail)
+}
