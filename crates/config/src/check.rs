@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use ecow::EcoString;
-use yuba_addrs::{Reference, ResourceMode, Subject};
+use yuba_addrs::{ParseRefContext, Reference, ResourceMode, Subject};
 use yuba_syntax::lexer::is_identifier;
 use yuba_syntax::{Block, BodySchema, Diagnostics, Expr, Span};
 
@@ -57,11 +57,26 @@ pub(crate) fn decode_rule(block: &Block, is_override: bool) -> (CheckRule, Diagn
     (rule, problems)
 }
 
-/// A condition of a resource cannot refer to the resource by its name.
+/// A condition of a resource cannot refer to the resource by its name. Names that may belong to an opt-in feature are left to
+/// [`own_resource_problems`].
 pub(crate) fn forbid_own_resource(rule: &CheckRule, kind: &str, key: &ResourceKey, problems: &mut Diagnostics) {
+    if resource::is_of_feature_type(key) {
+        return;
+    }
+    problems.extend(own_resource_problems(rule, kind, key, &AnyResource));
+}
+
+/// What is wrong with a condition of a resource that refers to the resource by its name.
+pub fn own_resource_problems(
+    rule: &CheckRule,
+    kind: &str,
+    key: &ResourceKey,
+    context: &dyn ParseRefContext,
+) -> Diagnostics {
+    let mut problems = Diagnostics::new();
     let own = yuba_addrs::Resource::from(key);
     for expr in [&rule.condition, &rule.message].into_iter().flatten() {
-        let is_own = |traversal| match Reference::parse(traversal, &AnyResource).0.map(|reference| reference.subject) {
+        let is_own = |traversal| match Reference::parse(traversal, context).0.map(|reference| reference.subject) {
             Some(Subject::Resource(resource) | Subject::ResourceInstance(resource, _)) => resource == own,
             _ => false,
         };
@@ -69,6 +84,7 @@ pub(crate) fn forbid_own_resource(rule: &CheckRule, kind: &str, key: &ResourceKe
             problems.push(diagnostics::rule_refers_to_own_resource(kind, &ecow::eco_format!("{own}"), expr.span));
         }
     }
+    problems
 }
 
 /// Decodes a `check` block; the data block inside it comes apart.

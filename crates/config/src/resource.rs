@@ -439,16 +439,30 @@ fn replace_triggered_by(attribute: &Attribute, syntax: Syntax, problems: &mut Di
                 continue;
             }
         };
-        check_trigger(&item, problems);
+        if !item.variables().into_iter().any(is_of_feature) {
+            problems.extend(trigger_problems(&item, &AnyResource));
+        }
         unreadable |= syntax == Syntax::Json && problems.has_errors();
         exprs.push(Arc::new(item));
     }
     exprs
 }
 
-fn check_trigger(item: &Expr, problems: &mut Diagnostics) {
+/// Whether the first name belongs to an opt-in feature in some modules: what it means is known when all blocks are.
+pub fn is_of_feature(traversal: &Traversal) -> bool {
+    Feature::from_root_word(&traversal.root).is_some()
+}
+
+/// Whether the type of a resource is the first name of an opt-in feature.
+pub fn is_of_feature_type(key: &ResourceKey) -> bool {
+    key.mode == ResourceMode::Managed && Feature::from_root_word(&key.kind).is_some()
+}
+
+/// What is wrong with the form of an item of `replace_triggered_by`.
+pub fn trigger_problems(item: &Expr, context: &dyn ParseRefContext) -> Diagnostics {
+    let mut problems = Diagnostics::new();
     let at = item.span;
-    let names = item.variables().into_iter().map(|traversal| Reference::parse(traversal, &AnyResource));
+    let names = item.variables().into_iter().map(|traversal| Reference::parse(traversal, context));
     let calls = item.functions().into_iter().filter(|call| call.name.starts_with("provider::"));
     let calls = calls.filter_map(|call| Reference::parse_function(&call.name, call.name_span));
     let mut references = Vec::new();
@@ -459,7 +473,7 @@ fn check_trigger(item: &Expr, problems: &mut Diagnostics) {
         references.extend(reference);
     }
     if failed {
-        return;
+        return problems;
     }
     let mut resources = 0;
     for reference in references {
@@ -477,6 +491,7 @@ fn check_trigger(item: &Expr, problems: &mut Diagnostics) {
         1 => {}
         _ => problems.push(diagnostics::trigger_with_many_resources(at)),
     }
+    problems
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod graph;
 pub mod inputs;
 pub mod live;
 pub mod module_scope;
+mod probe;
 mod provider_functions;
 pub mod references;
 pub mod scope;

@@ -17,11 +17,12 @@ use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::Variable;
 use yuba_provider::{BlockSchema, DeprecatedOf, ProviderSchema};
 use yuba_syntax::{Diagnostics, Expr, Sources, Span, Traversal};
-use yuba_value::{Deprecation, Mark, Type, Value, View};
+use yuba_value::{Deprecation, Mark, Type, Value};
 
 use crate::functions::{CallContext, FunctionTable, OtherFunctions};
 use crate::inputs;
 use crate::live::{Live, ModuleInstanceId};
+use crate::probe::Probe;
 use crate::provider_functions::AskProviders;
 use crate::scope::{Scope, eval_expr, path_value, terraform_value};
 use crate::symbols::{self, SymbolScope};
@@ -30,7 +31,7 @@ use crate::validate::diagnostics;
 use crate::validate::traversal;
 use crate::world::World;
 
-pub(crate) use crate::scope_marks::keep_unread;
+pub(crate) use crate::scope_marks::{faded, keep_unread};
 pub use crate::scope_marks::{marked, remove_deprecations};
 
 /// What evaluation knows besides the configuration.
@@ -69,6 +70,7 @@ pub struct Evaluation<'a> {
     schemas: RefCell<HashMap<ProviderSource, Option<Arc<ProviderSchema>>>>,
     values: RefCell<HashMap<(ModuleId, Name), State>>,
     depth: Cell<u32>,
+    pub(crate) probe: Probe<'a>,
 }
 
 /// What has a value in a module.
@@ -145,7 +147,15 @@ impl InstanceValues {
 impl<'a> Evaluation<'a> {
     /// Of a tree.
     pub fn new(tree: &'a ConfigTree, env: EvalEnv<'a>, mode: Mode<'a>) -> Evaluation<'a> {
-        Evaluation { tree, env, mode, schemas: RefCell::default(), values: RefCell::default(), depth: Cell::new(0) }
+        Evaluation {
+            tree,
+            env,
+            mode,
+            schemas: RefCell::default(),
+            values: RefCell::default(),
+            depth: Cell::new(0),
+            probe: Probe::None,
+        }
     }
     /// The tree.
     pub fn tree(&self) -> &'a ConfigTree {
@@ -169,6 +179,7 @@ impl<'a> Evaluation<'a> {
             check: None,
             variable: None,
             assertion: None,
+            samples: Vec::new(),
         }
     }
     /// A place in an instance of a module, outside of anything repeated.
@@ -245,6 +256,15 @@ impl<'a> Evaluation<'a> {
         self.values.borrow_mut().insert((module, Name::Output(name.clone())), State::Done(value));
     }
 
+    /// A value that the variable of a called module is given, found once.
+    pub(crate) fn remembered_variable(
+        &self,
+        module: ModuleId,
+        name: &EcoString,
+        find: impl FnOnce() -> Value,
+    ) -> Value {
+        self.remembered((module, Name::Variable(name.clone())), find)
+    }
     /// The value of a name, found once. What depends on itself is unknown: it was reported as a cycle.
     fn remembered(&self, key: (ModuleId, Name), find: impl FnOnce() -> Value) -> Value {
         match self.values.borrow().get(&key) {
@@ -267,7 +287,10 @@ impl<'a> Evaluation<'a> {
     fn variable(&'a self, module: ModuleId, at: ModuleInstanceId, variable: &Variable) -> Value {
         let ty = || variable.constraint.without_optional();
         let given = match self.mode {
-            Mode::Types => return marked(Value::unknown(ty()), variable),
+            Mode::Types => {
+                let value = self.sampled_variable(module, variable).unwrap_or_else(|| Value::unknown(ty()));
+                return marked(value, variable);
+            }
             Mode::Values(given) => given,
             Mode::Live(live) => {
                 let known = live.variable(at, &variable.name);
@@ -313,7 +336,7 @@ impl<'a> Evaluation<'a> {
 
     /// The value of an output as the calling module sees it: with everything the block says about it.
     /// `unread`: as part of the whole call, of which nothing was chosen yet.
-    fn exported(&'a self, child: ModuleId, output: &Output, key: Option<&InstanceKey>, unread: bool) -> Value {
+    pub(crate) fn exported(&'a self, child: ModuleId, output: &Output, key: &str, unread: bool) -> Value {
         let value = self.output(child, output);
         let value = match self.mode {
             Mode::Types => faded(&value),
@@ -323,14 +346,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// A value with the marks that the block of an output says it has for the calling module. `unread`: see [`Self::exported`].
-    fn with_output_marks(
-        &self,
-        child: ModuleId,
-        output: &Output,
-        key: Option<&InstanceKey>,
-        unread: bool,
-        mut value: Value,
-    ) -> Value {
+    fn with_output_marks(&self, child: ModuleId, output: &Output, key: &str, unread: bool, mut value: Value) -> Value {
         if output.sensitive == Some(true) {
             value = value.mark(Mark::Sensitive);
         }
@@ -339,7 +355,6 @@ impl<'a> Evaluation<'a> {
         }
         if let Some(message) = &output.deprecated {
             let node = self.tree.node(child);
-            let key = key.map(|key| eco_format!("{key}")).unwrap_or_default();
             let deprecation = Deprecation {
                 source: eco_format!("module.{}{key}.{}", node.call, output.name),
                 message: message.clone(),
@@ -362,10 +377,9 @@ impl<'a> Evaluation<'a> {
         unread: bool,
     ) -> Value {
         let value = live.output(at, &output.name).unwrap_or_else(Value::unknown_dynamic);
-        self.with_output_marks(child, output, key, unread, value)
+        self.with_output_marks(child, output, &key_text(key), unread, value)
     }
 
-    /// The value of a whole call: of all its instances.
     /// What an output of a call would warn of, whichever instance it is; while values are not known.
     pub(crate) fn deprecated_output(&'a self, child: ModuleId, output: &str) -> Option<Deprecation> {
         let output = self.tree.node(child).module.outputs.get(output)?;
@@ -400,13 +414,16 @@ impl<'a> Evaluation<'a> {
             return whole.unwrap_or_else(Value::unknown_dynamic);
         }
         self.remembered((child, Name::Call), || {
+            if let Some(sample) = self.sampled_call(child, call) {
+                return sample;
+            }
             let outputs = &self.tree.node(child).module.outputs;
             let unknown = || Type::object(outputs.keys().map(|name| (name.clone(), Type::dynamic())));
             match (&call.repetition, self.mode) {
                 (Repetition::Single, _) => Value::object(
                     outputs
                         .iter()
-                        .map(|(name, output)| (name.clone(), self.exported(child, output, None, true)))
+                        .map(|(name, output)| (name.clone(), self.exported(child, output, "", true)))
                         .collect(),
                 ),
                 (Repetition::Count(_), _) => Value::unknown(Type::list(unknown())),
@@ -454,6 +471,10 @@ impl<'a> Evaluation<'a> {
     }
 }
 
+fn key_text(key: Option<&InstanceKey>) -> EcoString {
+    key.map(|key| eco_format!("{key}")).unwrap_or_default()
+}
+
 /// The schema of a resource.
 pub fn schema_of<'s>(schemas: &'s ProviderSchema, key: &ResourceKey) -> Option<&'s BlockSchema> {
     let of_mode = match key.mode {
@@ -462,29 +483,6 @@ pub fn schema_of<'s>(schemas: &'s ProviderSchema, key: &ResourceKey) -> Option<&
         ResourceMode::Ephemeral => &schemas.ephemeral,
     };
     of_mode.get(&key.kind).map(|schema| &schema.block)
-}
-
-/// A value of which only the type and the marks are left. Parts that are deprecated stay apart until somebody reads them.
-fn faded(value: &Value) -> Value {
-    let is_apart = |value: &Value| value.marks_deep().iter().any(|mark| mark.is_unread_deprecation());
-    match value.view_ignoring_marks() {
-        View::Object(_) if is_apart(value) && !value.marks().iter().any(|mark| mark.is_unread_deprecation()) => {
-            let parts = value.unmark().0.entries().unwrap_or_default();
-            let parts = parts.into_iter().map(|(name, part)| (name, faded_part(&part))).collect();
-            Value::object(parts).with_marks(value.marks())
-        }
-        _ => {
-            let marks = value.marks_deep().filter(|mark| !mark.is_unread_deprecation());
-            Value::unknown(value.ty().clone()).with_marks(&marks)
-        }
-    }
-}
-
-fn faded_part(part: &Value) -> Value {
-    match part.marks().iter().any(|mark| mark.is_unread_deprecation()) {
-        true => Value::unknown(part.ty().clone()).with_marks(&part.marks_deep()),
-        false => faded(part),
-    }
 }
 
 /// A place in a module where an expression stands.
@@ -506,6 +504,8 @@ pub struct ModuleScope<'a> {
     variable: Option<(&'a str, &'a Value)>,
     /// Inside of an assertion of a test.
     assertion: Option<&'a Tested>,
+    /// What `each.value` may be, for the search for deprecated values.
+    pub(crate) samples: Vec<Value>,
 }
 
 impl<'a> ModuleScope<'a> {
@@ -524,6 +524,7 @@ impl<'a> ModuleScope<'a> {
     #[must_use]
     pub fn of_instance(mut self, instance: InstanceValues) -> ModuleScope<'a> {
         self.instance = instance;
+        self.samples.clear();
         self
     }
     /// Where `self` means a resource.
@@ -573,6 +574,14 @@ impl<'a> ModuleScope<'a> {
         self.module
     }
     /// The instance of the module it is in.
+    /// The same place in another evaluation of the same configuration, with another `each.value`.
+    pub(crate) fn elsewhere(&self, evaluation: &'a Evaluation<'a>, each_value: Option<&Value>) -> ModuleScope<'a> {
+        let mut scope = ModuleScope { evaluation, samples: Vec::new(), ..self.clone() };
+        if let Some(value) = each_value {
+            scope.instance.each_value = Some(value.clone());
+        }
+        scope
+    }
     pub(crate) fn instance_of_module(&self) -> ModuleInstanceId {
         self.at
     }
@@ -779,7 +788,7 @@ impl Scope for ModuleScope<'_> {
                     return (value, reference.subject_steps, Diagnostics::new());
                 }
             } else if fits {
-                let value = self.evaluation.exported(child, output, key.as_ref(), false);
+                let value = self.evaluation.exported(child, output, &key_text(key.as_ref()), false);
                 return (value, reference.subject_steps, Diagnostics::new());
             }
         }

@@ -113,6 +113,13 @@ impl<'e> Names<'e> {
         }
         problems
     }
+    /// Whether a reference to an opt-in feature is wrong.
+    pub(crate) fn has_wrong_symbol(&self, scope: &dyn Scope) -> bool {
+        self.found.iter().any(|(_, reference)| {
+            matches!(reference.subject, Subject::Symbol(_) | Subject::SymbolFunction(_))
+                && scope.check(reference).has_errors()
+        })
+    }
     /// Checks the references, and finds their values if nothing is wrong.
     pub(crate) fn resolve(&self, scope: &dyn Scope) -> (Resolved, Diagnostics) {
         let mut problems = self.check(scope);

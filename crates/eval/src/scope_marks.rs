@@ -1,7 +1,7 @@
 //! Marks of values that modules see: what blocks of variables say, and deprecation until somebody was told.
 
 use yuba_config::variable::Variable;
-use yuba_value::{Mark, Value};
+use yuba_value::{Mark, Value, View};
 
 /// A value with the marks that the block of its variable says it has.
 pub fn marked(value: Value, variable: &Variable) -> Value {
@@ -33,4 +33,39 @@ pub(crate) fn keep_unread(value: &Value) -> Value {
     plain
         .map_marks_deep(&mut |marks| marks.filter(|mark| !is_said(mark)))
         .with_marks(&marks.filter(|mark| !matches!(mark, Mark::Deprecated(_))))
+}
+
+/// Whether a part is deprecated that nobody has read yet.
+pub(crate) fn has_unread(value: &Value) -> bool {
+    !value.is_deeply_unmarked() && value.marks_deep().iter().any(|mark| mark.is_unread_deprecation())
+}
+
+/// A value of which only the type and the marks are left. Parts that are deprecated stay apart until somebody reads them.
+pub(crate) fn faded(value: &Value) -> Value {
+    let whole = || {
+        let marks = value.marks_deep().filter(|mark| !mark.is_unread_deprecation());
+        Value::unknown(value.ty().clone()).with_marks(&marks)
+    };
+    if !has_unread(value) || value.marks().iter().any(|mark| mark.is_unread_deprecation()) {
+        return whole();
+    }
+    match value.view_ignoring_marks() {
+        // The parts of a map or list may come out with different types.
+        View::Object(_) | View::Map(_) => {
+            let parts = value.unmark().0.entries().unwrap_or_default();
+            let parts = parts.into_iter().map(|(name, part)| (name, faded_part(&part))).collect();
+            Value::object(parts).with_marks(value.marks())
+        }
+        View::Tuple(items) | View::List(items) => {
+            Value::tuple(items.iter().map(faded_part).collect()).with_marks(value.marks())
+        }
+        _ => whole(),
+    }
+}
+
+fn faded_part(part: &Value) -> Value {
+    match part.marks().iter().any(|mark| mark.is_unread_deprecation()) {
+        true => Value::unknown(part.ty().clone()).with_marks(&part.marks_deep()),
+        false => faded(part),
+    }
 }

@@ -28,7 +28,13 @@ pub(crate) fn eval_of(
         problems.extend(unsupported_dynamic_blocks(body, schema));
         return (Value::unknown(schema.implied_type().clone()), problems);
     }
-    let (value, found) = decode(body, schema, &mut InScope(scope));
+    let (value, mut found) = decode(body, schema, &mut InScope(scope));
+    for probe in scope.probes() {
+        let mut probed = Diagnostics::new();
+        let (_, seen) = decode(body, schema, &mut InScope(&probe));
+        probed.extend(seen.into_iter().filter(|problem| problem.is_about_deprecation()));
+        deprecation::add_new(&mut found, probed);
+    }
     problems.extend(found);
     problems.extend(ephemeral_problems(schema, &value).into_iter().map(|problem| problem.in_body(body, address)));
     (value, problems)

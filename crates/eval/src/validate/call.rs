@@ -24,7 +24,7 @@ pub(super) fn check_call(evaluation: &Evaluation<'_>, module: ModuleId) -> Diagn
         Repetition::Enabled(expr) => repetition::enabled(&scope, expr),
     };
     problems.extend(repetition::depends_on(&scope, &call.depends_on));
-    let scope = scope.of_instance(InstanceValues::unknown(&call.repetition));
+    let scope = scope.of_any_instance(&call.repetition, InstanceValues::unknown(&call.repetition));
     for key in call.providers.iter().filter_map(|passed| passed.in_parent.instance.as_ref()) {
         problems.extend(deprecation::eval(&scope, key).1);
     }
@@ -38,8 +38,9 @@ pub(super) fn check(
     variable: &Variable,
     arguments: &Arguments,
 ) -> Diagnostics {
-    let Some(parent) = evaluation.tree().node(module).parent else { return Diagnostics::new() };
-    let scope = evaluation.scope(parent).of_instance(InstanceValues::any());
+    let tree = evaluation.tree();
+    let (Some(parent), Some(call)) = (tree.node(module).parent, tree.call(module)) else { return Diagnostics::new() };
+    let scope = evaluation.scope(parent).of_any_instance(&call.repetition, InstanceValues::any());
     let (value, problems) = argument(&scope, module, variable, arguments);
     if let Some(value) = value {
         evaluation.set_given(module, &variable.name, value);

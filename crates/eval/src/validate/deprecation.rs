@@ -31,15 +31,28 @@ pub(crate) fn eval_named(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagno
         found.extend(uses(scope, &value, expr.span, true));
         value = keep_unread(&value);
     }
-    add_hidden(scope, expr, &mut found);
+    add_unseen(scope, expr, &mut found, true);
     problems.extend(found);
     (value, problems)
 }
 
-/// Where values are not known yet, marks of some get lost: of an element whose key is not known, and of what `try` chooses.
-/// Their names tell.
+/// Where values are not known yet, marks of some get lost: of instances that are not known, of an element whose key is not
+/// known, and of what `try` chooses. A probe of the expression and the names in it tell.
 pub(crate) fn add_hidden(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics) {
-    if !scope.evaluation().knows_only_types() || !found.is_empty() {
+    add_unseen(scope, expr, found, false);
+}
+
+fn add_unseen(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics, only_read: bool) {
+    if !scope.evaluation().knows_only_types() {
+        return;
+    }
+    for probe in scope.probes() {
+        let (value, _) = probe.eval(expr);
+        if is_marked(&value) {
+            add_new(found, uses(scope, &value, expr.span, only_read));
+        }
+    }
+    if !found.is_empty() {
         return;
     }
     let mut hidden: Vec<Deprecation> = Vec::new();
@@ -78,6 +91,17 @@ pub(crate) fn add_hidden(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagn
             seen.push(deprecation.source.clone());
             let problem = diagnostics::deprecated_value("", &deprecation.source, &deprecation.message, expr.span);
             found.push(used_in(scope.evaluation().tree(), scope.module(), &deprecation, problem));
+        }
+    }
+}
+
+/// Adds warnings about uses that no other one at the same place is about.
+pub(crate) fn add_new(found: &mut Diagnostics, more: Diagnostics) {
+    for problem in more {
+        let source = |problem: &Diagnostic| problem.deprecation().map(|used| used.source.clone());
+        let is_same = |known: &Diagnostic| known.subject == problem.subject && source(known) == source(&problem);
+        if !found.iter().any(is_same) {
+            found.push(problem);
         }
     }
 }

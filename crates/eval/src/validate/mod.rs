@@ -29,7 +29,7 @@ use yuba_syntax::Diagnostics;
 
 use crate::graph::{self, Arguments, Vertex};
 use crate::inputs::Inputs;
-use crate::module_scope::{EvalEnv, Evaluation, Mode};
+use crate::module_scope::{EvalEnv, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
 
 pub use diagnostics::{INVALID_ENABLED_SUMMARY, LASTING_SUMMARIES, VALUE_SUMMARIES, missing_provider};
@@ -57,7 +57,8 @@ pub fn provisioner_schema(kind: &str) -> Option<&'static yuba_provider::BlockSch
 
 /// Everything that is wrong with a configuration.
 pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
-    let evaluation = Evaluation::new(tree, env.eval, Mode::Types);
+    let probe = Evaluation::new_probe(tree, env.eval);
+    let evaluation = Evaluation::with_probe(tree, env.eval, probe.as_ref());
     let missing = missing_plugins(&evaluation);
     if missing.has_errors() {
         return missing;

@@ -2,11 +2,14 @@
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsProviderConfig, Reference, ResourceMode, Subject};
+use yuba_config::check::own_resource_problems;
 use yuba_config::provider::ProviderConfig;
-use yuba_config::resource::{IgnoreChanges, Repetition, Resource, ResourceKey};
+use yuba_config::resource::{
+    IgnoreChanges, Lifecycle, Repetition, Resource, ResourceKey, is_of_feature, is_of_feature_type, trigger_problems,
+};
 use yuba_provider::{BlockSchema, ProviderSchema, builtin};
 use yuba_syntax::suggestion::did_you_mean;
-use yuba_syntax::{BodySchema, Diagnostics, Expr, ExprKind, Traversal, TraversalStep};
+use yuba_syntax::{BodySchema, Diagnostic, Diagnostics, Expr, ExprKind, Traversal, TraversalStep};
 use yuba_value::{Type, convert};
 
 use super::{body, deprecation, diagnostics, provisioner, repetition, rules, traversal};
@@ -14,7 +17,7 @@ use crate::constant::constant;
 use crate::module_scope::{Evaluation, InstanceValues, ModuleScope, schema_of};
 use crate::provider_functions::{ConfigurationOf, Opinion};
 use crate::references::each_traversal;
-use crate::scope::Scope;
+use crate::scope::{Names, Scope};
 use crate::tree::ModuleId;
 
 /// Checks a resource. Its provider is asked for its opinion; what comes back waits for that, and checks the rest.
@@ -24,7 +27,7 @@ pub(super) fn check<'a>(
     resource: &'a Resource,
 ) -> impl FnOnce() -> Diagnostics + 'a {
     let outside = evaluation.scope(module);
-    let scope = outside.clone().of_instance(InstanceValues::unknown(&resource.repetition));
+    let scope = outside.clone().of_any_instance(&resource.repetition, InstanceValues::unknown(&resource.repetition));
     let scope = match &resource.inside_check {
         Some(check) => scope.in_check(check),
         None => scope,
@@ -44,10 +47,17 @@ pub(super) fn check<'a>(
 /// What stands around the arguments of the type, such as rules and provisioners.
 fn check_around<'a>(scope: &ModuleScope<'a>, resource: &'a Resource, problems: &mut Diagnostics) {
     let with_self = scope.clone().with_self(resource);
+    if is_of_feature_type(&resource.key) {
+        let Lifecycle { preconditions, postconditions, .. } = &resource.lifecycle;
+        let rules = preconditions.iter().map(|rule| ("precondition", rule));
+        for (kind, rule) in rules.chain(postconditions.iter().map(|rule| ("postcondition", rule))) {
+            problems.extend(own_resource_problems(rule, kind, &resource.key, scope.context()));
+        }
+    }
     problems.extend(rules::of_resource(scope, &resource.lifecycle.preconditions));
     problems.extend(rules::of_resource(&with_self, &resource.lifecycle.postconditions));
     if let Some(expr) = &resource.lifecycle.prevent_destroy {
-        problems.extend(prevent_destroy(expr, &resource.key));
+        problems.extend(prevent_destroy(scope, expr, &resource.key));
     }
     for provisioner in &resource.provisioners {
         problems.extend(provisioner::check(&with_self, provisioner, resource.connection.as_ref()));
@@ -141,11 +151,17 @@ fn own_reference(reference: &Reference, key: &ResourceKey) -> Diagnostics {
     }
 }
 
-fn prevent_destroy(expr: &Expr, key: &ResourceKey) -> Diagnostics {
+fn prevent_destroy(scope: &ModuleScope<'_>, expr: &Expr, key: &ResourceKey) -> Diagnostics {
     let (value, problems) = constant(expr);
     if problems.has_errors() {
-        // Not a constant: whether it is fine will be seen when there are values.
-        return Diagnostics::new();
+        // Not a constant: whether it is fine will be seen when there are values. What it refers to is known now.
+        let (names, _) = Names::of(expr, scope, &|_| false);
+        let (_, found) = deprecation::eval(scope, expr);
+        let counts = |problem: &Diagnostic| problem.is_about_deprecation();
+        let keep_all = names.has_wrong_symbol(scope);
+        let mut problems = Diagnostics::new();
+        problems.extend(found.into_iter().filter(|problem| keep_all || counts(problem)));
+        return problems;
     }
     match convert::convert(&value, &Type::bool()) {
         Ok(_) => Diagnostics::new(),
@@ -180,11 +196,22 @@ fn steps_of(traversal: &Traversal) -> Vec<TraversalStep> {
 
 /// What a trigger refers to must exist; the configuration has checked its form.
 fn replace_trigger(scope: &ModuleScope<'_>, resource: &Resource, expr: &Expr) -> Diagnostics {
-    let Some((name, after)) = trigger_parts(expr) else { return Diagnostics::new() };
-    let (Some(reference), problems) = scope.parse(&name) else { return Diagnostics::new() };
-    if problems.has_errors() {
-        return problems;
+    if expr.variables().into_iter().any(is_of_feature) {
+        let (names, _) = Names::of(expr, scope, &|_| false);
+        let is_symbol = |reference: &Reference| matches!(reference.subject, Subject::Symbol(_));
+        let symbols = names.into_references().filter(is_symbol);
+        let mut problems = Diagnostics::new();
+        symbols.for_each(|symbol| problems.extend(scope.check(&symbol)));
+        if !problems.has_errors() {
+            problems.extend(trigger_problems(expr, scope.context()));
+        }
+        if problems.has_errors() {
+            return problems;
+        }
     }
+    let Some((name, after)) = trigger_parts(expr) else { return Diagnostics::new() };
+    let (reference, problems) = scope.parse(&name);
+    let Some(reference) = reference.filter(|_| !problems.has_errors()) else { return problems };
     let (Subject::Resource(subject) | Subject::ResourceInstance(subject, _)) = &reference.subject else {
         return Diagnostics::new();
     };

@@ -23,6 +23,9 @@ pub(super) fn of_resource(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagn
         problems.extend(found);
         let (resolved, found) = names.resolve(scope);
         problems.extend(found);
+        if names.has_wrong_symbol(scope) {
+            continue;
+        }
         // Quirk: the expression is evaluated though its references are wrong, which gives second messages.
         problems.extend(eval(scope, expr, &resolved).1);
     }
@@ -34,6 +37,8 @@ struct Prepared {
     condition: Resolved,
     message: Resolved,
     problems: Diagnostics,
+    /// A reference to a symbol library is wrong: evaluating the expressions would only repeat that.
+    wrong_symbol: bool,
 }
 
 fn prepare(scope: &ModuleScope<'_>, condition: &Expr, message: &Expr) -> Prepared {
@@ -44,18 +49,20 @@ fn prepare(scope: &ModuleScope<'_>, condition: &Expr, message: &Expr) -> Prepare
     problems.extend(message.check(scope));
     if problems.has_errors() {
         // Quirk: where one reference is wrong, none has a value.
-        return Prepared { condition: Resolved::default(), message: Resolved::default(), problems };
+        let wrong_symbol = condition.has_wrong_symbol(scope) || message.has_wrong_symbol(scope);
+        return Prepared { condition: Resolved::default(), message: Resolved::default(), problems, wrong_symbol };
     }
     let (condition, found) = condition.resolve_checked(scope);
     problems.extend(found);
     let (message, found) = message.resolve_checked(scope);
     problems.extend(found);
-    Prepared { condition, message, problems }
+    Prepared { condition, message, problems, wrong_symbol: false }
 }
 
 fn eval(scope: &ModuleScope<'_>, expr: &Expr, resolved: &Resolved) -> (Value, Diagnostics) {
     let (value, mut problems) = evaluate(expr, resolved, scope.call_context());
-    let (value, found) = deprecation::extract(scope, &value, expr.span);
+    let (value, mut found) = deprecation::extract(scope, &value, expr.span);
+    deprecation::add_hidden(scope, expr, &mut found);
     problems.extend(found);
     (value, problems)
 }
@@ -73,6 +80,9 @@ pub(crate) fn eval_both(
 ) -> (Value, Option<EcoString>, Diagnostics) {
     let prepared = prepare(scope, condition, message);
     let mut problems = prepared.problems;
+    if prepared.wrong_symbol {
+        return (Value::unknown_dynamic(), None, problems);
+    }
     let (text, found) = message_text(scope, message, &prepared.message);
     problems.extend(found);
     let (holds, found) = eval(scope, condition, &prepared.condition);

@@ -2,6 +2,7 @@
 
 mod modules;
 mod providers;
+mod symbols;
 
 use std::sync::Arc;
 
