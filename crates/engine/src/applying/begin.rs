@@ -17,7 +17,8 @@ use crate::object::{import_id, object_id};
 use crate::planning::data::DataJob;
 use crate::walk::block::Block;
 use crate::walk::ephemeral::OpenJob;
-use crate::walk::providers::{NoServer, Server, orphan_without_provider};
+use crate::walk::providers::Server;
+use crate::walk::stranded::Stranded;
 
 impl<'a> Applier<'a> {
     fn begin_ephemeral(
@@ -127,8 +128,7 @@ impl<'a> Applier<'a> {
             // The object before it did not end, for a reason that was reported.
             return false;
         }
-        let address = eco_format!("{addr}");
-        let Some(server) = self.server_of(change, &address) else { return false };
+        let Some(server) = self.server_of(change) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         if !config.is_wholly_known() {
             return self.walk.tell(std::iter::once(still_unknown(addr)));
@@ -159,19 +159,18 @@ impl<'a> Applier<'a> {
     }
 
     /// Who makes a change, as the plan says.
-    fn server_of(&mut self, change: &ResourceChange, address: &str) -> Option<Server> {
+    fn server_of(&mut self, change: &ResourceChange) -> Option<Server> {
         let key = match &change.provider_key {
             Some(InstanceKey::String(key)) => Some(key.clone()),
             _ => None,
         };
         match self.walk.providers.find(&change.provider, key.as_ref()) {
             Ok(server) => Some(self.walk.standing_in(server, &change.addr)),
-            Err(NoServer::Failed) => None,
             Err(reason) => {
-                let deposed = change.deposed.as_ref();
-                let found =
-                    orphan_without_provider(&reason, &change.provider, change.provider_key.as_ref(), address, deposed);
-                self.walk.tell(found);
+                let (addr, deposed) = (change.addr.clone(), change.deposed.clone());
+                let provider = (change.provider.clone(), change.provider_key.clone());
+                let stranded = Stranded::new(&reason, addr, deposed, provider, change.deposed.is_some());
+                stranded.into_iter().for_each(|object| self.walk.strand(object));
                 None
             }
         }
@@ -258,8 +257,7 @@ impl<'a> Applier<'a> {
             self.forget(change, deposed);
             return;
         }
-        let address = eco_format!("{}", change.addr);
-        let Some(server) = self.server_of(change, &address) else {
+        let Some(server) = self.server_of(change) else {
             self.failed[step as usize] = true;
             return;
         };

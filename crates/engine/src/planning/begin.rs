@@ -26,7 +26,8 @@ use crate::imports::{ImportProvider, Imported, already_managed};
 use crate::object::{MovedFrom, merged};
 use crate::walk::block::{Block, skip_destroy};
 use crate::walk::ephemeral::OpenJob;
-use crate::walk::providers::{Server, orphan_without_provider};
+use crate::walk::providers::Server;
+use crate::walk::stranded::Stranded;
 
 /// The end of an object whose provider was not configured when the walk came by.
 pub(super) struct Postponed {
@@ -327,7 +328,7 @@ impl<'a> Planner<'a> {
         }
         let object = self.state.instance(addr).and_then(|instance| instance.current.clone());
         if let Some(object) = object {
-            let ending = self.ending(addr, block, &object);
+            let ending = self.ending(addr, &object, false);
             self.push_removal(addr, None, object, ending, jobs);
         }
         self.begin_deposed(addr, jobs);
@@ -365,39 +366,31 @@ impl<'a> Planner<'a> {
             None => return,
         };
         for (key, object) in deposed {
-            let ending = match self.options.mode {
-                Mode::RefreshOnly => Ending::Keep,
-                _ if object.skip_destroy => Ending::Forget(Reason::ForgotBecauseDestroyFalseInState),
-                _ => Ending::Destroy(Reason::None),
-            };
+            let ending = self.ending(addr, &object, true);
             self.push_removal(addr, Some(key), object, ending, jobs);
         }
     }
 
-    /// What becomes of an object that is not wanted any more.
-    fn ending(&mut self, addr: &AbsResourceInstance, block: Option<&Block<'a>>, object: &Object) -> Ending {
-        match self.options.mode {
+    /// What becomes of an object that is not wanted any more. Whether its block says that it is forgotten counts in any
+    /// case: also where the instance of its module is gone, and for deposed objects.
+    fn ending(&mut self, addr: &AbsResourceInstance, object: &Object, is_deposed: bool) -> Ending {
+        let in_config = self.walk.declared(addr).is_some_and(|resource| skip_destroy(resource).0);
+        let (removed, why) = match self.options.mode {
             Mode::RefreshOnly => return Ending::Keep,
-            Mode::Destroy => {
-                let config = self.walk.declared(addr);
-                let keeps = object.skip_destroy || config.is_some_and(|resource| skip_destroy(resource).0);
-                return match keeps {
-                    true if config.is_some_and(|resource| skip_destroy(resource).0) => {
-                        Ending::Forget(Reason::ForgotBecauseDestroyFalseInConfig)
-                    }
-                    true => Ending::Forget(Reason::ForgotBecauseDestroyFalseInState),
-                    false => Ending::Destroy(Reason::None),
+            Mode::Destroy => (None, Reason::None),
+            Mode::Normal => {
+                let moved = self.moves.moved_explicitly(addr);
+                let why = match is_deposed {
+                    true => Reason::None,
+                    false => crate::reasons::reason(addr, moved, self.walk.context.tree, self.walk.live),
                 };
+                (self.removals.of(&addr.containing().config()), why)
             }
-            Mode::Normal => {}
-        }
-        let in_config = block.is_some_and(|block| block.skip_destroy);
-        let destroys = match self.removals.of(&addr.containing().config()) {
+        };
+        let destroys = match removed {
             Some(removed) => removed.destroy,
             None => !in_config && !object.skip_destroy,
         };
-        let moved = self.moves.moved_explicitly(addr);
-        let why = crate::reasons::reason(addr, moved, self.walk.context.tree, self.walk.live);
         match destroys {
             true => Ending::Destroy(why),
             false if in_config => Ending::Forget(Reason::ForgotBecauseDestroyFalseInConfig),
@@ -446,9 +439,11 @@ impl<'a> Planner<'a> {
                     self.forget_unseen(addr, deposed, &object, why, (provider, key), schemas);
                     return;
                 }
-                let address = eco_format!("{addr}");
-                let found = orphan_without_provider(&reason, &provider, key.as_ref(), &address, deposed.as_ref());
-                self.walk.tell(found);
+                let current = self.state.instance(addr).is_some_and(|instance| instance.current.is_some());
+                let beside_current = deposed.is_some() && current;
+                if let Some(stranded) = Stranded::new(&reason, addr.clone(), deposed, (provider, key), beside_current) {
+                    self.walk.strand(stranded);
+                }
                 return;
             }
         };

@@ -6,6 +6,7 @@ pub(crate) mod dependencies;
 pub(crate) mod ephemeral;
 pub(crate) mod providers;
 pub(crate) mod stored;
+pub(crate) mod stranded;
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashSet};
@@ -22,7 +23,8 @@ use yuba_value::Value;
 
 use crate::request::Context;
 use checks::{Checks, in_instance, in_module};
-use providers::ProviderTable;
+use providers::{ProviderTable, Undeclared};
+use stranded::{Places, Stranded};
 
 /// The walk through the objects of a configuration.
 pub(crate) struct Walk<'a> {
@@ -45,6 +47,10 @@ pub(crate) struct Walk<'a> {
     problems: Diagnostics,
     /// An error is among them.
     failed: bool,
+    /// Objects whose provider is gone, reported together at the end.
+    stranded: Vec<Stranded>,
+    /// Instances whose provider instance does not exist, reported together at the end.
+    undeclared: Vec<Undeclared>,
     told: HashSet<(EcoString, EcoString, Option<Span>)>,
 }
 
@@ -71,6 +77,8 @@ impl<'a> Walk<'a> {
             metas: HashMap::default(),
             problems: Diagnostics::new(),
             failed: false,
+            stranded: Vec::new(),
+            undeclared: Vec::new(),
             told: HashSet::default(),
         }
     }
@@ -96,8 +104,24 @@ impl<'a> Walk<'a> {
         self.failed
     }
 
+    /// Keeps an object whose provider is gone: all of them are one error.
+    pub(crate) fn strand(&mut self, object: Stranded) {
+        self.failed = true;
+        self.stranded.push(object);
+    }
+
+    /// Keeps an instance whose provider instance does not exist: those of one expression are one error.
+    pub(crate) fn not_declared(&mut self, instance: Undeclared) {
+        self.failed = true;
+        self.undeclared.push(instance);
+    }
+
     pub(crate) fn take_problems(&mut self) -> Diagnostics {
-        std::mem::take(&mut self.problems)
+        let mut problems = std::mem::take(&mut self.problems);
+        problems.extend(providers::report_undeclared(std::mem::take(&mut self.undeclared)));
+        let (tree, sources) = (self.context.tree, self.context.env.sources);
+        problems.extend(stranded::report(std::mem::take(&mut self.stranded), Places { tree, sources }));
+        problems
     }
 
     pub(crate) fn scope(&self, at: ModuleInstanceId) -> ModuleScope<'a> {

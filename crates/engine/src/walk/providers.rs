@@ -11,7 +11,6 @@ use yuba_config::resource::Repetition;
 use yuba_eval::tree::{KeySource, ResolvedProvider};
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
 use yuba_provider::{BlockSchema, Provider, Providers};
-use yuba_state::DeposedKey;
 use yuba_syntax::{Body, Diagnostic, Diagnostics, Span};
 use yuba_value::Value;
 
@@ -286,8 +285,13 @@ impl<'a> Walk<'a> {
         };
         match self.providers.find(&config, key.as_ref()) {
             Ok(server) => Some(self.standing_in(server, addr)),
+            Err(NoServer::NoInstance(keys)) => {
+                let key = key.unwrap_or_default();
+                self.not_declared(Undeclared { config, key, address: eco_format!("{addr}"), keys, span });
+                None
+            }
             Err(reason) => {
-                let found = no_server(&reason, &config, key.as_ref(), &eco_format!("{addr}"), span);
+                let found = no_server(&reason, &config, &eco_format!("{addr}"), span);
                 self.tell(found);
                 None
             }
@@ -319,27 +323,64 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Why a declared instance has no provider.
-fn no_server(
-    reason: &NoServer,
-    config: &AbsProviderConfig,
-    key: Option<&EcoString>,
-    address: &str,
+/// A declared instance that asks for a provider instance which does not exist.
+pub(crate) struct Undeclared {
+    config: AbsProviderConfig,
+    key: EcoString,
+    address: EcoString,
+    /// The keys of the configuration.
+    keys: Vec<EcoString>,
     span: Span,
-) -> Option<Diagnostic> {
+}
+
+/// One error for all instances that one expression chooses wrong keys for.
+pub(super) fn report_undeclared(found: Vec<Undeclared>) -> Vec<Diagnostic> {
+    const LISTED: usize = 100;
+    let mut groups: Vec<Vec<Undeclared>> = Vec::new();
+    let mut by_place: HashMap<(Span, AbsProviderConfig), usize> = HashMap::default();
+    for one in found {
+        let at = *by_place.entry((one.span, one.config.clone())).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    let mut problems = Vec::with_capacity(groups.len());
+    for group in &groups {
+        let [first, ..] = group.as_slice() else { continue };
+        let mut detail = EcoString::new();
+        if let [only] = group.as_slice() {
+            let Undeclared { config, key, address, .. } = only;
+            detail.push_str(&eco_format!(
+                "{address} asks for the instance {key:?} of {config}, but its for_each has no such key. "
+            ));
+        } else {
+            let config = &first.config;
+            detail.push_str(&eco_format!(
+                "{} instances ask for instances of {config}, but its for_each has no such keys:",
+                group.len()
+            ));
+            for Undeclared { key, address, .. } in group.iter().take(LISTED) {
+                detail.push_str(&eco_format!("\n  - {address}: {key:?}"));
+            }
+            if group.len() > LISTED {
+                detail.push_str(&eco_format!("\n  - and {} other instances", group.len() - LISTED));
+            }
+            detail.push_str("\n\n");
+        }
+        detail.push_str(&declared(&first.keys));
+        problems.push(Diagnostic::error("Provider instance not declared", detail).at(first.span));
+    }
+    problems
+}
+
+/// Why a declared instance has no provider.
+fn no_server(reason: &NoServer, config: &AbsProviderConfig, address: &str, span: Span) -> Option<Diagnostic> {
     let (summary, detail) = match reason {
-        NoServer::Failed => return None,
+        NoServer::Failed | NoServer::NoInstance(_) => return None,
         NoServer::NoConfiguration => (
             "Provider configuration not present",
             eco_format!("{address} needs the provider configuration {config}, which is not there."),
-        ),
-        NoServer::NoInstance(keys) => (
-            "Provider instance not declared",
-            eco_format!(
-                "{address} asks for the instance {:?} of {config}, but its for_each has no such key. {}",
-                key.map(EcoString::as_str).unwrap_or_default(),
-                declared(keys)
-            ),
         ),
         NoServer::KeyMissing(keys) => (
             "Provider instance not declared",
@@ -363,51 +404,6 @@ pub(crate) fn declared(keys: &[EcoString]) -> EcoString {
         shown.push(format!("and {} more", keys.len() - SHOWN));
     }
     eco_format!("It has: {}.", shown.join(", "))
-}
-
-/// Why an object of the state that is not declared any more cannot be refreshed or destroyed, with all ways out.
-pub(crate) fn orphan_without_provider(
-    reason: &NoServer,
-    config: &AbsProviderConfig,
-    key: Option<&InstanceKey>,
-    address: &str,
-    deposed: Option<&DeposedKey>,
-) -> Option<Diagnostic> {
-    let object = match deposed {
-        None => eco_format!("{address}"),
-        Some(key) => eco_format!("{address} (deposed object {key})"),
-    };
-    let ways = eco_format!(
-        "To destroy it, put the provider configuration back as it was, apply, and only then take it away; or destroy the \
-         object first with\n    yuba apply -destroy -target='{address}'\nTo leave it alone for now, use \
-         -exclude='{address}'. To forget it without destroying it, write a \"removed\" block with\n    lifecycle {{ destroy \
-         = false }}\nor use\n    yuba state rm '{address}'"
-    );
-    let (summary, detail) = match reason {
-        NoServer::Failed => return None,
-        NoServer::NoConfiguration => (
-            "Provider configuration not present",
-            eco_format!(
-                "{object} is in the state and not in the configuration any more (orphan). To work with it, its provider \
-                 configuration {config} is needed, but that was removed too.\n\n{ways}"
-            ),
-        ),
-        NoServer::NoInstance(keys) | NoServer::KeyMissing(keys) => {
-            let which = match key {
-                Some(key) => eco_format!("the instance {config}{key}"),
-                None => eco_format!("{config} without an instance key"),
-            };
-            (
-                "Provider instance not present",
-                eco_format!(
-                    "{object} is in the state and not in the configuration any more. It belongs to {which}, which is not \
-                     there any more. {}\n\n{ways}",
-                    declared(keys)
-                ),
-            )
-        }
-    };
-    Some(Diagnostic::error(summary, detail))
 }
 
 #[cfg(test)]
