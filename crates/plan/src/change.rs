@@ -83,8 +83,9 @@ pub enum Reason {
     DeleteBecauseEnabledFalse,
     /// The module it is in, or that instance of it, is not in the configuration.
     DeleteBecauseNoModule,
-    /// `enabled` of the module it is in is false.
-    DeleteBecauseModuleEnabledFalse,
+    /// `enabled` is false for the module it is in, or for one around that: the one that this number of steps of its module
+    /// address leads to.
+    DeleteBecauseModuleEnabledFalse(u8),
     /// It was moved to where nothing is declared.
     DeleteBecauseNoMoveTarget,
     /// Its configuration is not known yet.
@@ -114,7 +115,7 @@ impl Reason {
             Reason::DeleteBecauseEachKey => "delete_because_each_key",
             Reason::DeleteBecauseEnabledFalse => "delete_because_enabled_false",
             Reason::DeleteBecauseNoModule => "delete_because_no_module",
-            Reason::DeleteBecauseModuleEnabledFalse => "delete_because_module_enabled_false",
+            Reason::DeleteBecauseModuleEnabledFalse(_) => "delete_because_module_enabled_false",
             Reason::DeleteBecauseNoMoveTarget => "delete_because_no_move_target",
             Reason::ReadBecauseConfigUnknown => "read_because_config_unknown",
             Reason::ReadBecauseDependencyPending => "read_because_dependency_pending",

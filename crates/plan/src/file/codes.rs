@@ -12,15 +12,20 @@ pub(super) trait Code: Sized {
     fn from_code(code: u8) -> Read<Self>;
 }
 
+/// Codes from 128 on stand for the one variant with a small number.
 macro_rules! codes {
-    ($type:ident { $($variant:ident = $code:literal),* $(,)? }) => {
+    ($type:ident { $($variant:ident = $code:literal),* $(,)? } $(numbered $numbered:ident)?) => {
         impl Code for $type {
             fn code(self) -> u8 {
-                match self { $($type::$variant => $code),* }
+                match self {
+                    $($type::$variant => $code,)*
+                    $($type::$numbered(number) => 128 | number.min(127),)?
+                }
             }
             fn from_code(code: u8) -> Read<$type> {
                 match code {
                     $($code => Ok($type::$variant),)*
+                    $(128.. => Ok($type::$numbered(code & 127)),)?
                     _ => Err(Malformed),
                 }
             }
@@ -55,11 +60,10 @@ codes!(Reason {
     DeleteBecauseEachKey = 8,
     DeleteBecauseEnabledFalse = 9,
     DeleteBecauseNoModule = 10,
-    DeleteBecauseModuleEnabledFalse = 11,
     DeleteBecauseNoMoveTarget = 12,
     ReadBecauseConfigUnknown = 13,
     ReadBecauseDependencyPending = 14,
     ReadBecauseCheckNested = 15,
     ForgotBecauseDestroyFalseInState = 16,
     ForgotBecauseDestroyFalseInConfig = 17,
-});
+} numbered DeleteBecauseModuleEnabledFalse);

@@ -136,7 +136,7 @@ fn full() -> PlanFile {
     let mut moved = change("module.a[\"k.x\"].data.t.b[3]", before.clone(), after.clone());
     moved.moved_from = Some(Box::new(addr("t.old")));
     moved.provider_key = Some(InstanceKey::String("eu".into()));
-    (moved.action, moved.reason) = (Action::DeleteThenCreate, Reason::DeleteBecauseModuleEnabledFalse);
+    (moved.action, moved.reason) = (Action::DeleteThenCreate, Reason::DeleteBecauseModuleEnabledFalse(2));
     moved.private = [0, 255].into();
     moved.identity = Some(Value::string("i"));
     moved.required_replace = vec![Path::new().attr("a").index(Value::int(0)), Path::new()];

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use yuba_addrs::InstanceKey;
+use yuba_addrs::{InstanceKey, ModuleInstance};
 use yuba_plan::{Action, Importing, Reason, ResourceChange};
 
 use super::Cause;
@@ -98,9 +98,10 @@ fn write_reason(out: &mut String, change: &ResourceChange, destroy_false: &str) 
         (Action::Delete, Reason::DeleteBecauseNoModule) => {
             format!("because {} is not in configuration", change.addr.module)
         }
-        (Action::Delete, Reason::DeleteBecauseModuleEnabledFalse) => {
-            // It may also be a module around it that says so.
-            format!("because {} is not enabled", change.addr.module)
+        (Action::Delete, Reason::DeleteBecauseModuleEnabledFalse(depth)) => {
+            let steps = change.addr.module.steps().iter();
+            let disabled: ModuleInstance = steps.take(usize::from(depth)).cloned().collect();
+            format!("because {disabled} is not enabled")
         }
         (Action::Delete, Reason::DeleteBecauseWrongRepetition) => match &change.addr.key {
             None => "because resource uses count or for_each".to_owned(),
