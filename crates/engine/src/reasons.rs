@@ -20,9 +20,7 @@ pub fn reason(addr: &AbsResourceInstance, moved: bool, tree: &ConfigTree, live: 
             None => {
                 let disabled = matches!(live.call_expansion(at, &step.name), Some(Expansion::Enabled(false)));
                 return match disabled && step.key.is_none() {
-                    true => {
-                        Reason::DeleteBecauseModuleEnabledFalse(u8::try_from(depth + 1).unwrap_or(u8::MAX))
-                    }
+                    true => Reason::DeleteBecauseModuleEnabledFalse(u8::try_from(depth + 1).unwrap_or(u8::MAX)),
                     false => Reason::DeleteBecauseNoModule,
                 };
             }

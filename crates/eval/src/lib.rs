@@ -37,7 +37,6 @@ pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
 pub use validate::provisioner::{connection as connection_schema, schema as provisioner_schema};
 pub use validate::{
-    INVALID_ENABLED_SUMMARY, LASTING_SUMMARIES, VALUE_SUMMARIES, ValidateEnv, check_values, deprecated_root_variable,
-    missing_provider, validate,
+    LASTING_SUMMARIES, ValidateEnv, check_values, deprecated_root_variable, missing_provider, validate,
 };
 pub use world::{FileKind, MemoryWorld, Timestamp, World};

@@ -27,6 +27,15 @@ pub enum Phase {
     Close,
 }
 
+/// Why an ephemeral resource cannot be opened while planning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deferral {
+    /// Its configuration has unknown values.
+    UnknownConfiguration,
+    /// Something that it depends on changes.
+    PendingDependencies,
+}
+
 /// Something that happens. Whoever watches knows the time.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -53,6 +62,13 @@ pub enum Event {
         id: Option<(EcoString, EcoString)>,
         /// Whether it went well.
         ok: bool,
+    },
+    /// An ephemeral resource is opened while applying, not while planning.
+    Deferred {
+        /// Which instance.
+        addr: AbsResourceInstance,
+        /// Why it cannot be opened yet.
+        why: Deferral,
     },
     /// A provisioner begins.
     ProvisionStarted {

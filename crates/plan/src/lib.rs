@@ -9,7 +9,7 @@ pub mod file;
 mod plan;
 
 pub use change::{Action, Importing, OutputChange, Reason, ResourceChange};
-pub use event::{Event, Phase};
+pub use event::{Deferral, Event, Phase};
 pub use exec::{ExecGraph, Op};
 pub use file::{PlanFile, SavedBackend};
 pub use plan::{Mode, Plan, PlannedVariable, RelevantAttribute};

@@ -13,7 +13,7 @@ use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, prepare};
 use yuba_eval::world::Timestamp;
-use yuba_eval::{LASTING_SUMMARIES, VALUE_SUMMARIES, ValidateEnv};
+use yuba_eval::{LASTING_SUMMARIES, ValidateEnv};
 use yuba_plan::{Action, Event, Mode, Plan, file};
 use yuba_provider::Providers;
 use yuba_state::{Edit, Output, State};
@@ -107,9 +107,8 @@ impl<'a> Operation<'a> {
                 parallelism,
             };
             let mut found = check(&load_request, &configuration.tree, &env);
-            // Planning says more about values, and nothing about those of modules without instances.
-            let is_about_value = |problem: &Diagnostic| VALUE_SUMMARIES.contains(&&*problem.summary);
-            if found.iter().any(|problem| problem.is_error() && !is_about_value(problem)) {
+            // Planning says more about what depends on `enabled`, and nothing about modules that are not enabled.
+            if found.iter().any(|problem| problem.is_error() && !problem.depends_on_enabled()) {
                 notes.extend(found);
             } else {
                 let is_lasting = |problem: &&Diagnostic| LASTING_SUMMARIES.contains(&&*problem.summary);

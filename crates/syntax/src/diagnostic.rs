@@ -53,6 +53,8 @@ pub struct Extra {
     pub was_error: bool,
     /// The first definition of an argument that is defined again. Those who show the message name its place.
     pub first_definition: Option<Span>,
+    /// Whether it counts depends on the value of an `enabled` argument, which planning knows.
+    pub depends_on_enabled: bool,
     /// It is about the use of something deprecated.
     pub deprecation: Option<DeprecatedUse>,
 }
@@ -93,6 +95,10 @@ pub struct FunctionCall {
 }
 
 impl Diagnostic {
+    /// Whether it counts depends on the value of an `enabled` argument.
+    pub fn depends_on_enabled(&self) -> bool {
+        self.extra.as_ref().is_some_and(|extra| extra.depends_on_enabled)
+    }
     /// What is deprecated, if it is about that.
     pub fn deprecation(&self) -> Option<&DeprecatedUse> {
         self.extra.as_ref()?.deprecation.as_ref()

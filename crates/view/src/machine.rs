@@ -202,6 +202,8 @@ pub fn event(event: &Event, elapsed: u64, timestamp: &str) -> String {
     match event {
         Event::Started { addr, phase, id, .. } => started(addr, *phase, id.as_ref(), timestamp),
         Event::Finished { addr, phase, id, ok, .. } => finished(addr, *phase, id.as_ref(), *ok, elapsed, timestamp),
+        // Quirk: only people are told.
+        Event::Deferred { .. } => String::new(),
         Event::ProvisionStarted { addr, provisioner } => {
             let message = format!("{addr}: Provisioning with '{provisioner}'...");
             hook("provision_start", &message, provision(addr, provisioner), timestamp)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use yuba_addrs::AbsResourceInstance;
-use yuba_plan::{Action, Event, Phase};
+use yuba_plan::{Action, Deferral, Event, Phase};
 use yuba_state::DeposedKey;
 
 use crate::paint::{Paint, Style};
@@ -31,6 +31,13 @@ pub fn line(event: &Event, seconds: u64, style: Style) -> Option<String> {
             Some(paint.bold(&text).into_owned())
         }
         Event::Finished { ok: false, .. } | Event::ProvisionFinished { .. } => None,
+        Event::Deferred { addr, why } => {
+            let why = match why {
+                Deferral::UnknownConfiguration => "unknown configuration",
+                Deferral::PendingDependencies => "pending dependencies",
+            };
+            Some(paint.bold(&format!("{addr}: Deferred due to {why}")).into_owned())
+        }
         Event::ProvisionStarted { addr, provisioner } => {
             Some(paint.bold(&format!("{addr}: Provisioning with '{provisioner}'...")).into_owned())
         }

@@ -8,7 +8,7 @@ use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Event, Phase, ResourceChange};
-use yuba_state::{AttributeError, CheckKind, Edit, Object, Status};
+use yuba_state::{AttributeError, Edit, Object, Status};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
@@ -39,7 +39,7 @@ pub(crate) struct Provisioned<'a> {
 
 impl<'a> Applier<'a> {
     pub(super) fn change_answer(&mut self, answer: ChangeAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
-        let ChangeAnswer { job, result, is_as_before, problems } = answer;
+        let ChangeAnswer { job, result, is_as_before, attempted, problems } = answer;
         let mut ok = self.walk.tell(problems);
         if let Some(result) = result.as_ref().filter(|_| is_as_before) {
             self.record(Some(job.operation), Vec::new());
@@ -49,6 +49,7 @@ impl<'a> Applier<'a> {
         let created = job.prior.is_none();
         let provisions = created && ok && result.is_some() && provision::has(job.resource, ProvisionerWhen::Create);
         let mut edits = Vec::new();
+        let mut there = result.as_ref().map(|result| result.value.clone());
         match &result {
             Some(result) => match job.subject.stored(&if provisions { tainted(result) } else { result.clone() }) {
                 Ok(object) => edits.push(self.set(job.change, None, Some(object))),
@@ -58,6 +59,7 @@ impl<'a> Applier<'a> {
                 // Nothing came into being: what was put aside is back.
                 if let Some(key) = self.deposed.remove(&job.position) {
                     edits.push(Edit::Restore { addr: addr.clone(), key });
+                    there = Some(job.change.before.clone());
                 }
             }
         }
@@ -65,6 +67,9 @@ impl<'a> Applier<'a> {
         self.record((!provisions || !ok).then_some(job.operation), edits);
         let Some(result) = result.filter(|_| ok) else {
             self.told(&job.subject, created, None, false);
+            if let Some(there) = there.filter(|_| attempted) {
+                self.walk.postconditions(job.at, job.resource, &addr, there);
+            }
             return false;
         };
         if provisions {
@@ -177,6 +182,7 @@ impl<'a> Applier<'a> {
             return self.done(&subject, resource, at, change, true, &result);
         }
         self.told(&subject, true, Some(&result), false);
+        self.walk.postconditions(at, resource, &change.addr, result.value);
         false
     }
 
@@ -239,7 +245,7 @@ impl<'a> Applier<'a> {
             let name = eco_format!("check.{check}");
             let config = in_module(&self.walk.context.tree.node(self.walk.live.module(job.at)).path, &name);
             let object = in_instance(&addr.module, &name);
-            self.walk.checks.report(CheckKind::Check, &config, &object, &data_verdict(&problems));
+            self.walk.checks.report_data(&config, &object, &data_verdict(&problems));
             self.walk.tell(problems.into_iter().map(|problem| of_check_data(problem, &object)));
             if value.is_none() {
                 self.keep_unread(&job);

@@ -212,12 +212,9 @@ impl<'a> Applier<'a> {
         let reads = change.is_some_and(|change| change.action == Action::Read)
             || (plan.mode == Mode::Destroy && self.state.instance(addr).is_none());
         if !reads {
+            // Whatever it depends on is as it was when it was read and its conditions were checked.
             self.walk.value_of_state(&self.state, at, addr, block.schema());
-            let value = self.walk.live.instance_value(at, &block.resource.key, addr.key.as_ref());
-            return match value {
-                Some(value) => self.walk.postconditions(at, block.resource, addr, value),
-                None => true,
-            };
+            return true;
         }
         let resource = block.resource;
         let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };

@@ -43,21 +43,25 @@ pub(crate) struct ChangeAnswer<'a> {
     pub(crate) result: Option<Existing>,
     /// There was nothing to do, now that all values are known.
     pub(crate) is_as_before: bool,
-    /// The provider made something, whether all went well or not.
+    /// The provider was asked to make the change, whether all went well or not.
+    pub(crate) attempted: bool,
     pub(crate) problems: Diagnostics,
 }
 
 impl<'a> ChangeJob<'a> {
     pub(crate) async fn run(self) -> ChangeAnswer<'a> {
-        let (result, problems, is_as_before) = match self.prepare().await {
-            Err((left, problems)) => (left, problems, false),
-            Ok(Ready { difference: Difference::None, prior, problems, .. }) => (prior, problems, true),
+        match self.prepare().await {
+            Err((result, problems)) => {
+                ChangeAnswer { job: self, result, is_as_before: false, attempted: false, problems }
+            }
+            Ok(Ready { difference: Difference::None, prior: result, problems, .. }) => {
+                ChangeAnswer { job: self, result, is_as_before: true, attempted: false, problems }
+            }
             Ok(ready) => {
                 let (result, problems) = self.carry_out(ready).await;
-                (result, problems, false)
+                ChangeAnswer { job: self, result, is_as_before: false, attempted: true, problems }
             }
-        };
-        ChangeAnswer { job: self, result, is_as_before, problems }
+        }
     }
 
     fn phase(&self) -> Phase {

@@ -20,6 +20,7 @@ use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
 use yuba_plan::{Action, Event, Mode, Op, Plan, ResourceChange};
 use yuba_state::{DeposedKey, Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_value::Value;
 
 use crate::drive::{Ending, Jobs, Steps, drive};
 use crate::interrupt::attend;
@@ -177,6 +178,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     let selection = Selection::new(&graph, tree, &targets);
     let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
     walk.tell_deprecated_variables = false;
+    walk.checks.expect_planned(&plan.checks);
     let changes = plan.changes.iter().enumerate().filter(|(_, change)| change.deposed.is_none());
     let mut applier = Applier {
         walk,
@@ -208,6 +210,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         applier.planned_outputs();
     } else {
         let started = applier.walk.providers.started();
+        applier.known_outputs();
         let work = async {
             applier.start_bare_providers(&graph).await;
             drive(&mut applier, &plan.exec, context.parallelism).await
@@ -473,16 +476,25 @@ impl<'a> Applier<'a> {
             let (value, _) = value.unmark_deep();
             let is_null = value.is_null();
             // Parts of it may come from objects that a limited run leaves out, and stay unknown.
-            let value = value.unknown_as_null();
-            let output = Output {
-                value,
-                sensitive: declared.sensitive == Some(true),
-                deprecated: declared.deprecated.clone().unwrap_or_default(),
-            };
-            edits.push(Edit::SetOutput { name, output: (!is_null).then_some(output) });
+            let output = kept_output(declared, value.unknown_as_null()).filter(|_| !is_null);
+            edits.push(Edit::SetOutput { name, output });
         }
         let checks = self.walk.checks.results();
         edits.push(Edit::SetCheckResults((!checks.is_empty()).then_some(checks)));
+        self.record(None, edits);
+    }
+
+    /// Outputs that were known while planning are kept, whatever happens to the objects they come from.
+    fn known_outputs(&mut self) {
+        let module = &self.walk.context.tree.root().module;
+        let mut edits = Vec::new();
+        for change in &self.plan.outputs {
+            let declared = module.outputs.get(&change.name).filter(|_| self.plan.mode != Mode::Destroy);
+            let (Some(declared), (value, _)) = (declared, change.after.unmark_deep()) else { continue };
+            if value.is_wholly_known() {
+                edits.push(Edit::SetOutput { name: change.name.clone(), output: kept_output(declared, value) });
+            }
+        }
         self.record(None, edits);
     }
 
@@ -512,6 +524,13 @@ impl<'a> Applier<'a> {
         }
         Applied { state: self.state, problems, counts: self.counts }
     }
+}
+
+/// An output as it is kept in the state; none for null.
+fn kept_output(declared: &yuba_config::output::Output, value: Value) -> Option<Output> {
+    let sensitive = declared.sensitive == Some(true);
+    let deprecated = declared.deprecated.clone().unwrap_or_default();
+    (!value.is_null()).then_some(Output { value, sensitive, deprecated })
 }
 
 /// What was written for an imported object has to be part of the configuration before it can be changed by it.

@@ -9,7 +9,7 @@ use yuba_addrs::{
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::Resource;
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
-use yuba_plan::{Action, Mode, Reason, ResourceChange};
+use yuba_plan::{Action, Deferral, Event, Mode, Reason, ResourceChange};
 use yuba_provider::ProviderSchema;
 use yuba_provider::legality::planned_unknown;
 use yuba_state::{DeposedKey, Edit, Instance, Object};
@@ -78,6 +78,7 @@ impl<'a> Planner<'a> {
             }
         }
         let pending = resource.key.mode != ResourceMode::Managed && self.waits_for_changes(&block);
+        self.walk.expect_instances(module, resource);
         for at in self.walk.live.instances(module) {
             self.begin_in_module(&block, at, pending, jobs);
         }
@@ -101,6 +102,7 @@ impl<'a> Planner<'a> {
         self.met.insert(abs.clone());
         let Some(expansion) = expansion else { return };
         self.walk.live.expand_resource(at, &resource.key, expansion.clone());
+        self.walk.expect_instances_in(block.module, resource, &abs, &expansion);
         for (key, values) in expansion.instances() {
             let addr = abs.clone().instance(key.clone());
             let ok = match resource.key.mode {
@@ -608,11 +610,16 @@ impl<'a> Planner<'a> {
         let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let Some(schema) = block.schema() else { return false };
-        if config.is_wholly_known() && !pending {
+        let known = config.is_wholly_known();
+        if known && !pending {
             let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
             let job = OpenJob { subject, resource, at, config };
             jobs.push(move || async move { Answer::Opened(Box::new(job.run().await)) });
             return true;
+        }
+        if self.options.mode != Mode::RefreshOnly {
+            let why = if known { Deferral::PendingDependencies } else { Deferral::UnknownConfiguration };
+            (self.walk.context.events)(Event::Deferred { addr: addr.clone(), why });
         }
         let (plain, marks) = config.unmark_with_paths();
         let value = planned_unknown(schema, &plain).mark_at(&marks).mark(Mark::Ephemeral);

@@ -5,7 +5,7 @@ use yuba_addrs::AbsResourceInstance;
 use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Mode, Reason, ResourceChange};
-use yuba_state::{CheckKind, Edit, Object};
+use yuba_state::{Edit, Object};
 use yuba_syntax::parser::parse_config;
 use yuba_syntax::{Diagnostic, Diagnostics, FileId};
 use yuba_value::{Type, Value, convert};
@@ -363,7 +363,7 @@ impl<'a> Planner<'a> {
             let tree = self.walk.context.tree;
             let config = in_module(&tree.node(self.walk.live.module(at)).path, &name);
             let object = in_instance(&addr.module, &name);
-            self.walk.checks.report(CheckKind::Check, &config, &object, &data_verdict(&found));
+            self.walk.checks.report_data(&config, &object, &data_verdict(&found));
             self.walk.tell(found.into_iter().map(|problem| of_check_data(problem, &object)));
             if value.is_none()
                 && let Some(schema) = schema

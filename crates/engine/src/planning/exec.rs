@@ -12,12 +12,15 @@
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashSet};
-use yuba_addrs::{AbsProviderConfig, ConfigResource, ResourceMode};
+use yuba_addrs::{AbsProviderConfig, ConfigResource};
 use yuba_config::resource::ResourceKey;
 use yuba_eval::ConfigTree;
 use yuba_eval::graph::{RefGraph, Vertex};
 use yuba_plan::{Action, ExecGraph, Mode, Op, ResourceChange};
 use yuba_state::State;
+
+use super::idle;
+use crate::walk::block::has_conditions;
 
 /// The end of an object.
 struct End<'p> {
@@ -73,9 +76,6 @@ fn connect(
     mode: Mode,
 ) -> ExecGraph {
     let mut ops: Vec<Op> = (0..graph.nodes.len() as u32).map(Op::Evaluate).collect();
-    for at in idle_ephemeral(graph, references) {
-        ops[at as usize] = Op::Join;
-    }
     let mut edges: Vec<(u32, u32)> = Vec::new();
     for (at, others) in references.iter().enumerate() {
         edges.extend(others.iter().map(|to| (at as u32, *to)));
@@ -84,6 +84,17 @@ fn connect(
         let module = tree.find(&resource.module)?;
         graph.resources.get(&(module, ResourceKey::from(&resource.resource))).copied()
     };
+    let active = active(graph, changes, vertex);
+    for at in idle::idle(graph, references, &active) {
+        ops[at as usize] = Op::Join;
+    }
+    let (data, before) = idle::check_data(graph, references, &active);
+    if !data.is_empty() && mode == Mode::Normal {
+        let changed = ops.len() as u32;
+        ops.push(Op::Join);
+        edges.extend(before.into_iter().map(|at| (changed, at)));
+        edges.extend(data.into_iter().map(|at| (at, changed)));
+    }
     // Resources that are created or changed.
     let mut changing: HashSet<u32> = HashSet::default();
     let mut ends: Vec<End<'_>> = Vec::new();
@@ -212,20 +223,28 @@ pub(crate) fn provider_blocks(graph: &RefGraph<'_>, tree: &ConfigTree) -> HashMa
     blocks.collect()
 }
 
-/// Ephemeral resources that nothing but others of them refers to: whoever applies has no use for them.
-fn idle_ephemeral(graph: &RefGraph<'_>, references: &[Vec<u32>]) -> Vec<u32> {
-    let is_ephemeral = |at: u32| matches!(graph.nodes[at as usize].vertex, Vertex::Resource(resource) if resource.key.mode == ResourceMode::Ephemeral);
-    let (mut idle, users): (Vec<u32>, Vec<u32>) = (0..graph.nodes.len() as u32).partition(|at| is_ephemeral(*at));
-    if idle.is_empty() {
-        return idle;
+/// Resources with instances that are created, changed or read, or whose conditions are checked again.
+fn active(
+    graph: &RefGraph<'_>,
+    changes: &[ResourceChange],
+    vertex: impl Fn(&ConfigResource) -> Option<u32>,
+) -> HashSet<u32> {
+    let mut active = HashSet::default();
+    for change in changes.iter().filter(|change| change.deposed.is_none()) {
+        let Some(at) = vertex(&change.addr.containing().config()) else { continue };
+        let is_active = match change.action {
+            Action::Delete | Action::Forget => false,
+            Action::NoOp => match graph.nodes[at as usize].vertex {
+                Vertex::Resource(resource) => has_conditions(resource),
+                _ => false,
+            },
+            _ => true,
+        };
+        if is_active {
+            active.insert(at);
+        }
     }
-    let mut used: HashSet<u32> = HashSet::default();
-    let mut work = users;
-    while let Some(at) = work.pop() {
-        work.extend(references[at as usize].iter().copied().filter(|to| is_ephemeral(*to) && used.insert(*to)));
-    }
-    idle.retain(|at| !used.contains(at));
-    idle
+    active
 }
 
 /// Everything that an object depends on.

@@ -9,6 +9,7 @@ pub(crate) mod data;
 mod end;
 pub(crate) mod exec;
 mod generated;
+mod idle;
 pub(crate) mod ignore;
 pub(crate) mod managed;
 mod outputs;
@@ -506,7 +507,10 @@ impl<'a> Planner<'a> {
                 Some((name.clone(), PlannedVariable { value, ephemeral }))
             })
             .collect();
-        self.walk.report_unreached_checks(&self.included);
+        self.walk.expect_unreached_checks(&self.included);
+        if self.options.mode == Mode::Destroy && !self.selection.is_limited() {
+            self.walk.expect_root_outputs();
+        }
         // Results of checks are those of the plan, or of nothing.
         self.state.check_results = None;
         let plan = Plan {

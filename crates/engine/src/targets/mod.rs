@@ -200,7 +200,7 @@ fn keep(graph: &RefGraph<'_>, parts: &mut [Part], roots: impl Iterator<Item = u3
     }
 }
 
-/// Outputs of the root module that depend on resources, all of which are kept.
+/// Outputs of the root module and variables with rules that depend on resources, all of which are kept.
 fn outputs(graph: &RefGraph<'_>, parts: &[Part]) -> Vec<u32> {
     /// What is known about the resources that an object depends on.
     #[derive(Clone, Copy, Default)]
@@ -219,7 +219,12 @@ fn outputs(graph: &RefGraph<'_>, parts: &[Part]) -> Vec<u32> {
         }
         below[at as usize] = sum;
         let node = &graph.nodes[at as usize];
-        if matches!(node.vertex, Vertex::Output(_)) && node.module == ModuleId::ROOT && sum.some && !sum.missing {
+        let is_end = match node.vertex {
+            Vertex::Output(_) => node.module == ModuleId::ROOT,
+            Vertex::Variable(variable) => !variable.validations.is_empty(),
+            _ => false,
+        };
+        if is_end && sum.some && !sum.missing {
             found.push(at);
         }
     }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{AbsResourceInstance, Resource as ResourceName, ResourceMode};
+use yuba_addrs::{AbsResource, AbsResourceInstance, ResourceMode};
 use yuba_config::resource::Resource;
 use yuba_eval::tree::ResolvedProvider;
-use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, schema_of};
+use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, schema_of};
 use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_SUMMARY, Problem, ProviderSchema};
 use yuba_state::{CheckKind, DeposedKey};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Number, Path, Value};
 
-use super::Walk;
 use super::checks::{in_instance, in_module};
 use super::providers::Server;
+use super::{Rules, Walk};
 use crate::object::Subject;
 
 /// What is the same for all instances of a resource.
@@ -57,8 +57,6 @@ impl<'a> Walk<'a> {
             return None;
         };
         let refers_to_itself = self.evaluation.scope(module).refers_to(&resource.body, schema, &resource.key);
-        let name = eco_format!("{}", ResourceName::from(&resource.key));
-        self.checks.reached(CheckKind::Resource, &in_module(&tree.node(module).path, &name));
         Some(Block { vertex, module, resource, resolved, schemas, skip_destroy, refers_to_itself })
     }
 
@@ -155,8 +153,9 @@ impl<'a> Walk<'a> {
         }
         if !resource.lifecycle.preconditions.is_empty() {
             let (config, object) = self.check_names(block.module, addr);
-            let kind = (CheckKind::Resource, RuleKind::ResourcePrecondition);
-            if !self.rules(&scope, &resource.lifecycle.preconditions, kind, &config, &object) {
+            let rules = &resource.lifecycle.preconditions;
+            let rules = Rules { rules, kind: RuleKind::ResourcePrecondition, first: 0 };
+            if !self.rules(&scope, &rules, &config, &object) {
                 return None;
             }
         }
@@ -190,8 +189,10 @@ impl<'a> Walk<'a> {
         let values = self.values_of(at, resource, addr);
         let scope = self.scope(at).of_instance(values).with_self_value(resource, value);
         let (config, object) = self.check_names(self.live.module(at), addr);
-        let kind = (CheckKind::Resource, RuleKind::ResourcePostcondition);
-        self.rules(&scope, &resource.lifecycle.postconditions, kind, &config, &object)
+        let lifecycle = &resource.lifecycle;
+        let first = lifecycle.preconditions.len();
+        let rules = Rules { rules: &lifecycle.postconditions, kind: RuleKind::ResourcePostcondition, first };
+        self.rules(&scope, &rules, &config, &object)
     }
 
     /// `each` and `count` of an instance.
@@ -203,6 +204,33 @@ impl<'a> Walk<'a> {
     ) -> InstanceValues {
         let expansion = self.live.resource_expansion(at, &resource.key);
         expansion.and_then(|expansion| expansion.values_of(addr.key.as_ref())).unwrap_or_default()
+    }
+
+    /// The instances of a resource are known from now on, if it has conditions.
+    pub(crate) fn expect_instances(&mut self, module: ModuleId, resource: &Resource) {
+        if has_conditions(resource) {
+            let name = eco_format!("{}", yuba_addrs::Resource::from(&resource.key));
+            let config = in_module(&self.context.tree.node(module).path, &name);
+            self.checks.expect(CheckKind::Resource, &config, std::iter::empty());
+        }
+    }
+
+    /// Registers the instances of a resource in an instance of its module, with conditions that are not evaluated yet.
+    pub(crate) fn expect_instances_in(
+        &mut self,
+        module: ModuleId,
+        resource: &Resource,
+        abs: &AbsResource,
+        expansion: &Expansion,
+    ) {
+        if !has_conditions(resource) {
+            return;
+        }
+        let instances = expansion.instances().map(|(key, _)| abs.clone().instance(key));
+        for addr in instances {
+            let (config, object) = self.check_names(module, &addr);
+            self.checks.expect(CheckKind::Resource, &config, std::iter::once(object));
+        }
     }
 
     /// Addresses under which results of conditions are kept: of the block and of the instance.
@@ -231,6 +259,11 @@ fn infinite_arguments(resource: &Resource, addr: &AbsResourceInstance, config: &
         }
     }
     found
+}
+
+/// Whether a resource has conditions of any kind.
+pub(crate) fn has_conditions(resource: &Resource) -> bool {
+    !resource.lifecycle.preconditions.is_empty() || !resource.lifecycle.postconditions.is_empty()
 }
 
 /// `lifecycle.destroy = false`

@@ -17,10 +17,49 @@ pub(crate) struct Checks {
 
 #[derive(Default)]
 struct Objects {
-    /// It was evaluated, whether it has instances or not.
-    reached: bool,
-    objects: Vec<CheckObject>,
+    /// Number of conditions that every instance has.
+    conditions: usize,
+    /// None until the instances are known.
+    instances: Option<Vec<Conditions>>,
     by_address: HashMap<EcoString, usize>,
+}
+
+/// Results of the conditions of one instance.
+struct Conditions {
+    addr: EcoString,
+    /// One per condition, unknown until the condition is evaluated.
+    statuses: Vec<CheckStatus>,
+    messages: Vec<EcoString>,
+}
+
+impl Objects {
+    fn new(conditions: usize) -> Objects {
+        Objects { conditions, ..Objects::default() }
+    }
+
+    /// The results of an instance, which is added if it is new.
+    fn instance(&mut self, addr: &EcoString) -> &mut Conditions {
+        let instances = self.instances.get_or_insert_default();
+        let conditions = self.conditions;
+        let at = *self.by_address.entry(addr.clone()).or_insert_with(|| {
+            let statuses = vec![CheckStatus::Unknown; conditions];
+            instances.push(Conditions { addr: addr.clone(), statuses, messages: Vec::new() });
+            instances.len() - 1
+        });
+        &mut instances[at]
+    }
+}
+
+impl Conditions {
+    fn status(&self) -> CheckStatus {
+        self.statuses.iter().copied().fold(CheckStatus::Pass, worse)
+    }
+
+    fn result(&self) -> CheckObject {
+        let mut failure_messages = self.messages.clone();
+        failure_messages.sort();
+        CheckObject { addr: self.addr.clone(), status: self.status(), failure_messages }
+    }
 }
 
 /// An address in a module.
@@ -39,77 +78,106 @@ impl Checks {
         let mut checks = Checks::default();
         for node in &graph.nodes {
             let path = &tree.node(node.module).path;
-            let key = match node.vertex {
+            let (kind, name, conditions) = match node.vertex {
+                // Its rules are evaluated up to the first that does not hold, and have one result.
                 Vertex::Variable(variable) if !variable.validations.is_empty() => {
-                    (CheckKind::Variable, in_module(path, &eco_format!("var.{}", variable.name)))
+                    (CheckKind::Variable, eco_format!("var.{}", variable.name), 1)
                 }
                 Vertex::Output(output) if !output.preconditions.is_empty() => {
-                    (CheckKind::Output, in_module(path, &eco_format!("output.{}", output.name)))
+                    (CheckKind::Output, eco_format!("output.{}", output.name), output.preconditions.len())
                 }
-                Vertex::Check(check) => (CheckKind::Check, in_module(path, &eco_format!("check.{}", check.name))),
-                Vertex::Resource(resource)
-                    if !resource.lifecycle.preconditions.is_empty()
-                        || !resource.lifecycle.postconditions.is_empty() =>
-                {
-                    let name = eco_format!("{}", yuba_addrs::Resource::from(&resource.key));
-                    (CheckKind::Resource, in_module(path, &name))
+                Vertex::Check(check) => {
+                    let conditions = check.asserts.len() + usize::from(check.data.is_some());
+                    (CheckKind::Check, eco_format!("check.{}", check.name), conditions)
+                }
+                Vertex::Resource(resource) => {
+                    let conditions = resource.lifecycle.preconditions.len() + resource.lifecycle.postconditions.len();
+                    (CheckKind::Resource, eco_format!("{}", yuba_addrs::Resource::from(&resource.key)), conditions)
                 }
                 _ => continue,
             };
-            checks.results.insert(key, Objects::default());
+            if conditions > 0 || kind == CheckKind::Check {
+                checks.results.insert((kind, in_module(path, &name)), Objects::new(conditions));
+            }
         }
         checks
     }
 
-    /// An object of the configuration was evaluated; which instances it has is told by [`Checks::report`].
-    pub(crate) fn reached(&mut self, kind: CheckKind, config: &EcoString) {
-        if let Some(objects) = self.results.get_mut(&(kind, config.clone())) {
-            objects.reached = true;
+    /// The instances that were found while planning, with conditions that are not evaluated yet.
+    pub(crate) fn expect_planned(&mut self, planned: &[CheckResult]) {
+        for result in planned {
+            let Some(objects) = self.results.get_mut(&(result.kind, result.config_addr.clone())) else { continue };
+            if !result.objects.is_empty() || result.status != CheckStatus::Unknown {
+                objects.instances.get_or_insert_default();
+            }
+            for object in &result.objects {
+                objects.instance(&object.addr);
+            }
         }
     }
 
-    /// Whether an object of the configuration was evaluated.
-    pub(crate) fn is_reached(&self, kind: CheckKind, config: &EcoString) -> bool {
-        self.results.get(&(kind, config.clone())).is_some_and(|objects| objects.reached)
+    /// The instances of an object of the configuration are known from now on.
+    pub(crate) fn expect(&mut self, kind: CheckKind, config: &EcoString, instances: impl Iterator<Item = EcoString>) {
+        if let Some(objects) = self.results.get_mut(&(kind, config.clone())) {
+            objects.instances.get_or_insert_default();
+            for addr in instances {
+                objects.instance(&addr);
+            }
+        }
     }
 
-    /// What a condition of an instance says.
-    pub(crate) fn report(&mut self, kind: CheckKind, config: &EcoString, object: &EcoString, verdict: &Verdict) {
+    /// Records the result of a condition of an instance.
+    pub(crate) fn report(
+        &mut self,
+        kind: CheckKind,
+        config: &EcoString,
+        object: &EcoString,
+        condition: usize,
+        verdict: &Verdict,
+    ) {
         let objects = self.results.entry((kind, config.clone())).or_default();
-        objects.reached = true;
-        let at = *objects.by_address.entry(object.clone()).or_insert_with(|| {
-            let status = CheckStatus::Pass;
-            objects.objects.push(CheckObject { addr: object.clone(), status, failure_messages: Vec::new() });
-            objects.objects.len() - 1
-        });
-        let object = &mut objects.objects[at];
+        objects.conditions = objects.conditions.max(condition + 1);
+        let instance = objects.instance(object);
         let status = match verdict {
             Verdict::Pass => CheckStatus::Pass,
             Verdict::Fail(message) => {
                 if !message.is_empty() {
-                    object.failure_messages.push(message.clone());
+                    instance.messages.push(message.clone());
                 }
                 CheckStatus::Fail
             }
             Verdict::Unknown => CheckStatus::Unknown,
             Verdict::Error => CheckStatus::Error,
         };
-        object.status = worse(object.status, status);
+        if let Some(known) = instance.statuses.get_mut(condition) {
+            *known = status;
+        }
     }
 
-    /// Whether something is wrong with an instance already.
+    /// Records whether the data resource of a `check` block was read, which is the last condition of the block.
+    pub(crate) fn report_data(&mut self, config: &EcoString, object: &EcoString, verdict: &Verdict) {
+        let objects = self.results.get(&(CheckKind::Check, config.clone()));
+        let last = objects.map_or(0, |objects| objects.conditions.saturating_sub(1));
+        self.report(CheckKind::Check, config, object, last, verdict);
+    }
+
+    /// Whether a condition of an instance does not hold, or cannot be evaluated.
     pub(crate) fn has_failed(&self, kind: CheckKind, config: &EcoString, object: &EcoString) -> bool {
-        let objects = self.results.get(&(kind, config.clone()));
-        let found = objects.and_then(|objects| objects.objects.get(*objects.by_address.get(object)?));
-        found.is_some_and(|object| matches!(object.status, CheckStatus::Fail | CheckStatus::Error))
+        let status = self.results.get(&(kind, config.clone())).and_then(|objects| {
+            let at = objects.by_address.get(object)?;
+            Some(objects.instances.as_ref()?.get(*at)?.status())
+        });
+        matches!(status, Some(CheckStatus::Fail | CheckStatus::Error))
     }
 
-    /// All results.
+    /// All results. Without known instances the result is unknown, and with no instance it is a pass.
     pub(crate) fn results(&self) -> Vec<CheckResult> {
         let result = |((kind, config_addr), objects): (&(CheckKind, EcoString), &Objects)| {
-            let start = if objects.reached { CheckStatus::Pass } else { CheckStatus::Unknown };
-            let status = objects.objects.iter().fold(start, |status, object| worse(status, object.status));
-            CheckResult { kind: *kind, config_addr: config_addr.clone(), status, objects: objects.objects.clone() }
+            let instances = objects.instances.as_deref();
+            let start = if instances.is_some() { CheckStatus::Pass } else { CheckStatus::Unknown };
+            let objects: Vec<CheckObject> = instances.unwrap_or_default().iter().map(Conditions::result).collect();
+            let status = objects.iter().fold(start, |status, object| worse(status, object.status));
+            CheckResult { kind: *kind, config_addr: config_addr.clone(), status, objects }
         };
         self.results.iter().map(result).collect()
     }

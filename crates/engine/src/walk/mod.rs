@@ -26,6 +26,14 @@ use checks::{Checks, in_instance, in_module};
 use providers::{ProviderTable, Undeclared};
 use stranded::{Places, Stranded};
 
+/// Conditions of one kind.
+pub(crate) struct Rules<'r> {
+    pub(crate) rules: &'r [CheckRule],
+    pub(crate) kind: RuleKind,
+    /// The position of the first of them among all conditions of the object.
+    pub(crate) first: usize,
+}
+
 /// The walk through the objects of a configuration.
 pub(crate) struct Walk<'a> {
     pub(crate) context: Context<'a>,
@@ -150,7 +158,7 @@ impl<'a> Walk<'a> {
             Vertex::Check(check) => {
                 let name = eco_format!("check.{}", check.name);
                 let config = in_module(&self.context.tree.node(node.module).path, &name);
-                self.checks.reached(CheckKind::Check, &config);
+                self.expect(CheckKind::Check, node.module, &name);
                 for at in self.live.instances(node.module) {
                     let scope = self.scope(at).in_check(&check.name);
                     let object = in_instance(&self.live.address(at), &name);
@@ -158,8 +166,8 @@ impl<'a> Walk<'a> {
                         // Its data could not be read: what is said about them would mean nothing.
                         continue;
                     }
-                    let kind = (CheckKind::Check, RuleKind::CheckAssertion);
-                    self.rules(&scope, &check.asserts, kind, &config, &object);
+                    let rules = Rules { rules: &check.asserts, kind: RuleKind::CheckAssertion, first: 0 };
+                    self.rules(&scope, &rules, &config, &object);
                 }
                 true
             }
@@ -168,21 +176,30 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Nobody knows what comes of checks that were not reached because of errors.
-    pub(crate) fn report_unreached_checks(&mut self, included: &[bool]) {
+    /// Registers the instances of `check` blocks whose assertions were not evaluated, because of errors in what they refer to.
+    pub(crate) fn expect_unreached_checks(&mut self, included: &[bool]) {
         let graph = self.graph;
         for (node, _) in graph.nodes.iter().zip(included).filter(|(_, included)| **included) {
-            let Vertex::Check(check) = node.vertex else { continue };
-            let name = eco_format!("check.{}", check.name);
-            let config = in_module(&self.context.tree.node(node.module).path, &name);
-            if self.checks.is_reached(CheckKind::Check, &config) {
-                continue;
-            }
-            for at in self.live.instances(node.module) {
-                let object = in_instance(&self.live.address(at), &name);
-                self.checks.report(CheckKind::Check, &config, &object, &Verdict::Unknown);
+            if let Vertex::Check(check) = node.vertex {
+                self.expect(CheckKind::Check, node.module, &eco_format!("check.{}", check.name));
             }
         }
+    }
+
+    /// Registers the outputs of the root module, of which a plan to destroy evaluates none.
+    pub(crate) fn expect_root_outputs(&mut self) {
+        let outputs = &self.context.tree.root().module.outputs;
+        for name in outputs.iter().filter(|(_, output)| !output.preconditions.is_empty()).map(|(name, _)| name) {
+            self.expect(CheckKind::Output, ModuleId::ROOT, &eco_format!("output.{name}"));
+        }
+    }
+
+    /// Registers the instances of an object that has one in each instance of its module.
+    fn expect(&mut self, kind: CheckKind, module: ModuleId, name: &EcoString) {
+        let config = in_module(&self.context.tree.node(module).path, name);
+        let live = self.live;
+        let instances = live.instances(module).into_iter().map(|at| in_instance(&live.address(at), name));
+        self.checks.expect(kind, &config, instances);
     }
 
     /// Whether nothing happens in a vertex, because the outputs of its module are given.
@@ -216,19 +233,24 @@ impl<'a> Walk<'a> {
     pub(crate) fn rules(
         &mut self,
         scope: &ModuleScope<'_>,
-        rules: &[CheckRule],
-        (kind, rule_kind): (CheckKind, RuleKind),
+        rules: &Rules<'_>,
         config: &EcoString,
         object: &EcoString,
     ) -> bool {
+        let rule_kind = rules.kind;
+        let kind = match rule_kind {
+            RuleKind::CheckAssertion => CheckKind::Check,
+            RuleKind::OutputPrecondition => CheckKind::Output,
+            RuleKind::ResourcePrecondition | RuleKind::ResourcePostcondition => CheckKind::Resource,
+        };
         let severity = match rule_kind {
             RuleKind::CheckAssertion => Severity::Warning,
             _ => self.rule_severity,
         };
         let mut ok = true;
-        for rule in rules {
+        for (at, rule) in rules.rules.iter().enumerate() {
             let (verdict, found) = scope.check_rule(rule, rule_kind, severity);
-            self.checks.report(kind, config, object, &verdict);
+            self.checks.report(kind, config, object, rules.first + at, &verdict);
             let found = match verdict {
                 Verdict::Fail(_) | Verdict::Unknown => from_condition(found, rule_kind.description(), object),
                 Verdict::Pass | Verdict::Error => found,
@@ -260,7 +282,7 @@ impl<'a> Walk<'a> {
         }
         let name = eco_format!("var.{}", variable.name);
         let config = in_module(&node.path, &name);
-        self.checks.reached(CheckKind::Variable, &config);
+        self.expect(CheckKind::Variable, module, &name);
         // Values from outside of the configuration are not shown: not all who see messages are meant to know them.
         let given = self.arguments.get(module, &variable.name).map(|argument| argument.expr.span);
         for at in self.live.instances(module) {
@@ -268,7 +290,7 @@ impl<'a> Walk<'a> {
             let scope = self.scope(at).with_variable(&variable.name, &value);
             let (verdict, found) = scope.check_variable(variable, given);
             let object = in_instance(&self.live.address(at), &name);
-            self.checks.report(CheckKind::Variable, &config, &object, &verdict);
+            self.checks.report(CheckKind::Variable, &config, &object, 0, &verdict);
             let found = from_condition(found, "Invalid value for variable", &object);
             ok &= self.tell(found);
         }
@@ -308,13 +330,13 @@ impl<'a> Walk<'a> {
         let name = eco_format!("output.{}", output.name);
         let config = in_module(&self.context.tree.node(module).path, &name);
         if !output.preconditions.is_empty() {
-            self.checks.reached(CheckKind::Output, &config);
+            self.expect(CheckKind::Output, module, &name);
         }
         for at in self.live.instances(module) {
             let scope = self.scope(at);
             let object = in_instance(&self.live.address(at), &name);
-            let kind = (CheckKind::Output, RuleKind::OutputPrecondition);
-            if !self.rules(&scope, &output.preconditions, kind, &config, &object) {
+            let rules = Rules { rules: &output.preconditions, kind: RuleKind::OutputPrecondition, first: 0 };
+            if !self.rules(&scope, &rules, &config, &object) {
                 ok = false;
                 continue;
             }

@@ -1,6 +1,5 @@
 //! Module calls: their arguments and how many instances they have.
 
-use ecow::eco_format;
 use yuba_config::Module;
 use yuba_config::resource::Repetition;
 use yuba_config::variable::Variable;

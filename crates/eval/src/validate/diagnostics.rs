@@ -248,16 +248,11 @@ pub(crate) fn invalid_count(reason: &str, span: Span) -> Diagnostic {
         .at(span)
 }
 
-/// The title of what is wrong with `enabled`, which is fully known only when the values of variables are.
-pub const INVALID_ENABLED_SUMMARY: &str = "Invalid enabled argument";
-const INVALID_VARIABLE: &str = "Invalid value for variable";
-
-/// Titles of mistakes in values, of which more is known when instances and the values of variables are.
-pub const VALUE_SUMMARIES: [&str; 2] = [INVALID_ENABLED_SUMMARY, INVALID_VARIABLE];
-
 pub(crate) fn invalid_enabled(reason: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(INVALID_ENABLED_SUMMARY, eco_format!("This value cannot be used for \"enabled\": {reason}."))
-        .at(span)
+    let detail = eco_format!("This value cannot be used for \"enabled\": {reason}.");
+    let mut problem = Diagnostic::error("Invalid enabled argument", detail).at(span);
+    problem.extra.get_or_insert_default().depends_on_enabled = true;
+    problem
 }
 
 pub(crate) fn depends_on_attribute(span: Span) -> Diagnostic {
@@ -338,7 +333,7 @@ pub(crate) fn secret_message(kind: &str, severity: Severity, span: Span) -> Diag
 
 pub(crate) fn variable_rule_broken(message: &str, place: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("{message}\n\nThis was checked by the validation rule{place}.");
-    Diagnostic::error(INVALID_VARIABLE, detail).at(span)
+    Diagnostic::error("Invalid value for variable", detail).at(span)
 }
 
 // Module calls.

@@ -32,7 +32,7 @@ use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
 
-pub use diagnostics::{INVALID_ENABLED_SUMMARY, LASTING_SUMMARIES, VALUE_SUMMARIES, missing_provider};
+pub use diagnostics::{LASTING_SUMMARIES, missing_provider};
 pub use named::deprecated_root_variable;
 pub use values::check_values;
 

@@ -2,6 +2,7 @@
 
 use yuba_addrs::Subject;
 use yuba_config::check::Check;
+use yuba_config::module_call::ModuleCall;
 use yuba_config::output::Output;
 use yuba_config::resource::Repetition;
 use yuba_config::variable::{Local, Variable};
@@ -36,8 +37,26 @@ pub(super) fn variable(
     let value = marked(value, variable);
     let given = arguments.get(module, &variable.name).map(|argument| argument.expr.span);
     let scope = evaluation.scope(module).with_variable(&variable.name, &value);
-    problems.extend(rules::of_variable(&scope, variable, given).1);
+    let found = rules::of_variable(&scope, variable, given).1;
+    if calls(tree, module).any(|(_, call)| matches!(call.repetition, Repetition::Enabled(_))) {
+        problems.extend(found.into_iter().map(|mut problem| {
+            problem.extra.get_or_insert_default().depends_on_enabled = true;
+            problem
+        }));
+    } else {
+        problems.extend(found);
+    }
     problems
+}
+
+/// The call of a module and those of the modules around it, each with the module that it stands in.
+fn calls(tree: &ConfigTree, module: ModuleId) -> impl Iterator<Item = (ModuleId, &ModuleCall)> {
+    let mut at = module;
+    std::iter::from_fn(move || {
+        let (parent, call) = (tree.node(at).parent?, tree.call(at)?);
+        at = parent;
+        Some((parent, call))
+    })
 }
 
 /// The warning about a variable of the root module that was given a value, if it is deprecated.
@@ -49,17 +68,10 @@ pub fn deprecated_root_variable(tree: &ConfigTree, variable: &Variable) -> Optio
 
 /// Whether a module, or one around it, is known to have no instance.
 pub(super) fn is_disabled(evaluation: &Evaluation<'_>, module: ModuleId) -> bool {
-    let tree = evaluation.tree();
-    let mut at = module;
-    while let (Some(parent), Some(call)) = (tree.node(at).parent, tree.call(at)) {
-        if let Repetition::Enabled(expr) = &call.repetition
-            && repetition::is_disabled(&evaluation.scope(parent), expr)
-        {
-            return true;
-        }
-        at = parent;
-    }
-    false
+    calls(evaluation.tree(), module).any(|(parent, call)| match &call.repetition {
+        Repetition::Enabled(expr) => repetition::is_disabled(&evaluation.scope(parent), expr),
+        _ => false,
+    })
 }
 
 pub(super) fn local(evaluation: &Evaluation<'_>, module: ModuleId, local: &Local) -> Diagnostics {

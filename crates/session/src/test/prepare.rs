@@ -9,7 +9,7 @@ use yuba_config::test_file::{TestFile, TestRun};
 use yuba_engine::RootVariable;
 use yuba_eval::inputs::{GivenAt, Inputs, prepare};
 use yuba_eval::tree::{Link, Purpose, Tested, link_tested};
-use yuba_eval::{ConfigTree, INVALID_ENABLED_SUMMARY, ValidateEnv};
+use yuba_eval::{ConfigTree, ValidateEnv};
 use yuba_provider::mock::{MockDefaults, Substitutes};
 use yuba_syntax::{Diagnostics, Sources, Span};
 use yuba_value::Value;
@@ -208,7 +208,7 @@ impl<'a> Subject<'a> {
         let mut found = check(&request.load, tree, &env);
         // Planning says more about what is enabled, and repeats warnings. A variable that no value is good enough for is a
         // mistake here: nobody can expect it.
-        found.retain(|problem| problem.is_error() && problem.summary != INVALID_ENABLED_SUMMARY);
+        found.retain(|problem| problem.is_error() && !problem.depends_on_enabled());
         if let (Some(known), Some(key)) = (&mut known, key) {
             known.insert(key, found.clone());
         }
