@@ -438,15 +438,6 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
     let destroys = switch("destroy") || kind == Kind::Destroy;
     let refresh_only = switch("refresh-only");
     let refresh = kind == Kind::Refresh || args.is_on("refresh");
-    if destroys && refresh_only {
-        let detail = "-destroy and -refresh-only exclude each other: choose one of them.";
-        return Err(usage("Incompatible plan mode options", detail));
-    }
-    if refresh_only && !refresh {
-        let detail =
-            "With -refresh-only nothing is done but reading what exists, so -refresh=false makes no sense with it.";
-        return Err(usage("Incompatible refresh options", detail));
-    }
     if kind == Kind::Destroy && args.is_on("destroy") && args.text("destroy").is_some() {
         let detail = "The command destroys anyway: leave -destroy out.";
         return Err(usage("Invalid mode option", detail));
@@ -463,58 +454,64 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
             && args.text("generate-config-out").is_some_and(|path| !path.is_empty()),
         ..PlanOptions::default()
     };
-    let mut sources = Sources::new();
-    let mut problems = Diagnostics::new();
-    for (name, text) in args.iter() {
-        match name {
-            "target" | "exclude" => {
-                let (found, wrong) = parse_option(name, &[text]);
-                problems.extend(wrong);
-                match name {
-                    "target" => plan.targets.extend(found),
-                    _ => plan.excludes.extend(found),
-                }
-            }
-            "replace" => {
-                let file = sources.add(SourceFile::new("<replace>", text.as_bytes()));
-                match AbsResourceInstance::parse_text(file, text) {
-                    Ok(addr) if addr.resource.mode != ResourceMode::Managed => {
-                        problems.push(invalid_replace(text, "Only managed resources can be replaced."));
-                    }
-                    Ok(addr) => plan.force_replace.push(addr),
-                    Err(found) => {
-                        let reasons: Vec<_> = found.iter().map(|problem| problem.detail.to_string()).collect();
-                        problems.push(invalid_replace(text, &reasons.join(" ")));
-                    }
-                }
-            }
-            "target-file" | "exclude-file" => {
-                let (found, wrong) = read_targets(&mut sources, Path::new(text), name);
-                problems.extend(wrong);
-                match name {
-                    "target-file" => plan.targets.extend(found),
-                    _ => plan.excludes.extend(found),
-                }
-            }
-            _ => {}
-        }
-    }
-    if problems.has_errors() {
-        return Err(Failure::Failed(problems, sources));
-    }
-    if !plan.targets.is_empty() && !plan.excludes.is_empty() {
-        let detail = "-target and -exclude exclude each other: choose one of them.";
-        return Err(usage("Invalid combination of arguments", detail));
-    }
-    if plan.mode != Mode::Normal && !plan.force_replace.is_empty() {
-        let detail = "-replace only makes sense for a plan that creates something, not with -destroy or -refresh-only.";
-        return Err(usage("Incompatible -replace option", detail));
-    }
+    addresses(args, &mut plan, destroys && refresh_only)?;
     let parallelism = parallelism(args)?;
     let state = state_access::flags(args)?;
     let auto_approve = changes && args.is_on("auto-approve");
     let tolerant = args.table_has("suppress-forget-errors") && args.is_on("suppress-forget-errors");
     Ok(Options { plan, state, parallelism, auto_approve, tolerant })
+}
+
+/// Addresses of objects that options name, and what contradicts them.
+fn addresses(args: &Args, plan: &mut PlanOptions, two_modes: bool) -> Result<(), Failure> {
+    let mut sources = Sources::new();
+    let mut problems = Diagnostics::new();
+    let has = |names: [&str; 2]| args.iter().any(|(name, _)| names.contains(&name));
+    let contradicts = has(["target", "target-file"]) && has(["exclude", "exclude-file"]);
+    if contradicts {
+        let detail = "-target and -exclude exclude each other: choose one of them.";
+        problems.push(Diagnostic::error("Invalid combination of arguments", detail));
+    }
+    for (name, text) in args.iter().filter(|_| !contradicts) {
+        let (found, wrong) = match name {
+            "target" | "exclude" => parse_option(name, &[text]),
+            "target-file" | "exclude-file" => read_targets(&mut sources, Path::new(text), name),
+            _ => continue,
+        };
+        problems.extend(wrong);
+        match name {
+            "target" | "target-file" => plan.targets.extend(found),
+            _ => plan.excludes.extend(found),
+        }
+    }
+    let in_files = problems.iter().any(|problem| problem.subject.is_some());
+    for (_, text) in args.iter().filter(|(name, _)| *name == "replace") {
+        // What is shown of such an address is its text.
+        let file = Sources::new().add(SourceFile::new("<replace>", text.as_bytes()));
+        match AbsResourceInstance::parse_text(file, text) {
+            Ok(addr) if addr.resource.mode != ResourceMode::Managed => {
+                problems.push(invalid_replace(text, "Only managed resources can be replaced."));
+            }
+            Ok(addr) => plan.force_replace.push(addr),
+            Err(found) => {
+                let reasons: Vec<_> = found.iter().map(|problem| problem.detail.to_string()).collect();
+                problems.push(invalid_replace(text, &reasons.join(" ")));
+            }
+        }
+    }
+    if two_modes {
+        let detail = "-destroy and -refresh-only exclude each other: choose one of them.";
+        problems.push(Diagnostic::error("Incompatible plan mode options", detail));
+    } else if plan.mode == Mode::RefreshOnly && !plan.refresh {
+        let detail =
+            "With -refresh-only nothing is done but reading what exists, so -refresh=false makes no sense with it.";
+        problems.push(Diagnostic::error("Incompatible refresh options", detail));
+    }
+    match problems.has_errors() {
+        false => Ok(()),
+        true if in_files => Err(Failure::Failed(problems, sources)),
+        true => Err(Failure::Usage(problems)),
+    }
 }
 
 /// How many things are done at the same time; ten unless something is said.

@@ -150,7 +150,8 @@ impl<'a> Applier<'a> {
             prior,
             config,
             dependencies: self.dependencies.of(block.vertex),
-            create_before_destroy: self.create_before_destroy[block.vertex as usize],
+            create_before_destroy: change.action == Action::CreateThenDelete
+                || self.create_before_destroy[block.vertex as usize],
             skip_destroy: block.skip_destroy,
             operation,
         };
@@ -183,6 +184,14 @@ impl<'a> Applier<'a> {
             if taken.is_none_or(|taken| !taken.contains_key(&key)) {
                 return key;
             }
+        }
+    }
+
+    /// Tells of imports for which configuration was written: no block of the configuration is about them yet.
+    pub(super) fn tell_undeclared_imports(&mut self) {
+        let plan = self.plan;
+        for change in plan.changes.iter().filter(|change| change.generated_config.is_some()) {
+            self.tell_import(change);
         }
     }
 

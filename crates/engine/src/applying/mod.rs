@@ -176,6 +176,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     let selection = Selection::new(&graph, tree, &targets);
+    let planned = planning::PlannedResources::new(&graph, tree, &plan.changes);
     let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
     walk.tell_deprecated_variables = false;
     walk.checks.expect_planned(&plan.checks);
@@ -189,7 +190,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         selection: &selection,
         left_alone: HashSet::default(),
         dependencies: Dependencies::new(&graph, &order, tree),
-        create_before_destroy: planning::create_before_destroy(&graph, &order, &selection),
+        create_before_destroy: planning::create_before_destroy(&graph, &order, &selection, Some(&planned)),
         changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
         deposed: HashMap::default(),
         failed: vec![false; plan.exec.ops.len()],
@@ -213,6 +214,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         applier.known_outputs();
         let work = async {
             applier.start_bare_providers(&graph).await;
+            applier.tell_undeclared_imports();
             drive(&mut applier, &plan.exec, context.parallelism).await
         };
         match attend(context.interrupt, context.clock, &started, work).await {

@@ -6,7 +6,6 @@ use ecow::eco_format;
 use yuba_addrs::{
     AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode,
 };
-use yuba_config::provider::ProviderKey;
 use yuba_config::resource::Resource;
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
 use yuba_plan::{Action, Deferral, Event, Mode, Reason, ResourceChange};
@@ -20,7 +19,7 @@ use super::data::DataJob;
 use super::generated::ImportJob;
 use super::managed::ManagedJob;
 use super::removal::{Ending, RemovalJob};
-use super::{Answer, Planner};
+use super::{Answer, Planner, provider_of_undeclared};
 use crate::drive::Jobs;
 use crate::imports::{ImportProvider, Imported, already_managed};
 use crate::object::{MovedFrom, merged};
@@ -272,11 +271,11 @@ impl<'a> Planner<'a> {
     pub(super) fn begin_generated(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
         let mut told = false;
         for (addr, import) in std::mem::take(&mut self.undeclared) {
+            if !self.selection.selects_orphan(&addr) {
+                continue;
+            }
             let scope = self.walk.scope(ModuleInstanceId::ROOT);
-            let key = match &import.provider {
-                Some(reference) => reference.key.clone(),
-                None => ProviderKey { name: addr.resource.implied_provider().into(), alias: None },
-            };
+            let key = provider_of_undeclared(&addr, import);
             let instance = import.provider.as_ref().and_then(|reference| reference.instance.as_ref());
             let Some(resolved) = self.walk.context.tree.resolve_provider(ModuleId::ROOT, &key, instance) else {
                 continue;

@@ -28,13 +28,13 @@ use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::references::each_traversal;
 use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
-use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
+use yuba_plan::{Action, ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, Severity};
 
 use crate::drive::{Jobs, Steps, drive};
 use crate::interrupt::attend;
-use crate::request::{Context, PlanOptions};
+use crate::request::{Context, PlanOptions, RootVariable};
 use crate::walk::Walk;
 use crate::walk::dependencies::Dependencies;
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
@@ -110,6 +110,13 @@ pub async fn plan_into(
     options: &PlanOptions,
     live: &Live,
 ) -> (Option<Plan>, Diagnostics) {
+    // Variables without a value are reported before.
+    let is_missing = |variable: &RootVariable| variable.given.is_none() && variable.problems.has_errors();
+    if options.mode != Mode::Normal && !options.force_replace.is_empty() && !context.variables.values().any(is_missing)
+    {
+        let detail = "-replace requires a plan that can create objects. Remove -replace, or -destroy or -refresh-only.";
+        return (None, Diagnostic::error("Unsupported plan mode", detail).into());
+    }
     let targets = Targets { targets: options.targets.clone(), excludes: options.excludes.clone() };
     let (plan, found) = plan_for(context, state, options, &targets, live).await;
     let mut problems = targets.plan_warnings();
@@ -166,7 +173,15 @@ async fn plan_for(
     if problems.has_errors() {
         return (None, problems);
     }
-    let mut graph = graph::build(&evaluation, &arguments, &providers_of_state(tree, &state));
+    let mut used = providers_of_state(tree, &state);
+    let of_imports = undeclared.generate.iter().filter_map(|(addr, import)| {
+        tree.resolve_provider(ModuleId::ROOT, &provider_of_undeclared(addr, import), None)
+    });
+    used.extend(blocks_of(
+        tree,
+        of_imports.map(|resolved| tree.provider_address(&resolved)).collect::<Vec<_>>().iter(),
+    ));
+    let mut graph = graph::build(&evaluation, &arguments, &used);
     let references = graph.edges.clone();
     connect_providers_of_state(&mut graph, tree, &state);
     let components = graph.components();
@@ -192,7 +207,7 @@ async fn plan_for(
         options,
         state,
         moves,
-        create_before_destroy: create_before_destroy(&graph, &order, &selected),
+        create_before_destroy: create_before_destroy(&graph, &order, &selected, None),
         included: included(&graph, &order, &selected, options.mode),
         selection: &selected,
         destroying,
@@ -237,6 +252,14 @@ async fn plan_for(
     }
     planner.walk.tell(found);
     planner.finish(&graph, &references, previous)
+}
+
+/// The provider that imports an object for which configuration is written.
+fn provider_of_undeclared(addr: &AbsResourceInstance, import: &Import) -> ProviderKey {
+    match &import.provider {
+        Some(reference) => reference.key.clone(),
+        None => ProviderKey { name: addr.resource.implied_provider().into(), alias: None },
+    }
 }
 
 /// Provider configurations that objects of the state belong to.
@@ -307,20 +330,53 @@ pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selection
 
 /// Which resources are created before the objects they replace are destroyed: those that say so and are part of the run,
 /// and all they depend on.
-pub(crate) fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], selected: &Selection) -> Vec<bool> {
+///
+/// When a plan is applied, only resources that it has instances of count, and those that it replaces in this order.
+pub(crate) fn create_before_destroy(
+    graph: &RefGraph<'_>,
+    order: &[u32],
+    selected: &Selection,
+    planned: Option<&PlannedResources>,
+) -> Vec<bool> {
     let mut flags = vec![false; graph.nodes.len()];
     for at in order.iter().rev() {
         let here = *at as usize;
         if let Vertex::Resource(resource) = graph.nodes[here].vertex {
-            flags[here] |= resource.lifecycle.create_before_destroy == Some(true) && selected.includes(*at);
+            let is_there = selected.includes(*at) && planned.is_none_or(|planned| planned.present.contains(at));
+            flags[here] |= resource.lifecycle.create_before_destroy == Some(true) && is_there;
         }
-        if flags[here] {
+        if flags[here] || planned.is_some_and(|planned| planned.created_first.contains(at)) {
             for to in &graph.edges[here] {
                 flags[*to as usize] = true;
             }
         }
     }
     flags
+}
+
+/// Vertices of the resources that a plan is about.
+#[derive(Debug, Default)]
+pub(crate) struct PlannedResources {
+    /// They have instances.
+    present: HashSet<u32>,
+    /// An instance is replaced by one that is created first.
+    created_first: HashSet<u32>,
+}
+
+impl PlannedResources {
+    pub(crate) fn new(graph: &RefGraph<'_>, tree: &ConfigTree, changes: &[ResourceChange]) -> PlannedResources {
+        let mut planned = PlannedResources::default();
+        for change in changes.iter().filter(|change| !matches!(change.action, Action::Delete | Action::Forget)) {
+            let key = ResourceKey::from(&change.addr.resource);
+            let module = tree.find(&change.addr.module.module());
+            let Some(at) = module.and_then(|module| graph.resources.get(&(module, key))) else { continue };
+            planned.present.insert(*at);
+            if change.action == Action::CreateThenDelete {
+                planned.created_first.insert(*at);
+            }
+        }
+        planned
+    }
 }
 
 impl<'a> Steps<'a> for Planner<'a> {
@@ -434,11 +490,7 @@ impl<'a> Planner<'a> {
             }
         }
         for (addr, import) in &self.undeclared {
-            let name = match &import.provider {
-                Some(reference) => reference.key.name.clone(),
-                None => addr.resource.implied_provider().into(),
-            };
-            let key = ProviderKey { name, alias: import.provider.as_ref().and_then(|p| p.key.alias.clone()) };
+            let key = provider_of_undeclared(addr, import);
             if let Some(resolved) = tree.resolve_provider(ModuleId::ROOT, &key, None)
                 && resolved.block.is_none()
             {
