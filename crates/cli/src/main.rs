@@ -25,6 +25,7 @@ mod signals;
 mod speaker;
 mod state_access;
 mod terminal;
+mod typing;
 mod words;
 
 use std::process::ExitCode;

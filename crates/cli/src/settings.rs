@@ -1,7 +1,7 @@
 //! From flags and environment to what reading a configuration needs.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +15,7 @@ use yuba_session::providers::{OurProviders, ProviderSettings};
 use yuba_session::workspaces::Selected;
 
 use crate::flags::{Args, Flag};
+use crate::typing::{self, Unseen};
 
 /// `-var`
 pub(crate) const VAR: Flag = Flag::list(
@@ -157,15 +158,14 @@ pub(crate) fn ask(args: &Args) -> Option<Ask> {
             prompt.push_str(&format!("  Variable is marked as deprecated with the following message: {message}\n"));
         }
         prompt.push_str("\n  Enter a value: ");
+        let unseen = (variable.sensitive == Some(true)).then(Unseen::begin);
         let mut stderr = std::io::stderr();
         stderr.write_all(prompt.as_bytes()).and_then(|()| stderr.flush()).ok()?;
-        let mut line = String::new();
-        let read = std::io::stdin().lock().read_line(&mut line).ok()?;
-        if read == 0 {
-            ended.store(true, Ordering::Relaxed);
+        let line = typing::line().ok()?;
+        ended.store(line.is_none(), Ordering::Relaxed);
+        if line.is_none() || unseen.is_some_and(|unseen| unseen.is_active()) {
             let _ = stderr.write_all(b"\n");
-            return None;
         }
-        Some(line.trim_end_matches(['\r', '\n']).to_owned())
+        line
     }))
 }

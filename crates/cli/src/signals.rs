@@ -16,6 +16,13 @@ pub(crate) const FIRST: &str = "\nInterrupt received.\nPlease wait until what is
 /// What is said the second time.
 pub(crate) const SECOND: &str = "\nTwo interrupts received. Stopping now; what was done is saved.\n";
 
+static HANDLED: AtomicBool = AtomicBool::new(false);
+
+/// Whether requests to stop are answered by the work that is under way, so that they do not end the process at once.
+pub(crate) fn are_handled() -> bool {
+    HANDLED.load(Ordering::SeqCst)
+}
+
 /// Ctrl-C while packages are brought: downloads are given up, and nothing is left of what was not finished.
 pub(crate) struct Cancel {
     raised: Arc<AtomicBool>,
@@ -26,6 +33,7 @@ impl Cancel {
     pub(crate) fn watch(settings: &Settings) -> Cancel {
         let cancel = Cancel { raised: Arc::default() };
         if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
+            HANDLED.store(true, Ordering::SeqCst);
             let (client, raised) = (settings.hosts().services().client().clone(), cancel.raised.clone());
             std::thread::spawn(move || {
                 let mut signals = signals.forever();
@@ -65,6 +73,7 @@ impl Stop {
         let stop = Stop { interrupt: Arc::default(), now: Arc::default() };
         // Without it Ctrl-C ends the process at once, and the journal has what was done.
         if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
+            HANDLED.store(true, Ordering::SeqCst);
             let (interrupt, now) = (stop.interrupt.clone(), stop.now.clone());
             std::thread::spawn(move || {
                 for _ in signals.forever() {

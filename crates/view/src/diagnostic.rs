@@ -172,13 +172,15 @@ fn write_difference(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
     let node = |json: &str| yuba_value::json::decode_implied(json).ok().map(|value| Node::of(&value));
     let (Some(before), Some(after)) = (node(before), node(after)) else { return };
     let mut difference = String::new();
-    Change::new(Some(&before), Some(&after)).by_look().write(&mut difference, 0, change::Options::new(paint, false));
+    // The lines carry colours of their own, so control characters of the values are replaced where these are written.
+    let options = change::Options { visible: true, ..change::Options::new(paint, false) };
+    Change::new(Some(&before), Some(&after)).by_look().write(&mut difference, 0, options);
     let rule = paint.with(GREY, "│");
     let _ = writeln!(text, "    {}", paint.with(GREY, "├────────────────"));
     let _ = writeln!(text, "    {rule} {}", paint.bold("Diff: "));
     for (at, line) in difference.lines().enumerate() {
         let indent = if at == 0 { "    " } else { "" };
-        let _ = writeln!(text, "    {rule} {indent}{}", visible_in_line(line));
+        let _ = writeln!(text, "    {rule} {indent}{line}");
     }
 }
 
@@ -199,7 +201,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// The same for text that has to stay on one line.
-fn visible_in_line(text: &str) -> Cow<'_, str> {
+pub(crate) fn visible_in_line(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_control(c) && c != '\t';
     if !text.contains(is_bad) {
         return text.into();
@@ -558,6 +560,44 @@ mod tests {
             ^[31m╵^[0m
         "#]]
         .assert_eq(&shown(&render(&diagnostic, &excerpts, Style::Coloured, 78)));
+    }
+
+    #[test]
+    fn a_difference_keeps_its_colours_and_shows_control_characters_of_values() {
+        let (mut diagnostic, sources) = diagnostic(Severity::Error, "Bad", "", "a = «x == y»\n");
+        let before = r#"{"a":1,"k\u001b":true,"s":"one\u001b[2J","t":"x\u001b[31m\ny\u202e"}"#;
+        let after = r#"{"a":2,"k\u001b":true,"s":"two","t":"x\u001b[31m\nz\r"}"#;
+        let difference = Some((before.into(), after.into()));
+        diagnostic.extra = Some(Box::new(Extra { difference, ..Extra::default() }));
+        let excerpts = Excerpts::new(&sources);
+        expect![[r#"
+            ^[31m╷^[0m
+            ^[31m│^[0m ^[1;31mError: ^[0m^[1mBad^[0m
+            ^[31m│^[0m
+            ^[31m│^[0m   on main.tf line 1:
+            ^[31m│^[0m    1: a = ^[4mx == y^[0m
+            ^[31m│^[0m     ^[90m├────────────────^[0m
+            ^[31m│^[0m     ^[90m│^[0m ^[1mDiff: ^[0m
+            ^[31m│^[0m     ^[90m│^[0m     {
+            ^[31m│^[0m     ^[90m│^[0m       ^[33m~^[0m a       = 1 ^[33m->^[0m 2
+            ^[31m│^[0m     ^[90m│^[0m       ^[33m~^[0m s       = "one\x1b[2J" ^[33m->^[0m "two"
+            ^[31m│^[0m     ^[90m│^[0m       ^[33m~^[0m t       = <<-EOT
+            ^[31m│^[0m     ^[90m│^[0m             x␛[31m
+            ^[31m│^[0m     ^[90m│^[0m           ^[31m-^[0m y�
+            ^[31m│^[0m     ^[90m│^[0m           ^[32m+^[0m z
+            ^[31m│^[0m     ^[90m│^[0m         EOT
+            ^[31m│^[0m     ^[90m│^[0m         ^[90m# (1 unchanged attribute hidden)^[0m
+            ^[31m│^[0m     ^[90m│^[0m     }
+            ^[31m│^[0m
+            ^[31m╵^[0m
+        "#]]
+        .assert_eq(&shown(&render(&diagnostic, &excerpts, Style::Coloured, 78)));
+        let plain = render(&diagnostic, &excerpts, Style::Plain, 78);
+        assert!(!plain.contains(is_control_but_line_end), "{plain:?}");
+    }
+
+    fn is_control_but_line_end(c: char) -> bool {
+        is_control(c) && c != '\n'
     }
 
     #[test]

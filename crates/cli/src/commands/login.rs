@@ -1,6 +1,5 @@
 //! `yuba login`: gets a token for a host, and keeps it.
 
-use std::io::{BufRead as _, IsTerminal as _};
 use std::process::{Command as Program, Stdio};
 
 use yuba_addrs::Hostname;
@@ -16,6 +15,7 @@ use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::messages::Messages;
 use crate::settings::{Settings, environment, may_ask};
 use crate::terminal::Terminal;
+use crate::typing::{self, Unseen};
 
 pub(crate) const COMMAND: Command = Command {
     name: "login",
@@ -182,9 +182,13 @@ fn by_page(
     let text = storage(hosts, host, "Yuba will store the token");
     messages.say(&text, text.trim());
     let prompt = messages.bold(&format!("Token for {host}:"));
+    let unseen = Unseen::begin();
     messages.terminal().out(&format!("{prompt}\n  {} ", "Enter a value:"));
     messages.terminal().flush();
-    let line = secret_line().map_err(|error| Diagnostic::error("Failed to retrieve token", format!("{error}.")))?;
+    let line = typing::line()
+        .map_err(|error| Diagnostic::error("Failed to retrieve token", format!("{error}.")))?
+        .unwrap_or_default();
+    drop(unseen);
     messages.terminal().out("\n");
     if line.trim().is_empty() {
         return Err(Diagnostic::error("Failed to retrieve token", "No token was given."));
@@ -225,25 +229,6 @@ fn open_browser(page: &Url) -> bool {
     let mut command = Program::new(program);
     command.arg(page.as_str()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     is_desktop && command.status().is_ok_and(|status| status.success())
-}
-
-/// Reads a line that is not shown while it is typed.
-fn secret_line() -> std::io::Result<String> {
-    let stdin = std::io::stdin();
-    let before = match stdin.is_terminal() {
-        true => rustix::termios::tcgetattr(&stdin).ok(),
-        false => None,
-    };
-    if let Some(mut silent) = before.clone() {
-        silent.local_modes.remove(rustix::termios::LocalModes::ECHO);
-        let _ = rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Flush, &silent);
-    }
-    let mut line = String::new();
-    let read = stdin.lock().read_line(&mut line);
-    if let Some(before) = before {
-        let _ = rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Flush, &before);
-    }
-    read.map(|_| line)
 }
 
 fn capital(text: &str) -> String {

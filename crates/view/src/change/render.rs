@@ -23,11 +23,21 @@ pub(crate) struct Options {
     pub(crate) show_kept: bool,
     /// It is the reason for a replacement, whatever the difference itself says.
     pub(crate) replace: bool,
+    /// Control characters in lines of a string are shown as signs.
+    pub(crate) visible: bool,
 }
 
 impl Options {
     pub(crate) fn new(paint: Paint, show_sensitive: bool) -> Options {
-        Options { paint, show_sensitive, no_symbols: false, no_null: false, show_kept: false, replace: false }
+        Options {
+            paint,
+            show_sensitive,
+            no_symbols: false,
+            no_null: false,
+            show_kept: false,
+            replace: false,
+            visible: false,
+        }
     }
     /// For what is inside.
     pub(super) fn inside(self) -> Options {

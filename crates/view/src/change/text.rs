@@ -11,6 +11,7 @@ use super::node::{Data, Node};
 use super::render::{Options, indent};
 use super::sequence::align;
 use super::{Step, json_text};
+use crate::diagnostic::visible_in_line;
 use crate::paint::GREY;
 
 /// What a text is for people.
@@ -155,6 +156,7 @@ impl Diff<'_> {
         let _ = writeln!(out, "<<-EOT{}", options.replace_note(self.replace));
         for (step, line) in lines {
             indent(out, level + 1);
+            let line = if options.visible { visible_in_line(line) } else { line.into() };
             let _ = writeln!(out, "{}{line}", options.symbol(step));
         }
         indent(out, level);
