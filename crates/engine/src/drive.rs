@@ -21,13 +21,22 @@ type Waiting<'j, T> = Box<dyn FnOnce() -> Job<'j, T> + 'j>;
 /// Jobs that a step hands out.
 pub(crate) struct Jobs<'j, T> {
     new: Vec<(Option<u32>, Waiting<'j, T>)>,
+    more: Vec<Waiting<'j, T>>,
     aside: Vec<Job<'j, T>>,
 }
 
 impl<'j, T> Jobs<'j, T> {
+    fn none() -> Jobs<'j, T> {
+        Jobs { new: Vec::new(), more: Vec::new(), aside: Vec::new() }
+    }
     /// Hands out a job.
     pub(crate) fn push<F: Future<Output = T> + 'j>(&mut self, job: impl FnOnce() -> F + 'j) {
         self.new.push((None, Box::new(move || Box::pin(job()))));
+    }
+    /// Hands out a job that goes on with what a job has begun. It takes the place of that job: it begins before any other, and
+    /// also after a stop, so that as few things as possible are half done.
+    pub(crate) fn push_follow_up<F: Future<Output = T> + 'j>(&mut self, job: impl FnOnce() -> F + 'j) {
+        self.more.push(Box::new(move || Box::pin(job())));
     }
     /// Hands out a job that nobody waits for: it is dropped when everything else is done, and does not count as running.
     pub(crate) fn push_aside(&mut self, job: impl Future<Output = T> + 'j) {
@@ -115,6 +124,8 @@ struct Loop<'g, 'j, S: Steps<'j>, O: Order + ?Sized> {
     open_jobs: Vec<u32>,
     ready: VecDeque<u32>,
     queue: VecDeque<(u32, Option<u32>, Waiting<'j, S::Answer>)>,
+    /// Jobs that go on with what was begun.
+    more: VecDeque<(u32, Waiting<'j, S::Answer>)>,
     aside: FuturesUnordered<Job<'j, S::Answer>>,
     endings: Vec<Ending>,
 }
@@ -144,6 +155,7 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
         open_jobs: vec![0; count],
         ready,
         queue: VecDeque::new(),
+        more: VecDeque::new(),
         aside: FuturesUnordered::new(),
         endings: vec![Ending::NotReached; count],
     };
@@ -153,8 +165,8 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
         while let Some(step) = run.ready.pop_front() {
             run.begin(step);
         }
-        while running.len() < parallelism.max(1) && !run.steps.stopped() {
-            let Some((step, number, job)) = run.queue.pop_front() else { break };
+        while running.len() < parallelism.max(1) {
+            let Some((step, number, job)) = run.next_job() else { break };
             if number.is_some_and(|number| !run.steps.starting(number)) {
                 break;
             }
@@ -168,9 +180,7 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
                 break;
             }
         }
-        if !run.ready.is_empty()
-            || (!run.queue.is_empty() && running.len() < parallelism.max(1) && !run.steps.stopped())
-        {
+        if !run.ready.is_empty() || (run.has_job() && running.len() < parallelism.max(1)) {
             continue;
         }
         // What is there already is taken before anything is waited for.
@@ -200,8 +210,20 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
 }
 
 impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
+    fn has_job(&self) -> bool {
+        !self.more.is_empty() || (!self.queue.is_empty() && !self.steps.stopped())
+    }
+
+    fn next_job(&mut self) -> Option<(u32, Option<u32>, Waiting<'j, S::Answer>)> {
+        match self.more.pop_front() {
+            Some((step, job)) => Some((step, None, job)),
+            None if self.steps.stopped() => None,
+            None => self.queue.pop_front(),
+        }
+    }
+
     fn aside_jobs(&mut self, go: impl FnOnce(&mut S, &mut Jobs<'j, S::Answer>)) {
-        let mut jobs = Jobs { new: Vec::new(), aside: Vec::new() };
+        let mut jobs = Jobs::none();
         go(self.steps, &mut jobs);
         self.aside.extend(jobs.aside);
     }
@@ -214,21 +236,22 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
         if self.steps.stopped() {
             return;
         }
-        let mut jobs = Jobs { new: Vec::new(), aside: Vec::new() };
+        let mut jobs = Jobs::none();
         self.steps.begin(step, &mut jobs);
         self.take(step, jobs);
         self.end_if_done(step);
     }
 
     fn take(&mut self, step: u32, jobs: Jobs<'j, S::Answer>) {
-        self.open_jobs[step as usize] += jobs.new.len() as u32;
+        self.open_jobs[step as usize] += (jobs.new.len() + jobs.more.len()) as u32;
         self.aside.extend(jobs.aside);
+        self.more.extend(jobs.more.into_iter().map(|job| (step, job)));
         self.queue.extend(jobs.new.into_iter().map(|(number, job)| (step, number, job)));
     }
 
     fn answer(&mut self, step: u32, answer: S::Answer) {
         self.open_jobs[step as usize] -= 1;
-        let mut jobs = Jobs { new: Vec::new(), aside: Vec::new() };
+        let mut jobs = Jobs::none();
         self.steps.answer(step, answer, &mut jobs);
         self.take(step, jobs);
         self.end_if_done(step);
@@ -335,6 +358,54 @@ mod tests {
             9,
             &expect!["+0 +1 +2 +3 =0 =1 =2 =3 ~ | [Done, Done, Done, Done]"],
         );
+    }
+
+    /// Things that are made at once and then need care, as objects with provisioners do.
+    struct Careful {
+        in_care: usize,
+        most: usize,
+        cared_for: usize,
+        made: usize,
+        stop_after: usize,
+    }
+
+    impl<'j> Steps<'j> for Careful {
+        type Answer = bool;
+        fn begin(&mut self, _: u32, jobs: &mut Jobs<'j, bool>) {
+            jobs.push(|| async { false });
+        }
+        fn answer(&mut self, _: u32, is_cared_for: bool, jobs: &mut Jobs<'j, bool>) {
+            if is_cared_for {
+                (self.in_care, self.cared_for) = (self.in_care - 1, self.cared_for + 1);
+                return;
+            }
+            self.made += 1;
+            self.in_care += 1;
+            self.most = self.most.max(self.in_care);
+            jobs.push_follow_up(|| async {
+                Later(3).await;
+                true
+            });
+        }
+        fn end(&mut self, _: u32) -> bool {
+            true
+        }
+        fn stopped(&self) -> bool {
+            self.made >= self.stop_after
+        }
+    }
+
+    #[test]
+    fn what_goes_on_counts_as_running_and_is_brought_to_an_end() {
+        for (stop_after, made) in [(99, 20), (6, 6)] {
+            let mut steps = Careful { in_care: 0, most: 0, cared_for: 0, made: 0, stop_after };
+            let edges = vec![Vec::new(); 20];
+            let mut run = Box::pin(drive(&mut steps, edges.as_slice(), 4));
+            let mut context = Context::from_waker(Waker::noop());
+            while run.as_mut().poll(&mut context).is_pending() {}
+            drop(run);
+            assert_eq!((steps.most, steps.made, steps.cared_for, steps.in_care), (4, made, made, 0));
+        }
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub(crate) struct Provisioned<'a> {
     resource: &'a Resource,
     at: ModuleInstanceId,
     change: &'a ResourceChange,
+    /// The position of the change in the plan.
+    position: u32,
     /// The operation, which goes on until they are done.
     pub(super) operation: u32,
     result: Existing,
@@ -62,6 +64,9 @@ impl<'a> Applier<'a> {
                     there = Some(job.change.before.clone());
                 }
             }
+        }
+        if provisions || result.as_ref().is_some_and(|result| created && result.status == Status::Tainted) {
+            self.tainted.insert(job.position);
         }
         // Until its provisioners are done the object is not fit for use, and what is done with it is not over.
         self.record((!provisions || !ok).then_some(job.operation), edits);
@@ -158,11 +163,12 @@ impl<'a> Applier<'a> {
             resource: job.resource,
             at: job.at,
             change: job.change,
+            position: job.position,
             operation: job.operation,
             result,
             problems,
         };
-        jobs.push(move || async move {
+        jobs.push_follow_up(move || async move {
             if !provisioned.problems.has_errors() {
                 let found = provision::run(&context, door, &provisioned.change.addr, steps).await;
                 provisioned.problems.extend(found);
@@ -172,13 +178,14 @@ impl<'a> Applier<'a> {
     }
 
     pub(super) fn provisioned(&mut self, answer: Provisioned<'a>) -> bool {
-        let Provisioned { subject, resource, at, change, operation, result, problems } = answer;
+        let Provisioned { subject, resource, at, change, position, operation, result, problems } = answer;
         let ok = self.walk.tell(problems);
         // Otherwise the object is there, but not as it should be.
         let kept = if ok { subject.stored(&result) } else { subject.stored(&tainted(&result)) };
         let edits = kept.map(|object| self.set(change, None, Some(object))).into_iter().collect();
         self.record(Some(operation), edits);
         if ok {
+            self.tainted.remove(&position);
             return self.done(&subject, resource, at, change, true, &result);
         }
         self.told(&subject, true, Some(&result), false);

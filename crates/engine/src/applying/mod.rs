@@ -10,14 +10,15 @@ pub(crate) mod provision;
 #[cfg(test)]
 mod tests;
 
-use ecow::eco_format;
+use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashSet};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
 use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
-use yuba_plan::{Action, Event, Mode, Op, Plan, ResourceChange};
+use yuba_plan::{Action, Event, Mode, Op, Phase, Plan, ResourceChange};
 use yuba_state::{DeposedKey, Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Value;
@@ -126,6 +127,13 @@ pub(crate) struct Applier<'a> {
     listener: &'a dyn Fn(Event),
     removals: crate::removal::Removals<'a>,
     counts: Counts,
+    /// Positions of changes that have made an object which is not fit for use yet.
+    tainted: BTreeSet<u32>,
+    /// Not everything was reached.
+    cut_short: bool,
+    /// Which operations were left alone was told.
+    canceled: bool,
+    /// What was done could not be kept: nothing new begins.
     broken: bool,
 }
 
@@ -200,6 +208,9 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         listener,
         removals: crate::removal::Removals::find(tree).0,
         counts: Counts::default(),
+        tainted: BTreeSet::new(),
+        cut_short: false,
+        canceled: false,
         broken: false,
     };
     applier.left_alone = left_alone(plan, &targets, |resource| {
@@ -219,10 +230,14 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         };
         match attend(context.interrupt, context.clock, &started, work).await {
             Some(endings) => {
+                applier.cut_short = endings.contains(&Ending::NotReached);
                 applier.name_cycles(&endings);
                 applier.outputs(&endings);
             }
-            None => applier.name_unfinished(),
+            None => {
+                applier.cut_short = true;
+                applier.name_unfinished();
+            }
         }
         attend(context.interrupt, context.clock, &started, applier.walk.close_all()).await;
     }
@@ -245,7 +260,15 @@ impl<'a> Steps<'a> for Applier<'a> {
     fn starting(&mut self, number: u32) -> bool {
         let (position, action, _) = self.operations[number as usize];
         let change = &self.plan.changes[position as usize];
-        let operation = self.doors.recorder.begin(&eco_format!("{}", change.addr), action);
+        let deposed = change.deposed.as_ref().or_else(|| {
+            let replaced = action == Action::Delete && change.action == Action::CreateThenDelete;
+            self.deposed.get(&position).filter(|_| replaced)
+        });
+        let name = match deposed {
+            Some(key) => eco_format!("{} (deposed object {key})", change.addr),
+            None => eco_format!("{}", change.addr),
+        };
+        let operation = self.doors.recorder.begin(&name, action);
         self.operations[number as usize].2 = Some(operation);
         if action == Action::CreateThenDelete
             && let Some(key) = self.deposed.get(&position).cloned()
@@ -256,8 +279,15 @@ impl<'a> Steps<'a> for Applier<'a> {
         match self.doors.recorder.hand_over() {
             Ok(()) => true,
             Err(found) => {
-                self.broken = true;
-                self.walk.tell(found)
+                self.not_kept(found);
+                // It does not begin: what was put aside for it is back.
+                let key = match action {
+                    Action::CreateThenDelete => self.deposed.remove(&position),
+                    _ => None,
+                };
+                let edit = key.map(|key| Edit::Restore { addr: change.addr.clone(), key });
+                self.record(Some(number), edit.into_iter().collect());
+                false
             }
         }
     }
@@ -366,17 +396,26 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Brings everything that was done to the disk, and tells of it.
-    fn flush(&mut self) {
-        if let Err(found) = self.doors.recorder.flush() {
-            self.broken = true;
+    /// What was done could not be kept. That is told once.
+    fn not_kept(&mut self, found: Diagnostics) {
+        if !std::mem::replace(&mut self.broken, true) {
             self.walk.tell(found);
         }
-        for event in self.untold.take() {
+    }
+
+    /// Brings everything that was done to the disk, and tells of it. What is not on disk does not count as done.
+    fn flush(&mut self) {
+        let flushed = self.doors.recorder.flush();
+        let mut events = self.untold.take();
+        if let Err(found) = flushed {
+            let lost: Vec<EcoString> = events.iter_mut().filter_map(unkept).collect();
+            self.not_kept(unrecorded(found, &lost));
+        }
+        for event in events {
             (self.listener)(event);
         }
         if let Err(found) = self.doors.recorder.checkpoint(&mut self.state) {
-            self.walk.tell(found);
+            self.not_kept(found);
         }
     }
 
@@ -434,27 +473,38 @@ impl<'a> Applier<'a> {
 
     /// Operations that nobody waits for any more.
     fn name_unfinished(&mut self) {
-        const SHOWN: usize = 20;
-        let unfinished: Vec<_> = self.operations.iter().filter(|(_, _, known)| known.is_some()).collect();
-        if unfinished.is_empty() {
+        let operations = self.operations.iter();
+        let unknown = operations.filter(|(position, _, known)| known.is_some() && !self.tainted.contains(position));
+        let unknown: Vec<EcoString> = unknown
+            .map(|(position, action, _)| {
+                eco_format!("{} ({})", self.plan.changes[*position as usize].addr, action.names().join(" "))
+            })
+            .collect();
+        if unknown.is_empty() && self.tainted.is_empty() {
             return;
         }
-        let mut detail = eco_format!(
-            "Applying was stopped at once. What was done is in the state; of these operations, which were under way, no \
-             result is known:"
-        );
-        for (position, action, _) in unfinished.iter().take(SHOWN) {
-            let addr = &self.plan.changes[*position as usize].addr;
-            detail.push_str(&eco_format!("\n  - {addr} ({})", action.names().join(" ")));
+        let mut detail =
+            String::from("The run was stopped before its operations ended. Finished changes are in the state.");
+        if !unknown.is_empty() {
+            detail.push_str("\n\nThe results of these operations are unknown:");
+            list(&mut detail, &unknown);
+            detail.push_str("\nCheck these objects. Add an object that exists to the state with \"yuba import\".");
         }
-        if unfinished.len() > SHOWN {
-            detail.push_str(&eco_format!("\n  - and {} more", unfinished.len() - SHOWN));
-        }
-        detail.push_str(
-            "\n\nLook whether they happened. What was created and is not in the state can be taken into it with \
-             \"yuba import\".",
-        );
+        self.describe_tainted(&mut detail);
+        self.canceled = true;
         self.walk.tell(std::iter::once(Diagnostic::error("Operation canceled", detail)));
+    }
+
+    /// Objects of this run that are not fit for use.
+    fn describe_tainted(&self, detail: &mut String) {
+        if self.tainted.is_empty() {
+            return;
+        }
+        let tainted = self.tainted.iter().map(|position| eco_format!("{}", self.plan.changes[*position as usize].addr));
+        detail.push_str(
+            "\n\nThese objects were created, but not completed. They are tainted, so the next apply replaces them:",
+        );
+        list(detail, &tainted.collect::<Vec<_>>());
     }
 
     /// Outputs of the root module after everything else.
@@ -519,9 +569,12 @@ impl<'a> Applier<'a> {
     fn finish(mut self) -> Applied {
         self.flush();
         let mut problems = self.walk.take_problems();
-        if self.walk.context.interrupt.is_raised() && !problems.has_errors() {
-            let detail = "Applying was stopped before everything was done. What was done is in the state; apply again to do \
-                          the rest.";
+        let is_halted = self.cut_short || !self.tainted.is_empty();
+        if self.walk.context.interrupt.is_raised() && is_halted && !self.canceled {
+            let mut detail =
+                String::from("The run was stopped before everything was done. Finished changes are in the state.");
+            self.describe_tainted(&mut detail);
+            detail.push_str("\n\nApply again to do the rest.");
             problems.push(Diagnostic::error("Execution halted", detail));
         }
         Applied { state: self.state, problems, counts: self.counts }
@@ -533,6 +586,43 @@ fn kept_output(declared: &yuba_config::output::Output, value: Value) -> Option<O
     let sensitive = declared.sensitive == Some(true);
     let deprecated = declared.deprecated.clone().unwrap_or_default();
     (!value.is_null()).then_some(Output { value, sensitive, deprecated })
+}
+
+/// Addresses, one a line.
+fn list(out: &mut String, items: &[EcoString]) {
+    const SHOWN: usize = 20;
+    for item in items.iter().take(SHOWN) {
+        out.push_str(&eco_format!("\n  - {item}"));
+    }
+    if items.len() > SHOWN {
+        out.push_str(&eco_format!("\n  - and {} more", items.len() - SHOWN));
+    }
+}
+
+/// Makes the event of a change that was made one of a change that failed. Which change that is.
+fn unkept(event: &mut Event) -> Option<EcoString> {
+    match event {
+        Event::Finished { addr, ok: ok @ true, phase: Phase::Apply(action), .. } => {
+            *ok = false;
+            Some(eco_format!("{addr} ({})", action.names().join(" ")))
+        }
+        _ => None,
+    }
+}
+
+/// Why results could not be kept, and which.
+fn unrecorded(found: Diagnostics, lost: &[EcoString]) -> Diagnostics {
+    let mut told = Diagnostics::new();
+    for (at, mut problem) in found.into_iter().enumerate() {
+        if at == 0 && !lost.is_empty() {
+            let mut detail = problem.detail.to_string();
+            detail.push_str("\n\nThese operations ended, and their results are not in the journal:");
+            list(&mut detail, lost);
+            problem.detail = detail.into();
+        }
+        told.push(problem);
+    }
+    told
 }
 
 /// What was written for an imported object has to be part of the configuration before it can be changed by it.

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use futures_util::FutureExt as _;
-use yuba_plan::Action;
+use yuba_plan::{Action, Event, Phase};
 use yuba_provider::fake::{FakeWorld, Fault};
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
@@ -400,12 +400,14 @@ fn the_second_time_nobody_is_waited_for() {
         asked to stop after configure , plan a, create a, created a, plan b, create b
         asked to stop after 
         then 
-        Operation canceled: Applying was stopped at once. What was done is in the state; of these operations, which were under way, no result is known:
-          - fake_thing.b (create)
+        Operation canceled: The run was stopped before its operations ended. Finished changes are in the state.
 
-        Look whether they happened. What was created and is not in the state can be taken into it with "yuba import".
+        The results of these operations are unknown:
+          - fake_thing.b (create)
+        Check these objects. Add an object that exists to the state with "yuba import".
         in the state: fake_thing.a
-    "#]].assert_eq(&run_interrupted(THREE, Fault::Deaf));
+    "#]]
+    .assert_eq(&run_interrupted(THREE, Fault::Deaf));
 }
 
 #[test]
@@ -586,4 +588,124 @@ resource "fake_thing" "x" {
         finish fake_thing.x Ready
     "]]
     .assert_eq(&lines.0);
+}
+
+/// Keeps what is done until the disk is full.
+struct Full {
+    hand_overs: usize,
+    flushes: usize,
+    lines: Lines,
+}
+
+impl Full {
+    fn count(left: &mut usize) -> Result<(), Diagnostics> {
+        match left.checked_sub(1) {
+            Some(less) => *left = less,
+            None => return Err(yuba_syntax::Diagnostic::error("Full", "The disk is full.").into()),
+        }
+        Ok(())
+    }
+}
+
+impl Recorder for Full {
+    fn begin(&mut self, addr: &str, action: Action) -> u64 {
+        self.lines.begin(addr, action)
+    }
+    fn finish(&mut self, operation: u64, edits: &[Edit]) {
+        self.lines.finish(operation, edits);
+    }
+    fn append(&mut self, edits: &[Edit]) {
+        self.lines.append(edits);
+    }
+    fn hand_over(&mut self) -> Result<(), Diagnostics> {
+        Full::count(&mut self.hand_overs)
+    }
+    fn flush(&mut self) -> Result<(), Diagnostics> {
+        Full::count(&mut self.flushes)
+    }
+    fn due(&self) -> bool {
+        true
+    }
+    fn checkpoint(&mut self, _: &mut State) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+}
+
+/// What is told and kept when the disk is full from a moment on, of objects with and without a successor that comes first.
+fn on_a_full_disk(hand_overs: usize, flushes: usize) -> String {
+    let first = r#"
+resource "fake_thing" "a" { name = "a" }
+resource "fake_thing" "b" {
+  name = fake_thing.a.name
+  lifecycle { create_before_destroy = true }
+}
+resource "fake_thing" "c" { name = fake_thing.b.name }
+"#;
+    let fake = FakeWorld::new();
+    with_context(first, &fake, |context, _| {
+        let options = PlanOptions::default();
+        let mut recorder = Full { hand_overs: 99, flushes: 99, lines: Lines(String::new()) };
+        let mut state = State::empty();
+        let told = std::cell::RefCell::new(String::new());
+        let events = |event| {
+            if let Event::Finished { addr, ok, phase: Phase::Apply(_), .. } = event {
+                *told.borrow_mut() += &format!("{addr} {}\n", if ok { "is complete" } else { "failed" });
+            }
+        };
+        let context = Context { events: &events, ..context };
+        let replace = PlanOptions {
+            force_replace: vec![
+                yuba_addrs::AbsResourceInstance::parse_text(yuba_syntax::FileId(0), "fake_thing.b")
+                    .expect("it is an address"),
+            ],
+            ..PlanOptions::default()
+        };
+        for options in [&options, &replace] {
+            let (planned, _) = plan(context, state, options).now_or_never().expect("because nothing is slow");
+            let planned = planned.expect("because the configuration is right");
+            told.borrow_mut().clear();
+            recorder.lines.0.clear();
+            let doors = ApplyDoors { recorder: &mut recorder, provisioners: &NoProvisioners, random: &|| 1 };
+            let applied = apply(context, &planned, doors).now_or_never().expect("because nothing is slow");
+            for problem in applied.problems.iter() {
+                *told.borrow_mut() += &format!("{}: {}\n", problem.summary, problem.detail);
+            }
+            state = applied.state;
+            (recorder.hand_overs, recorder.flushes) = (hand_overs, flushes);
+        }
+        let mut out = told.into_inner() + &recorder.lines.0;
+        for (addr, _, instance) in state.instances() {
+            out += &format!("{addr}: {} deposed, current: {}\n", instance.deposed.len(), instance.current.is_some());
+        }
+        out
+    })
+}
+
+#[test]
+fn what_is_not_on_disk_is_not_complete_and_nothing_new_begins() {
+    expect![[r#"
+        fake_thing.b failed
+        Full: The disk is full.
+
+        These operations ended, and their results are not in the journal:
+          - fake_thing.b (create)
+        begin fake_thing.b
+        finish fake_thing.b Ready
+        fake_thing.a: 0 deposed, current: true
+        fake_thing.b: 1 deposed, current: true
+        fake_thing.c: 0 deposed, current: true
+    "#]]
+    .assert_eq(&on_a_full_disk(99, 0));
+}
+
+#[test]
+fn an_operation_that_cannot_be_noted_does_not_begin() {
+    expect![[r#"
+        Full: The disk is full.
+        begin fake_thing.b
+        fake_thing.a: 0 deposed, current: true
+        fake_thing.b: 0 deposed, current: true
+        fake_thing.c: 0 deposed, current: true
+    "#]]
+    .assert_eq(&on_a_full_disk(0, 99));
 }
