@@ -8,9 +8,12 @@ use ecow::{EcoString, eco_format};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity};
 
+use crate::errored::ERRORED_STATE;
 use crate::journal::line::Base;
 use crate::journal::{Operation, Recovered};
+use crate::local::replaced::Replaced;
 use crate::lock::{LockHolder, LockRefusal};
+use crate::store::WayBack;
 
 /// How many addresses a message lists.
 const SHOWN: usize = 20;
@@ -79,6 +82,45 @@ pub(crate) fn not_saved(path: &Path, error: &io::Error) -> Diagnostic {
     )
 }
 
+fn what_happened(path: &Path, replaced: &Replaced) -> String {
+    let path = path.display();
+    match replaced {
+        Replaced::Removed => format!("Another program removed the state file {path}"),
+        Replaced::Emptied => format!("Another program emptied the state file {path}"),
+        Replaced::Newer { serial } => format!("Another run saved serial {serial} of the state to {path}"),
+        Replaced::Older { serial } => {
+            format!("Another program replaced the state file {path} with a state of serial {serial}")
+        }
+        Replaced::Other => format!("Another program replaced the state file {path} with a state of another lineage"),
+        Replaced::NoState => {
+            format!("Another program replaced the state file {path} with something that is not a state")
+        }
+        Replaced::Unreadable(error) => {
+            format!("Another program replaced the state file {path} with something that cannot be read ({error})")
+        }
+    }
+}
+
+/// The state file is not the one that this process has read or written.
+pub(crate) fn replaced(path: &Path, replaced: &Replaced) -> Diagnostic {
+    let happened = what_happened(path, replaced);
+    Diagnostic::error(
+        "Failed to save state",
+        eco_format!("{happened} while this command was running. The new state was not written to it."),
+    )
+}
+
+/// The same before anything was done.
+pub(crate) fn replaced_before(path: &Path, replaced: &Replaced) -> Diagnostic {
+    let happened = what_happened(path, replaced);
+    Diagnostic::error(
+        "Failed to save state",
+        eco_format!(
+            "{happened} after this command had read it. No changes were made. Check the file, then plan again."
+        ),
+    )
+}
+
 pub(crate) fn no_backup(path: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::error(
         "Failed to save state",
@@ -94,7 +136,8 @@ pub(crate) fn journal_not_written(journal: &Path, state: &Path, error: &io::Erro
     Diagnostic::error(
         "Failed to save state",
         eco_format!(
-            "What has been done so far cannot be added to the journal {} of the state {}: {error}.",
+            "The results of operations cannot be written to the journal {} of the state {}: {error}. No further operation \
+             starts.",
             journal.display(),
             state.display()
         ),
@@ -233,8 +276,8 @@ pub(crate) fn unreadable_journal(path: &Path, aside: io::Result<PathBuf>) -> Dia
     Diagnostic::warning(
         "Unreadable journal of an interrupted run",
         eco_format!(
-            "An earlier run that changed {} was interrupted, and the journal of what it has done cannot be read. It may be \
-             damaged, or written by a newer version. {}",
+            "An earlier run that changed {} was interrupted, and its journal cannot be read. The journal may be damaged, or \
+             written by a newer version. {}",
             path.display(),
             kept(aside)
         ),
@@ -245,8 +288,8 @@ pub(crate) fn damaged_journal(path: &Path, aside: io::Result<PathBuf>) -> Diagno
     Diagnostic::warning(
         "Damaged journal of an interrupted run",
         eco_format!(
-            "The state {} was completed from a journal of which some lines are damaged. Objects that were created by those \
-             operations may be missing in the state. {}",
+            "The state {} was completed from a journal with damaged lines. Objects of the operations in those lines may be \
+             missing in the state. {}",
             path.display(),
             kept(aside)
         ),
@@ -274,16 +317,20 @@ pub(crate) fn other_journal(
         path.display(),
         kept(aside)
     );
+    finished_and_under_way(&mut detail, addresses, under_way);
+    detail.push_str("\n\nCheck whether the state has these objects, and import those that it does not have.");
+    Diagnostic::warning("Journal of an interrupted run does not fit the state", detail)
+}
+
+fn finished_and_under_way(detail: &mut String, addresses: &[EcoString], under_way: &[Operation]) {
     if !addresses.is_empty() {
-        detail.push_str("\n\nIt has finished changes to:");
-        list(&mut detail, addresses.iter().map(EcoString::to_string));
+        detail.push_str("\n\nFinished changes:");
+        list(detail, addresses.iter().map(EcoString::to_string));
     }
     if !under_way.is_empty() {
-        detail.push_str("\n\nThese operations were under way:");
-        list(&mut detail, under_way.iter().map(|operation| format!("{} ({})", operation.address, operation.action)));
+        detail.push_str("\n\nOperations that were under way:");
+        list(detail, under_way.iter().map(|operation| format!("{} ({})", operation.address, operation.action)));
     }
-    detail.push_str("\n\nCheck whether the state knows these objects, and import those that it does not.");
-    Diagnostic::warning("Journal of an interrupted run does not fit the state", detail)
 }
 
 fn list(out: &mut String, items: impl ExactSizeIterator<Item = String>) {
@@ -302,15 +349,18 @@ pub fn recovered(recovered: &Recovered, whereabouts: &str) -> Diagnostic {
     if recovered.snapshot {
         detail.push_str(" The state that it was about to save has been completed.");
     }
-    if recovered.edits > 0 {
-        let _ = write!(detail, " What it had finished was taken from its journal:");
+    if !recovered.addresses.is_empty() {
+        detail.push_str(" These changes were finished and have been added to the state from its journal:");
         list(&mut detail, recovered.addresses.iter().map(EcoString::to_string));
     }
     if !recovered.under_way.is_empty() {
-        detail.push_str("\n\nOf these operations, which were under way, no result is known:");
+        detail.push_str("\n\nThese operations were under way, and their results are unknown:");
         let operations = recovered.under_way.iter();
         list(&mut detail, operations.map(|operation| format!("{} ({})", operation.address, operation.action)));
-        detail.push_str("\nPlease check what they have left: an object may exist that the state does not know.");
+        detail.push_str("\nCheck these objects: one may exist that is not in the state.");
+    }
+    if let Some(command) = &recovered.rescued {
+        let _ = write!(detail, "\n\n{}", rescued_by(command));
     }
     if !recovered.saved {
         detail.push_str("\n\nThe completed state is not saved yet.");
@@ -318,15 +368,58 @@ pub fn recovered(recovered: &Recovered, whereabouts: &str) -> Diagnostic {
     Diagnostic::warning("State recovered from an interrupted run", detail)
 }
 
-pub(crate) fn errored_written(path: &Path) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to persist state to backend",
-        eco_format!(
-            "The error above kept the new state from being saved. It has been written to {} instead, so nothing is lost.\n\n\
-             Solve the cause first, then save the state with\n    yuba state push errored.tfstate\n\nDo not apply again \
-             before that: the result would be a second state without these changes.",
-            path.display()
-        ),
+fn rescued_by(command: &str) -> String {
+    format!(
+        "That run wrote its final state to {ERRORED_STATE}. Save that state before anything else changes the current one:\n    \
+         {command}"
+    )
+}
+
+/// A run could not save its final state, and the state that it has changed is not there any more.
+pub(crate) fn rescued_elsewhere(
+    path: &Path,
+    journal: &Path,
+    command: &str,
+    addresses: &[EcoString],
+    under_way: &[Operation],
+) -> Diagnostic {
+    let mut detail = format!(
+        "The state file {} was removed or replaced while a run was changing it. The journal of that run is {}. {}",
+        path.display(),
+        journal.display(),
+        rescued_by(command)
+    );
+    finished_and_under_way(&mut detail, addresses, under_way);
+    Diagnostic::warning("State of an earlier run is not saved", detail)
+}
+
+pub(crate) fn errored_written(path: &Path, way: &WayBack) -> Diagnostic {
+    let detail = eco_format!(
+        "The new state was written to {} because it could not be saved. Nothing is lost.\n\n{}",
+        path.display(),
+        instructions(&path.display().to_string(), way)
+    );
+    Diagnostic::error("Failed to persist state to backend", detail)
+}
+
+/// How a state in a file gets to where it belongs.
+fn instructions(errored: &str, way: &WayBack) -> String {
+    let (moved, command) = match way {
+        WayBack::Push { in_the_way } => (in_the_way.as_ref(), format!("yuba state push {errored}")),
+        WayBack::Copy { to, is_in_the_way } => (is_in_the_way.then_some(to), format!("cp {errored} {to}")),
+        WayBack::Merge { path, serial } => {
+            return format!(
+                "Serial {serial}, which the other run saved to {path}, does not have the changes of this run, and \
+                 {errored} does not have those of the other run. Compare the two files. To keep both, import the missing \
+                 objects into {path} with \"yuba import\". To discard the changes of the other run, run\n    yuba state push \
+                 -force {errored}"
+            );
+        }
+    };
+    let moved = moved.map(|path| format!("    mv {path} {path}.replaced\n")).unwrap_or_default();
+    format!(
+        "Fix the cause, then save the state with\n{moved}    {command}\n\nDo not apply before that: the next run would work \
+         with a state that does not have these changes."
     )
 }
 
@@ -337,11 +430,11 @@ pub(crate) fn errored_not_written(path: &Path, error: &io::Error) -> Diagnostic 
     )
 }
 
-pub(crate) fn errored_printed() -> Diagnostic {
-    Diagnostic::error(
-        "Failed to persist state to backend",
-        "The errors above kept the new state from being saved anywhere on disk. It is printed above as JSON instead.\n\n\
-         Copy it, from the first { to the last }, to a file errored.tfstate, solve the cause, then save the state with\n    \
-         yuba state push errored.tfstate",
-    )
+pub(crate) fn errored_printed(way: &WayBack) -> Diagnostic {
+    let detail = eco_format!(
+        "The new state could not be written to any file. It is printed above as JSON instead.\n\nCopy it, from the first {{ \
+         to the last }}, to a file {ERRORED_STATE}. {}",
+        instructions(ERRORED_STATE, way)
+    );
+    Diagnostic::error("Failed to persist state to backend", detail)
 }

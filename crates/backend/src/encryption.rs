@@ -182,6 +182,11 @@ impl Sealing {
     }
 }
 
+/// Whether a content was encrypted as states and plans are.
+pub fn is_encrypted(bytes: &[u8]) -> bool {
+    matches!(Envelope::read(bytes), Ok(Some(_)))
+}
+
 /// Whether bytes are a plan that is encrypted; a state has its serial beside.
 pub fn is_encrypted_plan(bytes: &[u8]) -> bool {
     match bytes.first() {

@@ -8,6 +8,7 @@ use yuba_syntax::Diagnostics;
 use crate::diagnostics;
 use crate::encryption::Sealing;
 use crate::files::{Access, Files, replace};
+use crate::store::WayBack;
 
 /// The name of the file in the working directory.
 pub const ERRORED_STATE: &str = "errored.tfstate";
@@ -22,7 +23,13 @@ pub struct LastResort {
 }
 
 /// Writes a state to `errored.tfstate` in a directory. What an earlier failure has left there is kept.
-pub fn save_errored(files: &dyn Files, directory: &Path, state: &State, sealing: Option<&Sealing>) -> LastResort {
+pub fn save_errored(
+    files: &dyn Files,
+    directory: &Path,
+    state: &State,
+    sealing: Option<&Sealing>,
+    way: &WayBack,
+) -> LastResort {
     let path = directory.join(ERRORED_STATE);
     let mut content = Vec::new();
     yuba_state::write(state, &mut content);
@@ -40,10 +47,10 @@ pub fn save_errored(files: &dyn Files, directory: &Path, state: &State, sealing:
         replace(files, &path, &content, Access::Private)
     };
     match write() {
-        Ok(()) => LastResort { diagnostics: diagnostics::errored_written(&path).into(), print: None },
+        Ok(()) => LastResort { diagnostics: diagnostics::errored_written(&path, way).into(), print: None },
         Err(error) => {
             let mut said = Diagnostics::from(diagnostics::errored_not_written(&path, &error));
-            said.push(diagnostics::errored_printed());
+            said.push(diagnostics::errored_printed(way));
             LastResort { diagnostics: said, print: Some(content) }
         }
     }

@@ -58,6 +58,8 @@ pub trait OpenFile: Debug + Send {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Cuts it, or extends it with zeros.
     fn set_len(&mut self, len: u64) -> io::Result<()>;
+    /// Makes room on the disk for the file to grow to a length, without growing it. Fine where the file system cannot.
+    fn reserve(&mut self, len: u64) -> io::Result<()>;
     /// Makes the content survive a power cut.
     fn sync(&mut self) -> io::Result<()>;
     /// Gives it the permissions of another file.

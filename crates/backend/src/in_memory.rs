@@ -9,7 +9,7 @@ use yuba_syntax::Diagnostics;
 use crate::diagnostics;
 use crate::journal::{Journal, Operation, OperationId};
 use crate::lock::{LockHolder, LockRefusal};
-use crate::store::{Backend, Locked, Reading, Saved, StateStore, compared, number, pushed};
+use crate::store::{Backend, Locked, Reading, Saved, StateStore, WayBack, compared, number, pushed};
 use crate::workspace::DEFAULT_WORKSPACE;
 
 /// The `inmem` backend. Clones share their states and locks.
@@ -148,6 +148,10 @@ impl StateStore for Store {
 
     fn whereabouts(&self) -> String {
         "in the memory of this process".to_owned()
+    }
+
+    fn way_back(&mut self) -> WayBack {
+        WayBack::Push { in_the_way: None }
     }
 }
 

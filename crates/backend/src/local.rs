@@ -1,6 +1,7 @@
 //! The `local` backend: state in files of a directory, named and locked as OpenTofu does it.
 
 mod reading;
+pub(crate) mod replaced;
 mod running;
 pub(crate) mod snapshot;
 pub(crate) mod state_file;
@@ -34,6 +35,8 @@ pub struct LocalSettings {
     pub state_out: Option<PathBuf>,
     /// `-backup`: keep the previous content here; `-` keeps none.
     pub backup: Option<PathBuf>,
+    /// Every backup is a file of its own, named by this time in seconds.
+    pub backup_time: Option<u64>,
 }
 
 impl LocalSettings {
@@ -58,8 +61,31 @@ pub struct Paths {
     pub read: PathBuf,
     /// The state is written here, and this is what is locked.
     pub write: PathBuf,
-    /// The previous content goes here; none for no backup.
-    pub backup: Option<PathBuf>,
+    /// Where the previous content goes.
+    pub backup: Backup,
+    /// The command line named the file: commands without these flags do not find it.
+    pub by_flag: bool,
+}
+
+/// Where the previous content of a state file is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Backup {
+    /// Nowhere.
+    None,
+    /// In this file, which is replaced.
+    Latest(PathBuf),
+    /// In a file of its own with this name and ending; a number between them tells it from those that are there.
+    Each(PathBuf, &'static str),
+}
+
+impl Backup {
+    /// The file, unless another backup has that name.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Backup::None => None,
+            Backup::Latest(path) | Backup::Each(path, _) => Some(path),
+        }
+    }
 }
 
 /// The `local` backend.
@@ -95,16 +121,20 @@ impl Local {
             }
         });
         let write = given(&settings.state_out).unwrap_or_else(|| read.clone());
-        let backup = match given(&settings.backup) {
-            Some(path) if path == Path::new("-") => None,
-            Some(path) => Some(path),
-            None => {
-                let mut path = write.clone().into_os_string();
-                path.push(".backup");
-                Some(path.into())
-            }
+        let beside = |ending: &str| {
+            let mut path = write.clone().into_os_string();
+            path.push(ending);
+            PathBuf::from(path)
         };
-        Paths { read, write, backup }
+        let named = given(&settings.backup);
+        let backup = match (named.filter(|path| path != Path::new("-")), settings.backup_time) {
+            (Some(path), _) => Backup::Latest(path),
+            (None, Some(seconds)) => Backup::Each(beside(&format!(".{seconds}")), ".backup"),
+            (None, None) if settings.backup.as_deref() == Some(Path::new("-")) => Backup::None,
+            (None, None) => Backup::Latest(beside(".backup")),
+        };
+        let by_flag = given(&settings.state).or_else(|| given(&settings.state_out)).is_some();
+        Paths { read, write, backup, by_flag }
     }
 
     /// The store of a workspace.

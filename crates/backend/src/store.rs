@@ -38,6 +38,32 @@ pub trait StateStore: Send {
     fn journal<'a>(&'a mut self, start: &mut State) -> Result<Box<dyn Journal + 'a>, Diagnostics>;
     /// Where the state is, for a message.
     fn whereabouts(&self) -> String;
+    /// What brings a state that could not be saved to where it belongs.
+    fn way_back(&mut self) -> WayBack;
+}
+
+/// What a user does with a state that could not be saved and was written to another file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WayBack {
+    /// `state push` saves it.
+    Push {
+        /// A file that has to be moved away before: something else than an earlier version of the state.
+        in_the_way: Option<String>,
+    },
+    /// It is copied to the state file: flags of the command line name that file, so `state push` does not reach it.
+    Copy {
+        /// The state file.
+        to: String,
+        /// Something else has that name and has to be moved away before.
+        is_in_the_way: bool,
+    },
+    /// Another run has saved its state in the meantime. Both have changes that the other one lacks.
+    Merge {
+        /// The state file.
+        path: String,
+        /// The serial of the state that the other run has saved.
+        serial: u64,
+    },
 }
 
 /// The lock is ours.

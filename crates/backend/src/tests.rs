@@ -4,6 +4,7 @@ mod crash;
 mod faults;
 mod layout;
 mod locking;
+mod replaced;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

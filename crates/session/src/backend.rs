@@ -219,9 +219,8 @@ impl Place {
             && settings.backup.as_ref().is_none_or(|path| path.as_os_str().is_empty() || path == Path::new("-"))
         {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            let mut path = self.local(settings).paths(&self.workspace).write.into_os_string();
-            path.push(format!(".{}.backup", now.as_secs()));
-            self.keeper = Keeper::Local(LocalSettings { backup: Some(path.into()), ..settings.clone() });
+            let backup_time = Some(now.as_secs());
+            self.keeper = Keeper::Local(LocalSettings { backup: None, backup_time, ..settings.clone() });
         }
         self
     }
@@ -342,16 +341,17 @@ impl Opened {
     pub fn save_or_rescue(&mut self, state: &mut State) -> Result<Saved, LastResort> {
         let written = self.store.write(state);
         written.map_err(|mut problems| {
-            let mut resort = rescue(state, self.sealing.as_ref());
+            let mut resort = self.rescue(state);
             problems.extend(resort.diagnostics);
             resort.diagnostics = problems;
             resort
         })
     }
 
-    /// What the state is encrypted with.
-    pub fn sealing(&self) -> Option<&Sealing> {
-        self.sealing.as_ref()
+    /// Puts a state that could not be saved where it is not lost.
+    pub fn rescue(&mut self, state: &State) -> LastResort {
+        let way = self.store.way_back();
+        save_errored(&Disk, Path::new(""), state, self.sealing.as_ref(), &way)
     }
 
     /// Lets others at the state again; gives back what went wrong with that.
@@ -361,9 +361,4 @@ impl Opened {
             false => Diagnostics::new(),
         }
     }
-}
-
-/// Puts a state that could not be saved where it is not lost.
-pub fn rescue(state: &State, sealing: Option<&Sealing>) -> LastResort {
-    save_errored(&Disk, Path::new(""), state, sealing)
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
-use yuba_backend::{Journal, LastResort, OperationId};
+use yuba_backend::{Journal, LastResort, OperationId, Saved};
 use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, prepare};
@@ -270,7 +270,6 @@ impl<'a> Operation<'a> {
             plan_time,
             parallelism: *parallelism,
         };
-        let sealing = opened.sealing().cloned();
         let journal = match opened.store().journal(&mut start) {
             Ok(journal) => journal,
             Err(problems) => {
@@ -286,9 +285,9 @@ impl<'a> Operation<'a> {
         let mut problems = applied.problems;
         problems.extend(load.providers.failures());
         let mut unsaved = None;
-        if let Err(found) = recorder.journal.close(&mut state) {
+        if let Err(found) = recorder.close(&mut state) {
             problems.extend(found);
-            let LastResort { diagnostics, print } = crate::backend::rescue(&state, sealing.as_ref());
+            let LastResort { diagnostics, print } = opened.rescue(&state);
             problems.extend(diagnostics);
             unsaved = print;
         }
@@ -387,6 +386,13 @@ fn timestamp(text: &str) -> Option<Timestamp> {
 struct Journaled<'j> {
     journal: Box<dyn Journal + 'j>,
     operations: Vec<Option<OperationId>>,
+}
+
+impl Journaled<'_> {
+    /// Saves the final state.
+    fn close(self, state: &mut State) -> Result<Saved, Diagnostics> {
+        self.journal.close(state)
+    }
 }
 
 impl Recorder for Journaled<'_> {

@@ -127,6 +127,10 @@ impl OpenFile for DiskFile {
         self.0.set_len(len)
     }
 
+    fn reserve(&mut self, len: u64) -> io::Result<()> {
+        reserve(&self.0, len)
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
     }
@@ -150,7 +154,7 @@ impl OpenFile for DiskFile {
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         match fs::metadata(path) {
             Ok(there) => Ok(is_same(&self.0.metadata()?, &there)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) if is_nowhere(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -158,6 +162,11 @@ impl OpenFile for DiskFile {
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.0.metadata()?.len() == 0)
     }
+}
+
+/// Whether nothing has the name that was asked for.
+fn is_nowhere(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[cfg(unix)]
@@ -168,6 +177,26 @@ fn private(options: &mut OpenOptions) {
 
 #[cfg(not(unix))]
 fn private(_options: &mut OpenOptions) {}
+
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, len: u64) -> io::Result<()> {
+    use nix::errno::Errno;
+    use nix::fcntl::{FallocateFlags, fallocate};
+    let Ok(len) = i64::try_from(len) else { return Ok(()) };
+    loop {
+        return match fallocate(file, FallocateFlags::FALLOC_FL_KEEP_SIZE, 0, len) {
+            Err(Errno::EINTR) => continue,
+            Err(error @ (Errno::ENOSPC | Errno::EDQUOT)) => Err(error.into()),
+            // Not every file system can.
+            _ => Ok(()),
+        };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_file: &File, _len: u64) -> io::Result<()> {
+    Ok(())
+}
 
 #[cfg(unix)]
 fn sync_directory(path: &Path) -> io::Result<()> {

@@ -124,6 +124,10 @@ impl OpenFile for FaultyFile {
         self.1.step(false)?;
         self.0.set_len(len)
     }
+    fn reserve(&mut self, len: u64) -> io::Result<()> {
+        self.1.step(true)?;
+        self.0.reserve(len)
+    }
     fn sync(&mut self) -> io::Result<()> {
         self.1.step(false)?;
         self.0.sync()

@@ -7,6 +7,7 @@
 //! CHECKSUM E - EDIT                                                   edits of no operation
 //! CHECKSUM X {...}                                                    lines as above, encrypted as the state is
 //! CHECKSUM S {"serial":4,"sha256":"..."}                              a snapshot with everything so far is about to be saved
+//! CHECKSUM R {"serial":7}                                             the final state could not be saved and is elsewhere
 //! ```
 //!
 //! The checksum is a CRC-32 of what follows it, in hexadecimal. Edits are JSON without raw control characters, so neither a
@@ -50,6 +51,7 @@ pub(crate) enum Line {
     Begin(OperationId, Operation),
     Edits(Option<OperationId>, Vec<Edit>),
     Snapshot { serial: u64, sha256: String },
+    Rescued { serial: u64 },
 }
 
 /// Appends a line.
@@ -95,6 +97,10 @@ pub(crate) fn push_edits(out: &mut Vec<u8>, id: Option<OperationId>, edits: &[Ed
 
 pub(crate) fn push_snapshot(out: &mut Vec<u8>, serial: u64, sha256: &str) {
     push_line(out, b'S', &json!({ "serial": serial, "sha256": sha256 }).to_string());
+}
+
+pub(crate) fn push_rescued(out: &mut Vec<u8>, serial: u64) {
+    push_line(out, b'R', &json!({ "serial": serial }).to_string());
 }
 
 /// Appends lines so that only who can read the state can read them. Lines that cannot be encrypted are left out: then they
@@ -181,6 +187,10 @@ fn parse_line(line: &[u8]) -> Option<Line> {
             let snapshot: Json = serde_json::from_str(payload).ok()?;
             let sha256 = snapshot.get("sha256")?.as_str()?.to_owned();
             Some(Line::Snapshot { serial: snapshot.get("serial")?.as_u64()?, sha256 })
+        }
+        "R" => {
+            let rescued: Json = serde_json::from_str(payload).ok()?;
+            Some(Line::Rescued { serial: rescued.get("serial")?.as_u64()? })
         }
         _ => None,
     }

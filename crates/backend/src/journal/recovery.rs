@@ -12,7 +12,7 @@ use super::line::{Base, Line, Lines, Operation, OperationId};
 pub struct Recovered {
     /// How many edits were taken from the journal.
     pub edits: usize,
-    /// What they are about, in order, each once.
+    /// The objects that they finished, in order, each once. Those with an operation under way are not among them.
     pub addresses: Vec<EcoString>,
     /// Operations that had begun and of which no result is known.
     pub under_way: Vec<Operation>,
@@ -22,6 +22,8 @@ pub struct Recovered {
     pub damaged_lines: usize,
     /// Whether the completed state is on disk; otherwise it is in memory only.
     pub saved: bool,
+    /// The run could not save its final state and left it in another file; this command saves it.
+    pub rescued: Option<String>,
 }
 
 impl Recovered {
@@ -29,15 +31,21 @@ impl Recovered {
     pub(crate) fn is_nothing(&self) -> bool {
         self.edits == 0 && self.under_way.is_empty() && !self.snapshot && self.damaged_lines == 0
     }
+
+    /// Notes operations without a result. What they did so far is not finished.
+    pub(crate) fn set_under_way(&mut self, under_way: Vec<Operation>) {
+        self.addresses.retain(|address| under_way.iter().all(|operation| operation.address != *address));
+        self.under_way = under_way;
+    }
 }
 
 /// How a journal relates to the snapshot beside it.
 #[derive(Debug)]
 pub(crate) enum Continuation {
     /// It continues the snapshot with these edits.
-    Edits { base: Base, edits: Vec<Edit>, under_way: Vec<Operation>, damaged: usize },
+    Edits { base: Base, edits: Vec<Edit>, under_way: Vec<Operation>, damaged: usize, rescued: Option<u64> },
     /// It belongs to another snapshot, which had this serial.
-    Other { base: Base, addresses: Vec<EcoString>, under_way: Vec<Operation> },
+    Other { base: Base, addresses: Vec<EcoString>, under_way: Vec<Operation>, rescued: Option<u64> },
     /// Nothing was ever written to it.
     Blank,
     /// It cannot be read at all.
@@ -57,6 +65,7 @@ pub(crate) fn continuation(found: Lines, fingerprint: &str) -> Continuation {
     let mut edits = Vec::new();
     let mut all_addresses = Addresses::default();
     let mut open: BTreeMap<OperationId, Operation> = BTreeMap::new();
+    let mut rescued = None;
     for line in lines {
         match line {
             // A header within the file is nothing that is written.
@@ -77,13 +86,16 @@ pub(crate) fn continuation(found: Lines, fingerprint: &str) -> Continuation {
                 edits.clear();
             }
             Line::Snapshot { .. } => {}
+            Line::Rescued { serial } => rescued = Some(serial),
         }
     }
     let under_way: Vec<Operation> = open.into_values().collect();
     if continues {
-        Continuation::Edits { base, edits, under_way, damaged }
+        Continuation::Edits { base, edits, under_way, damaged, rescued }
     } else {
-        Continuation::Other { base, addresses: all_addresses.ordered, under_way }
+        let mut addresses = all_addresses.ordered;
+        addresses.retain(|address| under_way.iter().all(|operation| operation.address != *address));
+        Continuation::Other { base, addresses, under_way, rescued }
     }
 }
 
@@ -96,8 +108,7 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     pub(crate) fn extend(&mut self, edits: &[Edit]) {
-        for edit in edits {
-            let address = address(edit);
+        for address in edits.iter().filter_map(address) {
             if self.seen.insert(address.clone()) {
                 self.ordered.push(address);
             }
@@ -105,17 +116,18 @@ impl Addresses {
     }
 }
 
-/// What an edit is about, as text.
-fn address(edit: &Edit) -> EcoString {
-    match edit {
-        Edit::SetObject { addr, .. } | Edit::Depose { addr, .. } | Edit::Restore { addr, .. } => {
+/// The object or output that an edit is about, as text.
+fn address(edit: &Edit) -> Option<EcoString> {
+    Some(match edit {
+        Edit::SetObject { addr, deposed: Some(key), .. } => ecow::eco_format!("{addr} (deposed object {key})"),
+        Edit::SetObject { addr, deposed: None, .. } | Edit::Depose { addr, .. } | Edit::Restore { addr, .. } => {
             ecow::eco_format!("{addr}")
         }
         Edit::Move { to, .. } => ecow::eco_format!("{to}"),
         Edit::SetProvider { resource, .. } => ecow::eco_format!("{resource}"),
         Edit::SetOutput { name, .. } => ecow::eco_format!("output.{name}"),
-        Edit::SetCheckResults(_) => "results of checks".into(),
-    }
+        Edit::SetCheckResults(_) => return None,
+    })
 }
 
 /// Makes the edits.

@@ -20,6 +20,11 @@ const CHECKPOINT_AGE: Duration = Duration::from_secs(20);
 /// A snapshot because of age may take at most this part of the time.
 const CHECKPOINT_SHARE: u32 = 50;
 
+/// The least that is reserved on the disk for the result of an operation.
+const RESULT_SIZE: u64 = 4 << 10;
+/// Room is reserved in steps of this size, where the disk has it.
+const RESERVE_STEP: u64 = 64 << 10;
+
 /// Where the journal of a state file is.
 pub(crate) fn journal_path(state: &Path) -> PathBuf {
     beside(state, "journal")
@@ -36,6 +41,10 @@ pub(crate) struct Writer {
     gathered: Vec<u8>,
     /// How much of the file is what was meant to be written.
     length: u64,
+    /// Up to here there is room on the disk for the file.
+    reserved: u64,
+    /// The longest result so far.
+    longest: u64,
     /// Whether everything in the file is on disk.
     synced: bool,
     gathering_since: Option<Instant>,
@@ -57,6 +66,8 @@ impl Writer {
             base,
             gathered: Vec::new(),
             length: 0,
+            reserved: 0,
+            longest: 0,
             synced: true,
             gathering_since: None,
             open: std::collections::BTreeMap::new(),
@@ -90,7 +101,9 @@ impl Writer {
         }
         let mut lines = Vec::new();
         line::push_edits(&mut lines, id, edits);
+        let before = self.gathered.len();
         self.gather(lines);
+        self.longest = self.longest.max((self.gathered.len() - before) as u64);
         self.gathering_since.get_or_insert_with(Instant::now);
     }
 
@@ -133,8 +146,50 @@ impl Writer {
         Ok(())
     }
 
+    /// Makes sure that the disk has room for the results of all operations that have begun: whatever fills it later, what is
+    /// done can be written down. An object is noted twice where provisioners follow its creation.
+    pub(crate) fn reserve(&mut self, files: &dyn Files) -> io::Result<()> {
+        if self.file.is_none() {
+            self.create(files)?;
+        }
+        let each = RESULT_SIZE.max(self.longest.saturating_mul(2));
+        let results = each.saturating_mul(self.open.len() as u64);
+        let needed = self.length.saturating_add(self.gathered.len() as u64).saturating_add(results);
+        let Some(file) = self.file.as_mut().filter(|_| needed > self.reserved) else { return Ok(()) };
+        let ample = needed.saturating_add(RESERVE_STEP);
+        self.reserved = match file.reserve(ample) {
+            Ok(()) => ample,
+            Err(_) => file.reserve(needed).map(|()| needed)?,
+        };
+        Ok(())
+    }
+
+    /// Notes that the final state could not be saved, and will be found elsewhere with this serial. Room that was reserved is
+    /// given back.
+    pub(crate) fn give_up(&mut self, files: &dyn Files, serial: u64) {
+        if self.file.is_none() && self.gathered.is_empty() {
+            return;
+        }
+        line::push_rescued(&mut self.gathered, serial);
+        let _ = self.flush(files);
+        self.release();
+    }
+
+    /// Gives back the room that was reserved: no more operations begin.
+    pub(crate) fn release(&mut self) {
+        if let Some(file) = self.file.as_mut().filter(|_| self.reserved > self.length) {
+            let _ = file.set_len(self.length);
+            self.reserved = self.length;
+        }
+    }
+
     pub(crate) fn flush(&mut self, files: &dyn Files) -> io::Result<()> {
         self.hand_over(files)?;
+        if let Some(file) = &self.file
+            && !file.is_at(&self.path)?
+        {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "another program removed the file"));
+        }
         if !self.synced
             && let Some(file) = &mut self.file
         {
@@ -186,6 +241,7 @@ impl Writer {
         files.rename(&temporary, &self.path).inspect_err(|_| drop(files.remove(&temporary)))?;
         self.file = Some(file);
         self.length = content.len() as u64;
+        self.reserved = 0;
         self.synced = true;
         files.sync_directory(directory_of(&self.path))
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
+use super::replaced::{SaveFailure, Sum};
 use super::snapshot::{Content, Settled, pending_path, put_aside, settle};
 use super::state_file::{Leftover, StateFile, read_or_nothing};
 use crate::diagnostics;
@@ -34,6 +35,8 @@ struct Left {
     edits: Vec<Edit>,
     under_way: Vec<Operation>,
     damaged: usize,
+    /// The serial of the final state, which is in another file.
+    rescued: Option<u64>,
     /// The run is not over: another process has the lock.
     live: bool,
     journal: Vec<u8>,
@@ -54,6 +57,7 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
     let mut state = parse(&clear, &mut said)?;
     drop(clear);
     store.known = Some(state.clone());
+    store.started = state.as_ref().map(|state| (state.lineage.clone(), state.serial));
     let left = journal(store, &place, state.as_ref(), &content, &mut said)
         .map_err(|error| diagnostics::not_read(&place.path, &error))?;
     let mut recovered = Recovered { snapshot, ..Recovered::default() };
@@ -68,12 +72,15 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
         if let Some(state) = &mut state {
             recovered = Recovered { snapshot, ..replay(state, left.edits) };
         }
-        recovered.under_way = left.under_way;
+        recovered.set_under_way(left.under_way);
         recovered.damaged_lines = left.damaged;
+        recovered.rescued = left.rescued.map(|_| store.command_for_errored());
         (journal, live) = (left.journal, left.live);
     }
     if place.in_order {
         put_in_order(store, &place, state.as_mut(), &content, &journal, &mut recovered, &mut said);
+    } else if recovered.damaged_lines > 0 && !live {
+        said.push(diagnostics::damaged_journal(&place.path, Ok(journal_path(&place.target))));
     }
     let recovered = (!live && !recovered.is_nothing()).then_some(recovered);
     Ok(Reading { state, diagnostics: said, recovered })
@@ -83,8 +90,11 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
 fn content(store: &mut StateFile, place: &Place, said: &mut Diagnostics) -> io::Result<(Vec<u8>, bool)> {
     let files = place.files.as_ref();
     let current = if store.reads_what_it_writes() {
-        store.current(&place.target)?
+        let current = store.current(&place.target)?;
+        store.on_disk = Some(Sum::of(&current));
+        current
     } else {
+        store.on_disk = None;
         read_or_nothing(files, &place.target)?
     };
     let path = pending_path(&place.target);
@@ -138,12 +148,25 @@ fn journal(
                 store.leftover = Leftover::Included;
                 return Ok(None);
             }
-            Continuation::Edits { base, edits, under_way, damaged } => {
+            Continuation::Edits { base, edits, under_way, damaged, rescued } => {
                 let live = !place.in_order && is_locked_by_other(place);
                 store.leftover = if live { Leftover::Foreign } else { Leftover::Included };
-                return Ok(Some(Left { lineage: base.lineage, edits, under_way, damaged, live, journal: bytes }));
+                let lineage = base.lineage;
+                return Ok(Some(Left { lineage, edits, under_way, damaged, rescued, live, journal: bytes }));
             }
-            Continuation::Other { base, addresses, under_way } => {
+            Continuation::Other { base, rescued: Some(serial), addresses, under_way } => {
+                let follows = |state: &State| state.lineage == base.lineage && state.serial >= serial;
+                if state.is_some_and(follows) {
+                    // The final state of that run has arrived.
+                    store.leftover = Leftover::Included;
+                } else {
+                    store.leftover = Leftover::Foreign;
+                    let command = store.command_for_errored();
+                    said.push(diagnostics::rescued_elsewhere(&place.path, &path, &command, &addresses, &under_way));
+                }
+                return Ok(None);
+            }
+            Continuation::Other { base, addresses, under_way, rescued: None } => {
                 let current = state.map(|state| (state.lineage.clone(), state.serial));
                 let path = &place.path;
                 let explain =
@@ -186,7 +209,8 @@ fn put_in_order(
     let saved = match state {
         Some(state) if recovered.edits > 0 => save_recovered(store, place, state, journal),
         Some(_) if recovered.snapshot => {
-            store.save(&place.target, &Content::Bytes(content.into()), &mut |_| Ok(())).map(drop)
+            let saved = store.save(&place.target, &Content::Bytes(content.into()), &mut |_| Ok(()));
+            saved.map(drop).map_err(|failure| failure.diagnostics(&store.paths))
         }
         _ => Ok(()),
     };
@@ -220,11 +244,10 @@ fn save_recovered(store: &mut StateFile, place: &Place, state: &mut State, journ
         file.write_at(whole, &note)?;
         file.sync()
     };
-    let path = store.paths.write.clone();
     let content = store.content_of(state)?;
-    store.save(&place.target, &content, &mut |fingerprint| {
-        announce(fingerprint).map_err(|error| diagnostics::not_saved(&path, &error).into())
-    })?;
-    store.known = Some(Some(state.clone()));
+    let saved =
+        store.save(&place.target, &content, &mut |fingerprint| announce(fingerprint).map_err(SaveFailure::File));
+    saved.map_err(|failure| failure.diagnostics(&store.paths))?;
+    store.keep_known(state.clone());
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
+use super::replaced::{Cause, Replaced, SaveFailure};
 use super::state_file::StateFile;
 use crate::diagnostics;
 use crate::journal::Journal;
@@ -13,19 +14,26 @@ use crate::journal::line::{Base, Operation, OperationId};
 use crate::journal::writer::{Writer, journal_path};
 use crate::store::Saved;
 
+/// How much higher the serial of a state that could not be saved is than that of a state that could: recovery may complete one
+/// snapshot and save another.
+const ABOVE_RECOVERY: u64 = 2;
+
 /// A journal that is being written, with the store whose state it continues.
 pub(super) struct Running<'a> {
     store: &'a mut StateFile,
     target: PathBuf,
     writer: Writer,
+    /// Why something could not be kept, as was told already.
+    told: Vec<Cause>,
 }
 
 impl<'a> Running<'a> {
     pub(super) fn new(store: &'a mut StateFile, target: PathBuf, writer: Writer) -> Running<'a> {
-        Running { store, target, writer }
+        Running { store, target, writer, told: Vec::new() }
     }
 
-    fn failed(&self, error: &std::io::Error) -> Diagnostics {
+    fn failed(&mut self, error: &std::io::Error) -> Diagnostics {
+        self.told.push(Cause::Io(error.kind()));
         diagnostics::journal_not_written(&journal_path(&self.target), &self.store.paths.write, error).into()
     }
 }
@@ -47,7 +55,8 @@ impl Journal for Running<'_> {
 
     fn hand_over(&mut self) -> Result<(), Diagnostics> {
         let files = self.store.files.clone();
-        self.writer.hand_over(files.as_ref()).map_err(|error| self.failed(&error))
+        let reserved = self.writer.reserve(files.as_ref());
+        reserved.and_then(|()| self.writer.hand_over(files.as_ref())).map_err(|error| self.failed(&error))
     }
 
     fn flush(&mut self) -> Result<(), Diagnostics> {
@@ -69,35 +78,60 @@ impl Journal for Running<'_> {
             return self.flush();
         }
         let content = self.store.content_of(state)?;
-        let Running { store, target, writer } = self;
-        let journal = (journal_path(target), store.paths.write.clone());
-        let (sha256, length) = store.save(target, &content, &mut |fingerprint| {
-            let announced = writer.announce_snapshot(files.as_ref(), state.serial, fingerprint);
-            announced.map_err(|error| diagnostics::journal_not_written(&journal.0, &journal.1, &error).into())
+        let Running { store, target, writer, .. } = self;
+        let saved = store.save(target, &content, &mut |fingerprint| {
+            writer.announce_snapshot(files.as_ref(), state.serial, fingerprint).map_err(SaveFailure::File)
+        });
+        let (sha256, length) = saved.map_err(|failure| {
+            self.told.extend(failure.cause());
+            failure.diagnostics(&self.store.paths)
         })?;
-        store.migrates = false;
-        store.known = Some(Some(state.clone()));
+        drop(content);
+        self.store.migrates = false;
+        self.store.keep_known(state.clone());
         let base = Base { lineage: state.lineage.clone(), serial: state.serial, sha256 };
-        let restarted = writer.restart(files.as_ref(), base, length, started);
+        let restarted = self.writer.restart(files.as_ref(), base, length, started);
         restarted.map_err(|error| self.failed(&error))
     }
 
     fn close(mut self: Box<Self>, state: &mut State) -> Result<Saved, Diagnostics> {
         let files = self.store.files.clone();
         let changed = self.store.number(state);
-        if changed || !self.store.is_as_written(&self.target, state) {
-            let content = self.store.content_of(state)?;
-            let Running { store, target, writer } = &mut *self;
-            store.save(target, &content, &mut |fingerprint| {
-                // When this fails the snapshot is all the more needed.
-                let _ = writer.announce_snapshot(files.as_ref(), state.serial, fingerprint);
-                Ok(())
-            })?;
+        self.writer.release();
+        if let Err(failure) = self.save_last(state, changed) {
+            // Recovery saves what the journal has under a lower serial, so that this state may follow it. A state that
+            // another run has saved stays: what to do about it is for the user to decide.
+            if !matches!(failure, SaveFailure::Replaced(Replaced::Newer { .. })) {
+                state.serial = state.serial.saturating_add(ABOVE_RECOVERY);
+            }
+            self.writer.give_up(files.as_ref(), state.serial);
+            let is_told = failure.cause().is_some_and(|cause| self.told.contains(&cause));
+            return Err(if is_told { Diagnostics::new() } else { failure.diagnostics(&self.store.paths) });
         }
         // A state of this size is not kept twice for somebody who may ask again.
         self.store.known = None;
         // A journal that stays says that all its edits are in the snapshot, so the next reader removes it.
         let _ = self.writer.remove(files.as_ref());
         Ok(if changed { Saved::Changed } else { Saved::Unchanged })
+    }
+}
+
+impl Running<'_> {
+    fn save_last(&mut self, state: &State, changed: bool) -> Result<(), SaveFailure> {
+        let Running { store, target, writer, .. } = self;
+        if !changed && store.is_as_written(target, state) {
+            return match store.replaced().map_err(SaveFailure::File)? {
+                Some(replaced) => Err(SaveFailure::Replaced(replaced)),
+                None => Ok(()),
+            };
+        }
+        let files = store.files.clone();
+        let content = store.content_of(state).map_err(SaveFailure::Other)?;
+        store.save(target, &content, &mut |fingerprint| {
+            // When this fails the snapshot is all the more needed.
+            let _ = writer.announce_snapshot(files.as_ref(), state.serial, fingerprint);
+            Ok(())
+        })?;
+        Ok(())
     }
 }

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use yuba_state::State;
 
+use super::replaced::Sum;
 use crate::files::{Access, Files, OpenFile, PIECE, beside, directory_of, each_piece, write_new_by};
 use crate::journal::line::Fingerprint;
 use crate::timestamp::Timestamp;
@@ -57,6 +58,8 @@ pub(crate) struct Prepared {
     pub(crate) fingerprint: String,
     /// How many there are.
     pub(crate) length: u64,
+    /// The same, to be compared with what is on disk later.
+    pub(crate) sum: Sum,
 }
 
 /// Writes the next content of a state file, which is open, to a side file.
@@ -68,14 +71,16 @@ pub(crate) fn prepare(
 ) -> io::Result<Prepared> {
     let temporary = beside(state, "tmp");
     let mut hash = Fingerprint::default();
+    let mut sum = Sum::default();
     let side = write_new_by(files, &temporary, Access::Like(file), &mut |side| {
         content.each_piece(&mut |piece| {
             side.write_at(hash.length, piece)?;
             hash.add(piece);
+            sum.add(piece);
             Ok(())
         })
     })?;
-    Ok(Prepared { side, temporary, length: hash.length, fingerprint: hash.finish() })
+    Ok(Prepared { side, temporary, length: hash.length, fingerprint: hash.finish(), sum })
 }
 
 /// The next content is not wanted after all.
@@ -155,14 +160,23 @@ pub(crate) fn settle(current: &[u8], pending: &[u8], in_clear: &dyn Fn(&[u8]) ->
 pub(crate) fn put_aside(files: &dyn Files, path: &Path, label: &str) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stamp = Timestamp::now().compact();
-    for attempt in 0.. {
-        let suffix = if attempt == 0 { String::new() } else { format!("-{attempt}") };
-        let aside = path.with_file_name(format!("{name}.{label}-{stamp}{suffix}"));
-        if attempt == 1000 || !files.exists(&aside)? {
-            files.rename(path, &aside)?;
-            let _ = files.sync_directory(directory_of(path));
-            return Ok(aside);
+    let aside = unused_name(files, &path.with_file_name(format!("{name}.{label}-{stamp}")), "")?;
+    files.rename(path, &aside)?;
+    let _ = files.sync_directory(directory_of(path));
+    Ok(aside)
+}
+
+/// A name that no file has: the given one with its ending, or with a number between them.
+pub(crate) fn unused_name(files: &dyn Files, name: &Path, ending: &str) -> io::Result<PathBuf> {
+    let mut attempt = 0_u32;
+    loop {
+        let number = if attempt == 0 { String::new() } else { format!("-{attempt}") };
+        let mut path = name.to_owned().into_os_string();
+        path.push(format!("{number}{ending}"));
+        let path = PathBuf::from(path);
+        if !files.exists(&path)? {
+            return Ok(path);
         }
+        attempt += 1;
     }
-    Err(io::Error::other("because the loop above has no end, this is not reached"))
 }

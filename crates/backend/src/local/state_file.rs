@@ -8,8 +8,9 @@ use std::sync::Arc;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
-use super::Paths;
+use super::replaced::{SaveFailure, Sum};
 use super::snapshot::{self, Content};
+use super::{Backup, Paths};
 use crate::diagnostics;
 use crate::encryption::Sealing;
 use crate::files::{Access, Files, LockAttempt, Open, OpenFile, PIECE, directory_of, each_piece, replace_by};
@@ -18,7 +19,7 @@ use crate::journal::line::{Base, Fingerprint};
 use crate::journal::writer::{Writer, journal_path};
 use crate::local::running::Running;
 use crate::lock::{self, LockHolder, LockRefusal};
-use crate::store::{Locked, Reading, Saved, StateStore, compared, number, pushed};
+use crate::store::{Locked, Reading, Saved, StateStore, WayBack, compared, number, pushed};
 
 /// A state file.
 #[derive(Debug)]
@@ -33,6 +34,10 @@ pub struct StateFile {
     pub(super) sealing: Option<Sealing>,
     /// What is on disk is not encrypted as it would be now.
     pub(super) migrates: bool,
+    /// The content of the file that is written, as this process knows it; none before it was read or written.
+    pub(super) on_disk: Option<Sum>,
+    /// Lineage and serial of that content, or of the state that a running apply continues.
+    pub(super) started: Option<(ecow::EcoString, u64)>,
 }
 
 /// The lock that we hold.
@@ -66,6 +71,8 @@ impl StateFile {
             leftover: Leftover::None,
             sealing,
             migrates: false,
+            on_disk: None,
+            started: None,
         }
     }
 
@@ -138,40 +145,55 @@ impl StateFile {
     }
 
     /// Saves the next content of the file. `announce` gets its fingerprint before it counts as the state. Answers the
-    /// fingerprint and the number of bytes.
+    /// fingerprint and the number of bytes. Fails when another program has changed the file, before or while it is saved.
     pub(super) fn save(
         &mut self,
         target: &Path,
         content: &Content<'_>,
-        announce: &mut dyn FnMut(&str) -> Result<(), Diagnostics>,
-    ) -> Result<(String, u64), Diagnostics> {
+        announce: &mut dyn FnMut(&str) -> Result<(), SaveFailure>,
+    ) -> Result<(String, u64), SaveFailure> {
+        if let Some(replaced) = self.replaced().map_err(SaveFailure::File)? {
+            return Err(SaveFailure::Replaced(replaced));
+        }
         let files = self.files.as_ref();
-        let not_saved = |error: io::Error| Diagnostics::from(diagnostics::not_saved(&self.paths.write, &error));
         let locked = self.held.is_some();
         let mut opened;
         let file = match &mut self.held {
             Some(held) => &mut held.file,
             None => {
-                files.create_directory(directory_of(target)).map_err(not_saved)?;
-                opened = files.open(target, Open::OrCreate).map_err(not_saved)?;
+                files.create_directory(directory_of(target)).map_err(SaveFailure::File)?;
+                opened = files.open(target, Open::OrCreate).map_err(SaveFailure::File)?;
                 &mut opened
             }
         };
-        let mut prepared = snapshot::prepare(files, target, file.as_ref(), content).map_err(not_saved)?;
-        let mut back_up = || match &self.paths.backup {
-            Some(backup) if !self.backup_made => back_up(files, backup, file.as_mut(), prepared.side.as_mut())
-                .map_err(|error| Diagnostics::from(diagnostics::no_backup(backup, &error))),
-            _ => Ok(()),
+        let mut prepared = snapshot::prepare(files, target, file.as_ref(), content).map_err(SaveFailure::File)?;
+        let mut back_up = || match self.backup_made {
+            true => Ok(()),
+            false => {
+                back_up(files, &self.paths.backup, file.as_mut(), prepared.side.as_mut()).map_err(SaveFailure::Backup)
+            }
         };
-        if let Err(problems) = back_up().and_then(|()| announce(&prepared.fingerprint)) {
+        if let Err(failure) = back_up().and_then(|()| announce(&prepared.fingerprint)) {
             snapshot::discard(files, &prepared);
-            return Err(problems);
+            return Err(failure);
         }
         self.backup_made = true;
         let saved = (prepared.fingerprint.clone(), prepared.length);
-        snapshot::commit(files, target, file, locked, prepared).map_err(not_saved)?;
+        // Until it is over nothing is known of the content.
+        self.on_disk = None;
+        let sum = prepared.sum.clone();
+        snapshot::commit(files, target, file, locked, prepared).map_err(SaveFailure::File)?;
+        let is_there = file.is_at(&self.paths.write).map_err(SaveFailure::File)?;
+        self.on_disk = Some(sum);
+        if !is_there {
+            return Err(SaveFailure::Replaced(self.instead()));
+        }
         self.paths.read.clone_from(&self.paths.write);
         Ok(saved)
+    }
+
+    fn told(&self, failure: SaveFailure) -> Diagnostics {
+        failure.diagnostics(&self.paths)
     }
 
     /// Gives a state its lineage and its serial; answers whether its content is another than what is known.
@@ -180,6 +202,12 @@ impl StateFile {
         let saved = if self.migrates { Saved::Changed } else { compared(state, known) };
         number(state, known, saved);
         saved == Saved::Changed
+    }
+
+    /// Remembers what is on disk now.
+    pub(super) fn keep_known(&mut self, state: State) {
+        self.started = Some((state.lineage.clone(), state.serial));
+        self.known = Some(Some(state));
     }
 
     /// What was read, read now if it was not.
@@ -235,14 +263,15 @@ impl StateStore for StateFile {
         let id = holder.id.clone();
         self.held = Some(Held { file, id: holder.id, created });
         // What was read without the lock may be outdated.
-        self.known = None;
+        (self.known, self.on_disk) = (None, None);
         Ok(Locked { id, left_behind })
     }
 
     fn unlock(&mut self) -> Result<(), Diagnostics> {
         let Some(held) = self.held.take() else { return Ok(()) };
         let path = &self.paths.write;
-        if held.created && held.file.is_empty().unwrap_or(false) {
+        let is_ours = held.created && held.file.is_at(path).unwrap_or(false);
+        if is_ours && held.file.is_empty().unwrap_or(false) {
             // Whoever waits for this lock looks whether the file still has its name.
             let _ = self.files.remove(path);
         }
@@ -279,10 +308,11 @@ impl StateStore for StateFile {
         let changed = self.number(state);
         // Nothing has changed, and the file says it in the same words.
         if changed || !self.is_as_written(&target, state) {
-            self.save(&target, &self.content_of(state)?, &mut |_| Ok(()))?;
+            let content = self.content_of(state)?;
+            self.save(&target, &content, &mut |_| Ok(())).map_err(|failure| self.told(failure))?;
             self.migrates = false;
         }
-        self.known = Some(Some(state.clone()));
+        self.keep_known(state.clone());
         if self.leftover == Leftover::Included {
             self.settle_leftover(&target).map_err(|error| diagnostics::journal_left(&journal_path(&target), &error))?;
         }
@@ -293,9 +323,11 @@ impl StateStore for StateFile {
         self.ensure_known()?;
         let target = self.target()?;
         let (state, saved) = pushed(state, self.known.as_ref().and_then(Option::as_ref), force)?;
-        self.save(&target, &self.content_of(&state)?, &mut |_| Ok(()))?;
+        let content = self.content_of(&state)?;
+        self.save(&target, &content, &mut |_| Ok(())).map_err(|failure| self.told(failure))?;
         self.migrates = false;
-        self.known = Some(Some(state));
+        drop(content);
+        self.keep_known(state);
         Ok(saved)
     }
 
@@ -317,6 +349,12 @@ impl StateStore for StateFile {
             start.lineage = crate::process::new_uuid().into();
         }
         let target = self.target()?;
+        match self.replaced() {
+            Ok(None) => {}
+            Ok(Some(replaced)) => return Err(diagnostics::replaced_before(&self.paths.write, &replaced).into()),
+            Err(error) => return Err(diagnostics::not_read(&target, &error).into()),
+        }
+        self.started = Some((start.lineage.clone(), start.serial));
         let path = journal_path(&target);
         self.settle_leftover(&target).map_err(|error| diagnostics::journal_left(&path, &error))?;
         let current = self.current_fingerprint(&target);
@@ -330,15 +368,24 @@ impl StateStore for StateFile {
     fn whereabouts(&self) -> String {
         self.paths.write.display().to_string()
     }
+
+    fn way_back(&mut self) -> WayBack {
+        self.way()
+    }
 }
 
 /// Keeps what a state file has now, unless that is nothing or what it is going to have.
-fn back_up(files: &dyn Files, backup: &Path, now: &mut dyn OpenFile, next: &mut dyn OpenFile) -> io::Result<()> {
-    if now.is_empty()? || is_same(now, next)? {
+fn back_up(files: &dyn Files, backup: &Backup, now: &mut dyn OpenFile, next: &mut dyn OpenFile) -> io::Result<()> {
+    if *backup == Backup::None || now.is_empty()? || is_same(now, next)? {
         return Ok(());
     }
+    let path = match backup {
+        Backup::None => return Ok(()),
+        Backup::Latest(path) => path.clone(),
+        Backup::Each(path, ending) => snapshot::unused_name(files, path, ending)?,
+    };
     // The next content has the permissions already.
-    replace_by(files, backup, Access::Like(next), &mut |copy| {
+    replace_by(files, &path, Access::Like(next), &mut |copy| {
         each_piece(now, 0, &mut |at, piece| copy.write_at(at, piece)).map(drop)
     })
 }

@@ -38,18 +38,49 @@ fn the_next_command_completes_the_state_and_says_so() {
         assert_eq!((recovered.edits, recovered.saved), (2, true));
         assert_eq!(recovered.addresses, ["terraform_data.r[10]", "terraform_data.r[11]"]);
         expect_test::expect![[r"
-            An earlier run that changed STATE was interrupted. What it had finished was taken from its journal:
+            An earlier run that changed STATE was interrupted. These changes were finished and have been added to the state from its journal:
               - terraform_data.r[10]
               - terraform_data.r[11]
 
-            Of these operations, which were under way, no result is known:
+            These operations were under way, and their results are unknown:
               - terraform_data.r[77] (create)
-            Please check what they have left: an object may exist that the state does not know.
+            Check these objects: one may exist that is not in the state.
         "]]
         .assert_eq(&format!("{}\n", crate::recovered_diagnostic(&recovered, "STATE").detail));
         assert!(sandbox.recover().recovered.is_none());
         assert!(!sandbox.names().contains(&JOURNAL.to_owned()));
     }
+}
+
+#[test]
+fn an_object_is_either_finished_or_unknown() {
+    let sandbox = Sandbox::new();
+    sandbox.save(&mut state_of([1]));
+    let mut store = sandbox.store();
+    take_lock(&mut store);
+    let mut state = store.read().expect("the state is readable").state.expect("it was saved");
+    let mut journal = store.journal(&mut state).expect("the sandbox can be written");
+    // One is done. Of another one the object is there, and its provisioners run.
+    let id = begin(journal.as_mut(), 10);
+    journal.finish(id, &[edit(10)]);
+    begin(journal.as_mut(), 11);
+    journal.append(&[edit(11)]);
+    // What an object was is destroyed under its own name.
+    let deposed = |n: usize, key: &str| {
+        let name = format!("\"addr\":\"terraform_data.r[{n}]\"");
+        let line = edit(n).to_json_line().replace(&name, &format!("{name},\"deposed\":\"{key}\""));
+        Edit::from_json_line(&line).expect("it is well-formed")
+    };
+    journal.append(&[deposed(11, "0000beef")]);
+    journal
+        .begin(Operation { address: "terraform_data.r[10] (deposed object 0000cafe)".into(), action: "delete".into() });
+    journal.flush().expect("the sandbox can be written");
+    drop(journal);
+    drop(store);
+    let recovered = sandbox.recover().recovered.expect("it was recovered");
+    assert_eq!(recovered.addresses, ["terraform_data.r[10]", "terraform_data.r[11] (deposed object 0000beef)"]);
+    let under_way: Vec<&str> = recovered.under_way.iter().map(|operation| operation.address.as_str()).collect();
+    assert_eq!(under_way, ["terraform_data.r[11]", "terraform_data.r[10] (deposed object 0000cafe)"]);
 }
 
 #[test]
@@ -127,6 +158,10 @@ fn a_damaged_journal_is_kept_and_what_is_whole_is_used() {
     let second =
         String::from_utf8_lossy(&whole).replacen("terraform_data.r[11]\",\"p", "terraform_data.x[11]\",\"p", 1);
     sandbox.put(JOURNAL, second);
+    // Who only looks is told too, and changes nothing.
+    let looked = sandbox.store().read().expect("the state is readable");
+    assert_eq!(numbers(looked.state.as_ref()), [1, 10, 12]);
+    assert_eq!(summaries(&looked.diagnostics), ["Damaged journal of an interrupted run"]);
     let reading = sandbox.recover();
     assert_eq!(numbers(reading.state.as_ref()), [1, 10, 12]);
     assert_eq!(summaries(&reading.diagnostics), ["Damaged journal of an interrupted run"]);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::workspace::{is_valid_name, select, selected};
-use crate::{Backend, Saved, save_errored};
+use crate::{Backend, Saved, WayBack, save_errored};
 
 #[test]
 fn a_state_is_born_changes_and_stays() {
@@ -47,7 +47,7 @@ fn paths_follow_the_flags() {
     let local = |settings| Local::new(Arc::new(Disk), settings);
     let check = |settings: LocalSettings, workspace: &str, expected: [&str; 3]| {
         let paths = local(settings).paths(workspace);
-        let backup = paths.backup.unwrap_or_else(|| "none".into());
+        let backup = paths.backup.path().unwrap_or(Path::new("none")).to_owned();
         assert_eq!([paths.read, paths.write, backup], expected.map(PathBuf::from));
     };
     let path = |text: &str| Some(PathBuf::from(text));
@@ -160,15 +160,16 @@ fn a_pushed_state_has_to_be_a_successor() {
 #[test]
 fn what_cannot_be_saved_is_in_errored_tfstate() {
     let sandbox = Sandbox::new();
-    let last = save_errored(&Disk, &sandbox.0, &state_of([1]), None);
+    let way = WayBack::Push { in_the_way: None };
+    let last = save_errored(&Disk, &sandbox.0, &state_of([1]), None, &way);
     assert_eq!((summaries(&last.diagnostics), last.print), (vec!["Failed to persist state to backend"], None));
-    save_errored(&Disk, &sandbox.0, &state_of([1, 2]), None);
+    save_errored(&Disk, &sandbox.0, &state_of([1, 2]), None, &way);
     assert_eq!(sandbox.names().len(), 2, "the older one is kept: {:?}", sandbox.names());
     let (state, _) = yuba_state::read(sandbox.text("errored.tfstate").as_bytes()).expect("it is a state");
     assert_eq!(numbers(Some(&state)), [1, 2]);
 
     let gone = sandbox.path("gone");
-    let last = save_errored(&Disk, &gone, &state_of([1]), None);
+    let last = save_errored(&Disk, &gone, &state_of([1]), None, &way);
     assert_eq!(
         summaries(&last.diagnostics),
         ["Failed to create local state file", "Failed to persist state to backend"]
