@@ -253,7 +253,8 @@ fn one_line(text: &str) -> String {
 fn condensed(run: &Run) -> String {
     let mut shown = String::new();
     let mut outputs = false;
-    for line in run.stdout.lines().chain(run.stderr.lines()) {
+    let stderr = run.stderr.lines().filter(|line| !line.contains("Enter a value:") && !line.starts_with("var."));
+    for line in run.stdout.lines().chain(stderr) {
         let text = line.strip_prefix("│ ").unwrap_or(line).trim_end();
         let object = text.starts_with("  # ") && !text.ends_with("hidden)");
         let starts = ["Plan: ", "No changes.", "Apply complete!", "Destroy complete!", "Import successful!"];
