@@ -281,8 +281,9 @@ fn decode_traversal(
             let key = Expr { kind: ExprKind::Literal(key.clone()), span: traversal.span };
             reference.instance = Some(Arc::new(key));
         }
-        Some(TraversalStep::Attr { span, .. }) => {
-            problems.push(diagnostics::provider_alias_expected(*span));
+        Some(TraversalStep::Attr { name, span }) => {
+            let shown = reference.key.to_string();
+            problems.push(diagnostics::provider_key_as_attribute(&shown, name, *span));
             return Some(reference);
         }
         None => {}

@@ -87,13 +87,18 @@ impl Syntax {
     }
 }
 
-/// An expression of native syntax. JSON has it in a string, whose template sequences mean nothing here.
+/// An expression of native syntax. JSON has it in a string, as it is or as the only interpolation of a template.
 pub(crate) fn native(expr: &Expr, syntax: Syntax) -> Result<Expr, Diagnostics> {
     match (&expr.kind, syntax) {
         (ExprKind::JsonString(string), _) => {
+            let text = string.text.trim();
+            let interpolated = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
             // Quirk: places inside the string are counted from its quote.
-            let (inner, problems) =
-                parser::parse_expression_at(expr.span.file, expr.span.start, string.text.as_bytes());
+            let (inner, problems) = parser::parse_expression_at(
+                expr.span.file,
+                expr.span.start,
+                interpolated.unwrap_or(&string.text).as_bytes(),
+            );
             if problems.has_errors() { Err(problems) } else { Ok(inner) }
         }
         (_, Syntax::Json) => Err(diagnostics::expected_string(expr.span).into()),

@@ -199,7 +199,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
     if let Some(expr) = argument("deprecated") {
         variable.deprecated = decoding.string(expr, &mut diagnostics);
         if variable.deprecated.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            diagnostics.push(diagnostics::empty_deprecated_variable(name_span));
+            diagnostics.push(diagnostics::empty_deprecated_variable(expr.span));
         }
     }
     if let Some(expr) = argument("ephemeral") {
@@ -363,8 +363,8 @@ mod tests {
                 ("nullable = false", ""),
                 (r#"const = "abc""#, "2:11 Unsuitable value type"),
                 ("const = true\n default = 1", ""),
-                (r#"deprecated = """#, "1:10 Invalid `deprecated` value"),
-                (r#"deprecated = "  ""#, "1:10 Invalid `deprecated` value"),
+                (r#"deprecated = """#, "1:29 Invalid `deprecated` value"),
+                (r#"deprecated = "  ""#, "1:29 Invalid `deprecated` value"),
                 ("deprecated = 1", ""),
                 ("deprecated = null", "2:15 Unsuitable value type"),
                 ("deprecated = foo", "2:15 Variables not allowed"),

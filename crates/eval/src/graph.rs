@@ -12,13 +12,14 @@ use yuba_config::check::Check;
 use yuba_config::import::Import;
 use yuba_config::output::Output;
 use yuba_config::provider::ProviderConfig;
-use yuba_config::resource::{Resource, ResourceKey};
+use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::{Local, Variable};
-use yuba_syntax::{Diagnostics, Sources, Span};
+use yuba_syntax::{Diagnostics, Sources, Span, TraversalStep};
 
 pub use arguments::Arguments;
 pub use build::build;
 
+use crate::references::each_traversal;
 use crate::tree::{ConfigTree, ModuleId};
 use crate::validate::diagnostics;
 
@@ -120,10 +121,34 @@ impl<'a> RefGraph<'a> {
     pub fn cycles(&self, components: &[Vec<u32>], sources: Option<&Sources>, tree: &ConfigTree) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for component in components.iter().filter(|component| component.len() > 1) {
+            let own = self.own_enabled(component, tree);
+            if own.has_errors() {
+                problems.extend(own);
+                continue;
+            }
             let mut names: Vec<EcoString> = component.iter().map(|at| self.name(*at, tree)).collect();
             names.sort();
             let chain = self.chain(component, sources, tree);
             problems.push(diagnostics::cycle(&names, &chain));
+        }
+        problems
+    }
+
+    /// Calls of a cycle whose `enabled` refers to the called module itself: that is what makes the cycle.
+    fn own_enabled(&self, component: &[u32], tree: &ConfigTree) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        for at in component {
+            let node = &self.nodes[*at as usize];
+            let (Vertex::Call, Some(call)) = (node.vertex, tree.call(node.module)) else { continue };
+            let Repetition::Enabled(expr) = &call.repetition else { continue };
+            each_traversal(expr, &mut |traversal| {
+                let is_own =
+                    |step: &TraversalStep| matches!(step, TraversalStep::Attr { name, .. } if *name == call.name);
+                if traversal.root == "module" && traversal.steps.first().is_some_and(is_own) {
+                    let address = eco_format!("{}", tree.node(node.module).path);
+                    problems.push(diagnostics::self_referential(&address, Some(traversal.span)));
+                }
+            });
         }
         problems
     }

@@ -209,6 +209,13 @@ pub(crate) fn provider_alias_expected(at: Span) -> Diagnostic {
     let detail = "After the name of a provider only a dot and the alias of a configuration can follow.";
     invalid_provider_reference(detail, at)
 }
+pub(crate) fn provider_key_as_attribute(reference: &str, key: &str, at: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "After the alias of a provider configuration only an instance key in brackets can follow. To choose the instance \
+         {key:?}, write {reference}[{key:?}]."
+    );
+    invalid_provider_reference(detail, at)
+}
 pub(crate) fn provider_key_without_alias(at: Span) -> Diagnostic {
     let detail = "Only configurations with an alias have several instances: write name.alias[key].";
     invalid_provider_reference(detail, at)

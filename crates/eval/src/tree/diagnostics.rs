@@ -157,6 +157,16 @@ fn key_error(block_type: &str, detail: impl Into<EcoString>, span: Span) -> Diag
     Diagnostic::error(eco_format!("Invalid {block_type} provider configuration"), detail).at(span)
 }
 
+pub(super) fn not_a_value(key: &ProviderKey, what: &str, declared: Option<&str>, span: Span) -> Diagnostic {
+    let declared = declared.map(|place| eco_format!(", declared at {place}")).unwrap_or_default();
+    let detail = eco_format!(
+        "{key} is {what}{declared}. Provider configurations are not values, so an expression cannot choose one. Write the \
+         reference itself: NAME, NAME.ALIAS, or NAME.ALIAS[KEY] for a configuration with for_each. Only KEY can be an \
+         expression."
+    );
+    Diagnostic::error("Invalid provider configuration reference", detail).at(span)
+}
+
 pub(super) fn key_without_alias(block_type: &str, span: Span) -> Diagnostic {
     let detail = "An instance key is possible only for a provider configuration that has an alias and uses for_each.";
     key_error(block_type, detail, span)

@@ -119,6 +119,20 @@ impl Declared {
         own
     }
 
+    /// What a name begins in expressions, unless the module has a provider of this name.
+    fn value_kind(&self, name: &str) -> Option<&'static str> {
+        let what = match name {
+            "local" => "a local value",
+            "var" => "an input variable",
+            "each" | "count" | "path" | "self" => "a value",
+            "data" | "module" | "ephemeral" => "a reference to an object",
+            _ => return None,
+        };
+        let has_block = |blocks: &BTreeMap<ProviderKey, Span>| blocks.keys().any(|key| key.name == name);
+        let is_provider = self.required.contains_key(name) || has_block(&self.configured) || has_block(&self.empty);
+        (!is_provider).then_some(what)
+    }
+
     /// The provider a name stands for when it is passed on: what blocks imply is never a built-in provider.
     fn passed_type(&self, name: &str) -> Option<ProviderSource> {
         self.required.get(name).cloned().or_else(|| default_type(name))
@@ -218,9 +232,32 @@ impl Rules<'_> {
         }
     }
 
+    /// What a reference means that has the form of a value instead of a provider configuration: `local.name`. A provider may
+    /// have such a name too, so it counts only where the module says nothing about a provider of this name.
+    fn value(&self, reference: &ProviderRef) -> Option<Diagnostic> {
+        let (ProviderKey { name, alias: Some(alias) }, module) = (&reference.key, &self.node.module) else {
+            return None;
+        };
+        let what = self.own.value_kind(name)?;
+        if self.call.is_some_and(|call| call.providers.iter().any(|passed| passed.in_child.key.name == *name)) {
+            return None;
+        }
+        let declared = match name.as_str() {
+            "local" => module.locals.get(alias).map(|local| local.span),
+            "var" => module.variables.get(alias).map(|variable| variable.span),
+            _ => None,
+        };
+        let declared = declared.map(|span| self.place(span));
+        Some(diagnostics::not_a_value(&reference.key, what, declared.as_deref(), reference.span))
+    }
+
     /// An instance key is there if and only if the provider has instances: its block has `for_each`, or the module asks its
     /// caller for all instances of a configuration. Where all of them are passed on there is `[*]` instead.
     fn instance_key(&self, reference: &ProviderRef, block_type: &str, problems: &mut Diagnostics) {
+        if let Some(problem) = self.value(reference) {
+            problems.push(problem);
+            return;
+        }
         let key = &reference.key;
         let block = self.node.module.providers.get(key);
         let has_instances = block.is_some_and(|p| p.for_each.is_some()) || self.own.collections.contains_key(key);
@@ -391,6 +428,11 @@ impl Rules<'_> {
             });
         }
         let Some(parent) = self.parent else { return };
+        // A value instead of a provider was reported with the call.
+        let source = &passed.in_parent.key;
+        if source.alias.is_some() && parent.value_kind(&source.name).is_some() {
+            return;
+        }
         // Quirk: where the caller requires a provider by the name it has in the child, that one is compared.
         let given = parent.required.get(&name).cloned().or_else(|| parent.passed_type(&passed.in_parent.key.name));
         let Some(given) = given.filter(|given| *given != wanted) else { return };
