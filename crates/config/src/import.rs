@@ -152,8 +152,6 @@ import {
             &expect![[r#"
                 1:56 Error: Expected string expression
                 1:81 Error: Missing expression
-                1:104 Error: Invalid character
-                1:104 Error: Invalid expression
             "#]],
         );
     }

@@ -290,8 +290,6 @@ module "ref" {
             &expect![[r#"
                 1:86 Error: Invalid provider local name
                 1:101 Error: Expected string expression
-                1:109 Error: Invalid character
-                1:109 Error: Invalid expression
             "#]],
         );
     }

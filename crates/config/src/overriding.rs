@@ -430,7 +430,7 @@ mod tests {
                 r#"variable "a" {
  deprecated=""
 }"#,
-                "o:1:10 Invalid `deprecated` value",
+                "o:2:13 Invalid `deprecated` value",
             ),
             ("", "required_providers {}", "o:1:1 Invalid required_providers block"),
             ("", "foo {}", "o:1:1 Unsupported block type"),

@@ -297,12 +297,10 @@ fn json() {
     check(
         r#"{"resource": {"a": {"b": [{"provider": 5, "lifecycle": [{}, {}]}, {"provider": "${x}", "count": 1, "for_each": 2}]}}}"#,
         &expect![[r#"
-                1:40 Error: Expected string expression
-                1:56 Error: Duplicate lifecycle block
-                1:80 Error: Invalid character
-                1:80 Error: Invalid expression
-                1:88 Error: Invalid combination of "count" and "for_each"
-            "#]],
+            1:40 Error: Expected string expression
+            1:56 Error: Duplicate lifecycle block
+            1:88 Error: Invalid combination of "count" and "for_each"
+        "#]],
     );
 }
 
