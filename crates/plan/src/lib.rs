@@ -12,4 +12,4 @@ pub use change::{Action, Importing, OutputChange, Reason, ResourceChange};
 pub use event::{Deferral, Event, Phase};
 pub use exec::{ExecGraph, Op};
 pub use file::{PlanFile, SavedBackend};
-pub use plan::{Mode, Plan, PlannedVariable, RelevantAttribute};
+pub use plan::{Mode, Plan, PlannedVariable, PlannedWarning, RelevantAttribute};

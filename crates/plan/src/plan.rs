@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ecow::EcoString;
 use yuba_addrs::{AbsResourceInstance, Target};
 use yuba_state::{CheckResult, Output, State};
+use yuba_syntax::DeprecatedUse;
 use yuba_value::{Path, Value};
 
 use crate::change::{Action, OutputChange, ResourceChange};
@@ -39,6 +40,25 @@ pub struct RelevantAttribute {
     pub resource: AbsResourceInstance,
     /// The attribute; empty for all of it.
     pub path: Path,
+}
+
+/// A warning about something deprecated, which applying a saved plan repeats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedWarning {
+    /// The title.
+    pub summary: EcoString,
+    /// The message.
+    pub detail: EcoString,
+    /// The object it is about; empty if there is none.
+    pub address: EcoString,
+    /// The file it points into; empty if there is none.
+    pub file: EcoString,
+    /// First byte of its place in the file.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+    /// What is deprecated.
+    pub deprecated: DeprecatedUse,
 }
 
 /// What will be done.
@@ -77,6 +97,8 @@ pub struct Plan {
     pub errored: bool,
     /// The workspace it was made in.
     pub workspace: EcoString,
+    /// What planning said about deprecated things.
+    pub warnings: Vec<PlannedWarning>,
 }
 
 impl Plan {

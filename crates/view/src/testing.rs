@@ -73,6 +73,7 @@ pub(crate) fn plan(changes: Vec<ResourceChange>, outputs: Vec<OutputChange>) -> 
         timestamp: "2026-01-02T03:04:05Z".into(),
         errored: false,
         workspace: "default".into(),
+        warnings: Vec::new(),
     }
 }
 

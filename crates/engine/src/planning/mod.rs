@@ -582,6 +582,7 @@ impl<'a> Planner<'a> {
             timestamp: ecow::eco_format!("{}", context.plan_time),
             errored,
             workspace: EcoString::from(context.env.workspace),
+            warnings: Vec::new(),
         };
         (Some(plan), problems)
     }

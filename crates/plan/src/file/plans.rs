@@ -5,13 +5,17 @@ use std::sync::Arc;
 use yuba_addrs::{Target, TargetSubject};
 use yuba_state::{CheckObject, CheckResult, DeposedKey, State};
 use yuba_syntax::Span;
+use yuba_syntax::diagnostic::{DeprecatedKind, DeprecatedUse};
 
 use super::codes::Code;
 use super::reader::Reader;
 use super::steps::{self, Step};
 use super::writer::Writer;
 use super::{Malformed, Read};
-use crate::{Action, ExecGraph, Importing, OutputChange, Plan, PlannedVariable, RelevantAttribute, ResourceChange};
+use crate::{
+    Action, ExecGraph, Importing, OutputChange, Plan, PlannedVariable, PlannedWarning, RelevantAttribute,
+    ResourceChange,
+};
 
 /// The plan without its states, which are entries of the archive.
 pub(super) fn write(writer: &mut Writer, plan: &Plan, steps: &[Step]) {
@@ -32,6 +36,7 @@ pub(super) fn write(writer: &mut Writer, plan: &Plan, steps: &[Step]) {
         timestamp,
         errored,
         workspace,
+        warnings,
     } = plan;
     writer.byte(mode.code());
     writer.list(targets, write_target);
@@ -55,6 +60,7 @@ pub(super) fn write(writer: &mut Writer, plan: &Plan, steps: &[Step]) {
     writer.text(timestamp);
     writer.flag(*errored);
     writer.text(workspace);
+    writer.list(warnings, write_warning);
 }
 
 /// A plan with the states given, and the steps that its graph is made of.
@@ -94,8 +100,32 @@ pub(super) fn read(
         timestamp: reader.text()?,
         errored: reader.flag()?,
         workspace: reader.text()?,
+        warnings: reader.list(read_warning)?,
     };
     Ok((plan, steps))
+}
+
+fn write_warning(writer: &mut Writer, warning: &PlannedWarning) {
+    let PlannedWarning { summary, detail, address, file, start, end, deprecated } = warning;
+    let DeprecatedUse { source, origin, kind, message, remote, fixable_here } = deprecated;
+    for text in [summary, detail, address, file, source, origin, message] {
+        writer.text(text);
+    }
+    writer.number(u64::from(*start));
+    writer.number(u64::from(*end));
+    for flag in [*kind == DeprecatedKind::Variable, *remote, *fixable_here] {
+        writer.flag(flag);
+    }
+}
+
+fn read_warning(reader: &mut Reader<'_>) -> Read<PlannedWarning> {
+    let (summary, detail, address, file) = (reader.text()?, reader.text()?, reader.text()?, reader.text()?);
+    let (source, origin, message) = (reader.text()?, reader.text()?, reader.text()?);
+    let (start, end) = (reader.small()?, reader.small()?);
+    let kind = if reader.flag()? { DeprecatedKind::Variable } else { DeprecatedKind::Value };
+    let deprecated =
+        DeprecatedUse { source, origin, kind, message, remote: reader.flag()?, fixable_here: reader.flag()? };
+    Ok(PlannedWarning { summary, detail, address, file, start, end, deprecated })
 }
 
 fn write_target(writer: &mut Writer, target: &Target) {

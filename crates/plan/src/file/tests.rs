@@ -6,13 +6,15 @@ use yuba_provider::{
     Attribute, AttributeType, BlockSchema, IdentitySchema, NestedAttribute, NestedBlock, Nesting, Schema,
 };
 use yuba_state::{CheckKind, CheckObject, CheckResult, CheckStatus, DeposedKey, Edit, Object, Output, State};
+use yuba_syntax::diagnostic::{DeprecatedKind, DeprecatedUse};
 use yuba_syntax::{FileId, Span};
 use yuba_value::{Bound, Deprecation, Mark, Number, Path, Type, Value};
 
 use super::steps::Work;
 use super::*;
 use crate::{
-    Action, ExecGraph, Importing, Mode, Op, OutputChange, PlannedVariable, Reason, RelevantAttribute, ResourceChange,
+    Action, ExecGraph, Importing, Mode, Op, OutputChange, PlannedVariable, PlannedWarning, Reason, RelevantAttribute,
+    ResourceChange,
 };
 
 fn addr(text: &str) -> AbsResourceInstance {
@@ -63,6 +65,7 @@ fn file(changes: Vec<ResourceChange>) -> PlanFile {
             timestamp: "2026-01-02T03:04:05Z".into(),
             errored: false,
             workspace: "default".into(),
+            warnings: Vec::new(),
         },
         modules: BTreeMap::new(),
         manifest: "".into(),
@@ -157,6 +160,22 @@ fn full() -> PlanFile {
     plan.force_replace = vec![addr("t.b[\"q\"]")];
     plan.variables.insert("v".into(), PlannedVariable { value: before.clone(), ephemeral: false });
     plan.drift = vec![same];
+    plan.warnings = vec![PlannedWarning {
+        summary: "Old".into(),
+        detail: "Use new.".into(),
+        address: "t.c".into(),
+        file: "main.tf".into(),
+        start: 3,
+        end: 300,
+        deprecated: DeprecatedUse {
+            source: "module.m.old".into(),
+            origin: "m".into(),
+            kind: DeprecatedKind::Variable,
+            message: "Use new.".into(),
+            remote: true,
+            fixable_here: false,
+        },
+    }];
     let resource = AbsResourceInstance::parse_text(FileId(0), "module.a.t.b").expect("because it is well-formed");
     plan.relevant = vec![RelevantAttribute { resource, path: Path::new().attr("a") }];
     plan.outputs = vec![OutputChange {
