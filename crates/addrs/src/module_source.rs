@@ -108,6 +108,14 @@ impl ModuleSource {
     pub fn enters_new_package(&self) -> bool {
         !matches!(self, ModuleSource::Local(_))
     }
+    /// Whether it is in the file system of this machine: relative to the calling module, or at an absolute path.
+    pub fn is_in_file_system(&self) -> bool {
+        match self {
+            ModuleSource::Local(_) => true,
+            ModuleSource::Remote(module) => module.package.starts_with("file://"),
+            ModuleSource::Registry(_) => false,
+        }
+    }
     /// As people write it: without the hostname of the default registry.
     pub fn for_display(&self) -> EcoString {
         match self {

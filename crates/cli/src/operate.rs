@@ -313,7 +313,9 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
     }
     let stop = signals::Stop::watch();
     speaker.saved_plan(&saved.plan);
-    change(speaker, operation, &saved.plan, Diagnostics::new(), (Kind::Apply, options.tolerant), &stop, &Uses::new())
+    let notes = operation.repeated_warnings(&saved.plan);
+    let said = uses(&notes);
+    change(speaker, operation, &saved.plan, notes, (Kind::Apply, options.tolerant), &stop, &said)
 }
 
 /// Lets others at the state, and tells what there is to tell.

@@ -175,7 +175,11 @@ impl File {
         let is_override = self.is_override;
         match block.kind.as_str() {
             "language" => keep(&mut self.languages, language::decode(block, is_override, decoding)),
-            "terraform" => terraform::decode(block, decoding, &mut self.settings),
+            "terraform" => {
+                let problems = terraform::decode(block, decoding, &mut self.settings);
+                self.opted_in.append(&mut self.settings.experiments);
+                problems
+            }
             "required_providers" => diagnostics::misplaced_required_providers(block.kind_span).into(),
             "provider" => keep_some(&mut self.providers, provider::decode(block, decoding)),
             "variable" => keep(&mut self.variables, variable::decode(block, is_override, decoding)),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ecow::EcoString;
 use yuba_addrs::{Feature, FeatureState, Version, VersionConstraints};
-use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostics, Expr, Span};
+use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostic, Diagnostics, Expr, Severity, Span};
 use yuba_value::convert::convert;
 use yuba_value::{Type, Value};
 
@@ -155,7 +155,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
         }
     }
     if let Some(attribute) = content.attribute("experiments") {
-        language.experiments = experiments(&attribute.expr, &mut diagnostics);
+        language.experiments = experiments(&attribute.expr, AskedIn::Language, &mut diagnostics);
     }
     for nested in content.blocks_of("compatible_with") {
         if let Some((_, first)) = &language.compatible_with {
@@ -173,22 +173,35 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
     (language, diagnostics)
 }
 
-/// Reads the keywords of experiments. Those that are not experiments now are mistakes.
-fn experiments(expr: &Expr, diagnostics: &mut Diagnostics) -> Vec<(Feature, Span)> {
+/// The block whose `experiments` are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AskedIn {
+    /// `language`, which only this language has.
+    Language,
+    /// `terraform`, where published modules list keywords of other tools too.
+    Terraform,
+}
+
+/// Reads the keywords of experiments. Those that are not experiments now are mistakes; what may be meant for another tool is not.
+pub(crate) fn experiments(expr: &Expr, asked: AskedIn, diagnostics: &mut Diagnostics) -> Vec<(Feature, Span)> {
     let mut active = Vec::new();
+    let mut refuse = |problem: Diagnostic, mistake: bool| {
+        let severity = if mistake || asked == AskedIn::Language { problem.severity } else { Severity::Warning };
+        diagnostics.push(Diagnostic { severity, ..problem });
+    };
     let Some(items) = expr.as_list() else {
-        diagnostics.push(diagnostics::list_expected(expr));
+        refuse(diagnostics::list_expected(expr), false);
         return active;
     };
     for item in items {
         let Some(keyword) = item.as_keyword() else {
-            diagnostics.push(diagnostics::experiment_not_keyword(item.span));
+            refuse(diagnostics::experiment_not_keyword(item.span), false);
             continue;
         };
         match Feature::from_keyword(&keyword) {
             Some(row) if row.state == FeatureState::ActiveExperiment => active.push((row.feature, item.span)),
-            Some(row) => diagnostics.push(diagnostics::experiment_concluded(row, item.span)),
-            None => diagnostics.push(diagnostics::unknown_experiment(&keyword, item.span)),
+            Some(row) => refuse(diagnostics::experiment_concluded(row, item.span), true),
+            None => refuse(diagnostics::unknown_experiment(&keyword, item.span), false),
         }
     }
     active

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use ecow::EcoString;
-use yuba_addrs::ProviderSource;
+use yuba_addrs::{Feature, ProviderSource};
 use yuba_syntax::{Block, Body, BodySchema, Diagnostics, Span};
 
 use crate::constant::Decoding;
 use crate::encryption::{self, Encryption};
+use crate::language::{self, AskedIn};
 use crate::provider::{ProviderKey, check_local_name};
 use crate::required_providers;
 use crate::schema::schema;
@@ -107,9 +108,10 @@ pub(crate) struct Settings {
     pub(crate) requirements: Vec<Requirements>,
     pub(crate) provider_metas: Vec<ProviderMeta>,
     pub(crate) encryptions: Vec<Encryption>,
+    pub(crate) experiments: Vec<(Feature, Span)>,
 }
 
-/// `required_version` was looked at before. `experiments` and `language` are for another program and mean nothing here.
+/// `required_version` was looked at before. `language` is for another program and means nothing here.
 static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
     schema(
         &[],
@@ -127,6 +129,9 @@ static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
 /// Decodes a `terraform` block into what was found in the file so far.
 pub(crate) fn decode(block: &Block, decoding: &Decoding<'_>, settings: &mut Settings) -> Diagnostics {
     let (content, mut diagnostics) = block.body.content(&SCHEMA);
+    if let Some(attribute) = content.attribute("experiments") {
+        settings.experiments.extend(language::experiments(&attribute.expr, AskedIn::Terraform, &mut diagnostics));
+    }
     for nested in content.blocks {
         let span = nested.header_span;
         match nested.kind.as_str() {
@@ -178,7 +183,11 @@ mod tests {
             "main.tf",
             "terraform {\n*\n}",
             &[
-                ("experiments=[foo]", ""),
+                ("experiments=[foo]", "(2:14 Unknown experiment keyword)"),
+                ("experiments=[provider_collections]", "(2:14 Experimental feature is active)"),
+                ("experiments=[symbol_libraries]", "2:14 Experiment has concluded"),
+                ("experiments=[smoke_tests, foo]", "2:14 Experiment has concluded; (2:27 Unknown experiment keyword)"),
+                ("experiments=1", "(2:13 Invalid expression)"),
                 ("language=x", ""),
                 ("foo=1", "2:1 Unsupported argument"),
                 ("foo {}", "2:1 Unsupported block type"),

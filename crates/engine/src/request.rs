@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ecow::EcoString;
 use yuba_addrs::{AbsResourceInstance, Target};
+use yuba_eval::inputs::GivenBy;
 use yuba_eval::{ConfigTree, EvalEnv, Timestamp};
 use yuba_plan::{Event, Mode};
 use yuba_provider::Providers;
@@ -19,6 +20,8 @@ pub struct RootVariable {
     pub value: Value,
     /// What was given for it; none if it has its default.
     pub given: Option<Value>,
+    /// How it was given; none if it has its default or is null.
+    pub given_by: Option<GivenBy>,
     /// Why nothing can use it, if so.
     pub problems: Diagnostics,
 }

@@ -33,6 +33,19 @@ pub enum Origin {
     Prompt,
 }
 
+/// How the value of a variable of the root module was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenBy {
+    /// An expression of a file.
+    Place(Span),
+    /// An environment variable.
+    Environment,
+    /// `-var`
+    Flag,
+    /// Somebody was asked.
+    Answer,
+}
+
 /// What was given for a variable.
 #[derive(Clone, Debug)]
 struct Given {
@@ -214,6 +227,21 @@ impl Inputs {
     /// Whether anything was given for a variable.
     pub fn has(&self, name: &str) -> bool {
         self.given.contains_key(name)
+    }
+
+    /// How a value that is not null was given for a variable: by a file, a flag or the environment.
+    pub fn given_by(&self, variable: &Variable) -> Option<GivenBy> {
+        let given = self.given.get(&variable.name)?;
+        let (input, _) = given.read(variable.parsing);
+        if input.value.is_null() {
+            return None;
+        }
+        Some(match (input.span, given.origin) {
+            (Some(span), _) => GivenBy::Place(span),
+            (None, Origin::Environment) => GivenBy::Environment,
+            (None, Origin::CommandLine) => GivenBy::Flag,
+            (None, Origin::AutoFile | Origin::NamedFile | Origin::Prompt) => GivenBy::Answer,
+        })
     }
 
     /// What was given for a variable, or is answered when somebody is asked because it is required; with what is wrong.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
-use yuba_addrs::{InstanceKey, ModuleSource, ParseRefContext, ProviderSource, Reference, ResourceMode, Subject};
+use yuba_addrs::{InstanceKey, ParseRefContext, ProviderSource, Reference, ResourceMode, Subject};
 use yuba_config::module_call::ModuleCall;
 use yuba_config::output::Output;
 use yuba_config::resource::{Repetition, Resource, ResourceKey};
@@ -358,7 +358,7 @@ impl<'a> Evaluation<'a> {
             let deprecation = Deprecation {
                 source: eco_format!("module.{}{key}.{}", node.call, output.name),
                 message: message.clone(),
-                remote: node.source.as_ref().is_some_and(|source| !matches!(source, ModuleSource::Local(_))),
+                remote: node.source.as_ref().is_some_and(|source| !source.is_in_file_system()),
                 unread,
             };
             value = value.mark(Mark::Deprecated(Arc::new(deprecation)));
@@ -394,7 +394,7 @@ impl<'a> Evaluation<'a> {
         Some(Deprecation {
             source: eco_format!("module.{}{}.{}", node.call, if is_keyed { "[...]" } else { "" }, output.name),
             message: output.deprecated.clone()?,
-            remote: node.source.as_ref().is_some_and(|source| !matches!(source, ModuleSource::Local(_))),
+            remote: node.source.as_ref().is_some_and(|source| !source.is_in_file_system()),
             unread: false,
         })
     }

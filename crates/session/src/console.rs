@@ -322,7 +322,10 @@ fn look_around(
     };
     let declared = configuration.tree.root().module.variables.iter();
     let variables = declared.map(|(name, variable)| {
-        (name.clone(), RootVariable { value: value(variable), given: None, problems: Diagnostics::new() })
+        (
+            name.clone(),
+            RootVariable { value: value(variable), given: None, given_by: None, problems: Diagnostics::new() },
+        )
     });
     let context = Context {
         tree: &configuration.tree,

@@ -11,13 +11,13 @@ use yuba_addrs::AbsResourceInstance;
 use yuba_backend::{Journal, LastResort, OperationId, Saved};
 use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
-use yuba_eval::inputs::{Ask, prepare};
+use yuba_eval::inputs::{Ask, GivenBy, prepare};
 use yuba_eval::world::Timestamp;
 use yuba_eval::{LASTING_SUMMARIES, ValidateEnv};
-use yuba_plan::{Action, Event, Mode, Plan, file};
+use yuba_plan::{Action, Event, Mode, Plan, PlannedWarning, file};
 use yuba_provider::Providers;
 use yuba_state::{Edit, Output, State};
-use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+use yuba_syntax::{Diagnostic, Diagnostics, FileId, Sources, Span};
 
 use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
 use crate::clock::{SystemClock, Tick, run};
@@ -180,14 +180,33 @@ impl<'a> Operation<'a> {
     /// Makes a plan.
     pub fn plan(&self, options: &PlanOptions, watch: Watch<'_>) -> (Option<Plan>, Diagnostics) {
         let context = self.context(watch, self.load.world.now());
-        let (plan, mut problems) = run(watch.tick, watch.interrupt, yuba_engine::plan(context, self.state(), options));
+        let planning = yuba_engine::plan(context, self.state(), options);
+        let (mut plan, mut problems) = run(watch.tick, watch.interrupt, planning);
         problems.extend(self.load.providers.failures());
         if options.mode == Mode::Destroy {
             let is_new = |one: &&Diagnostic| problems.iter().all(|other| other.subject != one.subject);
             let uses: Vec<Diagnostic> = self.uses.iter().filter(is_new).cloned().collect();
             problems.extend(uses);
         }
+        if let Some(plan) = &mut plan {
+            plan.warnings = planned_warnings(&problems, self.sources());
+        }
         (plan, problems)
+    }
+
+    /// What planning said about deprecated things when a saved plan was made.
+    pub fn repeated_warnings(&self, plan: &Plan) -> Diagnostics {
+        let mut warnings = Diagnostics::new();
+        let files: BTreeMap<&str, FileId> = self.sources().iter().map(|(id, source)| (&*source.name, id)).collect();
+        for PlannedWarning { summary, detail, address, file, start, end, deprecated } in &plan.warnings {
+            let mut warning = Diagnostic::warning(summary.clone(), detail.clone());
+            let file = files.get(file.as_str());
+            warning.subject = file.map(|id| Span::new(*id, *start as usize, *end as usize));
+            warning.address = Some(address.clone()).filter(|address| !address.is_empty());
+            warning.extra.get_or_insert_default().deprecation = Some(deprecated.clone());
+            warnings.push(warning);
+        }
+        warnings
     }
 
     /// Whether the configuration declares the resource that something is imported to.
@@ -335,6 +354,22 @@ impl<'a> Operation<'a> {
     }
 }
 
+/// Warnings about deprecated things, with the names of their files.
+fn planned_warnings(problems: &Diagnostics, sources: &Sources) -> Vec<PlannedWarning> {
+    let warning = |problem: &Diagnostic| {
+        let deprecated = problem.deprecation()?.clone();
+        let place = problem.subject.and_then(|span| Some((sources.get(span.file)?, span)));
+        let (file, start, end) = match place {
+            Some((file, span)) => (EcoString::from(&*file.name), span.start, span.end),
+            None => (EcoString::new(), 0, 0),
+        };
+        let (summary, detail) = (problem.summary.clone(), problem.detail.clone());
+        let address = problem.address.clone().unwrap_or_default();
+        Some(PlannedWarning { summary, detail, address, file, start, end, deprecated })
+    };
+    problems.iter().filter_map(warning).collect()
+}
+
 /// What is wrong with an output that no file can hold.
 fn infinite_output(plan: &Plan, summary: &str) -> Option<Diagnostic> {
     let change = plan.outputs.iter().find(|change| change.is_infinite())?;
@@ -371,7 +406,9 @@ fn root_variables(configuration: &Configuration) -> (BTreeMap<EcoString, RootVar
         };
         let place = configuration.inputs.given_at(variable, span, &configuration.sources);
         let (value, problems) = prepare(variable, given.clone(), place);
-        variables.insert(name.clone(), RootVariable { value, given, problems });
+        let is_set = given.as_ref().is_some_and(|given| !given.is_null());
+        let given_by = is_set.then(|| configuration.inputs.given_by(variable).unwrap_or(GivenBy::Answer));
+        variables.insert(name.clone(), RootVariable { value, given, given_by, problems });
     }
     (variables, problems)
 }

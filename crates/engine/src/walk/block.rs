@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsResource, AbsResourceInstance, ResourceMode};
+use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::tree::ResolvedProvider;
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, schema_of};
@@ -15,6 +16,7 @@ use yuba_value::{Number, Path, Value};
 use super::checks::{in_instance, in_module};
 use super::providers::Server;
 use super::{Rules, Walk};
+use crate::applying::provision;
 use crate::object::Subject;
 
 /// What is the same for all instances of a resource.
@@ -162,7 +164,10 @@ impl<'a> Walk<'a> {
         if !wanted {
             return Some(None);
         }
-        let (config, found) = scope.eval_body(&resource.body, schema);
+        let (config, mut found) = scope.eval_body(&resource.body, schema);
+        if !self.live.applying && !resource.provisioners.is_empty() {
+            found.extend(deprecated_in_provisioners(&scope, resource));
+        }
         let found = found.into_iter().map(|mut problem| {
             if problem.deprecation().is_some() || problem.summary == EPHEMERAL_VALUE_SUMMARY {
                 problem.address.get_or_insert_with(|| eco_format!("{addr}"));
@@ -278,4 +283,15 @@ pub(crate) fn skip_destroy(resource: &Resource) -> (bool, Diagnostics) {
             (false, Diagnostic::error("Invalid lifecycle destroy expression", detail).at(expr.span).into())
         }
     }
+}
+
+/// Deprecated values in arguments of provisioners and connections, which are evaluated again when an object is created. Nothing
+/// else can be said about them before.
+fn deprecated_in_provisioners(scope: &ModuleScope<'_>, resource: &Resource) -> Diagnostics {
+    let scope = scope.clone().with_self_value(resource, Value::unknown_dynamic());
+    let created = ProvisionerWhen::Create;
+    let (_, found) = provision::prepare(&scope, &resource.provisioners, resource.connection.as_ref(), created);
+    let mut deprecated = Diagnostics::new();
+    deprecated.extend(found.into_iter().filter(Diagnostic::is_about_deprecation));
+    deprecated
 }

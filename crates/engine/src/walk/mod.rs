@@ -272,8 +272,8 @@ impl<'a> Walk<'a> {
                 return false;
             }
             self.live.set_variable(ModuleInstanceId::ROOT, &variable.name, root.value.clone());
-            if root.given.is_some() && self.tell_deprecated_variables {
-                let found = yuba_eval::deprecated_root_variable(self.context.tree, variable);
+            if let Some(given) = root.given_by.filter(|_| self.tell_deprecated_variables) {
+                let found = yuba_eval::deprecated_root_variable(self.context.tree, variable, given);
                 self.tell(found);
             }
         }

@@ -1,7 +1,6 @@
 //! Warnings about the use of deprecated things: where a value that comes from one is used first.
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::ModuleSource;
 use yuba_config::variable::Variable;
 use yuba_syntax::diagnostic::{DeprecatedKind, DeprecatedUse, Extra};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span, TraversalStep};
@@ -184,7 +183,7 @@ fn is_local(tree: &ConfigTree, module: ModuleId) -> bool {
     let mut at = Some(module);
     while let Some(id) = at {
         let node = tree.node(id);
-        if node.source.as_ref().is_some_and(|source| !matches!(source, ModuleSource::Local(_))) {
+        if node.source.as_ref().is_some_and(|source| !source.is_in_file_system()) {
             return false;
         }
         at = node.parent;

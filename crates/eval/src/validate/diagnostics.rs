@@ -9,6 +9,7 @@ use yuba_config::variable::Variable;
 use yuba_syntax::suggestion::did_you_mean;
 use yuba_syntax::{Diagnostic, Severity, Span};
 
+use crate::inputs::{ENVIRONMENT_PREFIX, GivenBy};
 use crate::tree::ModuleNode;
 
 /// An error, at a place if there is one.
@@ -399,10 +400,22 @@ pub(crate) fn sensitive_output(output: &Output) -> Diagnostic {
     Diagnostic::error("Output refers to sensitive values", detail).at(output.span)
 }
 
-pub(crate) fn deprecated_root_variable(variable: &Variable, message: &str) -> Diagnostic {
-    let detail =
-        eco_format!("The root variable {:?} is deprecated with the following message: {message}", variable.name);
-    Diagnostic::warning("Deprecated variable used from the root module", detail).at(variable.span)
+pub(crate) fn deprecated_root_variable(variable: &Variable, message: &str, given: GivenBy) -> Diagnostic {
+    let name = &variable.name;
+    let mut detail = eco_format!("The root variable {name:?} is deprecated with the following message: {message}");
+    let at = match given {
+        GivenBy::Place(span) => span,
+        GivenBy::Flag => {
+            detail.push_str("\n\nThe flag -var sets it.");
+            variable.span
+        }
+        GivenBy::Environment => {
+            detail.push_str(&eco_format!("\n\nThe environment variable {ENVIRONMENT_PREFIX}{name} sets it."));
+            variable.span
+        }
+        GivenBy::Answer => variable.span,
+    };
+    Diagnostic::warning("Deprecated variable used from the root module", detail).at(at)
 }
 
 pub(crate) fn unknown_function_provider(name: &str, span: Option<Span>) -> Diagnostic {

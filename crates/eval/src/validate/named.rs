@@ -11,6 +11,7 @@ use yuba_value::Value;
 
 use super::{ValidateEnv, deprecation, diagnostics, repetition, rules};
 use crate::graph::Arguments;
+use crate::inputs::GivenBy;
 use crate::module_scope::{Evaluation, ModuleScope, marked};
 use crate::scope::Names;
 use crate::tree::{ConfigTree, ModuleId};
@@ -25,8 +26,8 @@ pub(super) fn variable(
 ) -> Diagnostics {
     let tree = evaluation.tree();
     let mut problems = Diagnostics::new();
-    if tree.node(module).parent.is_none() && env.inputs.has(&variable.name) {
-        problems.extend(deprecated_root_variable(tree, variable));
+    if let (None, Some(given)) = (tree.node(module).parent, env.inputs.given_by(variable)) {
+        problems.extend(deprecated_root_variable(tree, variable, given));
     }
     if variable.validations.is_empty() || is_disabled(evaluation, module) {
         return problems;
@@ -60,9 +61,9 @@ fn calls(tree: &ConfigTree, module: ModuleId) -> impl Iterator<Item = (ModuleId,
 }
 
 /// The warning about a variable of the root module that was given a value, if it is deprecated.
-pub fn deprecated_root_variable(tree: &ConfigTree, variable: &Variable) -> Option<Diagnostic> {
+pub fn deprecated_root_variable(tree: &ConfigTree, variable: &Variable, given: GivenBy) -> Option<Diagnostic> {
     let message = variable.deprecated.as_ref()?;
-    let problem = diagnostics::deprecated_root_variable(variable, message);
+    let problem = diagnostics::deprecated_root_variable(variable, message, given);
     Some(deprecation::variable_set(tree, ModuleId::ROOT, variable, message, problem))
 }
 

@@ -7,7 +7,7 @@ use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath};
 use yuba_config::test_file::{TestFile, TestRun};
 use yuba_engine::RootVariable;
-use yuba_eval::inputs::{GivenAt, Inputs, prepare};
+use yuba_eval::inputs::{GivenAt, GivenBy, Inputs, prepare};
 use yuba_eval::tree::{Link, Purpose, Tested, link_tested};
 use yuba_eval::{ConfigTree, ValidateEnv};
 use yuba_provider::mock::{MockDefaults, Substitutes};
@@ -123,7 +123,8 @@ impl<'a> Subject<'a> {
             let given = given.get(name).cloned();
             let (value, found) = prepare(variable, given.clone(), GivenAt::Nowhere);
             problems.extend(found);
-            variables.insert(name.clone(), RootVariable { value, given, problems: Diagnostics::new() });
+            let given_by = given.as_ref().filter(|given| !given.is_null()).map(|_| GivenBy::Answer);
+            variables.insert(name.clone(), RootVariable { value, given, given_by, problems: Diagnostics::new() });
         }
         if problems.has_errors() {
             return (None, problems);
