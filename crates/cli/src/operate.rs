@@ -307,12 +307,12 @@ fn apply_saved(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, opti
         let problem = Diagnostic::error("Cannot apply incomplete plan", detail);
         return close(speaker, operation, problem.into(), 1);
     }
+    speaker.saved_plan(&saved.plan);
     let contradictions = operation.contradictions();
     if contradictions.has_errors() {
         return close(speaker, operation, contradictions, 1);
     }
     let stop = signals::Stop::watch();
-    speaker.saved_plan(&saved.plan);
     let notes = operation.repeated_warnings(&saved.plan);
     let said = uses(&notes);
     change(speaker, operation, &saved.plan, notes, (Kind::Apply, options.tolerant), &stop, &said)

@@ -160,11 +160,18 @@ impl Inputs {
         self
     }
 
-    /// What is given again with another value than the one that a saved plan was made with.
+    /// What is given again with another value than the one that a saved plan was made with, and ephemeral variables that are
+    /// not given again although they have no default.
     pub fn contradictions(&self, variables: &BTreeMap<EcoString, Variable>) -> Diagnostics {
         let mut problems = Diagnostics::new();
         let Some(planned) = &self.evaluated else { return problems };
-        for (name, variable) in variables.iter().filter(|(_, variable)| variable.ephemeral != Some(true)) {
+        for (name, variable) in variables {
+            if variable.ephemeral == Some(true) {
+                if variable.default.is_none() && !self.given.contains_key(name) {
+                    problems.push(required_again(variable));
+                }
+                continue;
+            }
             let (Some((planned, _)), Some(given)) = (planned.get(name), self.given.get(name)) else { continue };
             let (input, wrong) = given.read(variable.parsing);
             if wrong.has_errors() {
@@ -471,6 +478,14 @@ pub fn required(variable: &Variable) -> Diagnostic {
     let detail = eco_format!(
         "The variable {:?} of the root module has no default, and no value was given for it. Give one with -var or \
          -var-file.",
+        variable.name
+    );
+    Diagnostic::error("No value for required variable", detail).at(variable.span)
+}
+
+fn required_again(variable: &Variable) -> Diagnostic {
+    let detail = eco_format!(
+        "The variable {:?} is ephemeral, so the plan file does not contain its value. Give it again with -var or -var-file.",
         variable.name
     );
     Diagnostic::error("No value for required variable", detail).at(variable.span)

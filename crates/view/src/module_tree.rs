@@ -1,7 +1,7 @@
 //! Resources by module instance, for JSON documents in which modules are nested.
 
 use foldhash::HashMap;
-use yuba_addrs::ModuleInstance;
+use yuba_addrs::{ModuleInstance, ModuleStep};
 
 use crate::json_writer::Members;
 
@@ -15,7 +15,8 @@ struct Node<T> {
 /// Module instances with what is in them: the root, and all that lie between it and others that hold something.
 pub(crate) struct ModuleTree<T> {
     nodes: Vec<Node<T>>,
-    by_module: HashMap<ModuleInstance, usize>,
+    /// By the node above and the last step.
+    by_step: HashMap<(usize, ModuleStep), usize>,
     /// Where the last one went: what comes in order of addresses is put where its predecessor is.
     last: usize,
     last_module: ModuleInstance,
@@ -24,12 +25,7 @@ pub(crate) struct ModuleTree<T> {
 impl<T> ModuleTree<T> {
     pub(crate) fn new() -> ModuleTree<T> {
         let root = Node { address: String::new(), resources: Vec::new(), children: Vec::new() };
-        ModuleTree {
-            nodes: vec![root],
-            by_module: std::iter::once((ModuleInstance::ROOT, 0)).collect(),
-            last: 0,
-            last_module: ModuleInstance::ROOT,
-        }
+        ModuleTree { nodes: vec![root], by_step: HashMap::default(), last: 0, last_module: ModuleInstance::ROOT }
     }
 
     /// Puts something into a module instance.
@@ -43,28 +39,23 @@ impl<T> ModuleTree<T> {
         }
     }
 
-    /// The node of a module instance, made with those above it where there is none.
+    /// The node of a module instance, made with those above it where there is none. Takes one look per step, however deep
+    /// modules are nested.
     fn find(&mut self, module: &ModuleInstance) -> usize {
-        if let Some(at) = self.by_module.get(module) {
-            return *at;
-        }
-        let mut parent = 0;
-        for length in 1..=module.steps().len() {
-            let above: ModuleInstance = module.steps()[..length].iter().cloned().collect();
-            parent = match self.by_module.get(&above) {
-                Some(at) => *at,
-                None => {
-                    let at = self.nodes.len();
-                    self.nodes.push(Node { address: above.to_string(), resources: Vec::new(), children: Vec::new() });
-                    if let Some(node) = self.nodes.get_mut(parent) {
-                        node.children.push(at);
-                    }
-                    self.by_module.insert(above, at);
-                    at
+        let mut at = 0;
+        for (length, step) in module.steps().iter().enumerate() {
+            let next = self.nodes.len();
+            let found = *self.by_step.entry((at, step.clone())).or_insert(next);
+            if found == next {
+                let address = module.steps()[..=length].iter().cloned().collect::<ModuleInstance>().to_string();
+                self.nodes.push(Node { address, resources: Vec::new(), children: Vec::new() });
+                if let Some(above) = self.nodes.get_mut(at) {
+                    above.children.push(next);
                 }
-            };
+            }
+            at = found;
         }
-        parent
+        at
     }
 
     /// Writes the root module with all that is below it. `sort` brings the resources of a module into order.
@@ -111,5 +102,50 @@ impl<T> ModuleTree<T> {
 
     fn address(&self, at: usize) -> &str {
         self.nodes.get(at).map_or("", |node| &node.address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(name: &str) -> ModuleStep {
+        ModuleStep { name: name.into(), key: None }
+    }
+
+    fn written(tree: ModuleTree<u32>) -> String {
+        let mut out = String::new();
+        let number = |out: &mut String, number: &u32| -> Result<(), ()> {
+            out.push_str(&number.to_string());
+            Ok(())
+        };
+        tree.write(&mut out, |numbers| numbers.sort_unstable(), number).expect("because numbers can be written");
+        out
+    }
+
+    #[test]
+    fn modules_are_nested_in_whatever_order_they_come() {
+        let module = |names: &[&str]| names.iter().map(|name| step(name)).collect::<ModuleInstance>();
+        let mut tree = ModuleTree::new();
+        tree.add(&module(&["b", "c"]), 4);
+        tree.add(&module(&[]), 1);
+        tree.add(&module(&["a"]), 3);
+        tree.add(&module(&["b", "c"]), 2);
+        let expect = concat!(
+            r#"{"resources":[1],"child_modules":[{"resources":[3],"address":"module.a"},"#,
+            r#"{"address":"module.b","child_modules":[{"resources":[2,4],"address":"module.b.module.c"}]}]}"#
+        );
+        assert_eq!(written(tree), expect);
+    }
+
+    /// With a look at all modules above for each step to a module, this would take minutes.
+    #[test]
+    fn a_deep_chain_takes_one_look_per_step() {
+        let mut tree = ModuleTree::new();
+        for depth in 1..=1000 {
+            tree.add(&(0..depth).map(|_| step("m")).collect(), depth);
+        }
+        assert_eq!((tree.nodes.len(), tree.by_step.len()), (1001, 1000));
+        assert_eq!(tree.address(3), "module.m.module.m.module.m");
     }
 }

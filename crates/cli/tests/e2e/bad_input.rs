@@ -70,6 +70,40 @@ fn a_damaged_or_foreign_plan() {
     check_refused(&sandbox, &["apply", "plan"], "Error: Saved plan is stale");
 }
 
+/// An archive with one entry.
+fn archive(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    writer.start_file(name, zip::write::SimpleFileOptions::default()).expect("memory can be written");
+    std::io::Write::write_all(&mut writer, content).expect("memory can be written");
+    writer.finish().expect("memory can be written").into_inner()
+}
+
+#[test]
+fn a_plan_of_another_program_or_version() {
+    let sandbox = applied();
+    // The beginning of what OpenTofu 1.12.6 writes: the version of the format, and its own.
+    sandbox.write("theirs", archive("tfplan", b"\x08\x03\x72\x061.12.6"));
+    sandbox.write("older", archive("tfplan", b"yuba plan 2 0.0.1\nrest"));
+    sandbox.write("oldest", b"yuba plan 1\nrest");
+    sandbox.write("other.zip", archive("main.tf", b""));
+    for (file, title, says) in [
+        ("theirs", "Failed to read plan from plan file", "written by OpenTofu or Terraform 1.12.6"),
+        ("older", "Failed to read plan from plan file", "written by Yuba 0.0.1, and this is Yuba"),
+        ("oldest", "Failed to read plan from plan file", "has format 1, and this version of Yuba reads format 2 only"),
+        ("other.zip", "Failed to load \"other.zip\" as a plan file", "the file is not a plan file"),
+    ] {
+        let said = |args: &[&str]| sandbox.run(args).to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        let applied = said(&["apply", file]);
+        assert!(applied.contains(&format!("Error: {title}")) && applied.contains(says), "{applied}");
+        let shown = said(&["show", file]);
+        match file {
+            "other.zip" => assert!(shown.contains("Failed to read the given file as a state or plan file"), "{shown}"),
+            _ => assert!(shown.contains("Error: Couldn't show local plan") && shown.contains(says), "{shown}"),
+        }
+        assert!(said(&["show", &format!("-plan={file}")]).contains(says));
+    }
+}
+
 #[test]
 fn a_number_of_instances_that_is_not_known() {
     let fixture = "//- main.tf\nresource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {\n  \

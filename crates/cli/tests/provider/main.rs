@@ -10,6 +10,7 @@ mod lifecycle;
 mod logging;
 mod many_runs;
 mod parallel;
+mod saved_plans;
 mod test_files;
 mod values;
 
