@@ -452,23 +452,9 @@ impl<'a> Applier<'a> {
         if self.stopped() || !endings.contains(&Ending::NotReached) {
             return;
         }
-        let plan = self.plan;
-        let stuck: Vec<String> = endings
-            .iter()
-            .zip(&plan.exec.ops)
-            .filter(|(ending, _)| **ending == Ending::NotReached)
-            .filter_map(|(_, op)| match op {
-                Op::Destroy(position) => Some(format!("{} (destroy)", plan.changes[*position as usize].addr)),
-                Op::Evaluate(vertex) => Some(self.walk.graph.name(*vertex, self.walk.context.tree).to_string()),
-                Op::Join | Op::Settle => None,
-            })
-            .take(20)
-            .collect();
-        let detail = eco_format!(
-            "These steps wait for each other, so none of them could be done: {}. Apply in two runs, with -target.",
-            stuck.join(", ")
-        );
-        self.walk.tell(std::iter::once(Diagnostic::error("Cycle in the order of changes", detail)));
+        let not_reached = (0_u32..).zip(endings).filter(|(_, ending)| **ending == Ending::NotReached);
+        let problem = planning::cycle(&self.plan.exec, &self.plan.changes, not_reached.map(|(step, _)| step));
+        self.walk.tell(std::iter::once(problem));
     }
 
     /// Operations that nobody waits for any more.

@@ -1,5 +1,7 @@
 //! Tests of applying with the fake provider.
 
+mod forged;
+
 use expect_test::{Expect, expect};
 use futures_util::FutureExt as _;
 use yuba_plan::{Action, Event, Phase};

@@ -18,6 +18,7 @@ use yuba_eval::ConfigTree;
 use yuba_eval::graph::{RefGraph, Vertex};
 use yuba_plan::{Action, ExecGraph, Mode, Op, ResourceChange};
 use yuba_state::State;
+use yuba_syntax::Diagnostic;
 
 use super::idle;
 use crate::walk::block::has_conditions;
@@ -52,6 +53,22 @@ pub(crate) fn build(
         .map(|at| if is_evaluated(&at) { address(graph, at, tree) } else { EcoString::new() })
         .collect();
     built.naming(addresses)
+}
+
+/// The error for steps that wait for each other, which only appear when instances and what they depended on are known.
+pub(crate) fn cycle(exec: &ExecGraph, changes: &[ResourceChange], stuck: impl Iterator<Item = u32>) -> Diagnostic {
+    const SHOWN: usize = 20;
+    let name = |step: u32| match exec.ops.get(step as usize)? {
+        Op::Destroy(position) => Some(eco_format!("{} (destroy)", changes.get(*position as usize)?.addr)),
+        Op::Evaluate(_) => exec.objects.get(step as usize).cloned(),
+        Op::Join | Op::Settle => None,
+    };
+    let names: Vec<EcoString> = stuck.filter_map(name).take(SHOWN).collect();
+    let detail = eco_format!(
+        "These steps wait for each other, so none of them can be done: {}. Apply in two runs, with -target.",
+        names.join(", ")
+    );
+    Diagnostic::error("Cycle in the order of changes", detail)
 }
 
 /// The address of an object of the configuration; no two objects have the same.
@@ -275,5 +292,18 @@ impl Joints {
             ops.len() as u32 - 1
         };
         Joints { may_end: joint(), may_end_late: joint(), ended_first: joint(), ended: joint() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_names_its_steps() {
+        let ops = vec![Op::Evaluate(0), Op::Evaluate(1), Op::Join];
+        let exec = ExecGraph::new(ops, &[(0, 2), (2, 1), (1, 0)]).naming(["a.b".into(), "local.c (expand)".into()]);
+        let problem = cycle(&exec, &[], exec.stuck().into_iter());
+        assert!(problem.detail.contains(": a.b, local.c (expand). Apply"), "{}", problem.detail);
     }
 }

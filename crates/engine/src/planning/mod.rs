@@ -39,7 +39,7 @@ use crate::walk::Walk;
 use crate::walk::dependencies::Dependencies;
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
 use crate::walk::providers::ProviderAnswer;
-pub(crate) use exec::{build as execution_graph, provider_blocks};
+pub(crate) use exec::{build as execution_graph, cycle, provider_blocks};
 
 use crate::imports::{Imports, Undeclared, check_targets};
 use crate::moves::{self, Moves};
@@ -535,7 +535,7 @@ impl<'a> Planner<'a> {
                 "Planning was stopped before everything was looked at, so there is no plan. Nothing was changed.";
             problems.push(Diagnostic::error("Execution halted", detail));
         }
-        let errored = problems.has_errors() || stopped;
+        let mut errored = problems.has_errors() || stopped;
         let mut changes = std::mem::take(&mut self.changes);
         changes.sort_unstable_by(|a, b| a.addr.cmp(&b.addr).then_with(|| a.deposed.cmp(&b.deposed)));
         let mut drift = std::mem::take(&mut self.drift);
@@ -545,10 +545,15 @@ impl<'a> Planner<'a> {
             true => relevant::relevant(&self.walk, &changes, &outputs),
             false => Vec::new(),
         };
-        let exec = match errored {
+        let mut exec = match errored {
             true => ExecGraph::default(),
             false => exec::build(graph, references, context.tree, &changes, &self.state, self.options.mode),
         };
+        let stuck = exec.stuck();
+        if !stuck.is_empty() {
+            problems.push(exec::cycle(&exec, &changes, stuck.into_iter()));
+            (errored, exec) = (true, ExecGraph::default());
+        }
         let variables = context
             .variables
             .iter()
