@@ -462,3 +462,11 @@ pub(crate) fn unreadable_target(dir: &Path, error: &std::io::Error) -> Diagnosti
     );
     Diagnostic::error("Failed to read target directory", detail)
 }
+
+/// Results could not be kept while operations ran, but the final state was saved.
+pub(crate) fn saved_after_all() -> Diagnostic {
+    Diagnostic::warning(
+        "State saved before all changes were made",
+        "The state has all finished changes. Fix the cause of the error, then apply again to make the other changes.",
+    )
+}

@@ -21,6 +21,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, FileId, Sources, Span};
 
 use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
 use crate::clock::{SystemClock, Tick, run};
+use crate::diagnostics;
 use crate::encryption::Encryption;
 use crate::load::{Configuration, LoadRequest, load};
 use crate::validate::{check, eval_env};
@@ -295,7 +296,7 @@ impl<'a> Operation<'a> {
                 return Report { outputs: start.outputs, problems, counts: Counts::default(), unsaved: None };
             }
         };
-        let mut recorder = Journaled { journal, operations: Vec::new() };
+        let mut recorder = Journaled { journal, operations: Vec::new(), has_failed: false };
         let doors = ApplyDoors { recorder: &mut recorder, provisioners, random: &random };
         let applied = run(watch.tick, watch.interrupt, yuba_engine::apply(context, plan, doors));
         let mut state = applied.state;
@@ -304,7 +305,12 @@ impl<'a> Operation<'a> {
         let mut problems = applied.problems;
         problems.extend(load.providers.failures());
         let mut unsaved = None;
-        if let Err(found) = recorder.close(&mut state) {
+        let has_failed = recorder.has_failed;
+        let closed = recorder.close(&mut state);
+        if closed.is_ok() && has_failed {
+            problems.push(diagnostics::saved_after_all());
+        }
+        if let Err(found) = closed {
             problems.extend(found);
             let LastResort { diagnostics, print } = opened.rescue(&state);
             problems.extend(diagnostics);
@@ -423,6 +429,8 @@ fn timestamp(text: &str) -> Option<Timestamp> {
 struct Journaled<'j> {
     journal: Box<dyn Journal + 'j>,
     operations: Vec<Option<OperationId>>,
+    /// Something could not be kept.
+    has_failed: bool,
 }
 
 impl Journaled<'_> {
@@ -450,15 +458,18 @@ impl Recorder for Journaled<'_> {
         self.journal.append(edits);
     }
     fn hand_over(&mut self) -> Result<(), Diagnostics> {
-        self.journal.hand_over()
+        self.journal.hand_over().inspect_err(|_| self.has_failed = true)
     }
     fn flush(&mut self) -> Result<(), Diagnostics> {
-        self.journal.flush()
+        self.journal.flush().inspect_err(|_| self.has_failed = true)
     }
     fn due(&self) -> bool {
         self.journal.due()
     }
     fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics> {
-        if self.journal.wants_checkpoint() { self.journal.checkpoint(state) } else { Ok(()) }
+        if !self.journal.wants_checkpoint() {
+            return Ok(());
+        }
+        self.journal.checkpoint(state).inspect_err(|_| self.has_failed = true)
     }
 }

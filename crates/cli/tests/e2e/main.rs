@@ -12,6 +12,7 @@ mod metadata;
 mod modules;
 mod prompt;
 mod providers;
+mod saving;
 mod state;
 mod test_command;
 mod validate;
