@@ -10,8 +10,8 @@ use yuba_addrs::AbsResourceInstance;
 use yuba_backend::encryption::{Hash, KeyProvider, KeySource, Keys, Method, Passphrase, Sealing};
 use yuba_config::Decoding;
 use yuba_config::encryption as config;
-use yuba_eval::ModuleId;
-use yuba_eval::static_eval::{Place, StaticCache, Statics};
+use yuba_eval::static_eval::{Place, StaticCache, StaticEnv, Statics};
+use yuba_eval::{ConfigTree, ModuleId};
 use yuba_syntax::body::AttributeSchema;
 use yuba_syntax::{
     Body, BodySchema, Diagnostic, Diagnostics, Expr, FileId, Sources, Span, TraversalStep, json, parser,
@@ -62,10 +62,15 @@ type Eval<'e> = &'e dyn Fn(&Expr, &Place) -> (Value, Diagnostics);
 
 /// What a configuration and the environment ask for.
 pub fn of(configuration: &Configuration, request: &LoadRequest<'_>) -> Result<Encryption, Diagnostics> {
-    let written = configuration.tree.root().module.encryption.clone();
+    of_tree(&configuration.tree, configuration.static_env(request))
+}
+
+/// The same for modules that are not read to be planned.
+pub(crate) fn of_tree(tree: &ConfigTree, env: StaticEnv<'_>) -> Result<Encryption, Diagnostics> {
+    let written = tree.root().module.encryption.clone();
     let Some(wanted) = merged(written)? else { return Ok(Encryption::default()) };
     let cache = StaticCache::default();
-    let statics = Statics::new(&configuration.tree, configuration.static_env(request), &cache);
+    let statics = Statics::new(tree, env, &cache);
     prepare(&wanted, &|expr, place| statics.evaluate(ModuleId::ROOT, expr, place))
 }
 

@@ -121,6 +121,140 @@ run "killed" {
     assert_eq!(told(&run.stdout), expected, "{run}");
 }
 
+const ENCRYPTION: &str = r#"
+terraform {
+  encryption {
+    key_provider "pbkdf2" "k" {
+      passphrase = "PASSPHRASE"
+    }
+    method "aes_gcm" "m" {
+      keys = key_provider.pbkdf2.k
+    }
+    state {
+      method   = method.aes_gcm.m
+      enforced = true
+    }
+  }
+}
+"#;
+
+/// What tests write while they run and what they leave is encrypted as the state is.
+#[test]
+#[cfg(unix)]
+fn what_tests_write_is_encrypted() {
+    let killed = r#"
+//- main.tf
+resource "terraform_data" "a" {
+  input = "a-secret-thing"
+}
+resource "terraform_data" "b" {
+  depends_on = [terraform_data.a]
+  provisioner "local-exec" {
+    command = "kill -9 $PPID"
+  }
+}
+//- main.tftest.hcl
+run "killed" {
+}
+"#;
+    let sandbox = sandbox(killed);
+    let passphrase = |text: &str| ENCRYPTION.replace("PASSPHRASE", text);
+    sandbox.write("encryption.tf", passphrase("0123456789abcdef"));
+    assert_eq!(sandbox.run(&["test", "-no-color"]).code, -1);
+    let mut written = Vec::new();
+    let mut directories = vec![sandbox.dir()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).expect("it is there").flatten() {
+            let path = entry.path();
+            let is_ours = path.extension().is_some_and(|ending| ending == "tf" || ending == "hcl");
+            match path.is_dir() {
+                true => directories.push(path),
+                false if is_ours => {}
+                false => {
+                    let text = std::fs::read_to_string(&path).expect("it is text");
+                    assert!(!text.contains("terraform_data") && !text.contains("a-secret-thing"), "{path:?}: {text}");
+                    written.push(path);
+                }
+            }
+        }
+    }
+    assert_eq!(written.len(), 2, "{written:?}");
+    // Who has the key is told what is there, others that something is.
+    sandbox.write("main.tf", "");
+    let run = sandbox.run(&["test", "-no-color"]);
+    assert!(told(&run.stdout).contains(&"  - terraform_data.a".to_owned()), "{run}");
+    sandbox.write("encryption.tf", passphrase("another-passphrase"));
+    let run = sandbox.run(&["test", "-no-color"]);
+    assert!(
+        run.stdout.contains("Objects of a killed test may still exist") && run.stdout.contains("encrypted"),
+        "{run}"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn the_state_of_what_is_left_is_encrypted_and_earlier_ones_are_kept() {
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+resource "terraform_data" "a" {
+  input = "a-secret-thing"
+  provisioner "local-exec" {
+    when    = destroy
+    command = "false"
+  }
+}
+//- main.tftest.hcl
+run "left" {
+}
+"#,
+    );
+    sandbox.write("encryption.tf", ENCRYPTION.replace("PASSPHRASE", "0123456789abcdef"));
+    for _ in 0..3 {
+        let run = sandbox.run(&["test", "-no-color"]);
+        assert!(run.to_string().contains("errored_test.tfstate"), "{run}");
+    }
+    for name in ["errored_test.tfstate", "errored_test.tfstate.backup", "errored_test.tfstate.1.backup"] {
+        let text = sandbox.read(name);
+        assert!(text.contains("encrypted_data") && !text.contains("a-secret-thing"), "{name}: {text}");
+    }
+    let shown = sandbox.run(&["show", "-no-color", "errored_test.tfstate"]);
+    assert!(shown.stdout.contains("a-secret-thing"), "{shown}");
+}
+
+/// Without a key nothing is written, in clear text least of all; tests that write nothing need none.
+#[test]
+#[cfg(unix)]
+fn tests_write_nothing_without_the_key() {
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+variable "passphrase" {
+  type = string
+}
+resource "terraform_data" "a" {
+  input = "a-secret-thing"
+}
+//- main.tftest.hcl
+variables {
+  passphrase = "0123456789abcdef"
+}
+run "plain" {
+}
+"#,
+    );
+    sandbox.write("encryption.tf", ENCRYPTION.replace("\"PASSPHRASE\"", "var.passphrase"));
+    let run = sandbox.run(&["test", "-no-color"]);
+    assert_eq!(run.code, 0, "{run}");
+    let provisioner = "  provisioner \"local-exec\" {\n    command = \"true\"\n  }\n}\n";
+    sandbox.write("more.tf", format!("resource \"terraform_data\" \"b\" {{\n{provisioner}"));
+    let run = sandbox.run(&["test", "-no-color"]);
+    assert_eq!(run.code, 1, "{run}");
+    assert!(!sandbox.dir().join(".terraform/test-states").exists());
+    let run = sandbox.run(&["test", "-no-color", "-var", "passphrase=0123456789abcdef"]);
+    assert_eq!(run.code, 0, "{run}");
+}
+
 #[test]
 fn files_run_together_and_tell_in_order() {
     let sandbox = sandbox("//- main.tf\nvariable \"n\" {}\nresource \"terraform_data\" \"a\" {\n input = var.n\n}\n");

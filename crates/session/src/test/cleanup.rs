@@ -7,7 +7,7 @@ use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
 use super::file::{FileRunner, ModuleState};
-use super::leftovers::objects;
+use super::leftovers::{Unsaved, objects};
 use super::prepare::{Prepared, Subject};
 use super::record::Place;
 use super::run::Work;
@@ -44,12 +44,13 @@ impl FileRunner<'_> {
             let mut report =
                 CleanupReport { run: self.file.runs[at].name.clone(), problems, saved: None, unsaved: None, left };
             if !report.left.is_empty() {
-                match self.register.save(state) {
+                match self.register.save(state, &self.suite.sealing) {
                     Ok(path) => {
                         report.saved = Some(path);
                         place.iter().for_each(Place::forget);
                     }
-                    Err(bytes) => report.unsaved = Some(bytes),
+                    Err(Unsaved::Content(bytes)) => report.unsaved = Some(bytes),
+                    Err(Unsaved::Unsealed(found)) => report.problems.extend(found),
                 }
             }
             let message = self.message(Event::Cleanup(report));
@@ -66,7 +67,7 @@ impl FileRunner<'_> {
         let mut report = self.existing();
         for (key, known) in std::mem::take(&mut self.states) {
             if !objects(&known.state).is_empty()
-                && let Ok(path) = self.register.save(known.state)
+                && let Ok(path) = self.register.save(known.state, &self.suite.sealing)
             {
                 report.saved.push(path);
                 self.place(&key).iter().for_each(Place::forget);

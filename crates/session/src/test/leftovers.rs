@@ -7,7 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use ecow::{EcoString, eco_format};
 use yuba_addrs::ResourceMode;
 use yuba_state::State;
+use yuba_syntax::Diagnostics;
 
+use super::sealing::TestSealing;
 use super::{InterruptReport, Leftover};
 
 /// Where the state of objects is kept that could not be destroyed.
@@ -43,9 +45,8 @@ impl Register {
         files.iter().map(|(name, report)| (name.clone(), report.clone())).collect()
     }
 
-    /// Saves a state whose objects still exist: each in a file of its own, the first one where everybody looks for it. The
-    /// error: what the file would have contained.
-    pub(super) fn save(&self, mut state: State) -> Result<EcoString, Vec<u8>> {
+    /// Saves a state whose objects still exist: each in a file of its own, the first one where everybody looks for it.
+    pub(super) fn save(&self, mut state: State, sealing: &TestSealing) -> Result<EcoString, Unsaved> {
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
         let name = match *saved {
             0 => EcoString::from(ERRORED_STATE),
@@ -56,13 +57,28 @@ impl Register {
         state.serial = 1;
         let mut bytes = Vec::new();
         yuba_state::write(&state, &mut bytes);
-        // What an earlier run of the tests left is still needed by who cleans up.
-        if Path::new(name.as_str()).exists() {
-            let _ = std::fs::rename(name.as_str(), eco_format!("{name}.backup").as_str());
+        let bytes = sealing.seal(bytes, Some((state.serial, &state.lineage))).map_err(Unsaved::Unsealed)?;
+        // What earlier runs of the tests left is still needed by who cleans up.
+        let path = Path::new(name.as_str());
+        if path.exists() {
+            let backups = (0..).map(|at| match at {
+                0 => eco_format!("{name}.backup"),
+                at => eco_format!("{name}.{at}.backup"),
+            });
+            let unused = backups.into_iter().find(|backup| !Path::new(backup.as_str()).exists());
+            let _ = unused.map(|backup| std::fs::rename(path, backup.as_str()));
         }
-        match crate::replace::write_private(Path::new(name.as_str()), &bytes) {
+        match crate::replace::write_private(path, &bytes) {
             Ok(()) => Ok(name),
-            Err(_) => Err(bytes),
+            Err(_) => Err(Unsaved::Content(bytes)),
         }
     }
+}
+
+/// A state that could not be written.
+pub(super) enum Unsaved {
+    /// What the file would have contained.
+    Content(Vec<u8>),
+    /// It could not be encrypted.
+    Unsealed(Diagnostics),
 }

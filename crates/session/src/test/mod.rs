@@ -15,6 +15,7 @@ mod leftovers;
 mod prepare;
 mod record;
 mod run;
+mod sealing;
 mod substitution;
 mod suite;
 mod variables;

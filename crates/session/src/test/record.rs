@@ -12,6 +12,7 @@ use yuba_state::{Edit, State};
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use super::leftovers::objects;
+use super::sealing::TestSealing;
 use crate::replace::write_private;
 
 /// The directory, below that of the working directory's data.
@@ -23,24 +24,36 @@ pub(super) struct Place {
     state: PathBuf,
     /// What is being created, a line each.
     begun: PathBuf,
+    sealing: TestSealing,
 }
 
 impl Place {
     /// For a file of tests and one of its modules.
-    pub(super) fn new(data_dir: &Path, file: &str, module: &str) -> Place {
+    pub(super) fn new(data_dir: &Path, file: &str, module: &str, sealing: TestSealing) -> Place {
         let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-', "_");
         let name = format!("{}-{}-{}", std::process::id(), plain(file), plain(module));
         let dir = data_dir.join(DIRECTORY);
-        Place { state: dir.join(format!("{name}.tfstate")), begun: dir.join(format!("{name}.begun")) }
+        Place { state: dir.join(format!("{name}.tfstate")), begun: dir.join(format!("{name}.begun")), sealing }
     }
 
     /// Keeps a state.
     pub(super) fn keep(&self, state: &State) -> Result<(), Diagnostics> {
         let mut bytes = Vec::new();
         yuba_state::write(state, &mut bytes);
-        let dir = self.state.parent().unwrap_or(Path::new("."));
-        let written = std::fs::create_dir_all(dir).and_then(|()| write_private(&self.state, &bytes));
-        written.map_err(|error| unwritable(&self.state, &error).into())
+        self.write(&self.state, bytes, Some((state.serial, &state.lineage)))
+    }
+
+    /// Keeps what is being created.
+    fn begin(&self, addresses: &[EcoString]) -> Result<(), Diagnostics> {
+        let lines: String = addresses.iter().map(|addr| format!("{addr}\n")).collect();
+        self.write(&self.begun, lines.into_bytes(), None)
+    }
+
+    fn write(&self, path: &Path, content: Vec<u8>, state: Option<(u64, &str)>) -> Result<(), Diagnostics> {
+        let bytes = self.sealing.seal(content, state)?;
+        let dir = path.parent().unwrap_or(Path::new("."));
+        let written = std::fs::create_dir_all(dir).and_then(|()| write_private(path, &bytes));
+        written.map_err(|error| unwritable(path, &error).into())
     }
 
     /// Nothing is left.
@@ -110,11 +123,7 @@ impl Recorder for Record {
     }
     fn hand_over(&mut self) -> Result<(), Diagnostics> {
         if let Some(place) = &self.place {
-            let lines: String = self.begun.iter().map(|addr| format!("{addr}\n")).collect();
-            if let Some(dir) = place.begun.parent() {
-                let _ = std::fs::create_dir_all(dir);
-            }
-            write_private(&place.begun, lines.as_bytes()).map_err(|error| unwritable(&place.begun, &error))?;
+            place.begin(&self.begun)?;
         }
         self.write()
     }
@@ -130,7 +139,7 @@ impl Recorder for Record {
 }
 
 /// What tests left that were killed: a warning for each.
-pub(super) fn left_behind(data_dir: &Path) -> Diagnostics {
+pub(super) fn left_behind(data_dir: &Path, sealing: &TestSealing) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut names: Vec<String> = std::fs::read_dir(data_dir.join(DIRECTORY))
         .into_iter()
@@ -147,9 +156,18 @@ pub(super) fn left_behind(data_dir: &Path) -> Diagnostics {
         }
         let path = data_dir.join(DIRECTORY).join(&name);
         let Ok(bytes) = std::fs::read(&path) else { continue };
+        let Some(bytes) = sealing.unseal(bytes) else {
+            let detail = eco_format!(
+                "An earlier test was killed. Its state in {} is encrypted, and cannot be read with the current configuration.",
+                path.display()
+            );
+            problems.push(Diagnostic::warning("Objects of a killed test may still exist", detail));
+            continue;
+        };
         let state = yuba_state::read(&bytes).map(|(state, _)| state).unwrap_or_else(|_| State::empty());
         let mut exist: Vec<String> = objects(&state).iter().map(|(addr, _)| format!("  - {addr}")).collect();
-        let begun = std::fs::read_to_string(path.with_extension("begun")).unwrap_or_default();
+        let begun = std::fs::read(path.with_extension("begun")).ok().and_then(|bytes| sealing.unseal(bytes));
+        let begun = String::from_utf8(begun.unwrap_or_default()).unwrap_or_default();
         for addr in begun.lines() {
             if !exist.contains(&format!("  - {addr}")) {
                 exist.push(format!("  - {addr} (was being changed)"));

@@ -7,14 +7,17 @@ use ecow::EcoString;
 use yuba_config::Module;
 use yuba_config::test_file::TestFile;
 use yuba_eval::inputs::Inputs;
+use yuba_eval::static_eval::StaticEnv;
 use yuba_eval::symbols::LibraryFiles;
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, link};
 use yuba_provider::mock::Started;
 use yuba_syntax::{Diagnostics, Sources};
 
+use super::sealing::TestSealing;
 use super::{Message, Status, TestRequest, diagnostics, lanes, record};
 use crate::backend::Refusal;
+use crate::encryption;
 use crate::load::{ModuleDirs, read_inputs};
 use crate::manifest::read_manifest;
 
@@ -33,6 +36,8 @@ pub struct Suite {
     pub(super) modules: BTreeMap<EcoString, Arc<Module>>,
     /// The files to run.
     pub(super) selected: Vec<EcoString>,
+    /// How files that are written are encrypted.
+    pub(super) sealing: TestSealing,
     /// Providers that mocks ask what is valid.
     pub(super) started: Started,
     /// What validation found, by what was validated.
@@ -72,7 +77,15 @@ impl Suite {
         if problems.has_errors() {
             return Err(Refusal { problems, sources: dirs.sources });
         }
-        problems.extend(record::left_behind(load.data_dir));
+        let env = StaticEnv {
+            world: load.world,
+            workspace: load.workspace,
+            original_dir: load.original_dir,
+            inputs: &inputs,
+            sources: Some(&dirs.sources),
+        };
+        let sealing = TestSealing::new(encryption::of_tree(&tree, env).map(|encryption| encryption.state));
+        problems.extend(record::left_behind(load.data_dir, &sealing));
         let runs = std::mem::take(&mut tree.runs);
         // Runs have a root module of their own; they need no copy of all tests.
         let mut root = (*tree.root().module).clone();
@@ -103,6 +116,7 @@ impl Suite {
             sources: Arc::new(dirs.sources),
             modules,
             selected,
+            sealing,
             started: Started::default(),
             validated: Mutex::default(),
         };
