@@ -118,6 +118,9 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         Ok(operation) => operation,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
+    if matches!(kind, Kind::Plan | Kind::Refresh) {
+        speaker.report(operation.about_encryption(), operation.sources());
+    }
     if kind == Kind::Refresh && operation.state().iter().next().is_none() {
         let detail = "The state has no objects yet, so there is nothing to read again.";
         operation.notes.push(Diagnostic::warning("Empty or non-existent state", detail));

@@ -19,7 +19,7 @@ use crate::initialized;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 
 pub(crate) use overrides::overridden;
-pub(crate) use settings::{BackendSettings, configured};
+pub(crate) use settings::{BackendSettings, configured, is_unsupported};
 
 mod overrides;
 mod settings;
@@ -245,7 +245,15 @@ impl Place {
         if let Err(problems) = opened.read() {
             let mut others = Diagnostics::new();
             others.extend(opened.close());
-            return Err(OpenFailure::Unreadable(problems, others));
+            // Quirk: a state is backed up when it is locked, so one that cannot be read is one that cannot be locked.
+            return Err(match flags.lock {
+                true => {
+                    let mut told = Diagnostics::from(crate::diagnostics::not_backed_up(&problems));
+                    told.extend(others);
+                    OpenFailure::Locked(told)
+                }
+                false => OpenFailure::Unreadable(problems, others),
+            });
         }
         Ok(opened)
     }
@@ -257,7 +265,7 @@ impl Place {
 
     fn opened(&self) -> Result<Opened, Diagnostics> {
         let (store, sealing) = (self.store()?, self.encryption.state.clone());
-        Ok(Opened { store, sealing, is_locked: false, state: None, notes: self.encryption.notes.clone() })
+        Ok(Opened { store, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
     }
 
     fn store(&self) -> Result<Box<dyn StateStore>, Diagnostics> {

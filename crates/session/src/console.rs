@@ -161,7 +161,9 @@ impl ConsoleSession {
             inputs: &configuration.inputs,
             parallelism: PARALLELISM,
         };
-        let state = place_of(&configuration, request, state)?.look()?;
+        let place = place_of(&configuration, request, state)?;
+        let state = place.look()?;
+        problems.extend(place.encryption.notes);
         problems.extend(state.notes);
         let state = state.state.unwrap_or_else(State::empty);
         let (found, live) = match state.is_empty() && !repeats_modules(&configuration.tree) {

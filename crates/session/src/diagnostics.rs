@@ -7,7 +7,7 @@ use std::path::Path;
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsResource, AbsResourceInstance, ProviderSource, ResourceMode, TargetSubject};
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Span};
+use yuba_syntax::{Diagnostic, Diagnostics, Span};
 use yuba_value::quote::quote;
 
 /// A target that does not exist.
@@ -174,6 +174,27 @@ pub(crate) fn no_schemas(providers: &[&ProviderSource]) -> Diagnostic {
 pub(crate) fn unusable_provider(provider: &ProviderSource, reason: &str) -> Diagnostic {
     let detail = format!("The provider {provider} cannot be started: {reason}.");
     Diagnostic::error("Provider cannot be used", detail)
+}
+
+/// A state that cannot be read by a command that locks it.
+pub(crate) fn not_backed_up(problems: &Diagnostics) -> Diagnostic {
+    let detail = format!(
+        "Failed to read the state to back it up before the lock is used. {}\n\nRestore the state, or correct its encryption \
+         configuration.",
+        problems.joined()
+    );
+    Diagnostic::error("Error acquiring the state lock", detail)
+}
+
+/// A provider whose schema `validate` needs first for `user`, a resource or else the provider's own configuration.
+pub(crate) fn schema_not_read(provider: &ProviderSource, user: Option<&str>, reason: &Diagnostic) -> Diagnostic {
+    let read = match user {
+        Some(user) => format!("schema for {user} in"),
+        None => "provider configuration schema for".to_owned(),
+    };
+    let summary =
+        format!("failed to read {read} {provider}: failed to instantiate provider \"{provider}\" to obtain schema");
+    Diagnostic::error(summary, format!("{}: {}", reason.summary, reason.detail))
 }
 
 /// A provider that does not say what it has.

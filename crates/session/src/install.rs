@@ -190,7 +190,9 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         emit(Event::Backend);
         let set_up = configured(&configuration, &request.load).and_then(|block| {
             let encryption = encryption::of(&configuration, &request.load)?;
-            migration::set_up(&request, block.as_ref(), &encryption, &mut configuration.sources, emit)
+            let mut about = migration::set_up(&request, block.as_ref(), &encryption, &mut configuration.sources, emit)?;
+            about.extend(encryption.notes);
+            Ok(about)
         });
         about_backend = set_up.unwrap_or_else(|problems| problems);
     }
@@ -372,6 +374,9 @@ pub fn requirements(
         problems.extend(found);
         BTreeSet::new()
     });
+    if let Ok(encryption) = encryption::of(&configuration, request) {
+        problems.extend(encryption.notes);
+    }
     let found = (!problems.has_errors()).then_some((tree, of_state));
     (found, Report::new(problems, configuration.sources))
 }

@@ -154,6 +154,11 @@ impl<'a> Operation<'a> {
         })
     }
 
+    /// What there is to say about the encryption of the state. Commands that plan and do not apply tell it, first of all.
+    pub fn about_encryption(&self) -> &Diagnostics {
+        &self.encryption.notes
+    }
+
     /// The state that was read.
     pub fn state(&self) -> State {
         self.opened.state.clone().unwrap_or_else(State::empty)

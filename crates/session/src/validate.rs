@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use yuba_addrs::ModuleSource;
+use yuba_addrs::{ModuleSource, ProviderSource, Resource as ResourceName};
+use yuba_config::resource::Resource;
 use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{ConfigTree, EvalEnv, ValidateEnv};
-use yuba_syntax::{Diagnostics, Sources};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
+use crate::diagnostics;
 use crate::load::{LoadRequest, load};
 
 /// Reads the configuration and checks it, with its test files and the modules they test.
@@ -17,11 +19,11 @@ pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
         Ok(configuration) => return (problems, configuration.sources),
         Err(sources) => return (problems, sources),
     };
-    problems.extend(request.providers.overrides_warning());
     problems.extend(request.providers.check_lock_file(&mut configuration.sources));
     problems.extend(request.providers.selection().missing_plugins_short());
     problems.extend(request.providers.damaged(&configuration.tree));
     if problems.has_errors() {
+        problems.extend(request.providers.overrides_warning());
         return (problems, configuration.sources);
     }
     let env = ValidateEnv {
@@ -29,7 +31,10 @@ pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
         inputs: &configuration.inputs,
         parallelism: PARALLELISM,
     };
-    problems.extend(check(request, &configuration.tree, &env));
+    let tree = &configuration.tree;
+    problems.extend(check_with(request, tree, &env, &|provider, reason| {
+        diagnostics::schema_not_read(provider, first_user(tree, provider).as_deref(), reason)
+    }));
     let mut tested = BTreeSet::new();
     for (name, file) in &configuration.tree.root().module.tests {
         problems.extend(file.validate());
@@ -42,21 +47,45 @@ pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
             }
         }
     }
+    problems.extend(request.providers.overrides_warning());
     (problems, configuration.sources)
 }
 
 /// Checks a tree of modules. Before something is called wrong, providers say what they have, if it was only kept so far:
 /// what was kept may be out of date.
 pub(crate) fn check(request: &LoadRequest<'_>, tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
-    let once = || or_failures(request, yuba_eval::validate(tree, env));
+    check_with(request, tree, env, &diagnostics::schema_not_loaded)
+}
+
+/// The same, with a message of the caller about providers that did not say what they have.
+fn check_with(
+    request: &LoadRequest<'_>,
+    tree: &ConfigTree,
+    env: &ValidateEnv<'_>,
+    not_loaded: &dyn Fn(&ProviderSource, &Diagnostic) -> Diagnostic,
+) -> Diagnostics {
+    // Where providers did not say what they have, the rest may be a consequence of that.
+    let once = || {
+        let found = yuba_eval::validate(tree, env);
+        let mut failures = Diagnostics::new();
+        failures.extend(request.providers.failed().iter().map(|(provider, reason)| not_loaded(provider, reason)));
+        if failures.has_errors() { failures } else { found }
+    };
     let found = once();
     if found.has_errors() && request.providers.renew_schemas() { once() } else { found }
 }
 
-/// What was found, or where providers did not say what they have, only that: the rest may be a consequence.
-fn or_failures(request: &LoadRequest<'_>, found: Diagnostics) -> Diagnostics {
-    let failures = request.providers.failures();
-    if failures.has_errors() { failures } else { found }
+/// The first resource of a provider, by its address.
+fn first_user(tree: &ConfigTree, provider: &ProviderSource) -> Option<String> {
+    tree.iter().find_map(|(id, node)| {
+        let of_provider = |resource: &&Resource| {
+            tree.resource_provider(id, resource).is_some_and(|resolved| resolved.provider == *provider)
+        };
+        let resource = node.module.resources.values().find(of_provider)?;
+        let key = &resource.key;
+        let name = ResourceName { mode: key.mode, kind: key.kind.clone(), name: key.name.clone() };
+        Some(if node.path.is_root() { name.to_string() } else { format!("{}.{name}", node.path) })
+    })
 }
 
 /// What evaluation needs besides a configuration.

@@ -96,6 +96,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         }
     };
     let mut notes = std::mem::take(&mut operation.notes);
+    speaker.report(operation.about_encryption(), operation.sources());
     match operation.declares(&addr) {
         Err(problem) => notes.push(problem),
         Ok(()) => {

@@ -54,7 +54,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
     let settings = Settings::new(args);
     let mut messages = Messages::new(terminal, args)?;
-    let load = settings.request(Purpose::Look);
+    let load = settings.request(Purpose::Use);
     let cancel = Cancel::watch(&settings);
     let (done, report) =
         provider_install::lock(&load, None, settings.hosts(), &request, &mut |event| tell(&mut messages, event));

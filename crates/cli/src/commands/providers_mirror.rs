@@ -47,7 +47,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         args.iter().filter(|(name, _)| *name == "platform").map(|(_, value)| value.to_owned()).collect();
     let settings = Settings::new(args);
     let mut messages = Messages::new(terminal, args)?;
-    let load = settings.request(Purpose::Look);
+    let load = settings.request(Purpose::Use);
     let cancel = Cancel::watch(&settings);
     let report = provider_install::mirror(&load, None, settings.hosts(), &platforms, Path::new(dir), &mut |event| {
         tell(&mut messages, event);

@@ -365,3 +365,41 @@ provider "registry.terraform.io/other/thing" {{
     "#]]
     .assert_debug_eq(&blocks);
 }
+
+/// `validate` names the first resource whose schema it needs.
+#[test]
+fn a_provider_that_is_no_program_is_named_with_its_user() {
+    let sandbox = world();
+    sandbox.write("thing.tf", "resource \"null_thing\" \"x\" {}\n");
+    assert_eq!(sandbox.run(&["init"]).code, 0);
+    let run = sandbox.run(&["validate", "-no-color"]);
+    let title = "Error: failed to read schema for null_thing.x in example.com/x/null: failed to instantiate provider \
+                 \"example.com/x/null\" to obtain schema\n";
+    assert!(run.code == 1 && run.stderr.contains(title), "{run}");
+}
+
+/// A directory that an interrupted installation or somebody else has left is filled.
+#[test]
+fn an_empty_package_directory_is_filled() {
+    let sandbox = world();
+    let package = format!(".terraform/providers/example.com/x/null/1.1.0/{}", platform());
+    std::fs::create_dir_all(sandbox.dir().join(&package)).expect("it can be made");
+    let run = sandbox.run(&["init"]);
+    assert!(run.code == 0 && run.stdout.contains("- Installed example.com/x/null v1.1.0"), "{run}");
+    assert_eq!(sandbox.read(&format!("{package}/terraform-provider-null")), "two\n");
+}
+
+/// Provider instances are found when a configuration is loaded, whatever for.
+#[test]
+fn an_unset_static_variable_is_an_error_of_commands_about_providers() {
+    let main = "variable \"p\" {}\nprovider \"terraform\" {\n  alias    = \"x\"\n  for_each = toset([var.p])\n}\n";
+    let sandbox = sandbox(&format!("//- main.tf\n{main}"));
+    for args in [&["providers"][..], &["providers", "lock"], &["providers", "mirror", "m"], &["validate"], &["init"]] {
+        let run = sandbox.run(args);
+        assert!(run.code == 1 && run.stderr.contains("Unable to compute static value"), "{args:?}: {run}");
+    }
+    let backend = "variable \"p\" {}\nterraform {\n  backend \"local\" {\n    path = var.p\n  }\n}\n";
+    sandbox.write("main.tf", backend);
+    let run = sandbox.run(&["providers"]);
+    assert!(run.code == 1 && run.stderr.contains("Unable to compute static value"), "{run}");
+}

@@ -282,7 +282,7 @@ fn what_is_missing_has_to_be_installed() {
         "#]],
     );
     let (_, problems) = run(&mut Memory::new(fixture), &[], &Manifest::default(), Purpose::Install);
-    assert_eq!(problems.matches("error - Unreadable module directory").count(), 2, "{problems}");
+    assert_eq!(problems.matches("error main.tf:1,9 Unreadable module directory").count(), 1, "{problems}");
     for (source, version, problem) in [
         ("registry.opentofu.org/acme/bar/random", "1.2.0", None),
         (

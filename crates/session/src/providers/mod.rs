@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use yuba_addrs::ProviderSource;
 use yuba_plugin::Plugins;
 use yuba_provider::{Problem, Provider, ProviderSchema, Providers};
-use yuba_syntax::Diagnostics;
+use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::diagnostics;
 
@@ -41,7 +41,7 @@ struct Inner {
     /// Schemas that somebody asked for; none where they could not be had.
     schemas: Mutex<HashMap<ProviderSource, Option<Arc<ProviderSchema>>>>,
     /// Why schemas could not be had, until somebody says it.
-    failures: Mutex<Diagnostics>,
+    failures: Mutex<Vec<(ProviderSource, Diagnostic)>>,
     /// Providers that run without being configured. Whoever needs a new one takes it from here.
     idle: Mutex<HashMap<ProviderSource, Arc<dyn Provider>>>,
     /// How states of others are encrypted.
@@ -115,6 +115,13 @@ impl OurProviders {
 
     /// Why schemas that somebody asked for could not be had. Each is told once.
     pub fn failures(&self) -> Diagnostics {
+        let mut told = Diagnostics::new();
+        told.extend(self.failed().iter().map(|(provider, reason)| diagnostics::schema_not_loaded(provider, reason)));
+        told
+    }
+
+    /// The same as reasons by provider.
+    pub(crate) fn failed(&self) -> Vec<(ProviderSource, Diagnostic)> {
         std::mem::take(&mut lock(&self.inner.failures))
     }
 }
@@ -156,7 +163,7 @@ impl Inner {
             true => match self.ask_for_schema(provider) {
                 Ok(schema) => Some(schema),
                 Err(problem) => {
-                    lock(&self.failures).push(diagnostics::schema_not_loaded(provider, &problem.diagnostic));
+                    lock(&self.failures).push((provider.clone(), problem.diagnostic));
                     None
                 }
             },
