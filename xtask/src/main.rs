@@ -2,6 +2,7 @@
 //! measure the release binary against OpenTofu.
 
 mod conformance;
+mod dependencies;
 mod differential;
 mod tidy;
 

@@ -38,6 +38,7 @@ pub(crate) fn run() -> Result<String, String> {
         check_file(path, &crates, &mut breaches);
     }
     check_suite_names(&mut breaches);
+    crate::dependencies::check(&mut breaches);
     if breaches.is_empty() {
         Ok(format!("tidy: {} crates, {} files, no breach", crates.len(), files.len()))
     } else {

@@ -119,7 +119,7 @@ impl Settings {
 /// How providers are dealt with, as the environment and the CLI configuration say.
 fn provider_settings(data_dir: &Path, hosts: Arc<Hosts>) -> ProviderSettings {
     let mut settings = ProviderSettings::new(data_dir);
-    settings.plugins.schema_cache = hosts.environment().caches().map(|caches| caches.join("schemas"));
+    settings.plugins.schema_cache = hosts.environment().cache("schemas");
     settings.hosts = Some(hosts);
     settings.plugins.tls = environment("TF_DISABLE_PLUGIN_TLS").is_none();
     settings.plugins.log = crate::logging::of_providers();

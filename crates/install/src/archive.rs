@@ -183,8 +183,12 @@ struct Unpacker<'a> {
 }
 
 impl Unpacker<'_> {
-    fn zip(mut self, file: BufReader<File>) -> Result<Option<Sums>, ArchiveError> {
+    fn zip(mut self, mut file: BufReader<File>) -> Result<Option<Sums>, ArchiveError> {
+        // Before the list of entries is read, which takes memory for each.
+        let claimed = directory::claimed_entries(&mut file).map_err(|error| malformed(&error))?;
+        self.check_entries(claimed.unwrap_or(0))?;
         let mut archive = zip::ZipArchive::new(file).map_err(broken_zip)?;
+        self.check_entries(archive.len() as u64)?;
         for index in 0..archive.len() {
             let entry = archive.by_index_raw(index).map_err(broken_zip)?;
             let mode = entry.unix_mode().unwrap_or(0o644);
@@ -249,7 +253,12 @@ impl Unpacker<'_> {
 
     fn count(&mut self) -> Result<(), ArchiveError> {
         self.entries += 1;
-        if self.entries > self.limits.entries {
+        self.check_entries(self.entries)
+    }
+
+    /// Whether so many entries are not too many.
+    fn check_entries(&self, entries: u64) -> Result<(), ArchiveError> {
+        if entries > self.limits.entries {
             return Err(ArchiveError::Hostile(format!("it has more than {} entries", self.limits.entries)));
         }
         Ok(())
@@ -464,6 +473,7 @@ fn inner_path(name: &str) -> Result<PathBuf, ArchiveError> {
     Ok(path)
 }
 
+mod directory;
 mod whole;
 
 #[cfg(test)]

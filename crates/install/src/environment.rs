@@ -24,11 +24,15 @@ impl Environment {
         self.get(name).map(PathBuf::from)
     }
 
-    /// Where things of the user are kept that can be made again at any time.
-    pub fn caches(&self) -> Option<PathBuf> {
+    /// The directory for one kind of cache of the user: what is in it is believed. None where another user could have written
+    /// it. The directory around all of them is made for the user alone.
+    pub fn cache(&self, kind: &str) -> Option<PathBuf> {
         let absolute = |name: &str| self.path(name).filter(|path| path.is_absolute());
-        let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-        caches.map(|caches| caches.join("yuba"))
+        let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
+        let all = caches.join("yuba");
+        own::make(&all).ok()?;
+        let cache = all.join(kind);
+        (own::is_own(&all) && (!cache.exists() || own::is_own(&cache))).then_some(cache)
     }
 
     /// Whether a variable says that something is not wanted.
@@ -48,6 +52,36 @@ impl Environment {
     }
 }
 
+/// Directories that only this user can write to.
+mod own {
+    use std::fs;
+    use std::io;
+    use std::path::Path;
+
+    /// Makes a directory, and those around it that do not exist, for this user alone.
+    pub(super) fn make(dir: &Path) -> io::Result<()> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(dir)
+    }
+
+    /// Whether a directory belongs to this user, and others cannot write to it.
+    #[cfg(unix)]
+    pub(super) fn is_own(dir: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+        let user = nix::unistd::geteuid().as_raw();
+        fs::metadata(dir).is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0)
+    }
+
+    /// Elsewhere the directories of a user are the user's own.
+    #[cfg(not(unix))]
+    pub(super) fn is_own(dir: &Path) -> bool {
+        dir.is_dir()
+    }
+}
+
 /// Whether the value of a variable says that something is not wanted.
 pub fn is_off(value: &str) -> bool {
     matches!(value, "0" | "false" | "no" | "off")
@@ -56,5 +90,39 @@ pub fn is_off(value: &str) -> bool {
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Environment {
         Environment(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::Environment;
+
+    #[test]
+    fn caches_that_others_can_write_to_are_ignored() {
+        let sandbox = yuba_testkit::Sandbox::new("", "");
+        let caches = sandbox.dir().join("caches");
+        let environment: Environment =
+            [("XDG_CACHE_HOME", caches.to_str().expect("it is Unicode").to_owned())].into_iter().collect();
+        let sums = environment.cache("sums").expect("it is made");
+        let mode = |path: &std::path::Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
+        assert_eq!(mode(&caches.join("yuba")), 0o700);
+        fs::create_dir(&sums).expect("it is ours");
+        let allow = |path: &std::path::Path, mode: u32| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+        };
+        for (mode, usable) in [(0o755, true), (0o775, false), (0o757, false), (0o700, true)] {
+            allow(&sums, mode);
+            assert_eq!(environment.cache("sums").is_some(), usable, "{mode:o}");
+        }
+        allow(&caches.join("yuba"), 0o777);
+        assert_eq!(environment.cache("sums"), None);
+        allow(&caches.join("yuba"), 0o700);
+        if nix::unistd::geteuid().is_root() {
+            std::os::unix::fs::chown(&sums, Some(12_345), None).expect("root may");
+            assert_eq!(environment.cache("sums"), None);
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::future::Future;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use reqwest::Url;
 pub use reqwest::header::HeaderMap;
@@ -28,6 +28,12 @@ pub struct HttpSettings {
     pub timeout: Duration,
     /// How long the other side may send nothing at all.
     pub stall: Duration,
+    /// How long a download may take as a whole.
+    pub download_timeout: Duration,
+    /// How many bytes of a download have to come in each second, on the average of `rate_period`.
+    pub slowest_rate: u64,
+    /// Over which time the rate is measured.
+    pub rate_period: Duration,
     /// How long to wait before the first retry; twice that before the second, and so on.
     pub backoff: Duration,
     /// How to introduce ourselves.
@@ -40,6 +46,9 @@ impl Default for HttpSettings {
             retries: 1,
             timeout: Duration::from_secs(10),
             stall: Duration::from_secs(60),
+            download_timeout: Duration::from_secs(6 * 60 * 60),
+            slowest_rate: 1 << 10,
+            rate_period: Duration::from_secs(60),
             backoff: Duration::from_secs(1),
             user_agent: format!("Yuba/{}", env!("CARGO_PKG_VERSION")),
         }
@@ -275,14 +284,19 @@ impl Client {
         }
     }
 
-    /// Asks, and writes the answer to a file that must not exist. There is no limit on the time as a whole, but one on the
-    /// time in which nothing comes.
+    /// Asks, and writes the answer to a file that must not exist. There are limits on the time as a whole, on the time in which
+    /// nothing comes, and on how slowly it comes.
     pub async fn save(&self, request: &Request, file: &Path, progress: Progress<'_>) -> Result<Response, HttpError> {
         let limit = request.limit.unwrap_or(DOWNLOAD_LIMIT);
         let retries = request.retries.unwrap_or(self.0.settings.retries);
         let mut attempt = 0;
         loop {
-            let answer = self.save_once(request, file, limit, &mut *progress).await;
+            let longest = self.0.settings.download_timeout;
+            let once = self.save_once(request, file, limit, &mut *progress);
+            let answer = tokio::time::timeout(longest, once).await.unwrap_or_else(|_| {
+                let seconds = longest.as_secs_f64();
+                Err(Failure::lasting(request, format!("the download was not complete within {seconds} seconds")))
+            });
             if !matches!(&answer, Ok(response) if response.is_success()) {
                 let _ = std::fs::remove_file(file);
             }
@@ -311,9 +325,11 @@ impl Client {
         let mut output = std::fs::File::create_new(file).map_err(unwritable)?;
         let mut received = 0;
         progress(0, total);
+        let mut pace = Pace::new(&self.0.settings);
         let response = receive(reply, request, limit, |chunk| {
             received += chunk.len() as u64;
             progress(received, total);
+            pace.keep(chunk.len() as u64)?;
             output.write_all(chunk)
         });
         let response = response.await?;
@@ -381,6 +397,35 @@ impl Client {
     }
 }
 
+/// How fast a download comes.
+struct Pace {
+    slowest: u64,
+    period: Duration,
+    since: Instant,
+    received: u64,
+}
+
+impl Pace {
+    fn new(settings: &HttpSettings) -> Pace {
+        Pace { slowest: settings.slowest_rate, period: settings.rate_period, since: Instant::now(), received: 0 }
+    }
+
+    /// Counts bytes; fails where they come too slowly for a whole period.
+    fn keep(&mut self, bytes: u64) -> io::Result<()> {
+        self.received += bytes;
+        let elapsed = self.since.elapsed();
+        if elapsed < self.period {
+            return Ok(());
+        }
+        if (self.received as f64) < self.slowest as f64 * elapsed.as_secs_f64() {
+            let reason = format!("it comes more slowly than {} bytes per second", self.slowest);
+            return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
+        }
+        (self.since, self.received) = (Instant::now(), 0);
+        Ok(())
+    }
+}
+
 /// Takes in the content of an answer, chunk by chunk.
 async fn receive(
     mut reply: reqwest::Response,
@@ -398,7 +443,10 @@ async fn receive(
         if received > limit {
             return Err(too_large());
         }
-        take(&chunk).map_err(|error| Failure::lasting(request, format!("the answer could not be written: {error}")))?;
+        take(&chunk).map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => Failure::passing(request, error.to_string()),
+            _ => Failure::lasting(request, format!("the answer could not be written: {error}")),
+        })?;
     }
     let headers = std::mem::take(reply.headers_mut());
     Ok(Response { status: reply.status().as_u16(), url: reply.url().clone(), headers, body: Vec::new() })
@@ -470,17 +518,14 @@ fn start(settings: &HttpSettings) -> Result<Started, String> {
 
 /// Why a redirect is not followed.
 fn refused_redirect(previous: &[Url], next: &Url) -> Option<&'static str> {
-    let unencrypted = previous.last().is_some_and(|last| {
-        let place = |url: &Url| (url.host_str().map(str::to_owned), url.port_or_known_default());
-        last.scheme() == "https" && next.scheme() != "https" && place(last) == place(next)
-    });
+    let unencrypted = next.scheme() == "http" && previous.iter().any(|url| url.scheme() == "https");
     if previous.len() > MOST_REDIRECTS {
         Some("too many redirects")
     } else if !matches!(next.scheme(), "http" | "https") {
         Some("the redirect leads to something that is neither http nor https")
     } else if unencrypted {
-        // Credentials stay with host and port, and would be sent for all to read.
-        Some("the redirect leads from https to http at the same host and port")
+        // Whoever is on the way could change what comes, and read credentials.
+        Some("the redirect leads from https to http")
     } else {
         None
     }

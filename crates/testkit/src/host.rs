@@ -41,6 +41,8 @@ pub struct Reply {
     pub body: Vec<u8>,
     /// Nothing is answered at all: the connection stays open.
     pub stalls: bool,
+    /// A pause after each byte of the content.
+    pub pause: Option<Duration>,
 }
 
 impl Reply {
@@ -63,6 +65,13 @@ impl Reply {
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Reply {
         self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With a pause after each byte of the content.
+    #[must_use]
+    pub fn slowly(mut self, pause: Duration) -> Reply {
+        self.pause = Some(pause);
         self
     }
 
@@ -149,6 +158,14 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) -> 
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).ok()?;
-        stream.write_all(&reply.body).ok()?;
+        match reply.pause {
+            None => stream.write_all(&reply.body).ok()?,
+            Some(pause) => {
+                for byte in &reply.body {
+                    stream.write_all(&[*byte]).ok()?;
+                    std::thread::sleep(pause);
+                }
+            }
+        }
     }
 }

@@ -89,6 +89,26 @@ fn limits_hold_and_leave_nothing_behind() {
 }
 
 #[test]
+fn downloads_have_to_come_fast_enough_and_to_end() {
+    let host = Host::start(|_| Reply::ok(vec![b'x'; 200]).slowly(Duration::from_millis(2)));
+    let file = std::env::temp_dir().join(format!("yuba-slow-download-{}", std::process::id()));
+    let reason = |settings: HttpSettings| {
+        let request = Request::new(url(&host.url("/slow")));
+        let answer = Client::new(settings).download(&request, &file, &mut |_, _| {});
+        assert!(answer.is_ok() || !file.exists());
+        let _ = std::fs::remove_file(&file);
+        answer.map(|response| response.status).map_err(|error| error.reason)
+    };
+    let settings = HttpSettings { retries: 0, rate_period: Duration::from_millis(20), ..HttpSettings::default() };
+    assert_eq!(reason(HttpSettings { slowest_rate: 1, ..settings.clone() }), Ok(200));
+    let slow = "it comes more slowly than 1000000 bytes per second".to_owned();
+    assert_eq!(reason(HttpSettings { slowest_rate: 1_000_000, ..settings.clone() }), Err(slow));
+    let long = "the download was not complete within 0.05 seconds".to_owned();
+    let timeout = Duration::from_millis(50);
+    assert_eq!(reason(HttpSettings { slowest_rate: 1, download_timeout: timeout, ..settings }), Err(long));
+}
+
+#[test]
 fn errors_have_no_secrets() {
     let secret = url("http://user:hidden@127.0.0.1:1/path?token=hidden");
     let error = Client::new(HttpSettings { retries: 0, ..HttpSettings::default() }).get(&Request::new(secret));
@@ -126,9 +146,10 @@ fn redirects_that_lead_astray_are_refused() {
     let check = |from: &str, to: &str| refused_redirect(&[url(from)], &url(to)).unwrap_or("followed");
     assert_eq!(check("https://a.example/x", "https://b.example/x"), "followed");
     assert_eq!(check("http://a.example/x", "https://a.example/x"), "followed");
-    // Credentials do not follow.
-    assert_eq!(check("https://a.example/x", "http://a.example/x"), "followed");
-    let unencrypted = "the redirect leads from https to http at the same host and port";
+    assert_eq!(check("http://a.example/x", "http://b.example/x"), "followed");
+    let unencrypted = "the redirect leads from https to http";
+    assert_eq!(check("https://a.example/x", "http://a.example/x"), unencrypted);
+    assert_eq!(check("https://a.example/x", "http://b.example/x"), unencrypted);
     assert_eq!(check("https://a.example:8443/x", "http://a.example:8443/x"), unencrypted);
     assert_eq!(check("https://a.example/x", "http://a.example:443/x"), unencrypted);
     let neither = "the redirect leads to something that is neither http nor https";

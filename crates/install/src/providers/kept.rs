@@ -47,8 +47,8 @@ impl Kept {
 
     /// In the user's directory for caches, unless the user does not want that.
     pub fn of_user(environment: &Environment) -> Kept {
-        let caches = environment.caches().filter(|_| !environment.is_off("YUBA_KEEP_PACKAGES"));
-        Kept::new(caches.map(|caches| caches.join("kept")))
+        let is_wanted = !environment.is_off("YUBA_KEEP_PACKAGES");
+        Kept::new(is_wanted.then(|| environment.cache("kept")).flatten())
     }
 
     /// The hash of the files in an archive on this machine.

@@ -65,7 +65,7 @@ impl Verified {
 
     /// In the user's directory for caches.
     pub fn of_user(environment: &Environment) -> Verified {
-        Verified::new(environment.caches().map(|caches| caches.join("sums")))
+        Verified::new(environment.cache("sums"))
     }
 
     /// What an unpacked package has in it.
