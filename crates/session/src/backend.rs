@@ -245,8 +245,10 @@ impl Place {
         if let Err(problems) = opened.read() {
             let mut others = Diagnostics::new();
             others.extend(opened.close());
-            // Quirk: a state is backed up when it is locked, so one that cannot be read is one that cannot be locked.
-            return Err(match flags.lock {
+            // Quirk: an encrypted state that cannot be read is one that cannot be locked.
+            let is_encrypted =
+                |problem: &Diagnostic| problem.extra.as_ref().is_some_and(|extra| extra.lacks_encryption);
+            return Err(match flags.lock && problems.iter().any(is_encrypted) {
                 true => {
                     let mut told = Diagnostics::from(crate::diagnostics::not_backed_up(&problems));
                     told.extend(others);

@@ -176,11 +176,10 @@ pub(crate) fn unusable_provider(provider: &ProviderSource, reason: &str) -> Diag
     Diagnostic::error("Provider cannot be used", detail)
 }
 
-/// A state that cannot be read by a command that locks it.
+/// An encrypted state that cannot be read by a command that locks it.
 pub(crate) fn not_backed_up(problems: &Diagnostics) -> Diagnostic {
     let detail = format!(
-        "Failed to read the state to back it up before the lock is used. {}\n\nRestore the state, or correct its encryption \
-         configuration.",
+        "Failed to read the state: {}\n\nAdd the \"encryption\" block that the state was written with, or set TF_ENCRYPTION.",
         problems.joined()
     );
     Diagnostic::error("Error acquiring the state lock", detail)

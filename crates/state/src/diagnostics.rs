@@ -59,10 +59,10 @@ pub(crate) fn maybe_encrypted() -> Diagnostic {
 }
 
 pub(crate) fn encrypted() -> Diagnostic {
-    Diagnostic::error(
-        UNSUPPORTED,
-        "This state file is encrypted and can not be read without an encryption configuration",
-    )
+    let detail = "This state file is encrypted and can not be read without an encryption configuration";
+    let mut problem = Diagnostic::error(UNSUPPORTED, detail);
+    problem.extra.get_or_insert_default().lacks_encryption = true;
+    problem
 }
 
 pub(crate) fn version_missing() -> Diagnostic {

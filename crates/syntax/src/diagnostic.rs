@@ -55,6 +55,8 @@ pub struct Extra {
     pub first_definition: Option<Span>,
     /// Whether it counts depends on the value of an `enabled` argument, which planning knows.
     pub depends_on_enabled: bool,
+    /// Something is encrypted and the configuration does not say how.
+    pub lacks_encryption: bool,
     /// It is about the use of something deprecated.
     pub deprecation: Option<DeprecatedUse>,
 }

@@ -25,7 +25,7 @@ fn check_refused(sandbox: &Sandbox, args: &[&str], title: &str) {
 fn a_damaged_state() {
     let sandbox = applied();
     let good = sandbox.read("terraform.tfstate");
-    let title = "Error: Error acquiring the state lock";
+    let title = "Error: Unsupported state file format";
     for cut in [1, good.len() / 2, good.len() - 3] {
         sandbox.write("terraform.tfstate", &good[..cut]);
         check_refused(&sandbox, &["apply", "-auto-approve"], title);

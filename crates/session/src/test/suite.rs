@@ -71,7 +71,11 @@ impl Suite {
             // What follows from variables is found again for each run, with its values.
             purpose: Purpose::Look,
         };
-        let (mut tree, found) = link(&mut files, &options);
+        let (mut tree, mut found) = link(&mut files, &options);
+        if tree.root().module.tests.values().all(|file| file.runs.is_empty()) {
+            // There is no run that could give values.
+            found = link(&mut files, &Link { purpose: Purpose::Use, ..options }).1;
+        }
         problems.extend(found);
         let Remembered { dirs, mut modules } = files;
         if problems.has_errors() {
