@@ -1,10 +1,13 @@
 //! `replace_triggered_by`: whether something that is named there changes.
 
+use ecow::eco_format;
+use yuba_addrs::{InstanceKey, ModuleInstance, Resource};
 use yuba_eval::{InstanceValues, ModuleInstanceId};
 use yuba_plan::{Action, ResourceChange};
+use yuba_syntax::Diagnostic;
 use yuba_value::{Path, PathStep};
 
-use super::Planner;
+use super::{PlannedInstances, Planner};
 use super::ignore::step_of;
 use crate::walk::block::Block;
 
@@ -25,16 +28,53 @@ impl<'a> Planner<'a> {
                 return None;
             }
             let Some(trigger) = trigger else { continue };
-            let Some(planned) = self.planned.get(&(at, trigger.resource.clone())) else { continue };
             let path = Path(trigger.steps.iter().filter_map(step_of).collect::<Vec<PathStep>>());
+            let none = PlannedInstances::default();
+            let planned = self.planned.get(&(at, trigger.resource.clone())).unwrap_or(&none);
             let change = |position: &u32| self.changes.get(*position as usize);
-            triggered |= match &trigger.key {
-                None => planned.values().filter_map(change).any(|change| changes_at(change, &path)),
-                Some(key) => planned.get(key).and_then(change).is_some_and(|change| changes_at(change, &path)),
-            };
+            let key = trigger.key.clone().flatten();
+            if key.is_none() && path.is_empty() {
+                triggered |= planned.values().filter_map(change).any(|change| changes_at(change, &path));
+                continue;
+            }
+            // An attribute is that of one instance, which has no key unless the reference names one.
+            match planned.get(&key).and_then(change) {
+                Some(change) => triggered |= changes_at(change, &path),
+                None => {
+                    let expansion = self.walk.live.resource_expansion(at, &trigger.resource);
+                    if let Some(expansion) = expansion.filter(|expansion| !expansion.is_empty()) {
+                        let resource = Resource::from(&trigger.resource);
+                        let existing = expansion.instances().next().and_then(|(key, _)| key);
+                        let found = no_change(&resource, key.as_ref(), existing.as_ref(), &self.walk.live.address(at));
+                        let found = found.at(expr.span);
+                        self.walk.tell(std::iter::once(found));
+                        return None;
+                    }
+                }
+            }
         }
         Some(triggered)
     }
+}
+
+/// A trigger names an instance that the resource does not have. `existing` is the key of one that it has.
+fn no_change(
+    resource: &Resource,
+    key: Option<&InstanceKey>,
+    existing: Option<&InstanceKey>,
+    module: &ModuleInstance,
+) -> Diagnostic {
+    let place = match module.is_root() {
+        true => "the root module".into(),
+        false => eco_format!("{module}"),
+    };
+    let text = |key: Option<&InstanceKey>| key.map(|key| eco_format!("{key}")).unwrap_or_default();
+    let (named, existing) = (text(key), text(existing));
+    let detail = eco_format!(
+        "replace_triggered_by refers to {resource}{named}, and {resource} has no such instance. Refer to an existing instance, \
+         such as {resource}{existing}, or to the whole resource."
+    );
+    Diagnostic::error(eco_format!("no change found for {resource}{named} in {place}"), detail)
 }
 
 fn changes_at(change: &ResourceChange, path: &Path) -> bool {
