@@ -69,6 +69,9 @@ pub struct PlanOptions {
     pub relevant: bool,
     /// Whether configuration is written for imported objects that have none.
     pub generate_config: bool,
+    /// The plan only serves to read everything before it is destroyed: nothing is imported, and conditions of resources and
+    /// outputs that do not hold are warnings.
+    pub before_destroy: bool,
 }
 
 impl PlanOptions {
@@ -89,6 +92,7 @@ impl Default for PlanOptions {
             imports: Vec::new(),
             relevant: false,
             generate_config: false,
+            before_destroy: false,
         }
     }
 }

@@ -482,6 +482,11 @@ resource "fake_thing" "x" {
           read x
           plan x
           close t
+          configure 
+          open t
+          configure t-d
+          plan x
+          close t
         apply:
           configure 
           open t

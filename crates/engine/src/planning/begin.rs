@@ -63,6 +63,7 @@ impl<'a> Planner<'a> {
         };
         if let Some(imports) = self.walk.graph.imports.get(&step)
             && self.options.mode == Mode::Normal
+            && !self.options.before_destroy
         {
             let scope = self.walk.scope(ModuleInstanceId::ROOT);
             let provider = ImportProvider { source: &block.resolved.provider, schema: &block.schemas };

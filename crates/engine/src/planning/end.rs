@@ -291,7 +291,12 @@ impl<'a> Planner<'a> {
             && deposed.is_none()
         {
             let at = self.scope_of_removed(&addr);
-            ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
+            if !self.may_be_destroyed(at, resource, &addr, planned.action) {
+                ok = false;
+                if self.options.mode == Mode::Destroy {
+                    self.prevented.push(addr.clone());
+                }
+            }
         }
         if let Some(vertex) = self.walk.vertex_of(&addr) {
             self.pending[vertex as usize] = true;

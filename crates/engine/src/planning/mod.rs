@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use foldhash::{HashMap, HashSet};
-use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, KeyMap, ResourceMode};
+use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, KeyMap, ResourceMode};
 use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
@@ -29,7 +29,7 @@ use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::references::each_traversal;
 use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
 use yuba_plan::{Action, ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
-use yuba_state::State;
+use yuba_state::{Instance, State};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, Severity};
 
 use crate::drive::{Jobs, Steps, drive};
@@ -95,6 +95,10 @@ pub(crate) struct Planner<'a> {
     postponed: Vec<begin::Postponed>,
     /// What is left at the end is removed.
     at_end: bool,
+    /// Errors were found while that was done.
+    failed_at_end: bool,
+    /// Objects that must not be destroyed, by a plan that destroys everything.
+    prevented: Vec<AbsResourceInstance>,
 }
 
 /// Makes a plan. Without one the diagnostics say why; with one there may be errors too, then it can only be shown.
@@ -124,6 +128,7 @@ pub async fn plan_into(
     (plan, problems)
 }
 
+/// Makes a plan. Where objects are read before they are destroyed, that is a normal plan, of which only the state counts.
 async fn plan_for(
     context: Context<'_>,
     state: State,
@@ -131,6 +136,51 @@ async fn plan_for(
     targets: &Targets,
     live: &Live,
 ) -> (Option<Plan>, Diagnostics) {
+    let previous = Arc::new(state.clone());
+    if options.mode != Mode::Destroy || !options.refresh || state.is_empty() {
+        let made = walk_for(context, state, previous, options, targets, live).await;
+        return (made.plan, made.problems);
+    }
+    let first = PlanOptions { mode: Mode::Normal, before_destroy: true, ..options.clone() };
+    let read_live = Live::new(false, Some(context.plan_time));
+    let read = walk_for(context, state.clone(), previous.clone(), &first, targets, &read_live).await;
+    let second = match read.plan {
+        // What data say does not matter for destroying, unless a provider needs it, which is found out.
+        _ if read.only_reading_failed => options.clone(),
+        Some(plan) if !read.problems.has_errors() => {
+            let read = Arc::unwrap_or_clone(plan.prior_state);
+            let options = PlanOptions { refresh: false, ..options.clone() };
+            let made = walk_for(context, read, previous, &options, targets, live).await;
+            return (made.plan, made.problems);
+        }
+        _ => return (None, read.problems),
+    };
+    let made = walk_for(context, state, previous, &second, targets, live).await;
+    (made.plan, made.problems)
+}
+
+/// The result of a walk.
+struct Made {
+    plan: Option<Plan>,
+    problems: Diagnostics,
+    /// There are errors, all of them in reading data resources or opening ephemeral resources.
+    only_reading_failed: bool,
+}
+
+impl Made {
+    fn nothing(problems: Diagnostics) -> Made {
+        Made { plan: None, problems, only_reading_failed: false }
+    }
+}
+
+async fn walk_for(
+    context: Context<'_>,
+    state: State,
+    previous: Arc<State>,
+    options: &PlanOptions,
+    targets: &Targets,
+    live: &Live,
+) -> Made {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
     let (arguments, mut problems) = Arguments::read(tree);
@@ -140,38 +190,31 @@ async fn plan_for(
         problems.extend(context.variables.values().flat_map(|variable| variable.problems.iter().cloned()));
     }
     if problems.has_errors() {
-        return (None, problems);
+        return Made::nothing(problems);
     }
-    let previous = Arc::new(state.clone());
     let mut state = state;
     // Importing leaves everything else as it is.
     let statements = match options.imports.is_empty() {
         true => moves::statements(tree, &state),
         false => Default::default(),
     };
-    // Where objects are read before they are destroyed, that is a plan of its own.
-    let checks_blocks = match options.mode {
-        Mode::Normal => true,
-        Mode::Destroy => options.refresh && !state.is_empty(),
-        Mode::RefreshOnly => false,
-    };
     let mut undeclared = Undeclared::default();
     let (removals, still_there) = Removals::find(tree);
-    if checks_blocks {
+    if options.mode == Mode::Normal {
         let (found, wrong) = check_targets(tree, options.generate_config);
-        if options.mode == Mode::Normal {
+        if !options.before_destroy {
             undeclared = found;
         }
         problems.extend(if wrong.has_errors() { wrong } else { still_there });
     }
     if problems.has_errors() {
-        return (None, problems);
+        return Made::nothing(problems);
     }
     let moves = moves::execute(&statements, &mut state);
     problems.extend(moves.warnings());
     problems.extend(moves.check_targets(&options.targets, &options.excludes));
     if problems.has_errors() {
-        return (None, problems);
+        return Made::nothing(problems);
     }
     let mut used = providers_of_state(tree, &state);
     let of_imports = undeclared.generate.iter().filter_map(|(addr, import)| {
@@ -187,12 +230,12 @@ async fn plan_for(
     let components = graph.components();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
     if problems.has_errors() {
-        return (None, problems);
+        return Made::nothing(problems);
     }
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let selected = Selection::new(&graph, tree, targets);
     let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
-    if options.mode != Mode::Normal {
+    if options.mode != Mode::Normal || options.before_destroy {
         walk.rule_severity = Severity::Warning;
     }
     let count = graph.nodes.len();
@@ -226,6 +269,8 @@ async fn plan_for(
         undeclared: undeclared.generate,
         postponed: Vec::new(),
         at_end: false,
+        failed_at_end: false,
+        prevented: Vec::new(),
     };
     planner.walk.tell(problems);
     let started = planner.walk.providers.started();
@@ -242,16 +287,18 @@ async fn plan_for(
     if options.mode == Mode::Normal || !options.imports.is_empty() {
         let found = planner.imports.check(live, !planner.walk.has_errors());
         if found.has_errors() {
-            return (None, found);
+            return Made::nothing(found);
         }
         planner.walk.tell(found);
     }
     let found = moves::validate(&statements, tree, live, options.mode, context.env.sources);
     if found.has_errors() {
-        return (None, found);
+        return Made::nothing(found);
     }
     planner.walk.tell(found);
-    planner.finish(&graph, &references, previous)
+    let only_reading_failed = planner.only_reading_failed();
+    let (plan, problems) = planner.finish(&graph, &references, previous);
+    Made { plan, problems, only_reading_failed }
 }
 
 /// The provider that imports an object for which configuration is written.
@@ -424,8 +471,9 @@ impl<'a> Steps<'a> for Planner<'a> {
             }
             Answer::Renewed(_) => true,
         };
-        if !self.at_end {
-            self.failed[step as usize] |= !ok;
+        match self.at_end {
+            true => self.failed_at_end |= !ok,
+            false => self.failed[step as usize] |= !ok,
         }
     }
 
@@ -473,6 +521,17 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Whether there are errors, and all of them are in reading data resources or opening ephemeral resources.
+    fn only_reading_failed(&self) -> bool {
+        let is_read = |at: usize| match self.walk.graph.nodes[at].vertex {
+            Vertex::Resource(resource) => resource.key.mode != ResourceMode::Managed,
+            _ => false,
+        };
+        let mut failed = (0..self.failed.len()).filter(|at| self.failed[*at]).peekable();
+        let stopped = self.walk.context.interrupt.is_raised();
+        failed.peek().is_some() && !stopped && !self.failed_at_end && failed.all(is_read)
+    }
+
     /// Providers that are used without any block.
     async fn start_bare_providers(&mut self) {
         let tree = self.walk.context.tree;
@@ -517,6 +576,27 @@ impl<'a> Planner<'a> {
         self.walk.start_bare_providers(wanted).await;
     }
 
+    /// Resources that are destroyed only after certain objects, because these depend on them.
+    fn destroyed_after(&self, objects: &[AbsResourceInstance]) -> HashSet<ConfigResource> {
+        let mut known: HashMap<ConfigResource, Vec<&Instance>> = HashMap::default();
+        for (addr, _, instance) in self.state.instances() {
+            known.entry(addr.containing().config()).or_default().push(instance);
+        }
+        let dependencies = |instance: &Instance| {
+            let current = instance.current.as_ref();
+            current.map(|object| object.dependencies.iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let mut found = HashSet::default();
+        let mut work: Vec<ConfigResource> =
+            objects.iter().filter_map(|addr| self.state.instance(addr)).flat_map(dependencies).collect();
+        while let Some(resource) = work.pop() {
+            if found.insert(resource.clone()) {
+                work.extend(known.get(&resource).into_iter().flatten().flat_map(|instance| dependencies(instance)));
+            }
+        }
+        found
+    }
+
     /// The plan as a whole.
     fn finish(
         mut self,
@@ -537,6 +617,10 @@ impl<'a> Planner<'a> {
         }
         let mut errored = problems.has_errors() || stopped;
         let mut changes = std::mem::take(&mut self.changes);
+        if !self.prevented.is_empty() {
+            let blocked = self.destroyed_after(&self.prevented);
+            changes.retain(|change| !blocked.contains(&change.addr.containing().config()));
+        }
         changes.sort_unstable_by(|a, b| a.addr.cmp(&b.addr).then_with(|| a.deposed.cmp(&b.deposed)));
         let mut drift = std::mem::take(&mut self.drift);
         drift.sort_unstable_by(|a, b| a.addr.cmp(&b.addr));

@@ -454,13 +454,14 @@ impl Simulation {
         let refresh = !self.chance.one_in(4);
         let mode = if self.chance.one_in(8) { Mode::Destroy } else { Mode::Normal };
         let options = PlanOptions { mode, refresh, ..PlanOptions::default() };
-        let (plan, problems) = self.plan(config, &options);
-        if problems.has_errors() || plan.errored {
+        let (plan, problems) = self.try_plan(config, &options);
+        // Where objects cannot be read before they are destroyed there is no plan.
+        let Some(plan) = plan.filter(|plan| !problems.has_errors() && !plan.errored) else {
             if self.happened().is_empty() {
                 self.fail(&format!("planning failed: {}", explain(&problems)));
             }
             return;
-        }
+        };
         self.set_trouble(5);
         let problems = self.apply(config, plan);
         let bad = |(_, fault): &(EcoString, Fault)| !matches!(fault, Fault::Slow(_));
