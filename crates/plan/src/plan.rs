@@ -130,7 +130,8 @@ impl Plan {
             .any(|change| change.action != Action::NoOp || change.importing.is_some() || change.moved_from.is_some());
         let outputs = self.outputs.iter().any(|change| change.action != Action::NoOp);
         match self.mode {
-            Mode::RefreshOnly => outputs || !self.drift.is_empty(),
+            // A move alone does not count, though applying the plan records it.
+            Mode::RefreshOnly => outputs || self.drift.iter().any(|change| change.action != Action::NoOp),
             Mode::Normal | Mode::Destroy => changes || outputs,
         }
     }

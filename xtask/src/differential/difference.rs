@@ -19,13 +19,8 @@ pub(super) struct Difference {
 
 impl Difference {
     /// A difference outside of any document.
-    pub(super) fn new(aspect: &str, ours: impl ToString, theirs: impl ToString) -> Difference {
-        Difference {
-            aspect: aspect.to_owned(),
-            path: String::new(),
-            ours: ours.to_string(),
-            theirs: theirs.to_string(),
-        }
+    pub(super) fn new(aspect: &str, ours: &str, theirs: &str) -> Difference {
+        Difference { aspect: aspect.to_owned(), path: String::new(), ours: ours.to_owned(), theirs: theirs.to_owned() }
     }
 
     /// What makes two differences the same while a case is made smaller.
@@ -61,7 +56,7 @@ impl Explained {
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let entry: Value =
                 serde_json::from_str(line).map_err(|e| format!("{}:{}: {e}", path.display(), index + 1))?;
-            if entry["reason"].as_str().is_none_or(str::is_empty) || entry["aspect"].as_str().is_none() {
+            if entry["reason"].as_str().is_none_or(str::is_empty) || entry["aspect"].is_null() {
                 return Err(format!("{}:{}: an entry needs an aspect and a reason", path.display(), index + 1));
             }
             entries.push(entry);

@@ -28,9 +28,11 @@ pub(super) fn constant(random: &mut Random, wanted: &Shape, depth: usize) -> Str
         Shape::Text => literals::string(random).replace("$${", "$ {").replace("%%{", "% {"),
         Shape::Number => literals::number(random),
         Shape::Bool => random.word(&["true", "false", "\"true\""]),
-        Shape::List(inner) | Shape::Set(inner) => list((0..random.below(3)).map(|_| item(random, inner)).collect()),
+        Shape::List(inner) | Shape::Set(inner) => {
+            list(&(0..random.below(3)).map(|_| item(random, inner)).collect::<Vec<_>>())
+        }
         Shape::Map(inner) => object((0..random.below(3)).map(|i| (format!("k{i}"), item(random, inner))).collect()),
-        Shape::Tuple(items) => list(items.iter().map(|inner| item(random, inner)).collect()),
+        Shape::Tuple(items) => list(&items.iter().map(|inner| item(random, inner)).collect::<Vec<_>>()),
         Shape::Object(attributes) => {
             let mut items = Vec::new();
             for (name, inner) in attributes {
@@ -43,7 +45,7 @@ pub(super) fn constant(random: &mut Random, wanted: &Shape, depth: usize) -> Str
     }
 }
 
-fn list(items: Vec<String>) -> String {
+fn list(items: &[String]) -> String {
     format!("[{}]", items.join(", "))
 }
 
@@ -149,7 +151,8 @@ fn composed(random: &mut Random, functions: &Functions, wanted: &Shape, depth: u
             }
         }
         Shape::Tuple(items) => {
-            list(items.iter().map(|inner| expression(random, functions, inner, depth.saturating_sub(1))).collect())
+            let item = |inner| expression(random, functions, inner, depth.saturating_sub(1));
+            list(&items.iter().map(item).collect::<Vec<_>>())
         }
         Shape::Object(attributes) => object(
             attributes
@@ -174,7 +177,7 @@ fn key(random: &mut Random, index: usize) -> String {
 fn sequence(random: &mut Random, functions: &Functions, inner: &Shape, depth: usize) -> String {
     let items: Vec<String> =
         (0..random.below(4)).map(|_| expression(random, functions, inner, depth.saturating_sub(1))).collect();
-    let text = list(items);
+    let text = list(&items);
     match random.below(9) {
         0 => format!("[for v in {text} : v]"),
         1 => format!("[for i, v in {text} : v if i {} 1]", random.word(&["!=", "<", ">=", "=="])),

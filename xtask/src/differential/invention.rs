@@ -45,8 +45,7 @@ fn module(random: &mut Random, kinds: &[&str], called: Option<&str>) -> Module {
             }
             module.nodes.push(call);
         }
-        if index < count {
-            let name = NAMES[index];
+        if let Some(name) = NAMES[..count].get(index) {
             let node = resource(random, kinds, name, &module.nodes);
             module.nodes.push(node);
         }

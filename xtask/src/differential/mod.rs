@@ -208,7 +208,7 @@ fn sample(random: &mut Random, functions: &Functions, number: usize) -> Sample {
         let constraint = Some(wanted.constraint(random));
         return Sample { expression: expressions::expression(random, functions, &given, depth), constraint };
     }
-    let expression = if number % 2 == 0 {
+    let expression = if number.is_multiple_of(2) {
         functions.call_number(random, number / 2 % functions.len(), depth)
     } else {
         let wanted = shapes::shape(random, 3);

@@ -1,11 +1,12 @@
 //! Runs a step with one tool and reduces what happened to a document that two tools can be compared by.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::block::{json_syntax, native};
+use super::block::{Argument, json_syntax, native};
 use super::steps::{Action, Step};
 use super::tool::{Answer, Tool};
 
@@ -52,7 +53,50 @@ pub(super) fn observe(tool: &Tool, folder: &Path, step: &Step, install: bool) ->
     }
     let state = fs::read_to_string(folder.join("terraform.tfstate")).unwrap_or_default();
     seen.insert("state".to_owned(), normal(serde_json::from_str(&state).unwrap_or_default()));
-    Value::Object(seen)
+    let mut seen = Value::Object(seen);
+    drop_old_dependencies(&mut seen, &declared(step, "", ""));
+    seen
+}
+
+/// The resources of the configuration, without instance keys.
+fn declared(step: &Step, folder: &str, path: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for block in step.folders.get(folder).into_iter().flatten() {
+        match block.kind.as_str() {
+            "resource" => drop(found.insert(format!("{path}{}.{}", block.labels[0], block.labels[1]))),
+            "module" => {
+                let source = block.arguments.iter().find(|(name, _)| name == "source");
+                if let Some((_, Argument::Text(source))) = source {
+                    let next = format!("{path}module.{}.", block.labels[0]);
+                    found.extend(declared(step, source.trim_start_matches("./"), &next));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Takes dependencies on what the configuration does not declare any more out of a document: when they go is of no
+/// consequence, and OpenTofu leaves that to what else the graph of a run contains.
+fn drop_old_dependencies(value: &mut Value, declared: &BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for name in ["dependencies", "depends_on"] {
+                if let Some(items) = fields.get_mut(name).and_then(Value::as_array_mut) {
+                    items.retain(|item| {
+                        item.as_str().is_none_or(|text| text.starts_with("data.") || declared.contains(text))
+                    });
+                    if items.is_empty() {
+                        fields.remove(name);
+                    }
+                }
+            }
+            fields.values_mut().for_each(|inner| drop_old_dependencies(inner, declared));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|inner| drop_old_dependencies(inner, declared)),
+        _ => {}
+    }
 }
 
 fn record(seen: &mut Map<String, Value>, name: &str, answer: &Answer) {
