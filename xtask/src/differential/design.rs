@@ -59,10 +59,12 @@ impl Node {
         }
     }
 
-    fn block(&self) -> Block {
+    /// The block in a module of this directory; all directories lie beside each other in the root module's.
+    fn block(&self, place: &str) -> Block {
         let mut block = match &self.module {
             Some(folder) => {
-                let mut call = Block::new("module", &[&self.name]).text("source", format!("./{folder}"));
+                let up = if place.is_empty() { "./" } else { "../" };
+                let mut call = Block::new("module", &[&self.name]).text("source", format!("{up}{folder}"));
                 for (name, _, _) in VARIABLES {
                     call = call.expression(name, format!("var.{name}"));
                 }
@@ -105,7 +107,7 @@ impl Design {
                 }
                 blocks.push(variable);
             }
-            blocks.extend(module.nodes.iter().map(Node::block));
+            blocks.extend(module.nodes.iter().map(|node| node.block(folder)));
             blocks.extend(module.others.iter().cloned());
             folders.insert(folder.clone(), blocks);
         }

@@ -68,7 +68,7 @@ fn declared(step: &Step, folder: &str, path: &str) -> BTreeSet<String> {
                 let source = block.arguments.iter().find(|(name, _)| name == "source");
                 if let Some((_, Argument::Text(source))) = source {
                     let next = format!("{path}module.{}.", block.labels[0]);
-                    found.extend(declared(step, source.trim_start_matches("./"), &next));
+                    found.extend(declared(step, source.trim_start_matches(['.', '/']), &next));
                 }
             }
             _ => {}

@@ -201,3 +201,17 @@ fn flags_that_make_no_sense() {
     let sandbox = sandbox.env("TF_WORKSPACE", "a/b");
     assert!(sandbox.run(&["state", "list"]).stderr.contains("Error: Error selecting workspace"));
 }
+
+#[test]
+fn a_refresh_that_only_follows_a_move_is_no_change() {
+    let moved =
+        "resource \"terraform_data\" \"c\" {}\nmoved {\n  from = terraform_data.b\n  to = terraform_data.c\n}\n";
+    let state = STATE.replace(".by_region[\\\"eu\\\"]", "");
+    let sandbox = sandbox(&format!(
+        "{state}//- main.tf\noutput \"n\" {{\n  value = 1\n}}\nresource \"terraform_data\" \"a\" {{}}\n{moved}"
+    ));
+    let plan = sandbox.run(&["plan", "-refresh-only", "-detailed-exitcode"]);
+    assert_eq!(plan.code, 0, "{plan}");
+    assert!(plan.stdout.contains("terraform_data.b has moved to terraform_data.c"), "{plan}");
+    assert_eq!(sandbox.run(&["plan", "-detailed-exitcode"]).code, 2);
+}
