@@ -147,7 +147,7 @@ impl Marker<'_> {
     fn deprecation(&self, deprecated: Option<&EcoString>) -> Option<Mark> {
         let (message, of) = (deprecated?.clone(), self.of?);
         let source = eco_format!("{}{}", of.symbol, path_text(&self.path));
-        Some(Mark::Deprecated(Arc::new(Deprecation { source, message, remote: of.remote, unread: true })))
+        Some(Mark::Deprecated(Arc::new(Deprecation { source, message, remote: of.remote, unread: false })))
     }
 
     fn block(&mut self, schema: &BlockSchema, value: &Value) -> Value {

@@ -1,10 +1,10 @@
 //! Plans as JSON documents: `show -json` of a plan file.
 
 use ecow::EcoString;
-use yuba_addrs::ResourceMode;
+use yuba_addrs::{AbsResourceInstance, ResourceMode};
 use yuba_eval::ConfigTree;
 use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
-use yuba_state::{Edit, State};
+use yuba_state::{DeposedKey, Edit, State};
 use yuba_value::{Value, View};
 
 use crate::json_writer::{Members, list, text};
@@ -27,8 +27,8 @@ pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: Schemas<'_>) -> Result<Stri
     members.if_written("variables", |out| variables(out, plan, tree));
     planned_values(members.key("planned_values"), plan, &mut schemas)?;
     let drift = plan.drift.iter().filter(|change| change.action != Action::NoOp || plan.mode == Mode::RefreshOnly);
-    changes(&mut members, "resource_drift", plan, drift, &mut schemas)?;
-    changes(&mut members, "resource_changes", plan, plan.changes.iter(), &mut schemas)?;
+    changes(&mut members, "resource_drift", plan, drift, &mut schemas, drift_identities)?;
+    changes(&mut members, "resource_changes", plan, plan.changes.iter(), &mut schemas, planned_identities)?;
     if !plan.outputs.is_empty() {
         let mut outputs = Members::open(members.key("output_changes"));
         for change in &plan.outputs {
@@ -172,6 +172,7 @@ fn changes<'p>(
     plan: &Plan,
     changes: impl Iterator<Item = &'p ResourceChange>,
     schemas: &mut KnownSchemas<'_>,
+    identities: Identities,
 ) -> Result<(), EcoString> {
     // That a data resource is not in the state any more is nobody's business.
     let is_told =
@@ -181,7 +182,7 @@ fn changes<'p>(
     let mut result = Ok(());
     members.list_if_any(name, changes, |out, change| {
         if result.is_ok() {
-            result = resource_change(out, plan, change, schemas);
+            result = resource_change(out, plan, change, schemas, identities);
         }
     });
     result
@@ -192,6 +193,7 @@ fn resource_change(
     plan: &Plan,
     change: &ResourceChange,
     schemas: &mut KnownSchemas<'_>,
+    identities: Identities,
 ) -> Result<(), EcoString> {
     let (resource, source) = (&change.addr.resource, &change.provider.provider);
     let provider = schemas.provider(source);
@@ -224,19 +226,42 @@ fn resource_change(
     }
     inner.text_if_any("generated_config", change.generated_config.as_deref().unwrap_or_default());
     if provider.as_ref().is_some_and(|provider| provider.identities.contains_key(&resource.kind)) {
-        let instance = plan.prior_state.instance(&change.addr);
-        let before = instance.and_then(|instance| instance.object(change.deposed.as_ref()));
-        if let Some(identity) = before.and_then(|object| object.identity.as_ref()) {
-            inner.raw("before_identity", identity.json.as_str());
-        }
-        if let Some(identity) = planned_identity(change) {
-            known(inner.key("after_identity"), identity);
-        }
+        identities(&mut inner, plan, change);
     }
     inner.close();
     members.text_if_any("action_reason", change.reason.name());
     members.close();
     Ok(())
+}
+
+/// Writes the identities of an object before and after a change.
+type Identities = fn(&mut Members<'_>, &Plan, &ResourceChange);
+
+fn planned_identities(members: &mut Members<'_>, plan: &Plan, change: &ResourceChange) {
+    stored_identity(members, "before_identity", &plan.prior_state, &change.addr, change.deposed.as_ref());
+    if let Some(identity) = planned_identity(change) {
+        known(members.key("after_identity"), identity);
+    }
+}
+
+/// What changed outside is in the states from before and after it was read.
+fn drift_identities(members: &mut Members<'_>, plan: &Plan, change: &ResourceChange) {
+    let was_at = change.moved_from.as_deref().unwrap_or(&change.addr);
+    stored_identity(members, "before_identity", &plan.previous_state, was_at, change.deposed.as_ref());
+    stored_identity(members, "after_identity", &plan.prior_state, &change.addr, change.deposed.as_ref());
+}
+
+fn stored_identity(
+    members: &mut Members<'_>,
+    name: &str,
+    state: &State,
+    addr: &AbsResourceInstance,
+    deposed: Option<&DeposedKey>,
+) {
+    let object = state.instance(addr).and_then(|instance| instance.object(deposed));
+    if let Some(identity) = object.and_then(|object| object.identity.as_ref()) {
+        members.raw(name, identity.json.as_str());
+    }
 }
 
 fn actions(members: &mut Members<'_>, action: Action) {

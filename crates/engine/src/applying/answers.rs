@@ -246,7 +246,7 @@ impl<'a> Applier<'a> {
     }
 
     pub(super) fn data_answer(&mut self, answer: DataAnswer<'a>) -> bool {
-        let DataAnswer { job, value, problems } = answer;
+        let DataAnswer { job, value, kept, problems } = answer;
         let addr = job.subject.addr.clone();
         if let Some(check) = &job.resource.inside_check {
             let name = eco_format!("check.{check}");
@@ -263,7 +263,7 @@ impl<'a> Applier<'a> {
         }
         let Some(value) = value else { return false };
         self.walk.live.set_instance(job.at, &job.resource.key, addr.key.clone(), value.clone());
-        if let Err(reason) = self.keep_data(&job, &value) {
+        if let Err(reason) = self.keep_data(&job, kept.as_ref().unwrap_or(&value)) {
             return self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason)));
         }
         self.walk.postconditions(job.at, job.resource, &addr, value)

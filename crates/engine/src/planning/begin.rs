@@ -664,6 +664,8 @@ impl<'a> Planner<'a> {
         let now = self.dependencies.of(step);
         match (&answer.is, &answer.planned) {
             (_, Some(planned)) if planned.action == Action::NoOp => now,
+            // What is imported depends on nothing until it is applied.
+            (Some(existing), _) if answer.job.import.is_some() => existing.dependencies.clone(),
             (Some(existing), _) if answer.job.refresh => merged(&now, &existing.dependencies),
             (Some(existing), _) => existing.dependencies.clone(),
             (None, _) => now,

@@ -26,13 +26,20 @@ pub(crate) struct DataAnswer<'a> {
     pub(crate) job: DataJob<'a>,
     /// With marks; none if it could not be read.
     pub(crate) value: Option<Value>,
+    /// The same for the state, which keeps the marks of the configuration only: the schema says the others.
+    pub(crate) kept: Option<Value>,
     pub(crate) problems: Diagnostics,
 }
 
 impl<'a> DataJob<'a> {
     pub(crate) async fn run(self) -> DataAnswer<'a> {
-        let (value, problems) = self.read().await;
-        DataAnswer { job: self, value, problems }
+        let (kept, problems) = self.read().await;
+        let schema = self.subject.schemas.data.get(self.subject.kind());
+        let value = match (&kept, schema) {
+            (Some(kept), Some(schema)) => Some(schema.block.mark(kept, None)),
+            _ => kept.clone(),
+        };
+        DataAnswer { job: self, value, kept, problems }
     }
 
     async fn read(&self) -> (Option<Value>, Diagnostics) {
@@ -59,13 +66,7 @@ impl<'a> DataJob<'a> {
                 None
             }
         });
-        let value = value.map(|(state, more)| {
-            let value = state.mark_at(&marks).mark_at(&more);
-            match subject.schemas.data.get(subject.kind()) {
-                Some(schema) => schema.block.mark(&value, None),
-                None => value,
-            }
-        });
+        let value = value.map(|(state, more)| state.mark_at(&marks).mark_at(&more));
         let shown = value.clone().unwrap_or_else(Value::null_dynamic);
         subject.finished(Phase::Read, &shown, value.is_some());
         if value.is_none() && !problems.has_errors() {

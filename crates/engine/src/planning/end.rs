@@ -389,7 +389,8 @@ impl<'a> Planner<'a> {
         if let Some(schema) = schema
             && value.is_wholly_known()
         {
-            match Object::encode(&value, schema.block.implied_type(), schema.version) {
+            let kept = answer.kept.as_ref().unwrap_or(&value);
+            match Object::encode(kept, schema.block.implied_type(), schema.version) {
                 Ok(object) => self.set_object(&addr, &server, Some(std::sync::Arc::new(object))),
                 Err(reason) => ok &= self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
             }

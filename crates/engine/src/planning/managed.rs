@@ -13,7 +13,7 @@ use yuba_state::Object;
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Path, Value, ops};
 
-use super::ignore;
+use super::{ignore, replace_paths};
 use crate::object::{Existing, MovedFrom, Subject, conforms, import_id, secrets_differ};
 use crate::walk::providers::Server;
 
@@ -309,7 +309,7 @@ impl Wish<'_, '_> {
                 required.push(path.clone());
             }
         }
-        if problems.has_errors() { Err(std::mem::take(problems)) } else { Ok(required) }
+        if problems.has_errors() { Err(std::mem::take(problems)) } else { Ok(replace_paths::in_order(required)) }
     }
 }
 

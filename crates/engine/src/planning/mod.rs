@@ -15,6 +15,7 @@ pub(crate) mod managed;
 mod outputs;
 mod relevant;
 pub(crate) mod removal;
+mod replace_paths;
 mod triggers;
 
 use std::sync::Arc;

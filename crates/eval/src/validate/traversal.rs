@@ -96,7 +96,7 @@ fn deprecated(value: Value, message: Option<&EcoString>, path: &str, name: &str)
         None => value,
         Some(message) => {
             let source = eco_format!("{path}.{name}");
-            let deprecation = Deprecation { source, message: message.clone(), remote: false, unread: true };
+            let deprecation = Deprecation { source, message: message.clone(), remote: false, unread: false };
             value.mark(Mark::Deprecated(Arc::new(deprecation)))
         }
     }
