@@ -15,7 +15,7 @@ use yuba_value::{Type, Value, convert};
 use crate::graph::Arguments;
 use crate::live::Expansion;
 use crate::module_scope::ModuleScope;
-use crate::scope::{Scope, explain_unknown};
+use crate::scope::{Scope, explain_unknown, was_evaluated};
 use crate::static_eval::for_each as for_each_value;
 use crate::tree::ModuleId;
 use crate::validate::{body, call, deprecation, diagnostics, named, repetition, rules};
@@ -120,11 +120,11 @@ impl ModuleScope<'_> {
             Repetition::Count(expr) => self.expand_count(expr),
             Repetition::ForEach(expr) => {
                 let (value, mut problems) = self.eval_named(expr);
-                if problems.has_errors() {
+                if problems.has_errors() && !was_evaluated(expr, self) {
                     return (None, problems);
                 }
                 let (instances, found) = for_each_value::instances(&value, expr.span);
-                let failed = found.has_errors();
+                let failed = problems.has_errors() || found.has_errors();
                 let unknown = !value.is_wholly_known();
                 problems.extend(found.into_iter().map(|problem| match unknown && problem.is_error() {
                     true => explain_unknown(problem, expr, self, self.call_context()),
@@ -139,6 +139,7 @@ impl ModuleScope<'_> {
     fn expand_count(&self, expr: &Expr) -> (Option<Expansion>, Diagnostics) {
         let (value, mut problems) = self.eval_used(expr);
         if problems.has_errors() {
+            problems.extend(repetition::of_type(&value, &Type::number(), expr.span));
             return (None, problems);
         }
         let (plain, marks) = value.unmark();
@@ -176,10 +177,13 @@ impl ModuleScope<'_> {
 
     fn expand_enabled(&self, expr: &Expr) -> (Option<Expansion>, Diagnostics) {
         let (value, mut problems) = self.eval_used(expr);
-        if problems.has_errors() {
+        if problems.has_errors() && !was_evaluated(expr, self) {
             return (None, problems);
         }
-        problems.extend(repetition::enabled_value(&value, expr.span));
+        match problems.has_errors() {
+            true => problems.extend(repetition::enabled_presence(&value, expr.span)),
+            false => problems.extend(repetition::enabled_value(&value, expr.span)),
+        }
         let (plain, _) = value.unmark();
         if !plain.is_known() {
             let reason = "it depends on something that is known only after apply, so it cannot be told whether there will \

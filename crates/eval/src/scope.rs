@@ -50,6 +50,12 @@ pub fn eval_expr(expr: &Expr, scope: &dyn Scope, context: CallContext<'_>) -> (V
     (value, diagnostics)
 }
 
+/// Whether all references of an expression can be resolved, so that it was evaluated though there are errors.
+pub(crate) fn was_evaluated(expr: &Expr, scope: &dyn Scope) -> bool {
+    let (names, found) = Names::of(expr, scope, &|_| false);
+    !found.has_errors() && !names.resolve(scope).1.has_errors()
+}
+
 /// A diagnostic about an unknown value, with what is unknown in the expression.
 pub(crate) fn explain_unknown(
     mut diagnostic: Diagnostic,

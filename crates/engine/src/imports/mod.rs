@@ -303,8 +303,11 @@ fn argument(
     ty: &Type,
     warnings: &mut Diagnostics,
 ) -> Result<Value, Diagnostics> {
-    let (value, found) = scope.eval_used(expr);
+    let (value, mut found) = scope.eval_used(expr);
     if found.has_errors() {
+        if let Err(reason) = convert::convert(&value.unmark_deep().0, ty) {
+            found.push(diagnostics::incorrect_type(&reason, expr.span));
+        }
         return Err(found);
     }
     warnings.extend(found);

@@ -6,7 +6,7 @@ use yuba_config::resource::Resource;
 use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::{Type, Value, View, convert};
 
-use super::{deprecation, diagnostics};
+use super::{deprecation, diagnostics, repetition};
 use crate::module_scope::{Evaluation, InstanceValues, ModuleScope};
 use crate::static_eval::for_each as for_each_value;
 use crate::tree::ModuleId;
@@ -73,6 +73,7 @@ fn check_values(scope: &ModuleScope<'_>, import: &Import, identity_type: &Type) 
 fn check_value(scope: &ModuleScope<'_>, expr: &Expr, argument: &str, ty: &Type) -> Diagnostics {
     let (value, mut problems) = deprecation::eval(scope, expr);
     if problems.has_errors() {
+        problems.extend(repetition::of_type(&value, ty, expr.span));
         return problems;
     }
     let error = |reason: &str| Diagnostics::from(diagnostics::invalid_import(argument, reason, expr.span));

@@ -7,12 +7,13 @@ use yuba_value::{Number, Type, Value, convert};
 
 use super::{deprecation, diagnostics};
 use crate::module_scope::ModuleScope;
-use crate::scope::Scope;
+use crate::scope::{Scope, was_evaluated};
 use crate::static_eval::for_each as for_each_value;
 
 pub(super) fn count(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     let (value, mut problems) = deprecation::eval(scope, expr);
     if problems.has_errors() {
+        problems.extend(of_type(&value, &Type::number(), expr.span));
         return problems;
     }
     let span = expr.span;
@@ -39,13 +40,22 @@ pub(super) fn count(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     problems
 }
 
+/// What is wrong with the type of a value, which may come from an expression with errors.
+pub(crate) fn of_type(value: &Value, ty: &Type, span: Span) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    if let Err(reason) = convert::convert(&value.unmark_deep().0, ty) {
+        problems.push(diagnostics::incorrect_type(&eco_format!("{reason}"), span));
+    }
+    problems
+}
+
 fn whole_number(number: &Number) -> &'static str {
     if number.is_integer() { "it is too large" } else { "it must be a whole number" }
 }
 
 pub(super) fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     let (value, mut problems) = deprecation::eval_named(scope, expr);
-    if !problems.has_errors() {
+    if !problems.has_errors() || was_evaluated(expr, scope) {
         problems.extend(for_each_value::check_known_part(&value, expr.span));
     }
     problems
@@ -62,6 +72,17 @@ pub(super) fn enabled(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
 
 /// What is wrong with a value for `enabled`, as far as it is known.
 pub(crate) fn enabled_value(value: &Value, span: Span) -> Diagnostics {
+    let mut problems = enabled_presence(value, span);
+    if !problems.has_errors()
+        && let Err(reason) = convert::convert(&value.unmark().0, &Type::bool())
+    {
+        problems.push(diagnostics::invalid_enabled(&eco_format!("{reason}"), span));
+    }
+    problems
+}
+
+/// The same without its type.
+pub(crate) fn enabled_presence(value: &Value, span: Span) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let (plain, marks) = value.unmark();
     if marks.has_sensitive() {
@@ -73,11 +94,6 @@ pub(crate) fn enabled_value(value: &Value, span: Span) -> Diagnostics {
     }
     if plain.is_null() {
         problems.push(diagnostics::invalid_enabled("it is null", span));
-    }
-    if !problems.has_errors()
-        && let Err(reason) = convert::convert(&plain, &Type::bool())
-    {
-        problems.push(diagnostics::invalid_enabled(&eco_format!("{reason}"), span));
     }
     problems
 }
