@@ -6,7 +6,7 @@ use yuba_eval::graph::{Arguments, RefGraph, build};
 use yuba_eval::{ConfigTree, Evaluation, Mode};
 use yuba_plan::Plan;
 use yuba_state::State;
-use yuba_syntax::Diagnostic;
+use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::backend::{Refusal, StateFlags, place_of};
 use crate::load::{LoadRequest, load};
@@ -28,13 +28,14 @@ pub struct Objects<'a> {
 }
 
 /// Reads a configuration and its state, or a plan with both, and has them drawn. Cycles are an error unless they are to be
-/// drawn.
+/// drawn. The other part of the answer is what there is to say about the state: no errors.
 pub fn draw(
     request: &LoadRequest<'_>,
     plan: Option<&Path>,
     cycles_too: bool,
     drawing: &dyn Fn(&Objects<'_>) -> String,
-) -> Result<String, Refusal> {
+) -> Result<(String, Diagnostics), Refusal> {
+    let mut notes = Diagnostics::new();
     let saved: Option<SavedPlan> = match plan {
         None => None,
         Some(path) => Some(read_plan(path, request).map_err(|problem| {
@@ -61,7 +62,9 @@ pub fn draw(
         Some(saved) => (*saved.plan.prior_state).clone(),
         None => {
             let place = place_of(&configuration, &request, &StateFlags::default()).map_err(refused)?;
-            place.look().map_err(refused)?.state.unwrap_or_else(State::empty)
+            let opened = place.look().map_err(refused)?;
+            notes.extend(opened.notes);
+            opened.state.unwrap_or_else(State::empty)
         }
     };
     let tree = &configuration.tree;
@@ -80,5 +83,5 @@ pub fn draw(
         return Err(refused(cycles));
     }
     let plan = saved.as_ref().map(|saved| &saved.plan);
-    Ok(drawing(&Objects { graph: &graph, tree, state: &state, plan, has_cycles }))
+    Ok((drawing(&Objects { graph: &graph, tree, state: &state, plan, has_cycles }), notes))
 }

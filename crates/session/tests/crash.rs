@@ -33,7 +33,7 @@ use yuba_session::providers::OurProviders;
 use yuba_value::Value;
 use yuba_value::function::FunctionError;
 
-/// How many processes are killed.
+/// How many processes are killed, unless the environment variable `YUBA_KILLS` says otherwise.
 const KILLS: u64 = 200;
 
 const BEFORE: &str = r#"
@@ -324,6 +324,7 @@ fn a_kill_at_any_moment_loses_nothing() {
     // Shown if the test fails; the same kills are tried again with it.
     let seed = std::env::var("YUBA_CRASH_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
+    let kills = std::env::var("YUBA_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(KILLS);
     println!("YUBA_CRASH_SEED={seed}, an apply takes {took} microseconds");
     let (next, killed) = (AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {
@@ -331,7 +332,7 @@ fn a_kill_at_any_moment_loses_nothing() {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= KILLS {
+                    if number >= kills {
                         break;
                     }
                     let delay = random(seed, number) % (took * 11 / 10);
@@ -347,5 +348,5 @@ fn a_kill_at_any_moment_loses_nothing() {
     });
     drop(fs::remove_dir_all(&top));
     let killed = killed.into_inner();
-    assert!(killed > KILLS / 2, "only {killed} of {KILLS} processes were killed before their end");
+    assert!(killed > kills / 2, "only {killed} of {kills} processes were killed before their end");
 }

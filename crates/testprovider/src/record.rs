@@ -1,8 +1,9 @@
 //! What really exists and what was really done: files in a directory that survive every process.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Result, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Objects as files, and the record of deeds. Without a directory everything is forgotten at once.
 #[derive(Clone, Debug, Default)]
@@ -43,11 +44,11 @@ impl Record {
         for number in 1_u64.. {
             let id = format!("{name}#{number}");
             let Some(path) = self.path(&id) else { return Ok(id) };
-            match File::create_new(path) {
-                Ok(mut file) => {
-                    file.write_all(content(&id).as_bytes())?;
-                    return Ok(id);
-                }
+            let written = self.written(&content(&id))?;
+            let linked = std::fs::hard_link(&written, path);
+            std::fs::remove_file(written)?;
+            match linked {
+                Ok(()) => return Ok(id),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -56,7 +57,18 @@ impl Record {
     }
 
     pub(crate) fn write(&self, id: &str, content: &str) -> Result<()> {
-        self.path(id).map_or(Ok(()), |path| std::fs::write(path, content))
+        let Some(path) = self.path(id) else { return Ok(()) };
+        std::fs::rename(self.written(content)?, path)
+    }
+
+    /// A file with a content, beside the objects. It becomes an object in one step: a process that is killed leaves none that is
+    /// half made.
+    fn written(&self, content: &str) -> Result<PathBuf> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = self.directory.clone().unwrap_or_default().join(name);
+        std::fs::write(&path, content)?;
+        Ok(path)
     }
 
     /// Whether it was there.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use yuba_eval::tree::Purpose;
 use yuba_session::graph::{Objects, draw};
+use yuba_syntax::Sources;
 use yuba_view::graph::{layout, objects, picture, svg};
 
 use super::{Command, JsonForm, Run};
@@ -75,7 +76,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     };
     let settings = Settings::new(args);
     let drawn = draw(&settings.request(Purpose::Use), plan, draw_cycles, &drawing);
-    let drawn = drawn.map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    let (drawn, notes) = drawn.map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    terminal.report_aside(&notes, &Sources::new());
     terminal.out(&drawn);
     Ok(0)
 }

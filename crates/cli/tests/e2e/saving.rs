@@ -244,3 +244,51 @@ fn a_state_that_is_replaced_before_the_approval_is_not_worked_with() {
     assert!(flowing(&run.stderr).contains("No changes were made. Check the file, then plan again."), "{run}");
     assert_eq!(listed(&sandbox), ["terraform_data.a"]);
 }
+
+/// A journal with a line that was changed is mentioned by every command that shows the state, and none of them touches it.
+#[test]
+#[cfg(unix)]
+fn commands_that_look_mention_a_damaged_journal() {
+    let sandbox = sandbox(
+        r#"
+//- main.tf
+resource "terraform_data" "a" {
+}
+resource "terraform_data" "b" {
+  input = terraform_data.a.id
+}
+resource "terraform_data" "c" {
+  depends_on = [terraform_data.b]
+  provisioner "local-exec" {
+    command = "kill -9 $PPID"
+  }
+}
+"#,
+    );
+    assert_eq!(sandbox.run(&["apply", "-auto-approve"]).code, -1);
+    let journal = ".terraform.tfstate.journal";
+    let damaged =
+        sandbox.read(journal).replacen("terraform_data.a\",\"provider\"", "terraform_data.z\",\"provider\"", 1);
+    assert_ne!(damaged, sandbox.read(journal));
+    sandbox.write(journal, &damaged);
+    let commands: [&[&str]; 8] = [
+        &["show"],
+        &["output"],
+        &["state", "list"],
+        &["state", "show", "terraform_data.b"],
+        &["state", "pull"],
+        &["graph"],
+        &["console"],
+        &["plan", "-lock=false"],
+    ];
+    for command in commands {
+        let run = sandbox.run_with(command, b"1 + 1\n");
+        assert_eq!(run.code, 0, "{command:?}: {run}");
+        let said = flowing(&run.to_string());
+        assert_eq!(said.matches("Warning: Damaged journal of an interrupted run").count(), 1, "{command:?}: {run}");
+        assert_eq!(sandbox.read(journal), damaged, "{command:?}");
+    }
+    // The next one that takes the lock puts it aside.
+    let run = ok(&sandbox, &["plan"]);
+    assert!(flowing(&run.to_string()).contains("It is kept as .terraform.tfstate.journal.damaged-"), "{run}");
+}

@@ -6,6 +6,7 @@ mod crash;
 mod ephemeral;
 mod for_each;
 mod import;
+mod kills;
 mod lifecycle;
 mod logging;
 mod many_runs;
