@@ -1,7 +1,7 @@
 //! From flags and environment to what reading a configuration needs.
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -163,7 +163,9 @@ pub(crate) fn ask(args: &Args) -> Option<Ask> {
         stderr.write_all(prompt.as_bytes()).and_then(|()| stderr.flush()).ok()?;
         let line = typing::line().ok()?;
         ended.store(line.is_none(), Ordering::Relaxed);
-        if line.is_none() || unseen.is_some_and(|unseen| unseen.is_active()) {
+        // A terminal shows the end of the line that was typed, unless it shows nothing.
+        let is_shown = std::io::stdin().is_terminal() && !unseen.is_some_and(|unseen| unseen.is_active());
+        if line.is_none() || !is_shown {
             let _ = stderr.write_all(b"\n");
         }
         line

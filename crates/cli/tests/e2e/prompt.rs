@@ -25,7 +25,8 @@ output "o" {
           The r.
           Variable is marked as deprecated with the following message: It is going away.
 
-          Enter a value: "#]]
+          Enter a value: 
+    "#]]
     .assert_eq(&run.stderr);
 }
 
@@ -94,6 +95,6 @@ output "o" {
     // The end is an error where the other end is closed.
     let _ = person.read_to_end(&mut seen);
     assert_eq!(String::from_utf8_lossy(&seen), "first\r\nthird\r\n");
-    let places: Vec<_> = ["var.a\n", "var.b\n", "var.c\n"].map(|name| asked.find(name)).into_iter().collect();
-    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{asked}");
+    let names = asked.split_whitespace().filter(|word| word.starts_with("var."));
+    assert_eq!(names.collect::<Vec<_>>(), ["var.a", "var.b", "var.c"]);
 }
