@@ -19,7 +19,7 @@ use crate::initialized;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 
 pub(crate) use overrides::overridden;
-pub(crate) use settings::{BackendSettings, configured, is_unsupported};
+pub(crate) use settings::{BackendSettings, configured};
 
 mod overrides;
 mod settings;

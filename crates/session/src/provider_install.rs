@@ -194,10 +194,6 @@ pub(crate) fn of_state(
     request: &LoadRequest<'_>,
     title: &str,
 ) -> Result<BTreeSet<ProviderSource>, Diagnostics> {
-    if !backend::is_unsupported(configuration) {
-        backend::configured(configuration, request)?;
-        crate::encryption::of(configuration, request)?;
-    }
     let Ok(place) = backend::place_of(configuration, request, &StateFlags::default()) else {
         return Ok(BTreeSet::new());
     };

@@ -44,12 +44,6 @@ pub(super) fn arguments_of(kind: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Whether the state of a configuration is where this version cannot look.
-pub(crate) fn is_unsupported(configuration: &Configuration) -> bool {
-    let root = &configuration.tree.root().module;
-    root.cloud.is_some() || root.backend.as_ref().is_some_and(|backend| arguments_of(&backend.kind).is_none())
-}
-
 /// What the `backend` block of a configuration says; none where it has none.
 pub(crate) fn configured(
     configuration: &Configuration,
