@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{InstanceKey, Subject};
+use yuba_addrs::{AbsProviderConfig, InstanceKey, Subject};
 use yuba_config::check::CheckRule;
 use yuba_config::output::Output;
 use yuba_config::resource::{Repetition, ResourceKey};
@@ -47,6 +47,16 @@ pub enum RuleKind {
     OutputPrecondition,
     /// `assert` of a check.
     CheckAssertion,
+}
+
+/// Messages about the configuration of a provider, with the address of the instance that they are about.
+pub fn of_provider_instance(found: Diagnostics, config: &AbsProviderConfig, key: &InstanceKey) -> Diagnostics {
+    let mut told = Diagnostics::new();
+    told.extend(found.into_iter().map(|mut problem| {
+        problem.address.get_or_insert_with(|| eco_format!("{config}{key}"));
+        problem
+    }));
+    told
 }
 
 impl RuleKind {

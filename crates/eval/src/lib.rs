@@ -26,7 +26,7 @@ pub mod validate;
 pub mod world;
 
 pub use constant::constant;
-pub use driven::{RuleKind, Trigger, Verdict};
+pub use driven::{RuleKind, Trigger, Verdict, of_provider_instance};
 pub use expression::{NoVariables, Variables, evaluate, signature_text};
 pub use functions::{CallContext, FunctionTable, OtherFunctions, WorldFunction};
 pub use inputs::Inputs;

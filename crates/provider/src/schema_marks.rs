@@ -14,6 +14,8 @@ use crate::schema::{Attribute, AttributeType, BlockSchema, NestedAttribute, Nest
 pub struct DeprecatedOf<'a> {
     /// The address of the resource, as it is referred to.
     pub symbol: &'a str,
+    /// The address of its module; empty for the root module.
+    pub module: &'a str,
     /// It belongs to a module of somebody else.
     pub remote: bool,
 }
@@ -147,7 +149,8 @@ impl Marker<'_> {
     fn deprecation(&self, deprecated: Option<&EcoString>) -> Option<Mark> {
         let (message, of) = (deprecated?.clone(), self.of?);
         let source = eco_format!("{}{}", of.symbol, path_text(&self.path));
-        Some(Mark::Deprecated(Arc::new(Deprecation { source, message, remote: of.remote, unread: false })))
+        let module = of.module.into();
+        Some(Mark::Deprecated(Arc::new(Deprecation { source, module, message, remote: of.remote, unread: false })))
     }
 
     fn block(&mut self, schema: &BlockSchema, value: &Value) -> Value {
@@ -315,7 +318,7 @@ mod tests {
     fn values_are_marked_by_schema() {
         let schema = schema();
         let value = object(&schema);
-        let marked = schema.mark(&value, Some(DeprecatedOf { symbol: "fake.x", remote: false }));
+        let marked = schema.mark(&value, Some(DeprecatedOf { symbol: "fake.x", module: "", remote: false }));
         let (plain, paths) = marked.unmark_with_paths();
         assert!(plain.raw_equals(&value));
         let mut out = String::new();

@@ -7,14 +7,26 @@ use ecow::EcoString;
 /// Where a deprecated value came from and what its author says about it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Deprecation {
-    /// Address of the deprecated thing, as text.
+    /// Address of the deprecated thing in its module, as text.
     pub source: EcoString,
+    /// The address of that module; empty for the root module.
+    pub module: EcoString,
     /// The author's message.
     pub message: EcoString,
     /// Whether the deprecated thing belongs to a module of somebody else (not of this working directory).
     pub remote: bool,
     /// It came along in a whole object, and nobody has chosen it yet.
     pub unread: bool,
+}
+
+impl Deprecation {
+    /// The address of the deprecated thing, as a module sees it: in another module than its own, the module is a part of it.
+    pub fn seen_from(&self, module: &str) -> EcoString {
+        match self.module.as_str() {
+            own if own.is_empty() || own == module => self.source.clone(),
+            own => ecow::eco_format!("{own}.{}", self.source),
+        }
+    }
 }
 
 impl Mark {

@@ -8,6 +8,7 @@ use crate::{Deprecation, MAX_DEPTH, Mark, Marks, Type, TypeKind, Value, function
 fn deprecated() -> Mark {
     Mark::Deprecated(std::sync::Arc::new(Deprecation {
         source: "output.x".into(),
+        module: "".into(),
         message: "old".into(),
         remote: false,
         unread: false,

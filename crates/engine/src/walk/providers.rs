@@ -107,6 +107,9 @@ impl<'a> ProviderJob<'a> {
                 provider = None;
             }
         }
+        if let Some(key) = &self.key {
+            problems = yuba_eval::of_provider_instance(problems, &self.config, &InstanceKey::String(key.clone()));
+        }
         ProviderAnswer { config: self.config, key: self.key, provider, problems }
     }
 }
@@ -214,6 +217,10 @@ impl<'a> Walk<'a> {
                 let (value, found) = match block.is_mock {
                     true => (schema.empty_value(), Diagnostics::new()),
                     false => scope.clone().of_instance(values).eval_body(&block.body, &schema),
+                };
+                let found = match &key {
+                    Some(key) => yuba_eval::of_provider_instance(found, &config, key),
+                    None => found,
                 };
                 let good = self.tell(found);
                 ok &= good;

@@ -88,7 +88,8 @@ fn add_unseen(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics, onl
     for deprecation in hidden {
         if !seen.contains(&deprecation.source) {
             seen.push(deprecation.source.clone());
-            let problem = diagnostics::deprecated_value("", &deprecation.source, &deprecation.message, expr.span);
+            let seen = seen_in(scope.evaluation().tree(), scope.module(), &deprecation);
+            let problem = diagnostics::deprecated_value("", &seen, &deprecation.message, expr.span);
             found.push(used_in(scope.evaluation().tree(), scope.module(), &deprecation, problem));
         }
     }
@@ -129,10 +130,16 @@ fn uses(scope: &ModuleScope<'_>, value: &Value, span: Span, only_read: bool) -> 
         }
         seen.push(place);
         let path = path.strip_prefix('.').unwrap_or(path);
-        let problem = diagnostics::deprecated_value(path, &deprecation.source, &deprecation.message, span);
+        let seen = seen_in(tree, scope.module(), deprecation);
+        let problem = diagnostics::deprecated_value(path, &seen, &deprecation.message, span);
         problems.push(used_in(tree, scope.module(), deprecation, problem));
     });
     problems
+}
+
+/// The address of something deprecated, as a module sees it.
+fn seen_in(tree: &ConfigTree, module: ModuleId, deprecated: &Deprecation) -> EcoString {
+    deprecated.seen_from(&eco_format!("{}", tree.node(module).path))
 }
 
 /// Says with a message what is deprecated, and whether the module that uses it can be changed here.
@@ -143,8 +150,8 @@ pub(crate) fn used_in(
     problem: Diagnostic,
 ) -> Diagnostic {
     let deprecation = DeprecatedUse {
-        source: deprecated.source.clone(),
-        origin: deprecated.source.clone(),
+        source: seen_in(tree, module, deprecated),
+        origin: seen_in(tree, module, deprecated),
         kind: DeprecatedKind::Value,
         message: deprecated.message.clone(),
         remote: deprecated.remote,

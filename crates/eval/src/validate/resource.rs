@@ -1,7 +1,7 @@
 //! Resources and provider configurations.
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{AbsProviderConfig, Reference, ResourceMode, Subject};
+use yuba_addrs::{AbsProviderConfig, InstanceKey, Reference, ResourceMode, Subject};
 use yuba_config::check::own_resource_problems;
 use yuba_config::provider::ProviderConfig;
 use yuba_config::resource::{
@@ -292,21 +292,26 @@ pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, prov
                 })
                 .collect(),
         };
+    let config = AbsProviderConfig {
+        module: tree.node(module).path.clone(),
+        provider: source.clone(),
+        alias: provider.key.alias.clone(),
+    };
     for instance in instances {
+        let key = instance.each_key.as_ref().and_then(|key| key.as_str().cloned()).map(InstanceKey::String);
         let scope = evaluation.scope(module).of_instance(instance);
         let (value, mut found) = body::eval(&scope, &provider.body, &schema);
+        if let Some(key) = &key {
+            found = crate::driven::of_provider_instance(found, &config, key);
+        }
         if let Some(ask) = evaluation.env().providers
             && !found.has_errors()
             && !source.is_builtin()
         {
             let (plain, _) = value.unmark_deep();
             let theirs = ask.validate(&source, ConfigurationOf::Provider, plain)();
-            let config = AbsProviderConfig {
-                module: tree.node(module).path.clone(),
-                provider: source.clone(),
-                alias: provider.key.alias.clone(),
-            };
-            let address = eco_format!("{config}");
+            let key = key.map(|key| eco_format!("{key}")).unwrap_or_default();
+            let address = eco_format!("{config}{key}");
             found.extend(theirs.into_iter().map(|problem| problem.in_body(&provider.body, Some(&address))));
         }
         for problem in found {

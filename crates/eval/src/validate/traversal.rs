@@ -57,13 +57,14 @@ pub(super) fn attribute_at<'s>(schema: &'s BlockSchema, steps: &[TraversalStep])
     }
 }
 
-/// A value of which nothing is known but its type and the marks that the schema puts on its attributes.
-pub(crate) fn unknown_value(schema: &BlockSchema, key: &ResourceKey) -> Value {
+/// A value of which nothing is known but its type and the marks that the schema puts on its attributes. `module` is the
+/// address of the module of the resource.
+pub(crate) fn unknown_value(schema: &BlockSchema, key: &ResourceKey, module: &str) -> Value {
     if !has_marks(schema) {
         return Value::unknown(schema.implied_type().clone());
     }
     let address = diagnostics::address(key);
-    unknown_block(schema, &address)
+    unknown_block(schema, &address, module)
 }
 
 fn has_marks(schema: &BlockSchema) -> bool {
@@ -74,29 +75,30 @@ fn has_marks(schema: &BlockSchema) -> bool {
         })
 }
 
-fn unknown_block(schema: &BlockSchema, path: &str) -> Value {
+fn unknown_block(schema: &BlockSchema, path: &str, module: &str) -> Value {
     let attributes = schema.attributes().iter().map(|(name, attribute)| {
         let value = Value::unknown(attribute.implied_type());
         let value = if attribute.sensitive { value.mark(Mark::Sensitive) } else { value };
-        (name.clone(), deprecated(value, attribute.deprecated.as_ref(), path, name))
+        (name.clone(), deprecated(value, attribute.deprecated.as_ref(), (path, name), module))
     });
     let blocks = schema.blocks().iter().map(|(kind, block)| {
         let single = matches!(block.nesting, Nesting::Single | Nesting::Group);
         let value = match single && has_marks(&block.block) {
-            true => unknown_block(&block.block, &eco_format!("{path}.{kind}")),
+            true => unknown_block(&block.block, &eco_format!("{path}.{kind}"), module),
             false => Value::unknown(block.implied_type()),
         };
-        (kind.clone(), deprecated(value, block.block.deprecated.as_ref(), path, kind))
+        (kind.clone(), deprecated(value, block.block.deprecated.as_ref(), (path, kind), module))
     });
     Value::object(attributes.chain(blocks).collect())
 }
 
-fn deprecated(value: Value, message: Option<&EcoString>, path: &str, name: &str) -> Value {
+fn deprecated(value: Value, message: Option<&EcoString>, (path, name): (&str, &str), module: &str) -> Value {
     match message {
         None => value,
         Some(message) => {
             let source = eco_format!("{path}.{name}");
-            let deprecation = Deprecation { source, message: message.clone(), remote: false, unread: false };
+            let (module, message) = (module.into(), message.clone());
+            let deprecation = Deprecation { source, module, message, remote: false, unread: false };
             value.mark(Mark::Deprecated(Arc::new(deprecation)))
         }
     }

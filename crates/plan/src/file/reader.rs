@@ -114,6 +114,7 @@ impl<'b> Reader<'b> {
                         2 => Mark::TypeText,
                         3 => Mark::Deprecated(Arc::new(Deprecation {
                             source: reader.name()?,
+                            module: reader.name()?,
                             message: reader.name()?,
                             remote: reader.flag()?,
                             unread: reader.flag()?,

@@ -114,7 +114,8 @@ fn schema() -> ProviderSchema {
 
 /// A file with something in every place.
 fn full() -> PlanFile {
-    let deprecation = Deprecation { source: "var.x".into(), message: "no".into(), remote: true, unread: true };
+    let (source, module) = ("var.x".into(), "module.m".into());
+    let deprecation = Deprecation { source, module, message: "no".into(), remote: true, unread: true };
     let unknown = Value::unknown(Type::string()).refine().not_null().prefix("ami-").done();
     let bounded = Value::unknown(Type::number()).refine().number_min(Bound::inclusive(Number::from_i64(3))).done();
     let counted = Value::unknown(Type::set(Type::bool())).refine().len_min(1).len_max(9).done();

@@ -106,6 +106,7 @@ impl Writer {
                 Mark::Deprecated(deprecation) => {
                     self.byte(3);
                     self.name(&deprecation.source);
+                    self.name(&deprecation.module);
                     self.name(&deprecation.message);
                     self.flag(deprecation.remote);
                     self.flag(deprecation.unread);

@@ -154,7 +154,9 @@ async fn read_outputs(states: &dyn StateReader, request: &DataRequest, keep_sens
                     let AbsResourceInstance { resource, key, .. } = &request.address;
                     let key = key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
                     let source = eco_format!("{resource}{key}.{name}");
-                    let deprecation = Deprecation { source, message: output.deprecated, remote: false, unread: true };
+                    // The module that reads it is not known here.
+                    let (message, module) = (output.deprecated, Default::default());
+                    let deprecation = Deprecation { source, module, message, remote: false, unread: true };
                     marks.push((path(), Marks::one(Mark::Deprecated(Arc::new(deprecation)))));
                 }
                 outputs.insert(name, output.value);

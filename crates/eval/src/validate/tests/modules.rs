@@ -185,6 +185,46 @@ output "secret" {
 }
 
 #[test]
+fn deprecated_outputs_have_the_path_that_their_user_can_see() {
+    check_details(
+        r#"
+--- main.tf
+module "outer" {
+  source = "./outer"
+}
+output "deep" {
+  value = module.outer.whole.old
+}
+--- outer/main.tf
+module "inner" {
+  source = "./inner"
+}
+output "whole" {
+  value = module.inner
+}
+output "read" {
+  value = module.inner.old
+}
+--- outer/inner/main.tf
+output "old" {
+  value      = 1
+  deprecated = "use new"
+}
+"#,
+        &expect![[r#"
+            main.tf:5:11 warning: Value derived from a deprecated source
+            This value is derived from module.outer.module.inner.old, which is deprecated with the following message:
+
+            use new
+            outer/main.tf:8:11 warning: Value derived from a deprecated source
+            This value is derived from module.inner.old, which is deprecated with the following message:
+
+            use new
+        "#]],
+    );
+}
+
+#[test]
 fn outputs_of_the_root_module_are_stored_and_shown() {
     check(
         r#"
