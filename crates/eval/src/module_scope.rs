@@ -345,12 +345,6 @@ impl<'a> Evaluation<'a> {
         self.with_output_marks(child, output, key, unread, value)
     }
 
-    /// The address of the module that calls another one.
-    fn calling_module(&self, child: ModuleId) -> EcoString {
-        let parent = self.tree.node(child).parent;
-        parent.map(|parent| eco_format!("{}", self.tree.node(parent).path)).unwrap_or_default()
-    }
-
     /// A value with the marks that the block of an output says it has for the calling module. `unread`: see [`Self::exported`].
     fn with_output_marks(&self, child: ModuleId, output: &Output, key: &str, unread: bool, mut value: Value) -> Value {
         if output.sensitive == Some(true) {
@@ -363,7 +357,7 @@ impl<'a> Evaluation<'a> {
             let node = self.tree.node(child);
             let deprecation = Deprecation {
                 source: eco_format!("module.{}{key}.{}", node.call, output.name),
-                module: self.calling_module(child),
+                module: self.tree.caller_text(child),
                 message: message.clone(),
                 remote: node.source.as_ref().is_some_and(|source| !source.is_in_file_system()),
                 unread,
@@ -400,7 +394,7 @@ impl<'a> Evaluation<'a> {
         let node = self.tree.node(child);
         Some(Deprecation {
             source: eco_format!("module.{}{}.{}", node.call, if is_keyed { "[...]" } else { "" }, output.name),
-            module: self.calling_module(child),
+            module: self.tree.caller_text(child),
             message: output.deprecated.clone()?,
             remote: node.source.as_ref().is_some_and(|source| !source.is_in_file_system()),
             unread: false,
@@ -455,7 +449,7 @@ impl<'a> Evaluation<'a> {
                 match schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key)) {
                     Some(schema) if schema.asks_for_marks() => {
                         let symbol = diagnostics::address(&resource.key);
-                        let module = eco_format!("{}", self.tree.node(module).path);
+                        let module = self.tree.text(module);
                         schema.mark(&value, Some(DeprecatedOf { symbol: &symbol, module: &module, remote: false }))
                     }
                     _ => value,
@@ -471,7 +465,7 @@ impl<'a> Evaluation<'a> {
                 (Repetition::Count(_) | Repetition::ForEach(_), _) | (_, None) => Value::unknown_dynamic(),
                 (Repetition::Enabled(_), Some(schema)) => Value::unknown(schema.implied_type().clone()),
                 (Repetition::Single, Some(schema)) => {
-                    traversal::unknown_value(schema, &resource.key, &eco_format!("{}", self.tree.node(module).path))
+                    traversal::unknown_value(schema, &resource.key, &self.tree.text(module))
                 }
             };
             match resource.key.mode {

@@ -122,6 +122,14 @@ impl ConfigTree {
     pub fn node(&self, id: ModuleId) -> &ModuleNode {
         self.modules.get(id.0 as usize).expect("because ids are made with the modules they are of")
     }
+    /// The address of a module; empty for the root module.
+    pub(crate) fn text(&self, id: ModuleId) -> EcoString {
+        ecow::eco_format!("{}", self.node(id).path)
+    }
+    /// The address of the module that calls another one; empty for the root module.
+    pub(crate) fn caller_text(&self, id: ModuleId) -> EcoString {
+        self.node(id).parent.map(|parent| self.text(parent)).unwrap_or_default()
+    }
     /// The root module.
     pub fn root(&self) -> &ModuleNode {
         self.node(ModuleId::ROOT)
