@@ -209,3 +209,64 @@ fn ephemeral_values_in_stored_attributes_are_told_with_the_resource() {
     contains(&run, &["Ephemeral value used in non-ephemeral context", "\"address\": \"testing_thing.a\""]);
     nothing_left(&s);
 }
+
+/// Whatever takes a whole object uses its deprecated attributes, too.
+#[test]
+fn whole_objects_with_deprecated_attributes_warn() {
+    let s = sandbox(
+        6,
+        r#"
+//- main.tf
+resource "testing_thing" "a" {
+  name = "a"
+}
+data "testing_data" "d" {
+  input = "in"
+}
+locals {
+  whole = testing_thing.a
+}
+resource "terraform_data" "user" {
+  input = keys(testing_thing.a)
+}
+output "value" {
+  value = testing_thing.a.value
+}
+output "read" {
+  value     = { data = data.testing_data.d }
+  sensitive = true
+}
+"#,
+    );
+    for args in [&["validate"][..], &["plan"]] {
+        let run = ok(&s, &[args, &["-no-color", "-consolidate-warnings=false"]].concat());
+        let text = run.to_string();
+        assert_eq!(text.matches("Warning: Value derived from a deprecated source").count(), 2, "{run}");
+        assert!(text.contains("whole = testing_thing.a") && text.contains("data = data.testing_data.d"), "{run}");
+    }
+}
+
+/// The schema says what is sensitive in a data source: its state lists what the configuration makes sensitive.
+#[test]
+fn states_of_data_sources_list_sensitive_arguments() {
+    let s = sandbox(
+        6,
+        r#"
+//- main.tf
+variable "secret" {
+  default   = "in"
+  sensitive = true
+}
+data "testing_data" "plain" {
+  input = "in"
+}
+data "testing_data" "marked" {
+  input = var.secret
+}
+"#,
+    );
+    apply(&s);
+    let state = s.read("terraform.tfstate");
+    let lines: Vec<&str> = state.lines().map(str::trim).filter(|line| line.starts_with("\"value\":")).collect();
+    assert_eq!(lines, ["\"value\": \"input\""], "{state}");
+}
