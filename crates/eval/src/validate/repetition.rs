@@ -55,8 +55,14 @@ fn whole_number(number: &Number) -> &'static str {
 
 pub(super) fn for_each(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     let (value, mut problems) = deprecation::eval_named(scope, expr);
-    if !problems.has_errors() || was_evaluated(expr, scope) {
+    if !problems.has_errors() {
         problems.extend(for_each_value::check_known_part(&value, expr.span));
+    } else if was_evaluated(expr, scope) {
+        // What comes of a mistake stays unknown.
+        problems.extend(match value.ty().is_dynamic() {
+            true => for_each_value::check(&value, expr.span),
+            false => for_each_value::check_known_part(&value, expr.span),
+        });
     }
     problems
 }
@@ -66,6 +72,12 @@ pub(super) fn enabled(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     let (value, mut problems) = deprecation::eval(scope, expr);
     if !problems.has_errors() {
         problems.extend(enabled_value(&value, expr.span));
+    } else if was_evaluated(expr, scope) {
+        problems.extend(enabled_presence(&value, expr.span));
+        if !value.is_known() {
+            let reason = "it comes from an expression with errors, so it is not known whether the object exists";
+            problems.push(diagnostics::invalid_enabled(reason, expr.span));
+        }
     }
     problems
 }
