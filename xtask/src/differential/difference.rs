@@ -116,7 +116,9 @@ fn walk(aspect: &str, path: &str, ours: &Value, theirs: &Value, found: &mut Vec<
             keys.sort();
             keys.dedup();
             for key in keys {
-                let next = if key.contains(['.', '[', '"']) || key.starts_with('#') {
+                let next = if key.starts_with("#output.") || key.contains(".output.") {
+                    format!("{path}[output]")
+                } else if key.contains(['.', '[', '"']) || key.starts_with('#') {
                     format!("{path}[]")
                 } else if path.is_empty() {
                     key.clone()

@@ -46,6 +46,8 @@ struct Settings {
     cases: usize,
     first: usize,
     work: PathBuf,
+    /// A filesystem mirror with providers that cases may use.
+    providers: Option<PathBuf>,
 }
 
 fn settings(args: &[String]) -> Result<Settings, String> {
@@ -57,6 +59,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
         cases: 500,
         first: 0,
         work: std::env::temp_dir().join("yuba-differential"),
+        providers: None,
     };
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {
@@ -66,6 +69,10 @@ fn settings(args: &[String]) -> Result<Settings, String> {
             "--peer" => settings.peer = PathBuf::from(value),
             "--ours" => settings.ours = PathBuf::from(value),
             "--work" => settings.work = PathBuf::from(value),
+            "--providers" => {
+                let folder = PathBuf::from(value);
+                settings.providers = Some(folder.canonicalize().map_err(|e| format!("{value}: {e}"))?);
+            }
             "--seed" => settings.seed = number()? as u64,
             "--expressions" => settings.expressions = number()?,
             "--first" => settings.first = number()?,
@@ -87,7 +94,13 @@ pub(crate) fn run(args: &[String]) -> Result<String, String> {
     let explained = Explained::load()?;
     fs::create_dir_all(&settings.work).map_err(|e| format!("{}: {e}", settings.work.display()))?;
     let cli_config = settings.work.join("cli.tfrc");
-    fs::write(&cli_config, "").map_err(|e| e.to_string())?;
+    let installation = settings.providers.as_ref().map(|folder| {
+        format!(
+            "provider_installation {{\n  filesystem_mirror {{\n    path = {:?}\n  }}\n}}\n",
+            folder.display().to_string()
+        )
+    });
+    fs::write(&cli_config, installation.unwrap_or_default()).map_err(|e| e.to_string())?;
     let ours = Tool { path: settings.ours.clone(), cli_config: cli_config.clone() };
     let theirs = Tool { path: settings.peer.clone(), cli_config };
     let mut report = Report { explained: &explained, reasons: BTreeMap::new(), open: Vec::new() };
@@ -154,16 +167,28 @@ fn expressions(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) 
     Ok(())
 }
 
+/// The types of resources that cases use: the built-in one and those of the providers at hand.
+fn kinds(settings: &Settings) -> Vec<&'static str> {
+    let offered =
+        [("null", "null_resource"), ("random", "random_integer"), ("random", "random_id"), ("local", "local_file")];
+    let mirror = settings.providers.as_ref().map(|folder| folder.join("registry.opentofu.org/hashicorp"));
+    let at_hand = |name: &str| mirror.as_ref().is_some_and(|folder| folder.join(name).is_dir());
+    let mut kinds = vec!["terraform_data"];
+    kinds.extend(offered.iter().filter(|(provider, _)| at_hand(provider)).map(|(_, kind)| *kind));
+    kinds
+}
+
 /// Processes that run cases at the same time.
 const WORKERS: usize = 2;
 
 fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
     let next = AtomicUsize::new(settings.first);
+    let kinds = kinds(settings);
     let explained = report.explained;
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for worker in 0..WORKERS {
-            let (next, results) = (&next, &results);
+            let (next, results, kinds) = (&next, &results, &kinds);
             scope.spawn(move || {
                 let folder = settings.work.join(format!("worker{worker}"));
                 loop {
@@ -171,7 +196,7 @@ fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
                     if number >= settings.first + settings.cases {
                         break;
                     }
-                    let steps = steps::case(&mut Random::new(settings.seed, number as u64), &["terraform_data"]);
+                    let steps = steps::case(&mut Random::new(settings.seed, number as u64), kinds);
                     let mut outcome = cases::run(tools, &folder, &steps, explained);
                     if let Some(found) = outcome.found.take() {
                         let found = cases::shrink(tools, &folder, found, explained);
