@@ -7,8 +7,8 @@ use yuba_plan::{Action, ResourceChange};
 use yuba_syntax::Diagnostic;
 use yuba_value::{Path, PathStep};
 
-use super::{PlannedInstances, Planner};
 use super::ignore::step_of;
+use super::{PlannedInstances, Planner};
 use crate::walk::block::Block;
 
 impl<'a> Planner<'a> {
