@@ -436,6 +436,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn resource_value(&'a self, module: ModuleId, at: ModuleInstanceId, resource: &Resource) -> Value {
+        let own = || self.tree.text(module);
         if let Some(live) = self.live() {
             let ty = || {
                 let schemas = self.schemas_of(module, resource)?;
@@ -449,14 +450,12 @@ impl<'a> Evaluation<'a> {
                 match schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key)) {
                     Some(schema) if schema.asks_for_marks() => {
                         let symbol = diagnostics::address(&resource.key);
-                        let module = self.tree.text(module);
-                        schema.mark(&value, Some(DeprecatedOf { symbol: &symbol, module: &module, remote: false }))
+                        schema.mark(&value, Some(DeprecatedOf { symbol: &symbol, module: &own(), remote: false }))
                     }
                     _ => value,
                 }
             };
-            let whole = live.whole_resource(at, &resource.key, missing, told, null);
-            return whole.unwrap_or_else(Value::unknown_dynamic);
+            return live.whole_resource(at, &resource.key, missing, told, null).unwrap_or_else(Value::unknown_dynamic);
         }
         self.remembered((module, Name::Resource(resource.key.clone())), || {
             let schemas = self.schemas_of(module, resource);
@@ -464,9 +463,7 @@ impl<'a> Evaluation<'a> {
             let value = match (&resource.repetition, schema) {
                 (Repetition::Count(_) | Repetition::ForEach(_), _) | (_, None) => Value::unknown_dynamic(),
                 (Repetition::Enabled(_), Some(schema)) => Value::unknown(schema.implied_type().clone()),
-                (Repetition::Single, Some(schema)) => {
-                    traversal::unknown_value(schema, &resource.key, &self.tree.text(module))
-                }
+                (Repetition::Single, Some(schema)) => traversal::unknown_value(schema, &resource.key, &own()),
             };
             match resource.key.mode {
                 ResourceMode::Ephemeral => value.mark(Mark::Ephemeral),
