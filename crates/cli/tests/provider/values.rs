@@ -98,6 +98,8 @@ fn what_should_not_be_used_any_more_is_said_when_it_is_read() {
         6,
         "//- main.tf\ndata \"testing_data\" \"d\" {\n  input = \"in\"\n}\noutput \"whole\" {\n  value     = data.testing_data.d\n  sensitive = true\n}\n",
     );
+    contains(&ok(&s, &["plan"]), &["Warning", "data.testing_data.d.old", "Use `output` instead."]);
+    s.write("main.tf", "data \"testing_data\" \"d\" {\n  input = \"in\"\n}\noutput \"new\" {\n  value = data.testing_data.d.output\n}\n");
     let run = ok(&s, &["plan"]);
     assert!(!run.to_string().contains("Warning"), "{run}");
     s.write("more.tf", "output \"old\" {\n  value = data.testing_data.d.old\n}\n");
@@ -159,8 +161,9 @@ resource "testing_thing" "a" {
     assert!(s.record().iter().all(|line| !line.starts_with("data ")), "{:?}", s.record());
     s.clear_record();
     ok(&s, &["plan", "-destroy", "-var=token=two"]);
+    // Like a plan that creates: everything is read before anything is destroyed.
     let read: Vec<String> = s.record().into_iter().filter(|line| line.starts_with("data ")).collect();
-    assert_eq!(read, ["data testing_data two -"]);
+    assert_eq!(read, ["data testing_data other -", "data testing_data two -"]);
     s.clear_record();
     ok(&s, &["destroy", "-auto-approve", "-var=token=two"]);
     assert_eq!(crate::deeds(&s), ["delete testing_thing a#1 TWO"]);

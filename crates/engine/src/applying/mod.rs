@@ -19,7 +19,7 @@ use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
 use yuba_plan::{Action, Event, Mode, Op, Phase, Plan, ResourceChange};
-use yuba_state::{DeposedKey, Edit, Output, State};
+use yuba_state::{CheckKind, DeposedKey, Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Value;
 
@@ -550,6 +550,23 @@ impl<'a> Applier<'a> {
         let checks = self.plan.checks.clone();
         edits.push(Edit::SetCheckResults((!checks.is_empty()).then_some(checks)));
         self.record(None, edits);
+        let broken = self.broken_outputs();
+        self.walk.tell(broken);
+    }
+
+    /// Outputs of the root module whose preconditions do not hold. The plan warns of them; saving them is an error.
+    fn broken_outputs(&self) -> Diagnostics {
+        let outputs = &self.walk.context.tree.root().module.outputs;
+        let failed = self.plan.checks.iter().filter(|result| result.kind == CheckKind::Output);
+        let mut problems = Diagnostics::new();
+        for object in failed.flat_map(|result| &result.objects) {
+            let Some(output) = object.addr.strip_prefix("output.").and_then(|name| outputs.get(name)) else { continue };
+            for message in &object.failure_messages {
+                let problem = Diagnostic::error("Module output value precondition failed", message.clone());
+                problems.push(problem.at(output.span));
+            }
+        }
+        problems
     }
 
     fn finish(mut self) -> Applied {

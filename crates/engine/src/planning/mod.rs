@@ -45,7 +45,7 @@ pub(crate) use exec::{build as execution_graph, cycle, provider_blocks};
 use crate::imports::{Imports, Undeclared, check_targets};
 use crate::moves::{self, Moves};
 use crate::removal::Removals;
-use crate::targets::{Destroying, Selection, Targets};
+use crate::targets::{Destroying, Links, Selection, Targets};
 
 /// What jobs of planning report.
 pub(crate) enum Answer<'a> {
@@ -98,7 +98,7 @@ pub(crate) struct Planner<'a> {
     at_end: bool,
     /// Errors were found while that was done.
     failed_at_end: bool,
-    /// Objects that must not be destroyed, by a plan that destroys everything.
+    /// Objects that must not be destroyed, of a plan that destroys everything or of removed module instances.
     prevented: Vec<AbsResourceInstance>,
 }
 
@@ -598,6 +598,20 @@ impl<'a> Planner<'a> {
         found
     }
 
+    /// Drops the changes that wait for an object which must not be destroyed: in a plan that destroys everything those of
+    /// its dependencies, else the ends of objects in removed module instances that depend on it.
+    fn drop_blocked(&self, changes: &mut Vec<ResourceChange>) {
+        if self.options.mode == Mode::Destroy {
+            let blocked = self.destroyed_after(&self.prevented);
+            changes.retain(|change| !blocked.contains(&change.addr.containing().config()));
+            return;
+        }
+        let prevented = self.prevented.iter().map(AbsResourceInstance::containing).collect();
+        let blocked = Links::new(&self.state, false).reachable(prevented);
+        let is_removed = |change: &ResourceChange| self.walk.live.find(&change.addr.module).is_none();
+        changes.retain(|change| !(is_removed(change) && blocked.contains(&change.addr.containing())));
+    }
+
     /// The plan as a whole.
     fn finish(
         mut self,
@@ -619,8 +633,7 @@ impl<'a> Planner<'a> {
         let mut errored = problems.has_errors() || stopped;
         let mut changes = std::mem::take(&mut self.changes);
         if !self.prevented.is_empty() {
-            let blocked = self.destroyed_after(&self.prevented);
-            changes.retain(|change| !blocked.contains(&change.addr.containing().config()));
+            self.drop_blocked(&mut changes);
         }
         changes.sort_unstable_by(|a, b| a.addr.cmp(&b.addr).then_with(|| a.deposed.cmp(&b.deposed)));
         let mut drift = std::mem::take(&mut self.drift);

@@ -49,7 +49,7 @@ impl Destroying {
 }
 
 /// Dependencies between the resources of a state, in the direction that is followed.
-pub(super) struct Links {
+pub(crate) struct Links {
     /// The resources of a block.
     by_config: HashMap<ConfigResource, Vec<AbsResource>>,
     /// From a block to others.
@@ -58,7 +58,7 @@ pub(super) struct Links {
 
 impl Links {
     /// With `to_dependencies` from each resource to what it depends on, else to what depends on it.
-    pub(super) fn new(state: &State, to_dependencies: bool) -> Links {
+    pub(crate) fn new(state: &State, to_dependencies: bool) -> Links {
         let mut links = Links { by_config: HashMap::new(), next: HashMap::new() };
         for resource in state.iter() {
             let config = resource.addr.config();
@@ -82,7 +82,7 @@ impl Links {
 
     /// What can be reached from resources, without them. Objects in different instances of one module have nothing to do
     /// with each other, whatever their blocks refer to.
-    pub(super) fn reachable(&self, mut work: Vec<AbsResource>) -> HashSet<AbsResource> {
+    pub(crate) fn reachable(&self, mut work: Vec<AbsResource>) -> HashSet<AbsResource> {
         let mut reached = HashSet::default();
         // Blocks of other modules are reached as a whole, so once is enough.
         let mut whole: HashSet<(&ConfigResource, &ConfigResource)> = HashSet::default();

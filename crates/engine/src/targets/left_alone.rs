@@ -9,8 +9,7 @@ use foldhash::{HashMap, HashSet};
 use yuba_addrs::{AbsResource, ConfigResource, ModuleInstance};
 use yuba_plan::{Action, Mode, Plan, ResourceChange};
 
-use super::destroying::Links;
-use super::{Named, Targets};
+use super::{Links, Named, Targets};
 
 /// Positions of the changes of a plan that are not made. `dependencies` returns what a changed object depends on.
 pub fn left_alone<D: AsRef<[ConfigResource]>>(

@@ -15,6 +15,7 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 
 pub use address_set::AddressSet;
 pub use destroying::Destroying;
+pub(crate) use destroying::Links;
 pub use left_alone::left_alone;
 pub use text::{parse_file, parse_option};
 
