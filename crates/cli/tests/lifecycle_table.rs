@@ -310,17 +310,17 @@ fn table(program: &str) -> String {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(feature) = FEATURES.get(at / PLACES.len()) else { break };
                     let outcomes = outcomes(program, feature, &PLACES[at % PLACES.len()]);
-                    found.lock().unwrap().insert(at, outcomes);
+                    found.lock().expect("because no thread panics with it").insert(at, outcomes);
                 }
             });
         }
     });
-    let found = found.into_inner().unwrap();
+    let found = found.into_inner().expect("because no thread panics with it");
     let mut text = String::new();
     for (at, feature) in FEATURES.iter().enumerate() {
         let first = at * PLACES.len();
-        for operation in 0..found[&first].len() {
-            let _ = writeln!(text, "## {}: {}", feature.name, found[&first][operation].0);
+        for (operation, (name, _)) in found[&first].iter().enumerate() {
+            let _ = writeln!(text, "## {}: {name}", feature.name);
             let mut shared: Vec<(&str, Vec<&str>)> = Vec::new();
             for (number, place) in PLACES.iter().enumerate() {
                 let outcome = found[&(first + number)][operation].1.as_str();
