@@ -152,6 +152,8 @@ import {
             &expect![[r#"
                 1:56 Error: Expected string expression
                 1:81 Error: Missing expression
+                1:104 Error: Invalid character
+                1:104 Error: Invalid expression
             "#]],
         );
     }

@@ -157,7 +157,7 @@ pub(crate) fn check_for_each(for_each: Option<&Expr>, key: &ProviderKey, problem
 
 /// Decodes a reference; `argument` is where it stands.
 pub(crate) fn decode_ref(expr: &Expr, argument: &str, syntax: Syntax) -> (Option<ProviderRef>, Diagnostics) {
-    let native = match quoted::native(expr, syntax) {
+    let native = match quoted::native_provider(expr, syntax) {
         Ok(native) => native,
         Err(problems) => return (None, problems),
     };
@@ -171,7 +171,7 @@ pub(crate) fn decode_ref(expr: &Expr, argument: &str, syntax: Syntax) -> (Option
 
 /// Decodes what is passed to a module: a reference to one instance or, with `[*]`, to all of them.
 pub(crate) fn decode_passed(expr: &Expr, argument: &str, syntax: Syntax) -> (Option<ProviderRef>, Diagnostics) {
-    match quoted::native(expr, syntax) {
+    match quoted::native_provider(expr, syntax) {
         Ok(native) => match all_instances(&native) {
             Some(source) => decode_all_instances(source, argument, native.span),
             None => decode_ref(expr, argument, syntax),
@@ -209,7 +209,7 @@ pub(crate) fn decode_key(item: &ObjectItem, argument: &str, syntax: Syntax) -> (
             let reference = decode_traversal(Some(traversal), None, &item.key, argument, span, &mut problems);
             (reference, problems)
         }
-        None => match quoted::native(&item.key, syntax) {
+        None => match quoted::native_provider(&item.key, syntax) {
             Ok(native) => match all_instances(&native) {
                 Some(source) => decode_all_instances(source, argument, native.span),
                 None => decode_unquoted(&native, None, argument, native.span),

@@ -87,18 +87,25 @@ impl Syntax {
     }
 }
 
-/// An expression of native syntax. JSON has it in a string, as it is or as the only interpolation of a template.
+/// An expression of native syntax. JSON has it in a string, whose template sequences mean nothing here.
 pub(crate) fn native(expr: &Expr, syntax: Syntax) -> Result<Expr, Diagnostics> {
+    native_of(expr, syntax, |text| text)
+}
+
+/// The same for the reference to a provider, which JSON may have as the only interpolation of a template too.
+pub(crate) fn native_provider(expr: &Expr, syntax: Syntax) -> Result<Expr, Diagnostics> {
+    native_of(expr, syntax, |text| {
+        let interpolated = text.trim().strip_prefix("${").and_then(|text| text.strip_suffix('}'));
+        interpolated.unwrap_or(text)
+    })
+}
+
+fn native_of(expr: &Expr, syntax: Syntax, inner: impl Fn(&str) -> &str) -> Result<Expr, Diagnostics> {
     match (&expr.kind, syntax) {
         (ExprKind::JsonString(string), _) => {
-            let text = string.text.trim();
-            let interpolated = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
+            let text = inner(&string.text).as_bytes();
             // Quirk: places inside the string are counted from its quote.
-            let (inner, problems) = parser::parse_expression_at(
-                expr.span.file,
-                expr.span.start,
-                interpolated.unwrap_or(&string.text).as_bytes(),
-            );
+            let (inner, problems) = parser::parse_expression_at(expr.span.file, expr.span.start, text);
             if problems.has_errors() { Err(problems) } else { Ok(inner) }
         }
         (_, Syntax::Json) => Err(diagnostics::expected_string(expr.span).into()),
