@@ -352,7 +352,7 @@ fn outcomes_of(table: &str) -> BTreeMap<(String, String), String> {
     found
 }
 
-/// What Yuba does where OpenTofu does something else that nobody would miss; each rule has its reason.
+/// The outcome that Yuba has on purpose where OpenTofu's differs; each rule states its reason.
 fn wanted((section, place): &(String, String), observed: &str) -> String {
     let observed = observed.replace("the OpenTofu state", "the Yuba state");
     let (feature, operation) = section.split_once(": ").unwrap_or_default();

@@ -158,7 +158,7 @@ fn a_damaged_journal_is_kept_and_what_is_whole_is_used() {
     let second =
         String::from_utf8_lossy(&whole).replacen("terraform_data.r[11]\",\"p", "terraform_data.x[11]\",\"p", 1);
     sandbox.put(JOURNAL, second);
-    // Who only looks is told too, and changes nothing.
+    // Read-only commands report it too and change nothing.
     let looked = sandbox.store().read().expect("the state is readable");
     assert_eq!(numbers(looked.state.as_ref()), [1, 10, 12]);
     assert_eq!(summaries(&looked.diagnostics), ["Damaged journal of an interrupted run"]);

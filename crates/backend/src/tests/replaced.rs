@@ -195,7 +195,7 @@ fn unlocking_removes_no_file_of_others() {
 }
 
 /// The disk is full from any moment of an apply on: what is reported is recovered, the final state can be pushed, and the
-/// reason is told once.
+/// reason is reported once.
 #[test]
 fn a_full_disk_is_told_once_and_the_final_state_can_be_pushed() {
     for at in 1.. {

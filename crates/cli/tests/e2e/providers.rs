@@ -378,7 +378,7 @@ fn a_provider_that_is_no_program_is_named_with_its_user() {
     assert!(run.code == 1 && run.stderr.contains(title), "{run}");
 }
 
-/// A directory that an interrupted installation or somebody else has left is filled.
+/// An empty directory that an interrupted installation left behind is filled.
 #[test]
 fn an_empty_package_directory_is_filled() {
     let sandbox = world();

@@ -85,7 +85,7 @@ fn a_limit_for_files_loses_nothing() {
     assert!(next.stdout.contains(&rest), "{rest}: {next}");
 }
 
-/// A file system of a few pages that somebody else fills.
+/// A file system of a few pages that another process fills.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_loses_nothing_and_taints_nothing() {
@@ -214,7 +214,7 @@ resource "terraform_data" "x" {
     let said = flowing(&run.stderr);
     assert!(said.contains("so the next apply replaces them: - terraform_data.x[0] - terraform_data.x[1]"), "{run}");
     assert!(!said.contains("results of these operations are unknown"), "{run}");
-    // A failure of a provisioner and an interrupt: both are told.
+    // A failed provisioner and an interrupt: both are reported.
     sandbox.write(
         "main.tf",
         r#"resource "terraform_data" "y" {
@@ -231,7 +231,7 @@ resource "terraform_data" "x" {
     assert!(said.contains("so the next apply replaces them: - terraform_data.y"), "{run}");
 }
 
-/// The state file is replaced while somebody thinks about the plan.
+/// The state file is replaced before the plan is approved.
 #[test]
 #[cfg(unix)]
 fn a_state_that_is_replaced_before_the_approval_is_not_worked_with() {

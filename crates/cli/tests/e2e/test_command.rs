@@ -179,7 +179,7 @@ run "killed" {
         }
     }
     assert_eq!(written.len(), 2, "{written:?}");
-    // Who has the key is told what is there, others that something is.
+    // With the key the message lists the objects, without it only that there are some.
     sandbox.write("main.tf", "");
     let run = sandbox.run(&["test", "-no-color"]);
     assert!(told(&run.stdout).contains(&"  - terraform_data.a".to_owned()), "{run}");

@@ -183,7 +183,7 @@ impl Lane {
         for id in known.keys() {
             assert!(real.contains_key(id) || is_named(id), "{label}: {id} is in the state only: {run}");
         }
-        // It is told once.
+        // It is reported once.
         let again = ok(s, &["plan", "-refresh=false"]);
         assert_eq!(told(&again), (Vec::new(), Vec::new()), "{label}: told twice");
         ok(s, &["apply", "-auto-approve"]);

@@ -396,7 +396,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// What was done could not be kept. That is told once.
+    /// Results could not be saved. The reason is reported once.
     fn not_kept(&mut self, found: Diagnostics) {
         if !std::mem::replace(&mut self.broken, true) {
             self.walk.tell(found);
