@@ -42,14 +42,18 @@ pub fn constant(expr: &Expr) -> (Value, Diagnostics) {
     if problems.has_errors() {
         return (Value::unknown_dynamic(), problems);
     }
-    // Nothing in it can ask for the outside.
+    evaluate_alone(expr, FunctionTable::module())
+}
+
+/// The value of an expression without references, whose functions do not ask for the outside.
+pub(crate) fn evaluate_alone(expr: &Expr, functions: &'static FunctionTable) -> (Value, Diagnostics) {
     let world = MemoryWorld::new();
     let context = CallContext {
         world: &world,
         base_dir: ".",
         plan_time: None,
         pure_only: true,
-        functions: FunctionTable::module(),
+        functions,
         others: None,
         template_depth: 0,
         sources: None,

@@ -29,7 +29,7 @@ pub enum Origin {
     NamedFile,
     /// `-var`
     CommandLine,
-    /// Somebody was asked.
+    /// An answer to a prompt.
     Prompt,
 }
 
@@ -42,7 +42,7 @@ pub enum GivenBy {
     Environment,
     /// `-var`
     Flag,
-    /// Somebody was asked.
+    /// An answer to a prompt.
     Answer,
 }
 

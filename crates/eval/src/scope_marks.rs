@@ -40,7 +40,7 @@ pub(crate) fn has_unread(value: &Value) -> bool {
     !value.is_deeply_unmarked() && value.marks_deep().iter().any(|mark| mark.is_unread_deprecation())
 }
 
-/// A value of which only the type and the marks are left. Parts that are deprecated stay apart until somebody reads them.
+/// A value of which only the type and the marks are left. Deprecated parts stay apart until an expression reads them.
 pub(crate) fn faded(value: &Value) -> Value {
     let whole = || {
         let marks = value.marks_deep().filter(|mark| !mark.is_unread_deprecation());

@@ -524,7 +524,7 @@ fn refused_redirect(previous: &[Url], next: &Url) -> Option<&'static str> {
     } else if !matches!(next.scheme(), "http" | "https") {
         Some("the redirect leads to something that is neither http nor https")
     } else if unencrypted {
-        // Whoever is on the way could change what comes, and read credentials.
+        // Without TLS the network can change the response and read credentials.
         Some("the redirect leads from https to http")
     } else {
         None

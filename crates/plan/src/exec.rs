@@ -27,7 +27,7 @@ pub struct ExecGraph {
     pub ends: Vec<u32>,
     /// The steps that are waited for.
     pub targets: Vec<u32>,
-    /// The addresses of the objects that steps evaluate, by step. Plan files name steps by them, and whoever applies a plan
+    /// The addresses of the objects that steps evaluate, by step. Plan files name steps by them, and applying a plan
     /// compares them with the configuration. Empty for other steps; the list ends with the last address.
     pub objects: Vec<EcoString>,
 }

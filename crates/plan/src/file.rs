@@ -98,7 +98,7 @@ pub enum Problem {
     OtherFormat(EcoString),
     /// They are a plan of another version of this program: that one, and this one.
     OtherVersion(EcoString, EcoString),
-    /// They are an archive of which parts are missing or changed, so that nobody knows what is in it.
+    /// The archive is damaged: parts of it are missing or changed.
     BrokenArchive,
     /// They are a plan, but parts of it are missing or changed.
     Damaged,

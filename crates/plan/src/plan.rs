@@ -49,9 +49,9 @@ pub struct PlannedWarning {
     pub summary: EcoString,
     /// The message.
     pub detail: EcoString,
-    /// The object it is about; empty if there is none.
+    /// Address of the object; empty for a warning without one.
     pub address: EcoString,
-    /// The file it points into; empty if there is none.
+    /// Name of the file; empty for a warning without a location.
     pub file: EcoString,
     /// First byte of its place in the file.
     pub start: u32,

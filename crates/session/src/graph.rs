@@ -28,7 +28,7 @@ pub struct Objects<'a> {
 }
 
 /// Reads a configuration and its state, or a plan with both, and has them drawn. Cycles are an error unless they are to be
-/// drawn. The other part of the answer is what there is to say about the state: no errors.
+/// drawn. The second part of the result are warnings about the state.
 pub fn draw(
     request: &LoadRequest<'_>,
     plan: Option<&Path>,

@@ -638,7 +638,7 @@ impl Recorder for Full {
     }
 }
 
-/// What is told and kept when the disk is full from a moment on, of objects with and without a successor that comes first.
+/// Events, journal and state of a run whose disk fills up, for objects with and without `create_before_destroy`.
 fn on_a_full_disk(hand_overs: usize, flushes: usize) -> String {
     let first = r#"
 resource "fake_thing" "a" { name = "a" }

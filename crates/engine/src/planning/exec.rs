@@ -35,7 +35,7 @@ struct End<'p> {
     provider: Option<u32>,
 }
 
-/// The graph with the addresses of everything that is evaluated. Whoever applies a plan builds it again and compares: what a
+/// The graph with the addresses of everything that is evaluated. Applying builds it again and compares: what a
 /// plan file says about the order is believed only if the configuration, the state and the changes in it say the same.
 ///
 /// `references` are the edges of the graph as the configuration has them, without those that only planning needs.

@@ -9,9 +9,8 @@ use yuba_value::ops::length;
 use yuba_value::{Type, Value, convert};
 
 use super::{ConfigTree, ModuleId};
-use crate::expression::{NoVariables, evaluate};
-use crate::functions::{CallContext, FunctionTable};
-use crate::world::MemoryWorld;
+use crate::constant::evaluate_alone;
+use crate::functions::FunctionTable;
 
 /// Which modules certainly have an instance, and whether something in a called module uses the provider instance that its
 /// call chooses.
@@ -100,19 +99,7 @@ fn fixed(expr: &Expr) -> Option<Value> {
     if !expr.variables().is_empty() || !expr.functions().iter().all(is_pure) {
         return None;
     }
-    let world = MemoryWorld::new();
-    let context = CallContext {
-        world: &world,
-        base_dir: ".",
-        plan_time: None,
-        pure_only: true,
-        functions,
-        others: None,
-        template_depth: 0,
-        sources: None,
-        symbols: None,
-    };
-    let (value, problems) = evaluate(expr, &NoVariables, context);
+    let (value, problems) = evaluate_alone(expr, functions);
     let (value, _) = value.unmark();
     (!problems.has_errors() && value.is_known()).then_some(value)
 }

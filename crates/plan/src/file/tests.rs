@@ -538,7 +538,7 @@ fn forge(steps: &mut Vec<Step>, dice: &mut Dice) {
     }
 }
 
-/// Steps that somebody changed, in files whose sum is right: a plan is refused, or does what its changes say.
+/// Changed steps in files with a valid checksum: the plan is refused, or its steps equal its changes.
 #[test]
 fn forged_operations_are_refused() {
     let file = planned();
