@@ -18,5 +18,5 @@ mod test_provider;
 
 pub use fixture::{File, parse_fixture};
 pub use host::{Asked, Host, Reply};
-pub use sandbox::{Run, Sandbox};
+pub use sandbox::{Run, Sandbox, has_program};
 pub use test_provider::{TEST_PROVIDER, platform, provider_mirror, provider_mirror_version, test_provider};

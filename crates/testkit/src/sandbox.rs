@@ -127,12 +127,35 @@ impl Sandbox {
         }
     }
 
+    /// Runs a script with a shell, with the program as `$YUBA`.
+    ///
+    /// # Panics
+    /// If the shell cannot be started.
+    pub fn shell(&self, words: &[&str], script: &str) -> Run {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(script).current_dir(self.dir()).stdin(Stdio::null());
+        command
+            .env("YUBA", &self.program)
+            .env("HOME", self.home())
+            .env("NO_COLOR", "1")
+            .env_remove("TF_CLI_CONFIG_FILE");
+        let output = command.output().expect("because the shell is installed");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Run { code: output.status.code().unwrap_or(-1), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+
     /// Text with the sandbox's own paths named `<dir>` and `<home>`.
     fn without_paths(&self, bytes: &[u8]) -> String {
         let show = |path: &Path| path.display().to_string();
         let text = String::from_utf8_lossy(bytes);
         text.replace(&show(&self.dir()), "<dir>").replace(&show(&self.home()), "<home>")
     }
+}
+
+/// Whether a program is on the PATH.
+pub fn has_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
 }
 
 impl Drop for Sandbox {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use expect_test::expect;
 use yuba_testkit::{Host, Reply, Sandbox};
@@ -225,35 +225,6 @@ fn a_directory_begins_with_a_module() {
     let other = configured(&host, "//- readme.txt\n");
     let run = other.run(&["init", "-no-color", &format!("-from-module={source}")]);
     assert!(run.code == 1 && run.stderr.contains("Can't populate non-empty directory"), "{run}");
-}
-
-#[test]
-fn git_repositories_are_modules() {
-    let sandbox = sandbox("//- repo/x/main.tf\noutput \"v\" {\n  value = 1\n}\n");
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(args);
-        command.current_dir(sandbox.dir().join("repo")).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        command.output().is_ok_and(|output| output.status.success())
-    };
-    if !git(&["init", "-q"]) {
-        println!("skipped: there is no git on this machine");
-        return;
-    }
-    assert!(git(&["add", "-A"]) && git(&["commit", "-q", "-m", "x"]) && git(&["tag", "v1"]));
-    let repo = sandbox.dir().join("repo").display().to_string();
-    let call = |name: &str| format!("module \"{name}\" {{\n  source = \"git::file://{repo}//x?ref=v1\"\n}}\n");
-    sandbox.write("main.tf", format!("{}{}", call("a"), call("b")));
-    let run = sandbox.run(&["get", "-no-color"]);
-    expect![[r#"
-        exit 0
-        --- stdout
-        Downloading git::file://<dir>/repo?ref=v1 for a...
-        - a in .terraform/modules/a/x
-        Downloading git::file://<dir>/repo?ref=v1 for b...
-        - b in .terraform/modules/b/x
-    "#]]
-    .assert_eq(&run.to_string());
 }
 
 #[test]

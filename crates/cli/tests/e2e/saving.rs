@@ -1,7 +1,5 @@
 //! States that cannot be saved, and operations that are cut short: what is said, what is kept, and what the advice leads to.
 
-use std::process::{Command, Stdio};
-
 use yuba_testkit::{Run, Sandbox};
 
 use crate::sandbox;
@@ -16,16 +14,6 @@ fn ok(sandbox: &Sandbox, args: &[&str]) -> Run {
     let run = sandbox.run(args);
     assert_eq!(run.code, 0, "{args:?}: {run}");
     run
-}
-
-/// Runs a script of the shell, with the program as `$YUBA`.
-fn shell(sandbox: &Sandbox, words: &[&str], script: &str) -> Run {
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]).arg(script).current_dir(sandbox.dir()).stdin(Stdio::null());
-    command.env("YUBA", env!("CARGO_BIN_EXE_yuba")).env("HOME", sandbox.home()).env("NO_COLOR", "1");
-    let output = command.output().expect("because every system has a shell");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Run { code: output.status.code().unwrap_or(-1), stdout: text(&output.stdout), stderr: text(&output.stderr) }
 }
 
 /// Objects whose creation was reported as complete.
@@ -63,7 +51,7 @@ fn a_limit_for_files_loses_nothing() {
     let sandbox = sandbox(MANY);
     ok(&sandbox, &["apply", "-auto-approve", "-var=number=40"]);
     let script = "trap '' XFSZ; ulimit -f 32; exec \"$YUBA\" apply -auto-approve -no-color";
-    let run = shell(&sandbox, &["sh", "-c"], script);
+    let run = sandbox.shell(&["sh", "-c"], script);
     assert_eq!(run.code, 1, "{run}");
     let complete = complete(&run);
     assert!(complete.len() > 5 && complete.len() < 80, "{}", complete.len());
@@ -83,61 +71,6 @@ fn a_limit_for_files_loses_nothing() {
     let next = ok(&sandbox, &["apply", "-auto-approve", "-no-color"]);
     let rest = format!("Resources: {} added, 0 changed, 0 destroyed.", 120 - pushed.len());
     assert!(next.stdout.contains(&rest), "{rest}: {next}");
-}
-
-/// A file system of a few pages that another process fills.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_full_disk_loses_nothing_and_taints_nothing() {
-    let sandbox = sandbox(
-        r#"
-//- main.tf
-terraform {
-  backend "local" {
-    path = "full/terraform.tfstate"
-  }
-}
-resource "terraform_data" "fill" {
-  provisioner "local-exec" {
-    command = "sleep 0.2; cat /dev/zero > full/rubbish 2> /dev/null || true"
-  }
-}
-resource "terraform_data" "x" {
-  count = 60
-  input = join("", [for at in range(1000) : "${count.index}-${at}"])
-  provisioner "local-exec" {
-    command = "sleep 0.1"
-  }
-}
-"#,
-    );
-    // What is mounted there is seen by this shell and what it starts, and is gone with it.
-    let space = ["unshare", "-rm", "sh", "-c"];
-    std::fs::create_dir(sandbox.dir().join("full")).expect("because the sandbox is writable");
-    if shell(&sandbox, &space, "mount -t tmpfs -o size=1m none full").code != 0 {
-        eprintln!("skipped: this system does not let users mount file systems of their own");
-        return;
-    }
-    let script = "mount -t tmpfs -o size=1m none full
-        $YUBA init > init
-        $YUBA apply -auto-approve -no-color; echo exit $?
-        rm -f full/rubbish; mount -o remount,size=8m full
-        # What the journal has, without any advice taken.
-        $YUBA show -no-color 2> said | grep -c '(tainted)'
-        $YUBA state list 2> /dev/null | wc -l
-        $YUBA state push errored.tfstate 2> /dev/null; echo push $?
-        $YUBA state list | wc -l
-        $YUBA show -no-color | grep -c '(tainted)'
-        $YUBA apply -auto-approve -no-color > last; echo exit $?";
-    let run = shell(&sandbox, &space, script);
-    let answers: Vec<&str> = run.stdout.lines().rev().take(7).collect::<Vec<_>>().into_iter().rev().collect();
-    let count = complete(&run).len().to_string();
-    assert_eq!(answers, ["exit 1", "0", &count, "push 0", &count, "0", "exit 0"], "{}", run.stderr);
-    let said = flowing(&run.stderr);
-    assert_eq!(said.matches("Failed to save state").count(), 1, "{said}");
-    assert!(said.contains("yuba state push errored.tfstate"), "{said}");
-    let rest = format!("Resources: {} added, 0 changed, 0 destroyed.", 61 - complete(&run).len());
-    assert!(sandbox.read("last").contains(&rest), "{rest}: {}", sandbox.read("last"));
 }
 
 /// How many objects were being created at the same time, at most.
@@ -239,7 +172,7 @@ fn a_state_that_is_replaced_before_the_approval_is_not_worked_with() {
     ok(&sandbox, &["apply", "-auto-approve"]);
     sandbox.write("main.tf", "resource \"terraform_data\" \"b\" {\n}\n");
     let script = "(sleep 1; cp terraform.tfstate other; mv other terraform.tfstate; echo yes) | $YUBA apply -no-color";
-    let run = shell(&sandbox, &["sh", "-c"], script);
+    let run = sandbox.shell(&["sh", "-c"], script);
     assert_eq!(run.code, 1, "{run}");
     assert!(flowing(&run.stderr).contains("No changes were made. Check the file, then plan again."), "{run}");
     assert_eq!(listed(&sandbox), ["terraform_data.a"]);

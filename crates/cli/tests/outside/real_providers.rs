@@ -1,8 +1,7 @@
 //! Published Go providers go through their whole life: init, plan, apply, nothing to do, update, destroy; with three instances
 //! of a provider configuration, each of which is a process of its own.
 //!
-//! Needs `go` on the PATH, which builds the providers once into the target directory; without it the tests say so and do
-//! nothing.
+//! Go builds the providers once, into the target directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -148,40 +147,38 @@ impl Real {
     }
 }
 
-/// The program of a provider, built when it is not there yet. None if there is no Go, which is printed.
-fn build(real: &Real) -> Option<PathBuf> {
+/// The program of a provider, built when it is not there yet.
+fn build(real: &Real) -> PathBuf {
     let name = real.name();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("providers").join(format!("{name}_{}", real.version));
     let program = target.join(format!("terraform-provider-{name}"));
     if program.exists() {
-        return Some(program);
+        return program;
     }
-    let go = |command: &mut Command| -> Option<Output> {
-        let output = command.env("GOBIN", &target).output();
-        let output =
-            output.map_err(|error| println!("skipped: {name} needs Go, which cannot be started: {error}")).ok()?;
+    let go = |command: &mut Command| -> Output {
+        let output = command.env("GOBIN", &target).output().expect("because Go is on the PATH");
         assert!(
             output.status.success(),
             "Go cannot build {}: {}",
             real.source,
             String::from_utf8_lossy(&output.stderr)
         );
-        Some(output)
+        output
     };
     match real.package {
-        Package::Program(package) => drop(go(Command::new("go").args(["install", package]))?),
+        Package::Program(package) => drop(go(Command::new("go").args(["install", package]))),
         Package::Module(module) => {
-            let told = go(Command::new("go").args(["mod", "download", "-json", module]))?.stdout;
+            let told = go(Command::new("go").args(["mod", "download", "-json", module])).stdout;
             let told = String::from_utf8_lossy(&told);
             let line = told.lines().find_map(|line| line.trim().strip_prefix("\"Dir\": \"")?.strip_suffix("\","));
             let source = line.expect("because Go says where it has put the module");
             // Whole or not at all: somebody else may be about to use it.
             let unfinished = target.join("unfinished");
-            go(Command::new("go").arg("build").arg("-o").arg(&unfinished).arg(".").current_dir(source))?;
+            go(Command::new("go").arg("build").arg("-o").arg(&unfinished).arg(".").current_dir(source));
             fs::rename(&unfinished, &program).expect("because it was built");
         }
     }
-    Some(program)
+    program
 }
 
 /// A mirror whose providers write down their process when they start.
@@ -262,8 +259,8 @@ fn configuration(real: &Real, host: &str) -> String {
 }
 
 /// The life of three objects; `HOST` of the configuration is the host that is given.
-fn lives(real: &Real, host: &str) -> Option<Mirror> {
-    let program = build(real)?;
+fn lives(real: &Real, host: &str) -> Mirror {
+    let program = build(real);
     let source = real.normal_source();
     let mirror = Mirror::new(real, &program, &configuration(real, host));
     let (init, _) = mirror.run(&["init", "-no-color"], 0);
@@ -298,53 +295,24 @@ fn lives(real: &Real, host: &str) -> Option<Mirror> {
     let (destroy, _) = mirror.run(&["destroy", "-no-color", "-auto-approve", "-var=v=2"], 0);
     assert!(destroy.stdout.contains("Destroy complete! Resources: 3 destroyed."), "{destroy}");
     assert!(mirror.sandbox.read("terraform.tfstate").contains("\"resources\": []"));
-    Some(mirror)
+    mirror
 }
 
-#[test]
-fn time_lives() {
-    lives(&TIME, "");
-}
-
-#[test]
-fn random_lives() {
-    lives(&RANDOM, "");
-}
-
-#[test]
-fn local_lives() {
-    lives(&LOCAL, "");
-}
-
-#[test]
-fn null_lives() {
-    lives(&NULL, "");
-}
-
-#[test]
 fn http_lives() {
     let host =
         Host::start(|asked| Reply::ok(format!("you asked for {}", asked.path())).with("Content-Type", "text/plain"));
-    if lives(&HTTP, &host.url("")).is_some() {
-        for path in ["/a/1", "/b/1", "/c/1", "/a/2", "/b/2", "/c/2"] {
-            assert!(host.count(path) > 0, "{path} was not asked for");
-        }
+    lives(&HTTP, &host.url(""));
+    for path in ["/a/1", "/b/1", "/c/1", "/a/2", "/b/2", "/c/2"] {
+        assert!(host.count(path) > 0, "{path} was not asked for");
     }
 }
 
-#[test]
 fn archive_lives() {
-    if let Some(mirror) = lives(&ARCHIVE, "") {
-        for key in ["a", "b", "c"] {
-            let archive = fs::read(mirror.sandbox.dir().join(format!("{key}.zip")));
-            assert!(archive.is_ok_and(|bytes| bytes.starts_with(b"PK")), "there is no archive of {key}");
-        }
+    let mirror = lives(&ARCHIVE, "");
+    for key in ["a", "b", "c"] {
+        let archive = fs::read(mirror.sandbox.dir().join(format!("{key}.zip")));
+        assert!(archive.is_ok_and(|bytes| bytes.starts_with(b"PK")), "there is no archive of {key}");
     }
-}
-
-#[test]
-fn ansible_lives() {
-    lives(&ANSIBLE, "");
 }
 
 /// A service that keeps objects by their ids, and refuses those that the wrong instance of the provider brings.
@@ -367,11 +335,28 @@ fn objects() -> impl Fn(&Asked) -> Reply {
     }
 }
 
-#[test]
 fn restapi_lives() {
     let host = Host::start(objects());
-    if lives(&RESTAPI, &host.url("")).is_some() {
-        let count = |method: &str| host.asked().iter().filter(|asked| asked.method == method).count();
-        assert_eq!((count("POST"), count("PUT"), count("DELETE")), (3, 3, 3));
-    }
+    lives(&RESTAPI, &host.url(""));
+    let count = |method: &str| host.asked().iter().filter(|asked| asked.method == method).count();
+    assert_eq!((count("POST"), count("PUT"), count("DELETE")), (3, 3, 3));
+}
+
+/// The providers by name, each with its whole life.
+pub(crate) fn all() -> Vec<(&'static str, fn())> {
+    let time = || drop(lives(&TIME, ""));
+    let random = || drop(lives(&RANDOM, ""));
+    let local = || drop(lives(&LOCAL, ""));
+    let null = || drop(lives(&NULL, ""));
+    let ansible = || drop(lives(&ANSIBLE, ""));
+    vec![
+        ("time", time),
+        ("random", random),
+        ("local", local),
+        ("null", null),
+        ("http", http_lives),
+        ("archive", archive_lives),
+        ("ansible", ansible),
+        ("restapi", restapi_lives),
+    ]
 }

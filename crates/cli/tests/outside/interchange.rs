@@ -1,9 +1,6 @@
 //! OpenTofu and Yuba take turns in one working directory: what one has applied is no change for the other.
-//!
-//! Needs `tofu` on the PATH; without it the test says so and does nothing.
 
 use std::process::{Command, Output};
-use std::sync::Mutex;
 
 use yuba_testkit::Sandbox;
 
@@ -234,32 +231,18 @@ output "v" { value = var.v }"#,
     ),
 ];
 
-#[test]
-fn what_one_has_applied_is_no_change_for_the_other() {
-    if Command::new("tofu").arg("version").output().is_err() {
-        println!("skipped: there is no `tofu` on the PATH");
-        return;
-    }
-    let left = Mutex::new(CONFIGURATIONS.iter());
-    let failures = Mutex::new(String::new());
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let next = left.lock().expect("nothing panics with it").next();
-                    let Some((name, fixture)) = next else { break };
-                    for first in [Who::Yuba, Who::Tofu] {
-                        if let Err(why) = take_turns(first, fixture) {
-                            let text = format!("--- {name}, first {first:?}: {why}\n");
-                            *failures.lock().expect("nothing panics with it") += &text;
-                        }
-                    }
+/// The configurations by name. Each is applied by Yuba first, then by OpenTofu first.
+pub(crate) fn all() -> Vec<(&'static str, impl FnOnce() + Send + 'static)> {
+    let check = |fixture| {
+        move || {
+            for first in [Who::Yuba, Who::Tofu] {
+                if let Err(why) = take_turns(first, fixture) {
+                    panic!("first {first:?}: {why}");
                 }
-            });
+            }
         }
-    });
-    let failures = failures.into_inner().expect("nothing panics with it");
-    assert!(failures.is_empty(), "\n{failures}");
+    };
+    CONFIGURATIONS.iter().map(|(name, fixture)| (*name, check(*fixture))).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
