@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use yuba_eval::inputs::{Ask, ENVIRONMENT_PREFIX};
 use yuba_eval::tree::Purpose;
-use yuba_install::{Hosts, is_off};
+use yuba_install::Hosts;
+use yuba_net::is_off;
 use yuba_session::SystemWorld;
 use yuba_session::load::{DEFAULT_TEST_DIR, LoadRequest, VariableFlag, selected_workspace};
 use yuba_session::providers::{OurProviders, ProviderSettings};

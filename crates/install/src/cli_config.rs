@@ -16,13 +16,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ecow::{EcoString, eco_format};
+use ecow::eco_format;
 use serde_json::{Map, Value as Json};
 use yuba_addrs::Hostname;
+use yuba_net::Environment;
+use yuba_net::credentials::{CredentialSources, CredentialsProgram, HostCredentials};
+use yuba_net::http::HttpSettings;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
-use crate::Environment;
-use crate::http::HttpSettings;
 pub use installation::{Location, Method, ProviderInstallation, RepositoryTemplate};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, repository_prefix};
 
@@ -51,25 +52,6 @@ pub struct CliConfig {
     pub oci_credentials: Vec<OciCredentials>,
     /// Where everything is.
     pub places: Places,
-}
-
-/// What a `credentials` block has. Never printed.
-#[derive(Clone, Default, PartialEq)]
-pub struct HostCredentials(pub(crate) Map<String, Json>);
-
-impl std::fmt::Debug for HostCredentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("(credentials)")
-    }
-}
-
-/// A program that knows credentials.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CredentialsProgram {
-    /// The end of its name: `terraform-credentials-` comes before.
-    pub kind: EcoString,
-    /// Arguments it gets before all others.
-    pub args: Vec<String>,
 }
 
 /// Where things are on this machine that belong to the user.
@@ -113,6 +95,16 @@ impl Places {
 }
 
 impl CliConfig {
+    /// Where credentials of hosts come from, apart from the environment.
+    pub fn credential_sources(&self) -> CredentialSources {
+        CredentialSources {
+            configured: self.credentials.clone(),
+            helper: self.credentials_helper.clone(),
+            data_dirs: self.places.data_dirs.clone(),
+            file: self.places.credentials_file(),
+        }
+    }
+
     /// How patient to be with hosts.
     pub fn http_settings(&self) -> HttpSettings {
         let usual = HttpSettings::default();

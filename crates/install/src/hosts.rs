@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use yuba_net::Environment;
+use yuba_net::credentials::Credentials;
+use yuba_net::discovery::Services;
+use yuba_net::http::{Client, HttpSettings};
 use yuba_syntax::Diagnostics;
 
-use crate::Environment;
 use crate::cli_config::{self, CliConfig};
-use crate::credentials::Credentials;
-use crate::discovery::Services;
-use crate::http::{Client, HttpSettings};
 use crate::modules::{Fetcher, Registry};
 
 /// The configuration of the user and what follows from it. Nothing is read before somebody asks for it.
@@ -40,9 +40,9 @@ impl Hosts {
         self.loaded.get_or_init(|| {
             let (environment, settings) = self.given.clone().unwrap_or_else(|| (Environment::of_process(), None));
             let (config, problems) = cli_config::load(&environment);
-            let credentials = Arc::new(Credentials::new(&config, &environment));
+            let credentials = Arc::new(Credentials::new(config.credential_sources(), &environment));
             let client = Client::new(settings.unwrap_or_else(|| config.http_settings()));
-            let services = Arc::new(Services::new(client, credentials, &config));
+            let services = Arc::new(Services::new(client, credentials, config.hosts.clone()));
             Loaded { environment, config: Arc::new(config), problems, services }
         })
     }

@@ -8,10 +8,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
-
-use crate::Secret;
-use crate::discovery::{Host, ServiceError};
-use crate::http::{Client, Request, Response, Url};
+use yuba_net::Secret;
+use yuba_net::discovery::{Host, ServiceError};
+use yuba_net::http::{Client, Request, Response, Url};
 
 /// The service that describes how to log in.
 const LOGIN: &str = "login.v1";
@@ -176,14 +175,14 @@ impl CodeFlow {
                 break code.map_err(|reason| format!("the host says {reason:?}"))?;
             }
         };
-        let mut request = Request::new(self.oauth.token.clone()).with_header("accept", "application/json");
-        request.form = Some(vec![
-            ("client_id", self.oauth.client.clone()),
-            ("code", code),
-            ("code_verifier", self.key.clone()),
-            ("grant_type", "authorization_code".to_owned()),
-            ("redirect_uri", self.callback.clone()),
-        ]);
+        let form = [
+            ("client_id", self.oauth.client.as_str()),
+            ("code", &code),
+            ("code_verifier", &self.key),
+            ("grant_type", "authorization_code"),
+            ("redirect_uri", &self.callback),
+        ];
+        let mut request = Request::form(self.oauth.token.clone(), &form).with_header("accept", "application/json");
         // A code is good for one attempt.
         request.retries = Some(0);
         let response = client.get(&request).map_err(|error| error.to_string())?;

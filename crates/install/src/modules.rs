@@ -19,11 +19,11 @@ use std::sync::Arc;
 use address::Address;
 pub use files::{copy_directory, find_subdir};
 pub use registry::{PackageLocation, Registry, RegistryError};
+use yuba_net::Environment;
+use yuba_net::discovery::Services;
+use yuba_net::http::Url;
 
-use crate::Environment;
 use crate::cli_config::CliConfig;
-use crate::discovery::Services;
-use crate::http::Url;
 
 /// How often one answer may lead to another address.
 const MOST_HOPS: u32 = 10;

@@ -9,9 +9,10 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
+use yuba_net::http::{Client, HttpError, Progress, Request, Response, Url};
+use yuba_net::{Environment, Secret};
 
-use crate::http::{Client, HttpError, Progress, Request, Response, Url};
-use crate::{CliConfig, Environment, Secret};
+use crate::CliConfig;
 pub use logins::Login;
 
 /// The kind of a manifest that lists layers.
@@ -254,13 +255,14 @@ impl Repository {
         match &self.login {
             Some(Login::Tokens { access, refresh: None }) => return Ok(Pass::Token(access.clone())),
             Some(Login::Tokens { refresh: Some(refresh), .. }) => {
-                request.form = Some(vec![
-                    ("grant_type", "refresh_token".to_owned()),
-                    ("service", get("service").to_owned()),
-                    ("client_id", "yuba".to_owned()),
-                    ("scope", get("scope").to_owned()),
-                    ("refresh_token", refresh.reveal().to_owned()),
-                ]);
+                let form = [
+                    ("grant_type", "refresh_token"),
+                    ("service", get("service")),
+                    ("client_id", "yuba"),
+                    ("scope", get("scope")),
+                    ("refresh_token", refresh.reveal()),
+                ];
+                request = Request::form(realm.clone(), &form).at_most(LONGEST_MANIFEST);
             }
             login => {
                 for name in ["service", "scope"] {

@@ -210,7 +210,7 @@ impl Installer<'_> {
                 (fetcher.fetch(&remote.package, package), remote.subdir.clone(), remote.package.clone())
             }
             PackageLocation::Direct(direct) => {
-                let from = yuba_install::http::shown(&direct.url);
+                let from = yuba_net::http::shown(&direct.url);
                 (fetcher.fetch_archive(direct, package), direct.subdir.clone(), from.into())
             }
         };

@@ -3,10 +3,11 @@
 use std::process::{Command as Program, Stdio};
 
 use yuba_addrs::Hostname;
-use yuba_install::credentials::Kept;
-use yuba_install::http::Url;
+use yuba_install::Hosts;
 use yuba_install::login::{CodeFlow, NoWay, OAuth, Way, user_of, way};
-use yuba_install::{Hosts, Secret};
+use yuba_net::Secret;
+use yuba_net::credentials::Kept;
+use yuba_net::http::Url;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use super::{Command, JsonForm, Run};

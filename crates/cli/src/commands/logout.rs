@@ -1,6 +1,6 @@
 //! `yuba logout`: forgets the token for a host.
 
-use yuba_install::credentials::Kept;
+use yuba_net::credentials::Kept;
 use yuba_syntax::{Diagnostic, Sources};
 
 use super::login::hostname;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use ecow::eco_format;
 use yuba_addrs::Hostname;
+use yuba_net::Environment;
 use yuba_syntax::suggestion::closest;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use super::syntax::{self, Item, Malformed, Node, Place};
 use super::{CliConfig, CredentialsProgram, HostCredentials, installation, oci, several};
-use crate::Environment;
 
 const KNOWN: [&str; 10] = [
     "plugin_cache_dir",

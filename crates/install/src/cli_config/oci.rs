@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use ecow::{EcoString, eco_format};
+use yuba_net::Secret;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use super::decode::{boolean, labelled, text, texts};
 use super::syntax::{Item, Node};
-use crate::Secret;
 
 const DEFAULT: &str = "Invalid oci_default_credentials block";
 const ONE: &str = "Invalid oci_credentials block";
@@ -60,7 +60,7 @@ pub fn repository_prefix(address: &str) -> Result<(String, Option<String>), Stri
         Some((registry, path)) => (registry, Some(path)),
         None => (address, None),
     };
-    let is_host = crate::http::Url::parse(&format!("https://{registry}/")).is_ok_and(|url| {
+    let is_host = yuba_net::http::Url::parse(&format!("https://{registry}/")).is_ok_and(|url| {
         let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
         url.username().is_empty()
             && url.password().is_none()

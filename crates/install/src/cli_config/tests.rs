@@ -208,8 +208,8 @@ registry_protocols {
 
 #[test]
 fn tokens_come_from_everywhere_and_are_kept_privately() {
-    use crate::Secret;
-    use crate::credentials::{Credentials, Kept};
+    use yuba_net::Secret;
+    use yuba_net::credentials::{Credentials, Kept};
     let fixture = r#"
 //- .tofurc
 credentials "by-hand.example" { token = "hand" }
@@ -237,7 +237,7 @@ esac
     let (config, problems) = load(&environment);
     assert!(problems.is_empty(), "{problems:?}");
     let host = |name: &str| Hostname::parse(name).expect("it is a hostname");
-    let credentials = Credentials::new(&config, &environment);
+    let credentials = Credentials::new(config.credential_sources(), &environment);
     let token = |name: &str| credentials.token(&host(name)).map(|token| token.reveal().to_owned());
     assert_eq!(token("by-hand.example").as_deref(), Some("hand"));
     assert_eq!(token("file.example").as_deref(), Some("file"));

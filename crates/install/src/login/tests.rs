@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use yuba_addrs::Hostname;
+use yuba_net::http::HttpSettings;
 use yuba_testkit::{Host as Fake, Reply, Sandbox};
 
 use super::*;
 use crate::Hosts;
-use crate::http::HttpSettings;
 
 fn found(sandbox: &Sandbox, services: &str) -> (Hosts, Result<Way, NoWay>) {
     sandbox.write(".tofurc", format!("host \"h.example\" {{ services = {services} }}"));

@@ -1,7 +1,8 @@
 //! The address of a package: `git::https://example.com/x.git?ref=v1`.
 
+use yuba_net::http::Url;
+
 use crate::archive::Format;
-use crate::http::Url;
 
 /// An address, taken apart.
 #[derive(Clone, Debug)]

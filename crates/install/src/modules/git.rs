@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use base64::Engine as _;
+use yuba_net::Environment;
+use yuba_net::http::{Url, shown};
 
 use super::address::take_argument;
 use super::files::create_parent;
-use crate::Environment;
-use crate::http::{Url, shown};
 
 /// The most that is repeated of what the program says.
 const LONGEST_MESSAGE: usize = 4000;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::http::Url;
-use crate::{Environment, Secret};
+use yuba_net::http::Url;
+use yuba_net::{Environment, Secret};
 
 /// The user and the password for a host, if the file has them. An entry with the port of the address counts before one
 /// without.

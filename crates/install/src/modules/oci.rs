@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::Value as Json;
+use yuba_net::http::Url;
 
 use super::Fetcher;
 use super::web::Partial;
 use crate::archive::{Format, Limits, unpack};
-use crate::http::Url;
 use crate::oci::{Descriptor, IMAGE_MANIFEST, Repository};
 
 /// What the manifest of a module package is for.

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use yuba_addrs::{ModuleSource, RegistryModule, RemoteModule};
-
-use crate::Secret;
-use crate::discovery::Services;
-use crate::http::{Response, Url};
+use yuba_net::Secret;
+use yuba_net::discovery::Services;
+use yuba_net::http::{Response, Url};
 
 /// The service of a host.
 const SERVICE: &str = "modules.v1";

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use yuba_addrs::{Hostname, RegistryModule, RemoteModule};
+use yuba_net::http::HttpSettings;
 use yuba_testkit::{Host, Reply, Sandbox};
 
 use super::*;
 use crate::Hosts;
-use crate::http::HttpSettings;
 
 /// Those who speak to hosts, with files of a home directory.
 fn hosts(sandbox: &Sandbox) -> Hosts {
@@ -326,7 +326,7 @@ fn packages_of_container_registries() {
     });
     let sandbox = Sandbox::new("", "");
     let hosts = hosts(&sandbox);
-    let login = Login::Basic("u".to_owned(), crate::Secret::new("p"));
+    let login = Login::Basic("u".to_owned(), yuba_net::Secret::new("p"));
     let repository = Repository::plain(hosts.services().client(), &host.name(), "a/b", Some(login));
     let into = sandbox.dir().join("x");
     let fetch = |reference: &str| {

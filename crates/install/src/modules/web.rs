@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use yuba_addrs::RemoteModule;
+use yuba_net::http::{Request, Url, shown};
 
 use super::address::Address;
 use super::checksum::Checksum;
@@ -10,7 +11,6 @@ use super::files::{self, create_parent, find_subdir};
 use super::registry::Direct;
 use super::{Fetcher, MOST_HOPS, netrc};
 use crate::archive::{Format, Limits, unpack};
-use crate::http::{Request, Url, shown};
 
 /// The longest list of checksums.
 const LONGEST_LIST: u64 = 4 << 20;

@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 
 use base64::Engine as _;
 use serde_json::Value as Json;
+use yuba_net::{Environment, Secret};
 
+use crate::CliConfig;
 use crate::cli_config::OciLogin;
-use crate::{CliConfig, Environment, Secret};
 
 /// How to log in.
 #[derive(Clone, Debug)]

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use yuba_net::Environment;
+use yuba_net::discovery::Services;
 use yuba_syntax::Diagnostics;
 
 use super::diagnostics;
@@ -11,9 +13,7 @@ use super::network_mirror::NetworkMirror;
 use super::oci_mirror::OciMirror;
 use super::registry::{Registry, Signing};
 use super::source::{Pattern, Place, Places, Rule};
-use crate::Environment;
 use crate::cli_config::{CliConfig, Location, Method};
-use crate::discovery::Services;
 
 /// What all places need.
 #[derive(Clone)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderSource, ProviderVersion};
+use yuba_net::http::{Client, Progress};
 
 use super::authentication::{self, ArchiveFacts, Check, Verdict};
 use super::hash;
@@ -16,7 +17,6 @@ use super::source::{Content, Offer};
 use super::staging::Staging;
 use super::verified::Verified;
 use crate::archive::{self, Limits};
-use crate::http::{Client, Progress};
 
 /// Where a package is before it is in its place.
 const NEW: &str = "new";
@@ -59,7 +59,7 @@ impl Delivery<'_> {
             Content::Remote(request) => self.remote(&offer.checks, |file| {
                 let response = self.client.download(request, file, progress).map_err(|error| error.to_string())?;
                 if !response.is_success() {
-                    let shown = crate::http::shown(&request.url);
+                    let shown = yuba_net::http::shown(&request.url);
                     return Err(format!("{shown} answered \"{}\"", response.status_text()));
                 }
                 Ok(())

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
+use yuba_net::http::Client;
 
 use super::authentication::Verdict;
 use super::fetch::{Arrival, Delivery};
@@ -19,7 +20,6 @@ use super::registry::Signing;
 use super::source::{Places, QueryError};
 use super::staging::PlaceLock;
 use super::verified::Verified;
-use crate::http::Client;
 use crate::lock_file::{LockFile, ProviderLock};
 
 /// What to install.

@@ -16,13 +16,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ecow::EcoString;
+use yuba_net::Environment;
 
 use super::authentication::ArchiveFacts;
 use super::records::{self, State};
 use super::staging::Staging;
 use super::verified::Verified;
 use super::{hash, package};
-use crate::Environment;
 
 /// How long packages stay that are installed nowhere.
 const PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);

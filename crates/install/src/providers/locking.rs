@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
+use yuba_net::http::Client;
 use yuba_syntax::Diagnostics;
 
 use super::diagnostics;
@@ -14,7 +15,6 @@ use super::registry::Signing;
 use super::source::Places;
 use super::staging::Staging;
 use super::verified::Verified;
-use crate::http::Client;
 use crate::lock_file::{LockFile, ProviderLock};
 
 /// What to lock.

@@ -8,6 +8,7 @@ use std::path::Path;
 use ecow::EcoString;
 use serde_json::{Map, Value as Json, json};
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
+use yuba_net::http::Client;
 use yuba_syntax::Diagnostics;
 
 use super::authentication::{self, ArchiveFacts};
@@ -21,7 +22,6 @@ use super::registry::Registry;
 use super::source::Content;
 use super::staging::Staging;
 use crate::archive::{self, Limits};
-use crate::http::Client;
 use crate::lock_file::LockFile;
 
 /// What to copy.
@@ -153,7 +153,7 @@ fn copy(
     let response =
         request.client.download(source, &file, &mut |_, _| ()).map_err(|error| (DOWNLOAD, error.to_string()))?;
     if !response.is_success() {
-        let shown = crate::http::shown(&source.url);
+        let shown = yuba_net::http::shown(&source.url);
         return Err((DOWNLOAD, format!("{shown} answered \"{}\"", response.status_text())));
     }
     let facts = || -> io::Result<ArchiveFacts> {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use ecow::EcoString;
 use serde_json::Value as Json;
 use yuba_addrs::{Hostname, ProviderSource, ProviderVersion};
+use yuba_net::discovery::Services;
+use yuba_net::http::{Request, Response, Url};
 
 use super::authentication::Check;
 use super::platform::Platform;
 use super::registry::{below, texts};
 use super::source::{Content, Offer, QueryError, Versions};
-use crate::discovery::Services;
-use crate::http::{Request, Response, Url};
 
 /// A network mirror.
 #[derive(Clone)]
@@ -33,14 +33,14 @@ impl NetworkMirror {
         let base = Url::parse(url).map_err(|error| format!("{url:?} is no URL: {error}"))?;
         let is_loopback = matches!(base.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"));
         if base.host_str().is_none() || !(base.scheme() == "https" || base.scheme() == "http" && is_loopback) {
-            return Err(format!("{:?} cannot be a mirror: it must be an https URL", crate::http::shown(&base)));
+            return Err(format!("{:?} cannot be a mirror: it must be an https URL", yuba_net::http::shown(&base)));
         }
         Ok(NetworkMirror { base, services, trust_all_hashes, retries })
     }
 
     /// For people.
     pub fn shown(&self) -> String {
-        crate::http::shown(&self.base)
+        yuba_net::http::shown(&self.base)
     }
 
     /// The versions of a provider.
@@ -112,7 +112,7 @@ impl NetworkMirror {
         Hostname::parse(&format!("{}{port}", self.base.host_str()?)).ok()
     }
 
-    fn token(&self) -> Option<crate::Secret> {
+    fn token(&self) -> Option<yuba_net::Secret> {
         self.services.token(&self.host()?)
     }
 

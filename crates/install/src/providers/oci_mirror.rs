@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
 use yuba_addrs::{ProviderSource, ProviderVersion};
+use yuba_net::Environment;
+use yuba_net::http::Client;
 
 use super::authentication::Check;
 use super::hash;
 use super::platform::Platform;
 use super::source::{Content, Offer, QueryError, Versions};
-use crate::Environment;
 use crate::cli_config::{CliConfig, RepositoryTemplate};
-use crate::http::Client;
 use crate::oci::{Descriptor, IMAGE_INDEX, IMAGE_MANIFEST, Repository};
 
 const PROVIDER: &str = "application/vnd.opentofu.provider";

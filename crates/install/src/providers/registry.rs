@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ecow::EcoString;
 use serde_json::Value as Json;
 use yuba_addrs::{DEFAULT_REGISTRY, ProviderSource, ProviderVersion};
+use yuba_net::Environment;
+use yuba_net::discovery::{ServiceError, Services};
+use yuba_net::http::{Request, Response, Url};
 
 use super::authentication::Check;
 use super::hash;
 use super::platform::Platform;
 use super::source::{Content, Offer, QueryError, Versions};
-use crate::Environment;
-use crate::discovery::{ServiceError, Services};
-use crate::http::{Request, Response, Url};
 
 /// Versions of the provider protocol that are spoken here: from the first, before the second.
 const PROTOCOLS: (u64, u64) = (5, 7);
@@ -225,7 +225,7 @@ impl Registry {
     }
 
     fn file(&self, provider: &ProviderSource, url: Url) -> Result<Vec<u8>, QueryError> {
-        let shown = crate::http::shown(&url);
+        let shown = yuba_net::http::shown(&url);
         let response = self.services.client().get(&Request::new(url).at_most(MAX_SIGNED));
         match response {
             Ok(response) if response.is_success() => Ok(response.body),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{DEFAULT_REGISTRY, Hostname, ProviderSource, ProviderVersion};
+use yuba_net::http::Request;
 
 use super::authentication::Check;
 use super::local_mirror::LocalMirror;
@@ -15,7 +16,6 @@ use super::network_mirror::NetworkMirror;
 use super::oci_mirror::OciMirror;
 use super::platform::Platform;
 use super::registry::Registry;
-use crate::http::Request;
 use crate::oci::{Descriptor, Repository};
 
 /// A place where providers come from.

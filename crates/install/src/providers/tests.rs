@@ -16,6 +16,9 @@ use pgp::types::{KeyDetails as _, Password};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use yuba_addrs::{ProviderConstraints, ProviderSource};
+use yuba_net::credentials::Credentials;
+use yuba_net::discovery::Services;
+use yuba_net::http::{Client, HttpSettings};
 use yuba_testkit::Sandbox;
 
 use super::configured::{self, Means};
@@ -28,11 +31,9 @@ use super::source::{Place, Places};
 use super::verified::Verified;
 use super::{diagnostics, hash, locking, mirroring, package};
 use crate::cli_config::CliConfig;
-use crate::credentials::Credentials;
-use crate::discovery::Services;
-use crate::http::{Client, HttpSettings};
+use crate::lock_file;
 use crate::lock_file::LockFile;
-use crate::{Environment, lock_file};
+use yuba_net::Environment;
 
 mod kept;
 
@@ -180,8 +181,8 @@ impl World {
             stall: Duration::from_millis(300),
             ..HttpSettings::default()
         };
-        let credentials = Arc::new(Credentials::new(&config, &environment));
-        let services = Arc::new(Services::new(Client::new(settings), credentials, &config));
+        let credentials = Arc::new(Credentials::new(config.credential_sources(), &environment));
+        let services = Arc::new(Services::new(Client::new(settings), credentials, config.hosts.clone()));
         let means = Means::new(Arc::new(config), services, &environment);
         let sandbox = Sandbox::new("", "");
         let kept = Kept::new(Some(sandbox.dir().join("kept")));
@@ -542,7 +543,7 @@ fn nothing_is_left_of_a_package_that_is_refused() {
             "silence",
             Box::new(|w| w.host.stalls.store(true, Ordering::SeqCst)),
             expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip: the host does not answer (tried 3 times)."
+                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip: the host does not respond (tried 3 times)."
             ],
         ),
         (

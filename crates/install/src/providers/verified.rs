@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use ecow::EcoString;
 use yuba_addrs::ProviderSource;
+use yuba_net::Environment;
 
 use super::records::{self, State};
 use super::{hash, package};
-use crate::Environment;
 
 /// About how many records are kept. When there are more, the memory starts anew.
 const MAX_RECORDS: usize = 16_384;

@@ -1,19 +1,52 @@
-//! Who we are to which host: tokens from environment variables, CLI configuration files and a helper program, and the
-//! file in which `login` keeps them.
+//! Tokens of hosts: from environment variables, CLI configuration files and a helper program, and the file in which `login`
+//! stores them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use ecow::EcoString;
 use serde_json::{Map, Value as Json, json};
 use yuba_addrs::Hostname;
 
-use crate::cli_config::{CliConfig, HostCredentials};
 use crate::http::Url;
 use crate::{Environment, Secret};
+
+/// The arguments of a `credentials` block. Never printed.
+#[derive(Clone, Default, PartialEq)]
+pub struct HostCredentials(pub Map<String, Json>);
+
+impl fmt::Debug for HostCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(credentials)")
+    }
+}
+
+/// A `credentials_helper` block: a program that stores credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredentialsProgram {
+    /// The name of the program after `terraform-credentials-`.
+    pub kind: EcoString,
+    /// Arguments before the verb and the host.
+    pub args: Vec<String>,
+}
+
+/// Where credentials come from, apart from the environment.
+#[derive(Clone, Debug, Default)]
+pub struct CredentialSources {
+    /// The `credentials` blocks.
+    pub configured: BTreeMap<Hostname, HostCredentials>,
+    /// The helper program.
+    pub helper: Option<CredentialsProgram>,
+    /// Directories whose `plugins` contain helper programs.
+    pub data_dirs: Vec<PathBuf>,
+    /// The file in which `login` stores tokens.
+    pub file: Option<PathBuf>,
+}
 
 /// All credentials for hosts.
 pub struct Credentials {
@@ -48,24 +81,19 @@ pub enum Kept {
 
 impl Credentials {
     /// From the configuration and the environment.
-    pub fn new(config: &CliConfig, environment: &Environment) -> Credentials {
+    pub fn new(sources: CredentialSources, environment: &Environment) -> Credentials {
         let tokens = environment.with_prefix("TF_TOKEN_").filter_map(|(name, token)| {
             let host = name.replace("__", "-").replace('_', ".");
             Some((ascii_name(&host)?, Secret::new(token)))
         });
-        let file = config.places.credentials_file();
-        let helper = config.credentials_helper.as_ref().and_then(|helper| {
-            let program = find_helper(&config.places.data_dirs, &helper.kind)?;
-            Some(Program {
-                kind: helper.kind.to_string(),
-                program,
-                args: helper.args.clone(),
-                answers: Mutex::default(),
-            })
+        let CredentialSources { configured, helper, data_dirs, file } = sources;
+        let helper = helper.and_then(|helper| {
+            let program = find_helper(&data_dirs, &helper.kind)?;
+            Some(Program { kind: helper.kind.to_string(), program, args: helper.args, answers: Mutex::default() })
         });
         Credentials {
             from_environment: tokens.collect(),
-            configured: config.credentials.clone(),
+            configured,
             in_file: file.as_deref().map(hosts_of).unwrap_or_default(),
             file,
             helper,

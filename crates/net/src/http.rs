@@ -1,10 +1,9 @@
-//! Talking to hosts: one client for everything, with limits on time and size, retries, and credentials that go to the
-//! host they are for and to no other.
+//! The HTTP client: limits on time and size, retries with backoff and jitter, redirects, credentials per host.
 //!
-//! Whoever calls does not have to be asynchronous: [`Client::get`] and [`Client::download`] wait. Whoever wants several
-//! answers at once uses [`Client::send`] and [`Client::save`] within [`Client::block_on`].
+//! [`Client::get`] and [`Client::download`] block. [`Client::send`] and [`Client::save`] are their asynchronous forms, for
+//! several requests at a time within [`Client::block_on`].
 //!
-//! Invariant: no credential is in an error or follows a redirect to another host or another port.
+//! Invariant: no credential is part of an error or follows a redirect to another host or another port.
 
 use std::fmt;
 use std::future::Future;
@@ -13,30 +12,30 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-pub use reqwest::Url;
 pub use reqwest::header::HeaderMap;
+pub use reqwest::{Method, Url};
 use tokio::runtime::Runtime;
 
 use crate::Secret;
 
-/// How patient to be.
+/// Limits and retries.
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
-    /// How often to try again what failed for a passing reason.
+    /// Number of retries after a transient failure.
     pub retries: u32,
-    /// How long a request may take as a whole that is not a download.
+    /// Limit for a whole request other than a download.
     pub timeout: Duration,
-    /// How long the other side may send nothing at all.
+    /// Limit for a pause in which the host sends nothing.
     pub stall: Duration,
-    /// How long a download may take as a whole.
+    /// Limit for a whole download.
     pub download_timeout: Duration,
-    /// How many bytes of a download have to come in each second, on the average of `rate_period`.
+    /// Least bytes per second of a download, as the average of `rate_period`.
     pub slowest_rate: u64,
-    /// Over which time the rate is measured.
+    /// Period over which the rate of a download is measured.
     pub rate_period: Duration,
-    /// How long to wait before the first retry; twice that before the second, and so on.
+    /// Pause before the first retry. It doubles with each retry and varies by up to half.
     pub backoff: Duration,
-    /// How to introduce ourselves.
+    /// Value of the `User-Agent` header.
     pub user_agent: String,
 }
 
@@ -68,37 +67,50 @@ pub const ARCH: &str = match std::env::consts::ARCH.as_bytes() {
     _ => std::env::consts::ARCH,
 };
 
-/// The longest answer that is kept in memory, unless somebody wants less.
+/// Size limit of a response in memory, unless the request sets another.
 pub const DOCUMENT_LIMIT: u64 = 64 << 20;
-/// The largest package that is downloaded, unless somebody wants less.
+/// Size limit of a download, unless the request sets another.
 pub const DOWNLOAD_LIMIT: u64 = 8 << 30;
 const MOST_REDIRECTS: usize = 10;
+/// The longest pause before a retry, whatever `Retry-After` asks for.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
-/// What to ask for.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// From where.
+    /// Its address.
     pub url: Url,
-    /// Sent as a bearer token, unless a redirect leads elsewhere.
+    /// Its method.
+    pub method: Method,
+    /// Its content.
+    pub body: Option<Vec<u8>>,
+    /// Bearer token. Redirects to another host drop it.
     pub token: Option<Secret>,
-    /// A user and a password, instead of a token.
+    /// User and password, instead of a token.
     pub basic: Option<(String, Secret)>,
-    /// More headers.
+    /// Additional headers.
     pub headers: Vec<(&'static str, String)>,
-    /// A form to send with `POST`, instead of asking with `GET`.
-    pub form: Option<Vec<(&'static str, String)>>,
-    /// The most bytes to accept.
+    /// Size limit of the response, in bytes.
     pub limit: Option<u64>,
-    /// Another number of retries than usual.
+    /// Number of retries, instead of the client's.
     pub retries: Option<u32>,
 }
 
 impl Request {
-    /// A plain question.
+    /// A `GET` request.
     pub fn new(url: Url) -> Request {
-        let headers = Vec::new();
-        Request { url, token: None, basic: None, headers, form: None, limit: None, retries: None }
+        let (method, headers) = (Method::GET, Vec::new());
+        Request { url, method, body: None, token: None, basic: None, headers, limit: None, retries: None }
+    }
+
+    /// A `POST` request with a form.
+    pub fn form(url: Url, pairs: &[(&str, &str)]) -> Request {
+        let mut form = url.clone();
+        form.set_query(None);
+        form.query_pairs_mut().extend_pairs(pairs);
+        let body = form.query().unwrap_or_default().as_bytes().to_vec();
+        Request { method: Method::POST, body: Some(body), ..Request::new(url) }
+            .with_header("content-type", "application/x-www-form-urlencoded")
     }
 
     /// With a token, if there is one.
@@ -115,7 +127,7 @@ impl Request {
         self
     }
 
-    /// With a limit on the size of the answer.
+    /// With a size limit for the response.
     #[must_use]
     pub fn at_most(mut self, bytes: u64) -> Request {
         self.limit = Some(bytes);
@@ -123,21 +135,21 @@ impl Request {
     }
 }
 
-/// An answer, whatever its status.
+/// A response, whatever its status.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// Its status: 200 if all is well.
+    /// Status code.
     pub status: u16,
-    /// Where it came from after all redirects.
+    /// The address after all redirects.
     pub url: Url,
-    /// Its headers.
+    /// Headers.
     pub headers: HeaderMap,
-    /// Its content; empty after [`Client::download`] where it is in the file.
+    /// Content; empty after [`Client::download`], which writes it to the file.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// Whether it is what was asked for.
+    /// Whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -147,7 +159,7 @@ impl Response {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The kind of content, in lower case and without its parameters: `application/json`.
+    /// The media type in lower case, without parameters: `application/json`.
     pub fn media_type(&self) -> Option<String> {
         let value = self.header("content-type")?;
         Some(value.split(';').next().unwrap_or(value).trim().to_ascii_lowercase())
@@ -159,12 +171,12 @@ impl Response {
     }
 }
 
-/// Why there is no answer.
+/// A request without a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {
-    /// Where it was asked for, without anything secret.
+    /// The address, without anything secret.
     pub url: String,
-    /// What went wrong, as the second half of a sentence.
+    /// The reason, as the second half of a sentence.
     pub reason: String,
 }
 
@@ -176,7 +188,7 @@ impl fmt::Display for HttpError {
 
 impl std::error::Error for HttpError {}
 
-/// A URL without what could be secret in it: neither user nor password nor query.
+/// A URL without user, password and query, which may be secret.
 pub fn shown(url: &Url) -> String {
     let mut url = url.clone();
     let _ = url.set_username("");
@@ -187,16 +199,16 @@ pub fn shown(url: &Url) -> String {
     if had_query { format!("{url}?...") } else { url.to_string() }
 }
 
-/// What is told about a download: bytes so far, and all of them where that is known.
+/// Called with the bytes received so far, and the total where the host sends it.
 pub type Progress<'a> = &'a mut (dyn FnMut(u64, Option<u64>) + Send);
 
-/// The client. Cheap to clone; nothing is started before the first request.
+/// The client. Cheap to clone; threads start with the first request.
 #[derive(Clone)]
 pub struct Client(Arc<Inner>);
 
 struct Inner {
     settings: HttpSettings,
-    /// Whether all requests are given up.
+    /// Whether all requests are cancelled.
     interrupted: tokio::sync::watch::Sender<bool>,
     started: OnceLock<Result<Started, String>>,
 }
@@ -207,12 +219,12 @@ struct Started {
 }
 
 impl Client {
-    /// A client that has not done anything yet.
+    /// A client that has started nothing yet.
     pub fn new(settings: HttpSettings) -> Client {
         Client(Arc::new(Inner { settings, interrupted: Default::default(), started: OnceLock::new() }))
     }
 
-    /// How patient it is.
+    /// Its limits.
     pub fn settings(&self) -> &HttpSettings {
         &self.0.settings
     }
@@ -221,7 +233,7 @@ impl Client {
         self.0.started.get_or_init(|| start(&self.0.settings)).as_ref().map_err(Clone::clone)
     }
 
-    /// Waits for something asynchronous on the runtime of the client.
+    /// Blocks on a future, on the client's runtime.
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, HttpError> {
         let failed = |reason| HttpError { url: "(no request)".to_owned(), reason };
         let runtime = &self.started().map_err(failed)?.runtime;
@@ -235,24 +247,22 @@ impl Client {
         })
     }
 
-    /// Gives up all requests, those that are under way and those that are still to come. What they were for is cleared away
-    /// by those who asked.
+    /// Cancels running and future requests. Callers remove their own temporary files.
     pub fn interrupt(&self) {
         self.0.interrupted.send_replace(true);
     }
 
-    /// Asks, and waits for the whole answer.
+    /// Sends a request and waits for the whole response.
     pub fn get(&self, request: &Request) -> Result<Response, HttpError> {
         self.block_on(self.send(request))?
     }
 
-    /// Asks, and waits until the answer is in a file that must not exist. Only an answer that is a success is saved, and
-    /// where something goes wrong there is no file.
+    /// Downloads to a file that must not exist yet. The file is removed unless the status is 2xx and the content complete.
     pub fn download(&self, request: &Request, file: &Path, progress: Progress<'_>) -> Result<Response, HttpError> {
         self.block_on(self.save(request, file, progress))?
     }
 
-    /// Asks. Failures that may pass are tried again.
+    /// Sends a request. Retries transient failures.
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
         let limit = request.limit.unwrap_or(DOCUMENT_LIMIT);
         let retries = request.retries.unwrap_or(self.0.settings.retries);
@@ -274,7 +284,7 @@ impl Client {
                 Ok(answer) => answer,
                 Err(_) => {
                     let seconds = self.0.settings.timeout.as_secs_f64();
-                    Err(Failure::passing(request, format!("there was no complete answer within {seconds} seconds")))
+                    Err(Failure::passing(request, format!("no complete response within {seconds} seconds")))
                 }
             };
             match self.judge(answer, attempt, retries).await {
@@ -284,8 +294,7 @@ impl Client {
         }
     }
 
-    /// Asks, and writes the answer to a file that must not exist. There are limits on the time as a whole, on the time in which
-    /// nothing comes, and on how slowly it comes.
+    /// Downloads to a file that must not exist yet, within the limits on total time, pauses and rate.
     pub async fn save(&self, request: &Request, file: &Path, progress: Progress<'_>) -> Result<Response, HttpError> {
         let limit = request.limit.unwrap_or(DOWNLOAD_LIMIT);
         let retries = request.retries.unwrap_or(self.0.settings.retries);
@@ -295,7 +304,7 @@ impl Client {
             let once = self.save_once(request, file, limit, &mut *progress);
             let answer = tokio::time::timeout(longest, once).await.unwrap_or_else(|_| {
                 let seconds = longest.as_secs_f64();
-                Err(Failure::lasting(request, format!("the download was not complete within {seconds} seconds")))
+                Err(Failure::lasting(request, format!("the download did not complete within {seconds} seconds")))
             });
             if !matches!(&answer, Ok(response) if response.is_success()) {
                 let _ = std::fs::remove_file(file);
@@ -319,9 +328,8 @@ impl Client {
             return receive(reply, request, DOCUMENT_LIMIT, |_| Ok(())).await;
         }
         let total = reply.content_length();
-        let unwritable = |error: io::Error| {
-            Failure::lasting(request, format!("the answer could not be written to {}: {error}", file.display()))
-        };
+        let unwritable =
+            |error: io::Error| Failure::lasting(request, format!("failed to write {}: {error}", file.display()));
         let mut output = std::fs::File::create_new(file).map_err(unwritable)?;
         let mut received = 0;
         progress(0, total);
@@ -335,14 +343,14 @@ impl Client {
         let response = response.await?;
         match total {
             Some(total) if total != received => {
-                let reason = format!("the answer broke off after {received} of {total} bytes");
+                let reason = format!("the response ended after {received} of {total} bytes");
                 Err(Failure::passing(request, reason))
             }
             _ => Ok(response),
         }
     }
 
-    /// The final outcome, or none after a pause if it is worth another try.
+    /// The final outcome, or none after a pause if the request should be retried.
     async fn judge(
         &self,
         answer: Result<Response, Failure>,
@@ -362,24 +370,18 @@ impl Client {
                 error
             }));
         }
-        let pause = self.0.settings.backoff.saturating_mul(1 << attempt.min(16)).min(LONGEST_BACKOFF);
-        tokio::time::sleep(pause).await;
+        let asked_for = answer.ok().and_then(|response| retry_after(&response));
+        tokio::time::sleep(pause(self.0.settings.backoff, attempt, asked_for)).await;
         None
     }
 
-    /// The answer as far as its headers.
+    /// The response up to its headers.
     async fn reply(&self, request: &Request) -> Result<reqwest::Response, Failure> {
         let started = self.started().map_err(|reason| Failure::lasting(request, reason))?;
-        let mut asked = match &request.form {
-            None => started.http.get(request.url.clone()),
-            Some(form) => {
-                let mut body = Url::parse("form:").map_err(|e| Failure::lasting(request, e.to_string()))?;
-                body.query_pairs_mut().extend_pairs(form);
-                let body = body.query().unwrap_or_default().to_owned();
-                let kind = "application/x-www-form-urlencoded";
-                started.http.post(request.url.clone()).header("content-type", kind).body(body)
-            }
-        };
+        let mut asked = started.http.request(request.method.clone(), request.url.clone());
+        if let Some(body) = &request.body {
+            asked = asked.body(body.clone());
+        }
         if let Some(token) = &request.token {
             asked = asked.bearer_auth(token.reveal());
         } else if let Some((user, password)) = &request.basic {
@@ -388,16 +390,16 @@ impl Client {
         for (name, value) in &request.headers {
             asked = asked.header(*name, value);
         }
-        // The limit on the time without an answer holds for the headers as well.
+        // The limit for pauses covers the time until the headers, too.
         match tokio::time::timeout(self.0.settings.stall, asked.send()).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(error)) => Err(Failure::of(request, error)),
-            Err(_) => Err(Failure::passing(request, "the host does not answer")),
+            Err(_) => Err(Failure::passing(request, "the host does not respond")),
         }
     }
 }
 
-/// How fast a download comes.
+/// The rate of a download.
 struct Pace {
     slowest: u64,
     period: Duration,
@@ -410,7 +412,7 @@ impl Pace {
         Pace { slowest: settings.slowest_rate, period: settings.rate_period, since: Instant::now(), received: 0 }
     }
 
-    /// Counts bytes; fails where they come too slowly for a whole period.
+    /// Counts bytes; fails where the rate of a whole period is too low.
     fn keep(&mut self, bytes: u64) -> io::Result<()> {
         self.received += bytes;
         let elapsed = self.since.elapsed();
@@ -418,7 +420,7 @@ impl Pace {
             return Ok(());
         }
         if (self.received as f64) < self.slowest as f64 * elapsed.as_secs_f64() {
-            let reason = format!("it comes more slowly than {} bytes per second", self.slowest);
+            let reason = format!("the host sends less than {} bytes per second", self.slowest);
             return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
         }
         (self.since, self.received) = (Instant::now(), 0);
@@ -426,14 +428,14 @@ impl Pace {
     }
 }
 
-/// Takes in the content of an answer, chunk by chunk.
+/// Receives the content of a response, chunk by chunk.
 async fn receive(
     mut reply: reqwest::Response,
     request: &Request,
     limit: u64,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<Response, Failure> {
-    let too_large = || Failure::lasting(request, format!("the answer is larger than {limit} bytes"));
+    let too_large = || Failure::lasting(request, format!("the response is larger than {limit} bytes"));
     if reply.content_length().is_some_and(|length| length > limit) {
         return Err(too_large());
     }
@@ -445,14 +447,14 @@ async fn receive(
         }
         take(&chunk).map_err(|error| match error.kind() {
             io::ErrorKind::TimedOut => Failure::passing(request, error.to_string()),
-            _ => Failure::lasting(request, format!("the answer could not be written: {error}")),
+            _ => Failure::lasting(request, format!("failed to write the response: {error}")),
         })?;
     }
     let headers = std::mem::take(reply.headers_mut());
     Ok(Response { status: reply.status().as_u16(), url: reply.url().clone(), headers, body: Vec::new() })
 }
 
-/// A failure, and whether it may pass.
+/// A failure, and whether it is transient.
 struct Failure {
     error: HttpError,
     may_pass: bool,
@@ -472,13 +474,13 @@ impl Failure {
         let timed_out = error.is_timeout();
         // The error itself names the URL with its query, which may be secret.
         let error = error.without_url();
-        let mut reason = if timed_out { "the host does not answer".to_owned() } else { error.to_string() };
+        let mut reason = if timed_out { "the host does not respond".to_owned() } else { error.to_string() };
         let mut source = std::error::Error::source(&error);
         while let Some(cause) = source {
             let text = cause.to_string();
             if crate::trust::is_unknown(cause) {
-                reason = "this machine knows no authority that vouches for the certificate of the host. If you do, name the \
-                          file with the authority's certificate in SSL_CERT_FILE"
+                reason = "the certificate of the host is signed by an unknown authority. To trust it, set SSL_CERT_FILE to a \
+                          file with the certificate of that authority"
                     .to_owned();
                 lasting = true;
                 break;
@@ -492,26 +494,40 @@ impl Failure {
     }
 }
 
+/// The pause that a response asks for, in whole seconds.
+fn retry_after(response: &Response) -> Option<Duration> {
+    response.header("retry-after")?.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// The pause before a retry: twice as long each time, with up to half of it random, so that many clients spread out.
+fn pause(backoff: Duration, attempt: u32, asked_for: Option<Duration>) -> Duration {
+    let mut random = [0; 2];
+    // Without random bytes the pause is the longest one.
+    let share = getrandom::fill(&mut random).map_or(1.0, |()| f64::from(u16::from_le_bytes(random)) / 65_535.0);
+    let full = backoff.saturating_mul(1 << attempt.min(16)).min(LONGEST_BACKOFF);
+    full.mul_f64(0.5 + share / 2.0).max(asked_for.unwrap_or_default().min(LONGEST_BACKOFF))
+}
+
 fn start(settings: &HttpSettings) -> Result<Started, String> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
-    let runtime = runtime.map_err(|error| format!("threads for network requests could not be started: {error}"))?;
+    let runtime = runtime.map_err(|error| format!("failed to start threads for network requests: {error}"))?;
     let http = reqwest::Client::builder()
         .use_preconfigured_tls(crate::trust::of_machine()?)
         .user_agent(&settings.user_agent)
-        // Takes credentials away wherever host or port differ.
+        // reqwest drops credentials where host or port differ.
         .redirect(reqwest::redirect::Policy::custom(|attempt| {
             match refused_redirect(attempt.previous(), attempt.url()) {
                 Some(reason) => attempt.error(reason),
                 None => attempt.follow(),
             }
         }))
-        // It would tell the next host the query of the last.
+        // A Referer header would show the query to the next host.
         .referer(false)
         .connect_timeout(settings.stall)
         .read_timeout(settings.stall)
         .build();
-    let http = http.map_err(|error| format!("network requests could not be set up: {error}"))?;
+    let http = http.map_err(|error| format!("failed to set up the HTTP client: {error}"))?;
     let runtime = Background { handle: runtime.handle().clone(), runtime: Some(runtime) };
     Ok(Started { runtime, http })
 }
@@ -522,7 +538,7 @@ fn refused_redirect(previous: &[Url], next: &Url) -> Option<&'static str> {
     if previous.len() > MOST_REDIRECTS {
         Some("too many redirects")
     } else if !matches!(next.scheme(), "http" | "https") {
-        Some("the redirect leads to something that is neither http nor https")
+        Some("the redirect leads to a URL that is neither http nor https")
     } else if unencrypted {
         // Without TLS the network can change the response and read credentials.
         Some("the redirect leads from https to http")
@@ -531,8 +547,7 @@ fn refused_redirect(previous: &[Url], next: &Url) -> Option<&'static str> {
     }
 }
 
-/// A runtime that is left alone when it is not needed any more: the end of a command does not wait for a name that nobody
-/// resolves.
+/// A runtime whose drop does not wait for running tasks, such as a name lookup without a response.
 struct Background {
     handle: tokio::runtime::Handle,
     runtime: Option<Runtime>,

@@ -1,7 +1,7 @@
-//! Which hosts are who they say: those with a certificate that the authorities of this machine vouch for.
+//! TLS trust: certificates signed by the authorities of this machine.
 //!
-//! Hosts inside of a company often show a certificate that is its own authority, which the user has put among those of the
-//! machine. The usual rules want authorities and hosts to be different certificates; for everybody else such a host is fine.
+//! Hosts inside a company often present a certificate that is its own authority and listed among those of the machine. WebPKI
+//! rejects an authority as a host certificate; other clients accept it, so this verifier does too.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// How to connect to hosts, by the authorities of this machine. What went wrong is a sentence part.
+/// TLS settings with the authorities of this machine. The error is part of a sentence.
 pub(crate) fn of_machine() -> Result<ClientConfig, String> {
-    // Where some cannot be read, the others may be enough.
+    // Authorities that cannot be read are skipped.
     config(rustls_native_certs::load_native_certs().certs)
 }
 
@@ -23,8 +23,8 @@ fn config(authorities: Vec<CertificateDer<'static>>) -> Result<ClientConfig, Str
     let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    // Without authorities no host is believed; what needs none works all the same.
-    let mut config = match Vouched::new(authorities)? {
+    // Without authorities every TLS connection fails; plain http still works.
+    let mut config = match Verifier::new(authorities)? {
         Some(verifier) => builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)),
         None => builder.with_root_certificates(RootCertStore::empty()),
     }
@@ -33,15 +33,15 @@ fn config(authorities: Vec<CertificateDer<'static>>) -> Result<ClientConfig, Str
     Ok(config)
 }
 
-/// The usual rules, and that an authority may be a host.
+/// The rules of WebPKI, except that a listed authority may be a host.
 #[derive(Debug)]
-struct Vouched {
+struct Verifier {
     usual: Arc<WebPkiServerVerifier>,
     authorities: HashSet<CertificateDer<'static>>,
 }
 
-impl Vouched {
-    fn new(authorities: Vec<CertificateDer<'static>>) -> Result<Option<Vouched>, String> {
+impl Verifier {
+    fn new(authorities: Vec<CertificateDer<'static>>) -> Result<Option<Verifier>, String> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(authorities.iter().cloned());
         if roots.is_empty() {
@@ -50,11 +50,11 @@ impl Vouched {
         let crypto = Arc::new(aws_lc_rs::default_provider());
         let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), crypto).build();
         let usual = usual.map_err(|error| error.to_string())?;
-        Ok(Some(Vouched { usual, authorities: authorities.into_iter().collect() }))
+        Ok(Some(Verifier { usual, authorities: authorities.into_iter().collect() }))
     }
 }
 
-impl ServerCertVerifier for Vouched {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,
@@ -64,7 +64,7 @@ impl ServerCertVerifier for Vouched {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         match self.usual.verify_server_cert(shown, others, name, status, now) {
-            // Said of certificates that are valid at this time only.
+            // WebPKI reports this only for certificates that are valid now.
             Err(error) if is_authority(&error) => match self.authorities.contains(shown) {
                 true => {
                     rustls::client::verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
@@ -99,7 +99,7 @@ impl ServerCertVerifier for Vouched {
     }
 }
 
-/// Whether a host was refused because nobody vouches for it. Errors of reading and writing have others in them.
+/// Whether the certificate of a host is signed by an unknown authority. I/O errors wrap the TLS error.
 pub(crate) fn is_unknown(error: &(dyn std::error::Error + 'static)) -> bool {
     match error.downcast_ref::<std::io::Error>() {
         Some(error) => error.get_ref().is_some_and(|inner| is_unknown(inner)),
@@ -107,7 +107,7 @@ pub(crate) fn is_unknown(error: &(dyn std::error::Error + 'static)) -> bool {
     }
 }
 
-/// Whether all that is wrong with a certificate is that it is one of an authority.
+/// Whether the only fault of a certificate is that it belongs to an authority.
 fn is_authority(error: &Error) -> bool {
     let Error::InvalidCertificate(CertificateError::Other(other)) = error else { return false };
     other.0.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity)
@@ -136,9 +136,9 @@ mod tests {
         host: &str,
     ) -> Result<(), Error> {
         let authorities = authorities.iter().map(|der| (*der).clone()).collect();
-        let vouched = Vouched::new(authorities).expect("they can be used").expect("there are some");
+        let verifier = Verifier::new(authorities).expect("they can be used").expect("there are some");
         let name = ServerName::try_from(host.to_owned()).expect("it is a name");
-        vouched.verify_server_cert(shown, &[], &name, &[], UnixTime::now()).map(drop)
+        verifier.verify_server_cert(shown, &[], &name, &[], UnixTime::now()).map(drop)
     }
 
     #[test]

@@ -75,8 +75,8 @@ fn limits_hold_and_leave_nothing_behind() {
         client.get(&request).map(|response| response.body.len()).map_err(|error| error.reason)
     };
     assert_eq!(reason("/large", 1000), Ok(1000));
-    assert_eq!(reason("/large", 999), Err("the answer is larger than 999 bytes".to_owned()));
-    assert_eq!(reason("/stall", 1), Err("there was no complete answer within 0.05 seconds".to_owned()));
+    assert_eq!(reason("/large", 999), Err("the response is larger than 999 bytes".to_owned()));
+    assert_eq!(reason("/stall", 1), Err("no complete response within 0.05 seconds".to_owned()));
     assert!(reason("/loop", 1).is_err());
     let file = std::env::temp_dir().join(format!("yuba-download-{}", std::process::id()));
     let download = |limit: u64| {
@@ -101,9 +101,9 @@ fn downloads_have_to_come_fast_enough_and_to_end() {
     };
     let settings = HttpSettings { retries: 0, rate_period: Duration::from_millis(20), ..HttpSettings::default() };
     assert_eq!(reason(HttpSettings { slowest_rate: 1, ..settings.clone() }), Ok(200));
-    let slow = "it comes more slowly than 1000000 bytes per second".to_owned();
+    let slow = "the host sends less than 1000000 bytes per second".to_owned();
     assert_eq!(reason(HttpSettings { slowest_rate: 1_000_000, ..settings.clone() }), Err(slow));
-    let long = "the download was not complete within 0.05 seconds".to_owned();
+    let long = "the download did not complete within 0.05 seconds".to_owned();
     let timeout = Duration::from_millis(50);
     assert_eq!(reason(HttpSettings { slowest_rate: 1, download_timeout: timeout, ..settings }), Err(long));
 }
@@ -117,7 +117,7 @@ fn errors_have_no_secrets() {
 }
 
 #[test]
-fn a_host_that_nobody_vouches_for_is_asked_once() {
+fn a_host_of_an_unknown_authority_gets_one_request() {
     let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("there is chance");
     let secret = rustls::pki_types::PrivateKeyDer::try_from(key.signing_key.serialize_der()).expect("it is a key");
     let crypto = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -137,7 +137,7 @@ fn a_host_that_nobody_vouches_for_is_asked_once() {
         }
     });
     let error = client().get(&Request::new(url(&address))).expect_err("it is not believed").to_string();
-    assert!(error.ends_with("name the file with the authority's certificate in SSL_CERT_FILE"), "{error}");
+    assert!(error.contains("set SSL_CERT_FILE to a file"), "{error}");
     assert_eq!(visits.load(Ordering::SeqCst), 1);
 }
 
@@ -152,10 +152,24 @@ fn redirects_that_lead_astray_are_refused() {
     assert_eq!(check("https://a.example/x", "http://b.example/x"), unencrypted);
     assert_eq!(check("https://a.example:8443/x", "http://a.example:8443/x"), unencrypted);
     assert_eq!(check("https://a.example/x", "http://a.example:443/x"), unencrypted);
-    let neither = "the redirect leads to something that is neither http nor https";
+    let neither = "the redirect leads to a URL that is neither http nor https";
     assert_eq!(check("https://a.example/x", "ftp://a.example/x"), neither);
     let host = Host::start(|_| Reply::status(302).with("Location", "/again"));
     let error = client().get(&Request::new(url(&host.url("/x")))).expect_err("because it never ends");
     assert!(error.reason.contains("too many redirects"), "{error}");
     assert_eq!(host.asked().len(), 11);
+}
+
+#[test]
+fn pauses_double_vary_and_follow_the_host() {
+    let second = Duration::from_secs(1);
+    for attempt in 0..4 {
+        let full = second * (1 << attempt);
+        let pauses: Vec<Duration> = (0..20).map(|_| pause(second, attempt, None)).collect();
+        assert!(pauses.iter().all(|pause| *pause >= full / 2 && *pause <= full), "{attempt}: {pauses:?}");
+        assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{attempt}: all pauses are equal");
+    }
+    assert_eq!(pause(second, 0, Some(Duration::from_secs(7))), Duration::from_secs(7));
+    assert_eq!(pause(second, 0, Some(Duration::from_secs(7_000))), LONGEST_BACKOFF);
+    assert!(pause(second, 60, None) <= LONGEST_BACKOFF);
 }

@@ -1,18 +1,18 @@
-//! A text that is never printed.
+//! A string that is never printed.
 
 use std::fmt;
 
-/// A token or password. Neither `{}` nor `{:?}` show it; whoever needs it asks for it by name.
+/// A token or password. `{:?}` does not show it; [`Secret::reveal`] returns it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a text.
+    /// Wraps a string.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }
 
-    /// The text, for the one who needs it.
+    /// The string.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The environment variables of the process, read once, so that tests can bring their own.
+//! Environment variables as a value, read once by the caller.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// Those of this process. What is not Unicode cannot be of interest.
+    /// The variables of this process that are Unicode.
     pub fn of_process() -> Environment {
         let unicode = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
         Environment(unicode.filter(|(_, value)| !value.is_empty()).collect())
@@ -24,8 +24,8 @@ impl Environment {
         self.get(name).map(PathBuf::from)
     }
 
-    /// The directory for one kind of cache of the user: what is in it is believed. None where another user could have written
-    /// it. The directory around all of them is made for the user alone.
+    /// The user's directory for one kind of cache, whose content is trusted. None where another user can write to it. The
+    /// directory around it is created with mode 0700.
     pub fn cache(&self, kind: &str) -> Option<PathBuf> {
         let absolute = |name: &str| self.path(name).filter(|path| path.is_absolute());
         let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
@@ -35,17 +35,17 @@ impl Environment {
         (own::is_own(&all) && (!cache.exists() || own::is_own(&cache))).then_some(cache)
     }
 
-    /// Whether a variable says that something is not wanted.
+    /// Whether a variable turns something off.
     pub fn is_off(&self, name: &str) -> bool {
         self.get(name).is_some_and(is_off)
     }
 
-    /// The value of a variable that is a number greater than zero; anything else counts as not set.
+    /// The value of a variable that is a positive number; any other value is ignored.
     pub fn positive(&self, name: &str) -> Option<u32> {
         self.get(name)?.parse().ok().filter(|number| *number > 0)
     }
 
-    /// The variables whose names begin like this, without that beginning.
+    /// Variables by their names after a prefix.
     pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let begin = self.0.range(prefix.to_owned()..).take_while(move |(name, _)| name.starts_with(prefix));
         begin.map(move |(name, value)| (&name[prefix.len()..], value.as_str()))
@@ -58,7 +58,7 @@ mod own {
     use std::io;
     use std::path::Path;
 
-    /// Makes a directory, and those around it that do not exist, for this user alone.
+    /// Creates a directory and its missing parents with mode 0700.
     pub(super) fn make(dir: &Path) -> io::Result<()> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -67,7 +67,7 @@ mod own {
         builder.create(dir)
     }
 
-    /// Whether a directory belongs to this user, and others cannot write to it.
+    /// Whether a directory belongs to this user and others cannot write to it.
     #[cfg(unix)]
     pub(super) fn is_own(dir: &Path) -> bool {
         use std::os::unix::fs::MetadataExt as _;
@@ -82,7 +82,7 @@ mod own {
     }
 }
 
-/// Whether the value of a variable says that something is not wanted.
+/// Whether the value of a variable turns something off.
 pub fn is_off(value: &str) -> bool {
     matches!(value, "0" | "false" | "no" | "off")
 }

@@ -8,7 +8,6 @@ use serde_json::{Map, Value as Json};
 use yuba_addrs::Hostname;
 
 use crate::Secret;
-use crate::cli_config::CliConfig;
 use crate::credentials::Credentials;
 use crate::http::{Client, Request, Response, Url};
 
@@ -65,9 +64,13 @@ impl std::fmt::Display for ServiceError {
 }
 
 impl Services {
-    /// Nothing asked yet.
-    pub fn new(client: Client, credentials: Arc<Credentials>, config: &CliConfig) -> Services {
-        Services { client, credentials, hosts: Mutex::default(), overridden: config.hosts.clone() }
+    /// Sends no request yet. The services of `overridden` hosts are those given here.
+    pub fn new(
+        client: Client,
+        credentials: Arc<Credentials>,
+        overridden: BTreeMap<Hostname, Map<String, Json>>,
+    ) -> Services {
+        Services { client, credentials, hosts: Mutex::default(), overridden }
     }
 
     /// The client, for requests to services.
