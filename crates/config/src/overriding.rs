@@ -89,7 +89,10 @@ pub(crate) fn apply(merging: &mut Merging<'_>, file: File) {
     }
     for library in file.symbols {
         match module.symbols.get_mut(&library.name) {
-            Some(base) => base.source = library.source.or(base.source.take()),
+            Some(base) => {
+                base.source = library.source.or(base.source.take());
+                base.version = library.version.or(base.version.take());
+            }
             None => {
                 let summary = "Missing base symbols declaration to override";
                 diagnostics.push(diagnostics::missing_base(summary, "symbol library", &library.name, library.span));

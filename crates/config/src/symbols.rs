@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use ecow::EcoString;
+use yuba_addrs::{ModuleSource, VersionConstraints};
 use yuba_syntax::lexer::is_identifier;
-use yuba_syntax::{Block, Body, BodySchema, Diagnostics, Expr, Span};
+use yuba_syntax::{Block, Body, BodySchema, Diagnostic, Diagnostics, Expr, Span};
 
 use crate::constant::Decoding;
 use crate::diagnostics::symbols as diagnostics;
@@ -18,12 +19,33 @@ use crate::variable::Local;
 pub struct SymbolsCall {
     /// The label.
     pub name: EcoString,
-    /// `source`: a path that starts with `./` or `../`. Missing only where the block overrides another one.
+    /// `source`, as modules have it. Missing only where the block overrides another one.
     pub source: Option<(EcoString, Span)>,
+    /// `version`: constraints, not read yet.
+    pub version: Option<(EcoString, Span)>,
     /// The block's header.
     pub span: Span,
     /// The label.
     pub name_span: Span,
+}
+
+impl SymbolsCall {
+    /// Where the library comes from, and the constraints on its version; none without `source`.
+    pub fn address(&self) -> Result<Option<(ModuleSource, Option<VersionConstraints>)>, Box<Diagnostic>> {
+        let constraints = match &self.version {
+            Some((text, at)) => match VersionConstraints::parse(text) {
+                Ok(constraints) => Some(constraints),
+                Err(_) => return Err(Box::new(diagnostics::invalid_version(text, *at))),
+            },
+            None => None,
+        };
+        let Some((text, at)) = &self.source else { return Ok(None) };
+        let parsed = match constraints.is_some() {
+            true => ModuleSource::parse_registry(text),
+            false => ModuleSource::parse(text),
+        };
+        parsed.map(|source| Some((source, constraints))).map_err(|problem| Box::new(problem.at(*at)))
+    }
 }
 
 /// What the files of a symbol library declare. Nothing in it is evaluated.
@@ -84,7 +106,7 @@ pub struct Parameter {
     pub span: Span,
 }
 
-static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| schema(&["source"], &[], &[]));
+static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| schema(&["source"], &["version"], &[]));
 static OVERRIDE: LazyLock<BodySchema> = LazyLock::new(|| nothing_required(&SCHEMA));
 static LIBRARY: LazyLock<BodySchema> = LazyLock::new(|| {
     let blocks: [(&str, &[&str]); 5] =
@@ -101,15 +123,13 @@ pub(crate) fn decode(block: &Block, is_override: bool, with: &Decoding<'_>) -> (
     let [(name, name_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
     let (content, mut problems) = block.body.content(if is_override { &OVERRIDE } else { &SCHEMA });
     check_name("symbols block", name, *name_span, &mut problems);
-    let source = content.attribute("source").and_then(|attribute| {
-        let path = with.string(&attribute.expr, &mut problems)?;
-        if !["./", "../"].iter().any(|start| path.starts_with(start)) {
-            problems.push(diagnostics::source_not_local(&path, attribute.expr.span));
-            return None;
-        }
-        Some((path, attribute.expr.span))
-    });
-    (Some(SymbolsCall { name: name.clone(), source, span: block.header_span, name_span: *name_span }), problems)
+    let mut text = |name: &str| {
+        let attribute = content.attribute(name)?;
+        Some((with.string(&attribute.expr, &mut problems)?, attribute.expr.span))
+    };
+    let (source, version) = (text("source"), text("version"));
+    let call = SymbolsCall { name: name.clone(), source, version, span: block.header_span, name_span: *name_span };
+    (Some(call), problems)
 }
 
 /// Decodes the files of one symbol library.
@@ -277,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_blocks_name_a_local_source() {
+    fn symbols_blocks_name_a_source() {
         check(
             r#"
 symbols "a" {
@@ -293,15 +313,15 @@ symbols "0" {
 symbols "c" {
 }
 symbols "d" {
-  source = var.x
+  source  = var.x
+  version = []
 }
 "#,
             &expect![[r#"
-                10:3 Error: Unsupported argument
                 8:9 Error: Invalid symbols block name
-                9:13 Error: Invalid symbol library source
                 12:13 Error: Missing required argument
-                15:12 Error: Variables not allowed
+                15:13 Error: Variables not allowed
+                16:13 Error: Unsuitable value type
             "#]],
         );
         check_override("symbols \"a\" {\n}\n", &expect![[""]]);

@@ -168,9 +168,9 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     }
     let (first_ask, second_ask) = twice(request.ask.take());
     // First it is seen whether modules have to be brought: the backend comes before that.
-    let mut any = false;
+    let (mut any, mut of_root) = (false, false);
     let missing = match request.modules {
-        true => Missing::Noted { any: &mut any, upgrade: request.upgrade },
+        true => Missing::Noted { any: &mut any, of_root: &mut of_root, upgrade: request.upgrade },
         false => {
             request.load.purpose = Purpose::Use;
             Missing::Told
@@ -181,6 +181,23 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         Ok(configuration) => configuration,
         Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
     };
+    // Except for symbol libraries of the root module: the arguments of the backend can refer to them.
+    let mut second_ask = second_ask;
+    if of_root {
+        emit(Event::Modules { upgrade: request.upgrade });
+        let mut installer = Installer::new(request.load.data_dir, request.upgrade, request.hosts, emit);
+        let (again, found) = load_or_install(&request.load, second_ask.take(), Missing::Brought(&mut installer));
+        problems = found;
+        configuration = match again {
+            Ok(configuration) => configuration,
+            Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
+        };
+        if problems.has_errors() {
+            record_rest(&configuration, request.upgrade, request.load.data_dir);
+            return Outcome::Done(Report::new(problems, configuration.sources));
+        }
+        any = false;
+    }
     let about_root = configuration.tree.stages.root;
     if problems.iter().take(about_root).any(Diagnostic::is_error) {
         return Outcome::Invalid(Report::new(problems, configuration.sources));
@@ -197,7 +214,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         about_backend = set_up.unwrap_or_else(|problems| problems);
     }
     let installs = request.modules && needs_modules(&configuration.tree);
-    if installs {
+    if installs && !of_root {
         emit(Event::Modules { upgrade: request.upgrade });
     }
     if any && !about_backend.has_errors() {
@@ -208,7 +225,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
             Ok(configuration) => configuration,
             Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
         };
-    } else if installs && !about_backend.has_errors() {
+    } else if installs && !of_root && !about_backend.has_errors() {
         announce(&configuration, request.upgrade, emit);
     }
     let backend_failed = about_backend.has_errors();
@@ -310,7 +327,10 @@ fn start_from_module(
 /// Whether a configuration has modules that have to be where it expects them.
 fn needs_modules(tree: &ConfigTree) -> bool {
     let root = &tree.root().module;
-    !root.calls.is_empty() || root.tests.values().flat_map(|file| &file.runs).any(|run| run.module.is_some())
+    let downloads = tree.root().downloads.any;
+    downloads
+        || !root.calls.is_empty()
+        || root.tests.values().flat_map(|file| &file.runs).any(|run| run.module.is_some())
 }
 
 /// Tells which modules are new.

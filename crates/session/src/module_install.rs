@@ -50,6 +50,8 @@ pub(crate) enum Missing<'m, 'a> {
     Noted {
         /// Whether there is anything.
         any: &'m mut bool,
+        /// Whether a symbol library of the root module is among it.
+        of_root: &'m mut bool,
         /// Also what is there already is to be brought again.
         upgrade: bool,
     },
@@ -78,22 +80,23 @@ impl<'d, 'm, 'a> Directories<'d, 'm, 'a> {
 
 impl ModuleFiles for Directories<'_, '_, '_> {
     fn install(&mut self, wanted: &Wanted<'_>) -> Option<(Option<Installed>, Diagnostics)> {
-        let key = Manifest::key(wanted.path);
-        let recorded = self.manifest.modules.get(&key).filter(|recorded| is_right(recorded, wanted));
+        let key = wanted.key;
+        let recorded = self.manifest.modules.get(key).filter(|recorded| is_right(recorded, wanted));
         match &mut self.missing {
             Missing::Told => None,
             Missing::Noted { upgrade, .. } if wanted.dir.is_some() || (recorded.is_some() && !*upgrade) => None,
-            Missing::Noted { any, .. } => {
+            Missing::Noted { any, of_root, .. } => {
                 **any = true;
+                **of_root |= key.starts_with("symbols:");
                 Some((None, Diagnostics::new()))
             }
             Missing::Brought(installer) => match (recorded.filter(|_| !installer.upgrade), wanted.dir) {
                 (Some(recorded), _) => Some((Some(recorded.clone()), Diagnostics::new())),
                 (None, Some(dir)) => {
-                    self.awaited = Some((key, dir.into()));
+                    self.awaited = Some((key.clone(), dir.into()));
                     None
                 }
-                (None, None) => Some(installer.install(&key, wanted)),
+                (None, None) => Some(installer.install(wanted)),
             },
         }
     }
@@ -134,9 +137,10 @@ fn is_right(recorded: &Installed, wanted: &Wanted<'_>) -> bool {
 
 impl Installer<'_> {
     /// Brings a module, or says why it cannot be brought.
-    fn install(&mut self, key: &EcoString, wanted: &Wanted<'_>) -> (Option<Installed>, Diagnostics) {
+    fn install(&mut self, wanted: &Wanted<'_>) -> (Option<Installed>, Diagnostics) {
         let mut problems = Diagnostics::new();
-        let package = self.data_dir.join("modules").join(key.as_str());
+        let key = wanted.key;
+        let package = self.data_dir.join("modules").join(Manifest::package_dir(key).as_str());
         if let Err(problem) = clear(&package) {
             return (None, problem.into());
         }
@@ -294,11 +298,12 @@ pub(crate) fn copy_root(dir: &Path, data_dir: &Path, source: &str, hosts: &Hosts
     })?;
     let temporary = data_dir.join("init-from-module");
     clear(&temporary)?;
-    let path = yuba_addrs::ModulePath::ROOT.child("root");
-    let wanted = Wanted { path: &path, source: &source, constraints: None, dir: None, span: Default::default() };
+    let (key, name) = ("root".into(), "module.root".into());
+    let span = yuba_syntax::Span::default();
+    let wanted = Wanted { key: &key, name: &name, source: &source, constraints: None, dir: None, span };
     let mut silent = |_: Event| {};
     let mut installer = Installer::new(&temporary, false, hosts, &mut silent);
-    let (installed, mut problems) = installer.install(&"root".into(), &wanted);
+    let (installed, mut problems) = installer.install(&wanted);
     let copied = match installed {
         Some(installed) => copy_directory(&PathBuf::from(installed.dir.as_str()), dir)
             .map_err(|reason| diagnostics::root_not_copied(text, &reason)),

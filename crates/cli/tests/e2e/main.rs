@@ -8,6 +8,7 @@ mod fmt;
 mod help;
 mod init;
 mod interrupted_init;
+mod libraries;
 mod metadata;
 mod modules;
 mod prompt;

@@ -11,18 +11,27 @@ use crate::sandbox;
 
 /// A tar archive with one file, uncompressed but for the wrapping that gzip demands.
 fn package(text: &str) -> Vec<u8> {
-    let mut header = [0; 512];
-    header[..7].copy_from_slice(b"main.tf");
-    header[100..107].copy_from_slice(b"0000644");
-    header[124..135].copy_from_slice(format!("{:011o}", text.len()).as_bytes());
-    header[156] = b'0';
-    header[257..265].copy_from_slice(b"ustar\x0000");
-    header[148..156].fill(b' ');
-    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    let mut tar = header.to_vec();
-    tar.extend(text.as_bytes());
-    tar.resize(tar.len().div_ceil(512) * 512 + 1024, 0);
+    archive(&[("main.tf", text)])
+}
+
+/// A tar archive of files, uncompressed but for the wrapping that gzip demands.
+pub(crate) fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut tar = Vec::new();
+    for (name, text) in files {
+        let mut header = [0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[100..107].copy_from_slice(b"0000644");
+        header[124..135].copy_from_slice(format!("{:011o}", text.len()).as_bytes());
+        header[156] = b'0';
+        header[257..265].copy_from_slice(b"ustar\x0000");
+        header[148..156].fill(b' ');
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        tar.extend(header);
+        tar.extend(text.as_bytes());
+        tar.resize(tar.len().div_ceil(512) * 512, 0);
+    }
+    tar.resize(tar.len() + 1024, 0);
     // One block that is stored, with its checksum.
     let mut gzip = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
     let length = u16::try_from(tar.len()).expect("it is small");
@@ -53,7 +62,7 @@ fn registry() -> Host {
     })
 }
 
-fn configured(host: &Host, fixture: &str) -> Sandbox {
+pub(crate) fn configured(host: &Host, fixture: &str) -> Sandbox {
     let sandbox = sandbox(fixture);
     let base = host.url("/m/");
     let rc = format!(

@@ -8,12 +8,9 @@ use super::blocks;
 pub(crate) fn invalid_name(what: &str, name: &str, at: Span) -> Diagnostic {
     blocks::invalid_name(&eco_format!("Invalid {what} name"), name, at)
 }
-pub(crate) fn source_not_local(path: &str, at: Span) -> Diagnostic {
-    let detail = eco_format!(
-        "A symbol library is a file or a directory near the module, and its path starts with \"./\" or \"../\". \
-         {path:?} does not."
-    );
-    Diagnostic::error("Invalid symbol library source", detail).at(at)
+pub(crate) fn invalid_version(text: &str, at: Span) -> Diagnostic {
+    let detail = eco_format!("{text:?} is not of the form \">= 1.2.0, < 2.0.0\".");
+    Diagnostic::error("Invalid version constraint", detail).at(at)
 }
 pub(crate) fn duplicate(what: &str, name: &str, first: &str, at: Span) -> Diagnostic {
     let detail = eco_format!("The name {name:?} is taken by a {what} at {first}. Names have to be unique.");

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{ParseRefContext, Reference, Symbol, SymbolFunction};
+use yuba_addrs::{ModuleSource, ParseRefContext, Reference, Symbol, SymbolFunction, Version, without_secrets};
 use yuba_syntax::suggestion::did_you_mean;
 use yuba_syntax::{Diagnostic, Span};
 
 use super::{Libraries, Library};
+use crate::tree::Purpose;
 
 fn error(summary: impl Into<EcoString>, detail: impl Into<EcoString>, span: Option<Span>) -> Diagnostic {
     let problem = Diagnostic::error(summary, detail);
@@ -157,6 +158,48 @@ pub(super) fn includes_itself(chain: &[(EcoString, EcoString)], span: Span) -> D
 pub(super) fn too_deep(most: usize, span: Span) -> Diagnostic {
     let detail = eco_format!("Symbol libraries include each other over more than {most} levels.");
     Diagnostic::error("Symbol libraries nested too deeply", detail).at(span)
+}
+
+pub(super) fn too_many(most: usize, span: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "There are more than {most} symbols blocks in this configuration, counting those in included libraries each time."
+    );
+    Diagnostic::error("Too many symbol libraries", detail).at(span)
+}
+
+/// What to do about a library that is not where it was installed.
+const HOW_TO_INSTALL: &str = "Run \"yuba init\" to install all symbol libraries of this configuration.";
+
+pub(super) fn not_installed(name: &str, source: &ModuleSource, purpose: Purpose, span: Span) -> Diagnostic {
+    let summary = match purpose {
+        Purpose::Install => "Failed to download symbol library",
+        Purpose::Use | Purpose::Look => "Symbol library not installed",
+    };
+    let source = without_secrets(&source.for_display());
+    let detail = eco_format!("The source of the {name} is {source}, and it is not installed. {HOW_TO_INSTALL}");
+    Diagnostic::error(summary, detail).at(span)
+}
+
+pub(super) fn source_changed(installed: &str, wanted: &str, span: Span) -> Diagnostic {
+    let (installed, wanted) = (without_secrets(installed), without_secrets(wanted));
+    let detail = eco_format!(
+        "The symbol library was installed from {installed:?}, and its source is {wanted:?} now. {HOW_TO_INSTALL}"
+    );
+    Diagnostic::error("Symbol library source has changed", detail).at(span)
+}
+
+pub(super) fn version_changed(installed: Option<&Version>, span: Span) -> Diagnostic {
+    let installed = installed.map(|version| eco_format!(" {version}")).unwrap_or_default();
+    let detail = eco_format!("The installed version{installed} does not meet the version constraint. {HOW_TO_INSTALL}");
+    Diagnostic::error("Symbol library version requirements have changed", detail).at(span)
+}
+
+pub(super) fn leaves_package(name: &str, path: &str, package: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "The path {path} of the {name} is outside of the package in {package}. A source that starts with \"./\" or \
+         \"../\" has to stay within the package of the block."
+    );
+    Diagnostic::error("Local symbol library path escapes package", detail).at(span)
 }
 
 pub(super) fn unreadable(label: &str, path: &str, reason: &str, span: Span) -> Diagnostic {

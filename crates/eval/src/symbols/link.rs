@@ -1,21 +1,25 @@
-//! From `symbols` blocks to libraries: each is read and linked once.
+//! From `symbols` blocks to libraries: each is found, read and linked once, or once for each block that leads to it where
+//! something on the way is installed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
+use yuba_addrs::{ModuleSource, VersionConstraints};
 use yuba_config::symbols::{Library as Declared, SymbolsCall};
 use yuba_config::{Decoding, Module};
-use yuba_syntax::{Diagnostics, Sources, Span};
+use yuba_syntax::{Diagnostic, Diagnostics, Sources, Span};
 
 use super::types::ModuleTypes;
 use super::{Included, Libraries, Library, diagnostics, library};
 use crate::expression::with_stack;
-use crate::tree::ModuleFiles;
-use crate::tree::join;
+use crate::tree::{Installed, Manifest, ModuleFiles, Purpose, Wanted, join};
 
 /// Over how many levels libraries may include each other.
 const MAX_DEPTH: usize = 500;
+/// How many libraries there may be, counted for each block that leads to them.
+const MAX_LIBRARIES: usize = 100_000;
 
 /// What the files of a library say.
 pub struct LibraryFiles {
@@ -27,26 +31,107 @@ pub struct LibraryFiles {
     pub is_dir: bool,
 }
 
-/// Libraries linked so far, by identity.
+/// The module or library that contains `symbols` blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    /// Its directory, where relative paths start.
+    pub(crate) dir: EcoString,
+    /// The key by which it is recorded as installed; empty for the root module.
+    pub(crate) key: EcoString,
+    /// How messages refer to it; empty for the root module.
+    pub(crate) name: EcoString,
+    /// The directory of the downloaded package it is in, which relative paths must not leave.
+    pub(crate) package: Option<EcoString>,
+    /// Something is wrong with it already: nothing is downloaded for it.
+    pub(crate) is_wrong: bool,
+}
+
+/// What is installed, and what for.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) manifest: &'a Manifest,
+    pub(crate) purpose: Purpose,
+}
+
+/// The libraries of a module.
+#[derive(Default)]
+pub(crate) struct Linked {
+    pub(crate) libraries: Libraries,
+    /// What is wrong with the module and its use of libraries.
+    pub(crate) problems: Diagnostics,
+    /// What is wrong with the libraries themselves, reported once.
+    pub(crate) about_libraries: Diagnostics,
+    pub(crate) downloads: Downloads,
+}
+
+/// The libraries of a module, or libraries of these, that do not come with the files of the module.
+#[derive(Clone, Debug, Default)]
+pub struct Downloads {
+    /// Whether there are any, installed or not.
+    pub any: bool,
+    /// Those that are installed, by the key of the record.
+    pub installed: BTreeMap<EcoString, Installed>,
+}
+
+/// Libraries linked so far.
 #[derive(Default)]
 pub(crate) struct Linker {
+    /// By identity: libraries that come with the files of the configuration, as all do that they include.
     done: HashMap<EcoString, Option<Arc<Library>>>,
-    /// Libraries that are being linked: identity, path, and where the next one is included.
-    open: Vec<(EcoString, EcoString, EcoString)>,
+    /// By identity: files of other libraries.
+    read: HashMap<EcoString, Arc<LibraryFiles>>,
+    /// Libraries that are being linked, outermost first.
+    open: Vec<Open>,
+    told: HashSet<(EcoString, EcoString, Option<Span>)>,
+    linked: usize,
+}
+
+/// A library that is being linked.
+struct Open {
+    identity: EcoString,
+    /// Source and version, if it is installed.
+    source: Option<EcoString>,
+    path: EcoString,
+    /// Where the next one is included.
+    included: EcoString,
+}
+
+/// The libraries of one module while they are linked.
+struct Linking<'l> {
+    linker: &'l mut Linker,
+    files: &'l mut dyn ModuleFiles,
+    place: Place<'l>,
+    downloads: Downloads,
+    about_libraries: Diagnostics,
+}
+
+/// Where a library is.
+struct Location {
+    path: EcoString,
+    /// Source and version, if it is installed.
+    source: Option<EcoString>,
+    base: Base,
 }
 
 impl Linker {
-    /// Links the libraries of a module and resolves the types that it takes from them. The first answer is about the module
-    /// and its use of libraries, the second about the libraries, told once.
+    /// Links the libraries of a module and resolves the types that it takes from them.
     pub(crate) fn module(
         &mut self,
         module: &mut Arc<Module>,
-        dir: &str,
+        base: &Base,
+        place: Place<'_>,
         files: &mut dyn ModuleFiles,
-    ) -> (Libraries, Diagnostics, Diagnostics) {
+    ) -> Linked {
         let mut problems = Diagnostics::new();
-        let mut about_libraries = Diagnostics::new();
-        let libraries = self.include(&module.symbols, dir, files, &mut problems, &mut about_libraries);
+        let mut linking = Linking {
+            linker: self,
+            files,
+            place,
+            downloads: Downloads::default(),
+            about_libraries: Diagnostics::new(),
+        };
+        let libraries = linking.include(&module.symbols, base, &mut problems);
+        let Linking { downloads, about_libraries, .. } = linking;
         if module.variables.values().any(|variable| variable.type_pending) {
             let empty = Sources::new();
             let decoding = Decoding { constants: &crate::constant, sources: files.sources().unwrap_or(&empty) };
@@ -58,29 +143,26 @@ impl Linker {
                 problems.extend(variable.resolve_types(&decoding, &types));
             }
         }
-        (libraries, problems, about_libraries)
+        Linked { libraries, problems, about_libraries, downloads }
     }
+}
 
-    /// Links what `symbols` blocks name. `dir` is where their paths start from.
+impl Linking<'_> {
+    /// Links what `symbols` blocks name.
     fn include(
         &mut self,
-        calls: &std::collections::BTreeMap<EcoString, SymbolsCall>,
-        dir: &str,
-        files: &mut dyn ModuleFiles,
+        calls: &BTreeMap<EcoString, SymbolsCall>,
+        base: &Base,
         problems: &mut Diagnostics,
-        about_libraries: &mut Diagnostics,
     ) -> Libraries {
         let mut libraries = Libraries::new();
         for call in calls.values() {
-            let place = files.sources().map(|sources| place(sources, call.span)).unwrap_or_default();
-            let library = match &call.source {
-                Some((source, at)) => {
-                    let path = join(dir, source);
-                    if let Some((_, _, included)) = self.open.last_mut() {
-                        included.clone_from(&place);
-                    }
-                    with_stack(|| self.library(call, &path, *at, files, problems, about_libraries))
-                }
+            let place = self.files.sources().map(|sources| place(sources, call.span)).unwrap_or_default();
+            if let Some(open) = self.linker.open.last_mut() {
+                open.included.clone_from(&place);
+            }
+            let library = match self.locate(call, base, problems) {
+                Some(location) => with_stack(|| self.library(call, location, problems)),
                 None => None,
             };
             libraries.insert(call.name.clone(), Included { place, library });
@@ -88,57 +170,176 @@ impl Linker {
         libraries
     }
 
-    fn library(
+    /// Finds the library that a block names: beside the block, or where it is installed.
+    fn locate(&mut self, call: &SymbolsCall, base: &Base, problems: &mut Diagnostics) -> Option<Location> {
+        let (source, constraints) = match call.address() {
+            Ok(found) => found?,
+            Err(problem) => {
+                problems.push(*problem);
+                return None;
+            }
+        };
+        let name = match base.name.is_empty() {
+            true => eco_format!("symbol library {:?}", call.name),
+            false => eco_format!("symbol library {:?} of {}", call.name, base.name),
+        };
+        let step = eco_format!("symbols:{}", call.name);
+        let key = if base.key.is_empty() { step } else { eco_format!("{}.{step}", base.key) };
+        let inner = Base { key, name, ..base.clone() };
+        let at = call.source.as_ref().map_or(call.span, |(_, at)| *at);
+        match &source {
+            ModuleSource::Local(relative) => {
+                let path = join(&base.dir, relative);
+                if let Some(package) = &base.package
+                    && !self.is_inside(&path, package)
+                {
+                    problems.push(diagnostics::leaves_package(&inner.name, &path, package, at));
+                    return None;
+                }
+                Some(Location { path, source: None, base: inner })
+            }
+            _ => self.installed(call, &source, constraints.as_ref(), inner, problems),
+        }
+    }
+
+    /// Whether a path stays in a package, also if links on the way are followed.
+    fn is_inside(&mut self, path: &EcoString, package: &EcoString) -> bool {
+        let below = |path: &str, dir: &str| {
+            path == dir || path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
+        };
+        below(path, package) && below(&self.files.identity(path), &self.files.identity(package))
+    }
+
+    /// Finds a library that is not beside the block that names it.
+    fn installed(
         &mut self,
         call: &SymbolsCall,
-        path: &EcoString,
-        at: Span,
-        files: &mut dyn ModuleFiles,
+        source: &ModuleSource,
+        constraints: Option<&VersionConstraints>,
+        base: Base,
         problems: &mut Diagnostics,
-        about_libraries: &mut Diagnostics,
-    ) -> Option<Arc<Library>> {
-        let identity = files.identity(path);
-        if let Some(start) = self.open.iter().position(|(open, ..)| *open == identity) {
-            let chain: Vec<(EcoString, EcoString)> =
-                self.open.iter().skip(start).map(|(_, path, place)| (path.clone(), place.clone())).collect();
-            problems.push(diagnostics::includes_itself(&chain, at));
+    ) -> Option<Location> {
+        self.downloads.any = true;
+        if base.is_wrong {
             return None;
         }
-        if let Some(done) = self.done.get(&identity) {
+        let text = eco_format!("{source}");
+        let of_open = |open: &Open| open.source.as_deref().is_some_and(|open| open == text);
+        if let Some(start) = self.linker.open.iter().position(of_open) {
+            self.includes_itself(start, call.span, problems);
+            return None;
+        }
+        let wanted =
+            Wanted { key: &base.key, name: &base.name, source, constraints, dir: None, span: call.span };
+        let installed = match self.files.install(&wanted) {
+            Some((installed, found)) => {
+                problems.extend(found);
+                installed?
+            }
+            None => {
+                let Some(installed) = self.place.manifest.modules.get(&base.key) else {
+                    problems.push(diagnostics::not_installed(&base.name, source, self.place.purpose, call.span));
+                    return None;
+                };
+                let at = call.source.as_ref().map_or(call.span, |(_, at)| *at);
+                if installed.source != text {
+                    problems.push(diagnostics::source_changed(&installed.source, &text, at));
+                    return None;
+                }
+                let version = installed.version.as_ref();
+                let fits = constraints.is_none_or(|wanted| version.is_some_and(|version| wanted.allows(version)));
+                if !fits {
+                    let at = call.version.as_ref().map_or(at, |(_, at)| *at);
+                    problems.push(diagnostics::version_changed(version, at));
+                    return None;
+                }
+                installed.clone()
+            }
+        };
+        let path = installed.dir.clone();
+        let source = match &installed.version {
+            Some(version) => eco_format!("{text} {version}"),
+            None => text,
+        };
+        if let Some(start) = self.linker.open.iter().position(|open| open.source.as_ref() == Some(&source)) {
+            self.includes_itself(start, call.span, problems);
+            return None;
+        }
+        let package = Some(Manifest::package_root(&base.key, &path));
+        self.downloads.installed.insert(base.key.clone(), installed);
+        Some(Location { source: Some(source), base: Base { package, ..base }, path })
+    }
+
+    fn includes_itself(&self, start: usize, at: Span, problems: &mut Diagnostics) {
+        let open = self.linker.open.iter().skip(start);
+        let chain: Vec<(EcoString, EcoString)> =
+            open.map(|open| (open.path.clone(), open.included.clone())).collect();
+        problems.push(diagnostics::includes_itself(&chain, at));
+    }
+
+    fn library(&mut self, call: &SymbolsCall, location: Location, problems: &mut Diagnostics) -> Option<Arc<Library>> {
+        let Location { path, source, base } = location;
+        let at = call.source.as_ref().map_or(call.span, |(_, at)| *at);
+        let identity = self.files.identity(&path);
+        if let Some(start) = self.linker.open.iter().position(|open| open.identity == identity) {
+            self.includes_itself(start, at, problems);
+            return None;
+        }
+        if let Some(done) = self.linker.done.get(&identity) {
             return done.clone();
         }
-        if self.open.len() >= MAX_DEPTH {
+        if self.linker.open.len() >= MAX_DEPTH {
             problems.push(diagnostics::too_deep(MAX_DEPTH, at));
             return None;
         }
-        let read = match files.library(path) {
+        if self.linker.linked >= MAX_LIBRARIES {
+            problems.push(diagnostics::too_many(MAX_LIBRARIES, at));
+            return None;
+        }
+        self.linker.linked += 1;
+        let known = self.linker.read.get(&identity).cloned();
+        let read = match known.map_or_else(|| self.files.library(&path).map(Arc::new), Ok) {
             Ok(read) => read,
             Err(reason) => {
-                problems.push(diagnostics::unreadable(&call.name, path, &reason, at));
+                problems.push(diagnostics::unreadable(&call.name, &path, &reason, at));
                 return None;
             }
         };
         let dir = if read.is_dir { path.as_str() } else { path.rsplit_once('/').map_or(".", |(dir, _)| dir) };
         let dir = if dir.is_empty() { "/" } else { dir };
-        let mut found = read.problems;
-        self.open.push((identity.clone(), path.clone(), EcoString::new()));
-        let mut nested = Diagnostics::new();
-        let libraries = self.include(&read.declared.symbols, dir, files, &mut found, &mut nested);
-        self.open.pop();
+        let mut found = read.problems.clone();
+        let base = Base { dir: dir.into(), is_wrong: base.is_wrong || found.has_errors(), ..base };
+        let is_installed = source.is_some();
+        let included = EcoString::new();
+        self.linker.open.push(Open { identity: identity.clone(), source, path: path.clone(), included });
+        let before = std::mem::take(&mut self.downloads.any);
+        let libraries = self.include(&read.declared.symbols, &base, &mut found);
+        let is_shared = !self.downloads.any && !is_installed;
+        self.downloads.any |= before;
+        self.linker.open.pop();
         let empty = Sources::new();
-        let decoding = Decoding { constants: &crate::constant, sources: files.sources().unwrap_or(&empty) };
+        let decoding =
+            Decoding { constants: &crate::constant, sources: self.files.sources().unwrap_or(&empty) };
         let broken = libraries.values().any(|included| included.library.is_none());
-        let (library, wrong) = library::link(path.clone(), &read.declared, libraries, &decoding);
+        let (library, wrong) = library::link(path, &read.declared, libraries, &decoding);
         if !found.has_errors() {
             found.extend(wrong);
         }
         let usable = !broken && !found.has_errors();
-        about_libraries.extend(nested);
-        about_libraries.extend(found);
+        found.retain(|problem| self.linker.told.insert(told_once(problem)));
+        self.about_libraries.extend(found);
         let library = usable.then(|| Arc::new(library));
-        self.done.insert(identity, library.clone());
+        match is_shared {
+            true => drop(self.linker.done.insert(identity, library.clone())),
+            false => drop(self.linker.read.insert(identity, read)),
+        }
         library
     }
+}
+
+/// What makes two messages the same.
+fn told_once(problem: &Diagnostic) -> (EcoString, EcoString, Option<Span>) {
+    (problem.summary.clone(), problem.detail.clone(), problem.subject)
 }
 
 /// A place as text: `main.tf:3`.

@@ -8,6 +8,8 @@
 //! library depend on themselves; so whatever a module calls comes to an end.
 
 mod diagnostics;
+#[cfg(test)]
+mod installed_tests;
 mod library;
 mod link;
 mod names;
@@ -28,8 +30,8 @@ use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::{Value, convert};
 
 pub(crate) use diagnostics::unknown_function;
-pub use link::LibraryFiles;
-pub(crate) use link::{Linker, place};
+pub(crate) use link::{Base, Linker, Place, place};
+pub use link::{Downloads, LibraryFiles};
 pub(crate) use names::LibraryNames;
 
 /// The `symbols` blocks of a module or library, by label.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::inputs::Inputs;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
-use crate::symbols::{self, Libraries};
+use crate::symbols::{self, Downloads, Libraries};
 use crate::world::World;
 
 /// How deep calls may be nested.
@@ -132,8 +132,10 @@ fn link_runs(
                 ModuleSource::Local(relative) => Some(join(options.root_dir, relative)),
                 _ => None,
             };
+            let (key, shown) = (Manifest::key(&path), eco_format!("{path}"));
             let wanted = Wanted {
-                path: &path,
+                key: &key,
+                name: &shown,
                 source: &module.source,
                 constraints: None,
                 dir: local.as_deref(),
@@ -190,11 +192,20 @@ struct Loaded {
     symbols: symbols::Linker,
 }
 
-/// A module with its symbol libraries and what is wrong with it.
+/// A module and what is wrong with it.
 struct LoadedModule {
     module: Arc<Module>,
-    symbols: Arc<Libraries>,
     problems: Diagnostics,
+    /// Its symbol libraries, where these are the same for all calls: none of them is installed for a call.
+    symbols: Option<Arc<Libraries>>,
+}
+
+/// A module with its symbol libraries.
+#[derive(Default)]
+struct WithLibraries {
+    module: Arc<Module>,
+    symbols: Arc<Libraries>,
+    downloads: Arc<Downloads>,
 }
 
 struct Linker<'l> {
@@ -259,15 +270,14 @@ impl<'l> Linker<'l> {
     fn link(&mut self, dir: EcoString, prefix: Option<&ModulePath>, missing: impl FnOnce(&str) -> Diagnostic) -> bool {
         self.prefix = prefix.cloned();
         let before = self.diagnostics.len();
-        let module = self.load(&dir);
+        let module = self.load(&dir, &ModulePath::ROOT, None);
         let found = module.is_some();
         if !found {
             self.diagnostics.push(missing(&dir));
         } else if prefix.is_some() && !self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
             self.files.found(&dir);
         }
-        let (module, symbols) = module.unwrap_or_default();
-        let mut pending = self.add(ModuleNode::root(module, symbols, dir), true);
+        let mut pending = self.add(ModuleNode::root(module.unwrap_or_default(), dir), true);
         self.about_root = self.diagnostics.len();
         if self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
             // What the root module calls is of no interest until it is right itself.
@@ -287,20 +297,39 @@ impl<'l> Linker<'l> {
         found
     }
 
-    /// The module of a directory. What is wrong with it is told for every call.
-    fn load(&mut self, dir: &EcoString) -> Option<(Arc<Module>, Arc<Libraries>)> {
+    /// The module of a directory, with its symbol libraries. What is wrong with it is told for every call.
+    fn load(&mut self, dir: &EcoString, path: &ModulePath, package: Option<EcoString>) -> Option<WithLibraries> {
         if !self.loaded.modules.contains_key(dir) {
-            let loaded = self.files.module(dir).map(|(mut module, mut problems)| {
-                let (symbols, found, about_libraries) = self.loaded.symbols.module(&mut module, dir, self.files);
-                problems.extend(found);
-                self.diagnostics.extend(about_libraries);
-                LoadedModule { module, symbols: Arc::new(symbols), problems }
-            });
+            let loaded = self.files.module(dir);
+            let loaded = loaded.map(|(module, problems)| LoadedModule { module, problems, symbols: None });
             self.loaded.modules.insert(dir.clone(), loaded);
         }
-        let loaded = self.loaded.modules.get(dir)?.as_ref()?;
+        let loaded = self.loaded.modules.get_mut(dir)?.as_mut()?;
+        if let Some(symbols) = &loaded.symbols {
+            self.diagnostics.extend(loaded.problems.iter().cloned());
+            let (module, symbols) = (Arc::clone(&loaded.module), Arc::clone(symbols));
+            return Some(WithLibraries { module, symbols, downloads: Arc::default() });
+        }
+        let base = symbols::Base {
+            dir: dir.clone(),
+            key: Manifest::key(&installed_path(self.prefix.as_ref(), path)),
+            name: eco_format!("{path}"),
+            package,
+            is_wrong: loaded.problems.has_errors(),
+        };
+        let place = symbols::Place { manifest: self.options.manifest, purpose: self.options.purpose };
+        let mut module = Arc::clone(&loaded.module);
+        let linked = self.loaded.symbols.module(&mut module, &base, place, self.files);
+        self.diagnostics.extend(linked.about_libraries);
         self.diagnostics.extend(loaded.problems.iter().cloned());
-        Some((Arc::clone(&loaded.module), Arc::clone(&loaded.symbols)))
+        self.diagnostics.extend(linked.problems.iter().cloned());
+        let symbols = Arc::new(linked.libraries);
+        if !linked.downloads.any {
+            loaded.problems.extend(linked.problems);
+            loaded.module = Arc::clone(&module);
+            loaded.symbols = Some(Arc::clone(&symbols));
+        }
+        Some(WithLibraries { module, symbols, downloads: Arc::new(linked.downloads) })
     }
 
     /// Adds a module, evaluates its static places and says what it calls.
@@ -368,7 +397,11 @@ impl<'l> Linker<'l> {
             return Vec::new();
         }
         let before = self.diagnostics.len();
-        let Some((module, symbols)) = self.load(&dir) else {
+        let package = match source.enters_new_package() {
+            true => Some(Manifest::package_root(&Manifest::key(&installed_path(self.prefix.as_ref(), &path)), &dir)),
+            false => self.package_of(parent),
+        };
+        let Some(WithLibraries { module, symbols, downloads }) = self.load(&dir, &path, package) else {
             self.unreadable(parent, &dir, &path, call, &source);
             return Vec::new();
         };
@@ -396,6 +429,7 @@ impl<'l> Linker<'l> {
             dir,
             provider_instances: BTreeMap::new(),
             symbols,
+            downloads,
         };
         self.add(node, constant_source)
     }
@@ -414,7 +448,9 @@ impl<'l> Linker<'l> {
             _ => None,
         };
         let key = installed_path(self.prefix.as_ref(), path);
-        let wanted = Wanted { path: &key, source, constraints, dir: local.as_deref(), span: call.span };
+        let (text, name) = (Manifest::key(&key), eco_format!("{key}"));
+        let wanted =
+            Wanted { key: &text, name: &name, source, constraints, dir: local.as_deref(), span: call.span };
         if let Some((installed, problems)) = self.files.install(&wanted) {
             self.diagnostics.extend(problems);
             let Installed { dir, version, .. } = installed?;
@@ -478,6 +514,19 @@ impl<'l> Linker<'l> {
 }
 
 impl Linker<'_> {
+    /// The directory of the package that a module was installed with; none if it comes with the root module.
+    fn package_of(&self, module: ModuleId) -> Option<EcoString> {
+        let mut at = module;
+        loop {
+            let node = self.tree.node(at);
+            if node.source.as_ref()?.enters_new_package() {
+                let key = Manifest::key(&installed_path(self.prefix.as_ref(), &node.path));
+                return Some(Manifest::package_root(&key, &node.dir));
+            }
+            at = node.parent?;
+        }
+    }
+
     /// The package of a module, if a path that is relative to the module leads out of it.
     fn left_package(&self, module: ModuleId, relative: &str) -> Option<EcoString> {
         let mut steps = vec![relative];
@@ -503,7 +552,7 @@ impl Linker<'_> {
 }
 
 impl ModuleNode {
-    fn root(module: Arc<Module>, symbols: Arc<Libraries>, dir: EcoString) -> ModuleNode {
+    fn root(WithLibraries { module, symbols, downloads }: WithLibraries, dir: EcoString) -> ModuleNode {
         ModuleNode {
             path: ModulePath::ROOT,
             module,
@@ -515,6 +564,7 @@ impl ModuleNode {
             dir,
             provider_instances: BTreeMap::new(),
             symbols,
+            downloads,
         }
     }
 }

@@ -33,7 +33,7 @@ pub use providers::{Requirement, requirements_of};
 pub use resolve::{KeySource, ResolvedProvider};
 
 use crate::static_eval::for_each::Instances;
-use crate::symbols::{Libraries, LibraryFiles};
+use crate::symbols::{Downloads, Libraries, LibraryFiles};
 
 /// A module of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +67,8 @@ pub struct ModuleNode {
     pub provider_instances: BTreeMap<ProviderKey, Instances>,
     /// What its `symbols` blocks stand for.
     pub symbols: Arc<Libraries>,
+    /// Those of its libraries that are installed like modules.
+    pub downloads: Arc<Downloads>,
 }
 
 /// The configuration: modules, linked.
@@ -181,7 +183,7 @@ impl ConfigTree {
     pub fn find(&self, path: &ModulePath) -> Option<ModuleId> {
         path.steps().iter().try_fold(ModuleId::ROOT, |at, name| self.node(at).children.get(name).copied())
     }
-    /// What OpenTofu writes to `modules.json` about these modules.
+    /// What OpenTofu writes to `modules.json` about these modules, and the same about their symbol libraries.
     pub fn manifest(&self) -> Manifest {
         let installed = |node: &ModuleNode| {
             let source = node.source.as_ref().map(|source| ecow::eco_format!("{source}")).unwrap_or_default();
@@ -189,6 +191,9 @@ impl ConfigTree {
         };
         let mut modules: BTreeMap<EcoString, Installed> =
             self.modules.iter().map(|node| (Manifest::key(&node.path), installed(node))).collect();
+        let nodes = self.modules.iter().chain(self.runs.values().flat_map(|tree| &tree.modules));
+        let libraries = nodes.flat_map(|node| &node.downloads.installed);
+        modules.extend(libraries.map(|(key, installed)| (key.clone(), installed.clone())));
         for ((file, run), tree) in &self.runs {
             let prefix = run_path(file, run);
             modules.extend(tree.modules.iter().map(|node| {
@@ -207,10 +212,12 @@ pub(crate) fn run_path(file: &str, run: &EcoString) -> ModulePath {
     path.child(run.clone())
 }
 
-/// A module that a call wants.
+/// A module that a call wants, or a symbol library.
 pub struct Wanted<'a> {
-    /// The address by which it is recorded as installed.
-    pub path: &'a ModulePath,
+    /// The key by which it is recorded as installed.
+    pub key: &'a EcoString,
+    /// How messages refer to it.
+    pub name: &'a EcoString,
     /// Where it comes from.
     pub source: &'a ModuleSource,
     /// What is demanded of its version.

@@ -16,19 +16,19 @@ pub(super) fn not_removed(package: &Path, error: &std::io::Error) -> Diagnostic 
 }
 
 pub(super) fn not_downloaded(wanted: &Wanted<'_>, from: &str, reason: &str) -> Diagnostic {
-    let path = wanted.path;
+    let path = wanted.name;
     let from = without_secrets(from);
     let detail = eco_format!("The package of {path} could not be downloaded from {from:?}: {reason}.");
     Diagnostic::error("Failed to download module", detail).at(wanted.span)
 }
 
 pub(super) fn no_subdir_match(wanted: &Wanted<'_>, reason: &str) -> Diagnostic {
-    let detail = eco_format!("The package of {} does not have the wanted directory: {reason}.", wanted.path);
+    let detail = eco_format!("The package of {} does not have the wanted directory: {reason}.", wanted.name);
     Diagnostic::error("Failed to expand subdir globs", detail).at(wanted.span)
 }
 
 pub(super) fn no_subdir(wanted: &Wanted<'_>, subdir: &str) -> Diagnostic {
-    let detail = eco_format!("There is no directory {subdir:?} in the package of {}.", wanted.path);
+    let detail = eco_format!("There is no directory {subdir:?} in the package of {}.", wanted.name);
     Diagnostic::error("Module subdirectory not found", detail).at(wanted.span)
 }
 
@@ -36,7 +36,7 @@ pub(super) fn leads_out(wanted: &Wanted<'_>, subdir: &Path) -> Diagnostic {
     let detail = eco_format!(
         "The directory {:?} of the package of {} is a link that leads out of the package.",
         subdir.display().to_string(),
-        wanted.path
+        wanted.name
     );
     Diagnostic::error("Failed to download module", detail).at(wanted.span)
 }
@@ -54,7 +54,7 @@ pub(super) fn no_such_module(module: &RegistryModule, wanted: &Wanted<'_>) -> Di
         }
         _ => "",
     };
-    let detail = eco_format!("The registry {host} has no module {name}, which is wanted as {}.{hint}", wanted.path);
+    let detail = eco_format!("The registry {host} has no module {name}, which is wanted as {}.{hint}", wanted.name);
     Diagnostic::error("Module not found", detail).at(wanted.span)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn no_versions_known(module: &RegistryModule, wanted: &Wanted<'_>, re
     let detail = eco_format!(
         "The versions of {}, which is wanted as {}, could not be asked for: {reason}.",
         module.for_registry(),
-        wanted.path
+        wanted.name
     );
     Diagnostic::error("Error accessing remote module registry", detail).at(wanted.span)
 }
@@ -77,7 +77,7 @@ pub(super) fn invalid_answer(module: &RegistryModule, wanted: &Wanted<'_>) -> Di
         "The answer of the registry {} to the question which versions {} has, which is wanted as {}, has no module in it.",
         module.host,
         module.for_registry(),
-        wanted.path
+        wanted.name
     );
     Diagnostic::error("Invalid response from remote module registry", detail).at(wanted.span)
 }
@@ -96,7 +96,7 @@ pub(super) fn no_versions(module: &RegistryModule, wanted: &Wanted<'_>) -> Diagn
         "The registry {} has no version of {}, which is wanted as {}.",
         module.host,
         module.for_registry(),
-        wanted.path
+        wanted.name
     );
     Diagnostic::error("Module has no versions", detail).at(wanted.span)
 }
@@ -105,7 +105,7 @@ pub(super) fn no_version(module: &RegistryModule, wanted: &Wanted<'_>, newest: &
     let detail = eco_format!(
         "No version of {}, which is wanted as {}, meets the version constraint. The newest one is {newest}.",
         module.for_registry(),
-        wanted.path
+        wanted.name
     );
     Diagnostic::error("Unresolvable module version constraint", detail).at(wanted.span)
 }

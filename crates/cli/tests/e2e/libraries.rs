@@ -1,0 +1,316 @@
+//! Symbol libraries that are installed as modules are: from registries, hosts, repositories and paths.
+
+use std::process::Command;
+
+use expect_test::expect;
+use yuba_testkit::{Host, Reply, Sandbox};
+
+use crate::modules::{archive, configured};
+use crate::sandbox;
+
+/// A registry with a library in two versions, and archives.
+fn registry() -> Host {
+    Host::start(|asked| match asked.path() {
+        "/m/team/net/test/versions" => {
+            Reply::json(r#"{"modules":[{"versions":[{"version":"1.0.0"},{"version":"1.1.0"},{"version":"2.0.0"}]}]}"#)
+        }
+        path if path.starts_with("/m/team/net/test/") => {
+            let version = path.split('/').nth_back(1).unwrap_or_default();
+            Reply::status(204).with("X-Terraform-Get", &format!("/files/{version}.tar.gz"))
+        }
+        path if path.starts_with("/files/") => {
+            let version = path.trim_start_matches("/files/").trim_end_matches(".tar.gz");
+            let text = format!("values {{\n  version = {version:?}\n  path = \"sub/\"\n}}\n");
+            let sub =
+                "symbols \"up\" {\n  source = \"../\"\n}\nvalues {\n  version = \"sub ${symbols.up.version}\"\n}\n";
+            Reply::ok(archive(&[("a.sym.hcl", &text), ("sub/b.sym.hcl", sub)]))
+        }
+        _ => Reply::status(404),
+    })
+}
+
+fn value(sandbox: &Sandbox, expression: &str) -> String {
+    let run = sandbox.run_with(&["console"], format!("{expression}\n").as_bytes());
+    assert!(run.code == 0, "{run}");
+    run.stdout
+}
+
+#[test]
+fn libraries_of_a_registry_are_installed_and_used() {
+    let host = registry();
+    let fixture = r#"
+//- main.tf
+symbols "net" {
+  source  = "r.example/team/net/test"
+  version = "~> 1.0"
+}
+symbols "local" {
+  source = "./lib"
+}
+module "m" {
+  source = "./m"
+}
+output "v" {
+  value = "${symbols.net.version} ${symbols.local.v} ${module.m.v}"
+}
+//- lib/a.sym.hcl
+symbols "sub" {
+  source  = "r.example/team/net/test//sub"
+  version = "1.0.0"
+}
+values {
+  v = symbols.sub.version
+}
+//- m/main.tf
+symbols "net" {
+  source  = "r.example/team/net/test"
+  version = "2.0.0"
+}
+output "v" {
+  value = symbols.net.version
+}
+"#;
+    let sandbox = configured(&host, fixture);
+    let missing = sandbox.run(&["validate", "-no-color"]);
+    expect![[r#"
+        exit 1
+        --- stderr
+
+        Error: Symbol library not installed
+
+          on main.tf line 1:
+           1: symbols "net" {
+
+        The source of the symbol library "net" is r.example/team/net/test, and it is
+        not installed. Run "yuba init" to install all symbol libraries of this
+        configuration.
+
+        Error: Symbol library not installed
+
+          on lib/a.sym.hcl line 1:
+           1: symbols "sub" {
+
+        The source of the symbol library "sub" of symbol library "local" is
+        r.example/team/net/test//sub, and it is not installed. Run "yuba init" to
+        install all symbol libraries of this configuration.
+    "#]]
+    .assert_eq(&missing.to_string());
+    let run = sandbox.run(&["get", "-no-color"]);
+    expect![[r#"
+        exit 0
+        --- stdout
+        Downloading r.example/team/net/test 1.0.0 for symbols:local.symbols:sub...
+        - symbols:local.symbols:sub in .terraform/modules/symbols@local.symbols@sub/sub
+        Downloading r.example/team/net/test 1.1.0 for symbols:net...
+        - symbols:net in .terraform/modules/symbols@net
+        Downloading r.example/team/net/test 2.0.0 for m.symbols:net...
+        - m.symbols:net in .terraform/modules/m.symbols@net
+        - m in m
+    "#]]
+    .assert_eq(&run.to_string());
+    expect![[r#"{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"./m","Dir":"m"},{"Key":"m.symbols:net","Source":"r.example/team/net/test","Version":"2.0.0","Dir":".terraform/modules/m.symbols@net"},{"Key":"symbols:local.symbols:sub","Source":"r.example/team/net/test//sub","Version":"1.0.0","Dir":".terraform/modules/symbols@local.symbols@sub/sub"},{"Key":"symbols:net","Source":"r.example/team/net/test","Version":"1.1.0","Dir":".terraform/modules/symbols@net"}]}"#]]
+    .assert_eq(&sandbox.read(".terraform/modules/modules.json"));
+    assert_eq!(host.count("/m/team/net/test/versions"), 1);
+    // What is there is left alone, and no host is asked.
+    let before = host.asked().len();
+    expect!["exit 0\n"].assert_eq(&sandbox.run(&["get", "-no-color"]).to_string());
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.code == 0 && !run.stdout.contains("Downloading"), "{run}");
+    assert_eq!(value(&sandbox, "symbols.net.version"), "\"1.1.0\"\n");
+    let run = sandbox.run(&["apply", "-auto-approve", "-no-color"]);
+    assert!(run.stdout.contains("v = \"1.1.0 sub 1.0.0 2.0.0\""), "{run}");
+    // A saved plan has the libraries in it.
+    sandbox.write("main.tf", sandbox.read("main.tf").replace("value = \"", "value = \"now "));
+    assert_eq!(sandbox.run(&["plan", "-no-color", "-out=p"]).code, 0);
+    std::fs::rename(sandbox.dir().join(".terraform/modules"), sandbox.dir().join("away")).expect("it is ours");
+    let run = sandbox.run(&["apply", "-no-color", "p"]);
+    assert!(run.stdout.contains("v = \"now 1.1.0 sub 1.0.0 2.0.0\""), "{run}");
+    std::fs::rename(sandbox.dir().join("away"), sandbox.dir().join(".terraform/modules")).expect("it is ours");
+    assert_eq!(host.asked().len(), before);
+    // Another version or source has to be installed first.
+    sandbox.write("main.tf", sandbox.read("main.tf").replace("~> 1.0", ">= 2.0"));
+    let run = sandbox.run(&["validate", "-no-color"]);
+    assert!(run.stderr.contains("Error: Symbol library version requirements have changed"), "{run}");
+    assert!(run.stderr.contains("on main.tf line 3") && run.stderr.contains("version 1.1.0"), "{run}");
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(
+        run.stdout
+            .starts_with("Initializing modules...\nDownloading r.example/team/net/test 2.0.0 for symbols:net...\n"),
+        "{run}"
+    );
+    assert!(run.code == 0 && !run.stdout.contains("for m.") && !run.stdout.contains(":sub"), "{run}");
+    let run = sandbox.run(&["init", "-upgrade", "-no-color"]);
+    assert!(run.stdout.starts_with("Upgrading modules...\nDownloading") && run.stdout.contains("for m.symbols:net..."));
+    sandbox.write("main.tf", sandbox.read("main.tf").replace("net/test\"", "net/test//sub\""));
+    let run = sandbox.run(&["validate", "-no-color"]);
+    assert!(run.stderr.contains("Error: Symbol library source has changed"), "{run}");
+    // A version that does not exist.
+    sandbox.write("main.tf", sandbox.read("main.tf").replace(">= 2.0", ">= 3.0"));
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.code == 1 && run.stderr.contains("Error: Unresolvable module version constraint"), "{run}");
+    assert!(run.stderr.contains("The newest one is 2.0.0"), "{run}");
+}
+
+#[test]
+fn libraries_come_from_repositories_archives_and_paths() {
+    let host = registry();
+    let sandbox = sandbox(
+        "//- repo/lib/x.sym.hcl\nsymbols \"other\" {\n  source = \"../other\"\n}\nvalues {\n  v = symbols.other.v\n}\n\
+         //- repo/other/y.sym.hcl\nvalues {\n  v = \"from git\"\n}\n",
+    );
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(args);
+        command.current_dir(sandbox.dir().join("repo")).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    let has_git = git(&["init", "-q"]);
+    assert!(!has_git || git(&["add", "-A"]) && git(&["commit", "-q", "-m", "x"]) && git(&["tag", "v1"]));
+    let repo = sandbox.dir().join("repo").display().to_string();
+    let url = host.url("/files/1.0.0.tar.gz");
+    let mut main = format!(
+        "symbols \"web\" {{\n  source = \"{url}\"\n}}\nsymbols \"sub\" {{\n  source = \"{url}//s*\"\n}}\n\
+         symbols \"path\" {{\n  source = \"{repo}//lib\"\n}}\n"
+    );
+    let mut expressions =
+        vec![("symbols.web.version", "1.0.0"), ("symbols.sub.version", "sub 1.0.0"), ("symbols.path.v", "from git")];
+    match has_git {
+        true => {
+            main += &format!("symbols \"git\" {{\n  source = \"git::file://{repo}//lib?ref=v1\"\n}}\n");
+            expressions.push(("symbols.git.v", "from git"));
+        }
+        false => println!("skipped: there is no git on this machine"),
+    }
+    sandbox.write("main.tf", &main);
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.code == 0 && run.stdout.contains("- symbols:path in .terraform/modules/symbols@path/lib\n"), "{run}");
+    for (expression, expect) in expressions {
+        assert_eq!(value(&sandbox, expression), format!("{expect:?}\n"), "{expression}");
+    }
+    // The sum of an archive is checked as for modules.
+    sandbox.write("main.tf", main.replace(&url, &format!("{url}?checksum=md5:00000000000000000000000000000000")));
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.code == 1 && run.stderr.contains("Error: Failed to download module"), "{run}");
+    assert!(!sandbox.dir().join(".terraform/modules/symbols@web").exists(), "{run}");
+}
+
+#[test]
+fn sources_of_libraries_are_checked_as_those_of_modules() {
+    let host = registry();
+    let check = |arguments: &str, title: &str| {
+        let sandbox = configured(&host, &format!("//- main.tf\nsymbols \"a\" {{\n{arguments}\n}}\n"));
+        let run = sandbox.run(&["init", "-no-color"]);
+        assert!(run.code == 1 && run.stderr.contains(&format!("Error: {title}")), "{arguments}: {run}");
+        assert!(!sandbox.dir().join(".terraform/modules/symbols@a").exists(), "{arguments}");
+    };
+    check("source = \"./a\"\nversion = \"1.0.0\"", "Invalid registry module source address");
+    check("source = \"r.example/team/net/test\"\nversion = \"x\"", "Invalid version constraint");
+    check("source = \"lib\"", "Invalid module source address");
+    check("source = \"${path.module}/x\"", "Variables not allowed");
+    check("source = \"r.example/team/other/test\"", "Module not found");
+    check("source = \"r.example/team/net/test//none\"", "Module subdirectory not found");
+    check(&format!("source = \"{}\"", host.url("/none.tar.gz")), "Failed to download module");
+    // Nothing is downloaded for a module with errors.
+    let before = host.asked().len();
+    check("source = \"r.example/team/net/test\"\n}\nlocals {\n  x {}", "Unexpected \"x\" block");
+    assert_eq!(host.asked().len(), before);
+}
+
+#[test]
+fn a_library_stays_in_its_package() {
+    let library = |source: &str| {
+        let text = format!("symbols \"out\" {{\n  source = \"{source}\"\n}}\n");
+        let sandbox = sandbox("//- package/in/y.sym.hcl\nvalues {\n}\n//- out/z.sym.hcl\nvalues {\n}\n");
+        sandbox.write("package/x/x.sym.hcl", &text);
+        sandbox.write("package/m/main.tf", &text);
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("../../../out", sandbox.dir().join("package/x/link")).expect("it is ours");
+        sandbox
+    };
+    let mut sources =
+        vec![("../in", false), ("../../out", true), ("../../../../out", true), ("../../../../none", true)];
+    if cfg!(unix) {
+        sources.push(("../x/link", true));
+    }
+    for (source, escapes) in sources {
+        let sandbox = library(source);
+        let package = sandbox.dir().join("package").display().to_string();
+        for block in ["symbols \"a\"", "module \"a\""] {
+            let dir = if block.starts_with('s') { "x" } else { "m" };
+            sandbox.write("main.tf", format!("{block} {{\n  source = \"{package}//{dir}\"\n}}\n"));
+            let run = sandbox.run(&["init", "-no-color"]);
+            let refused = run.stderr.contains("Error: Local symbol library path escapes package");
+            assert!(refused == escapes && (run.code == 1) == escapes, "{source} of {block}: {run}");
+        }
+    }
+}
+
+#[test]
+fn a_library_that_includes_itself_is_installed_once() {
+    let sandbox = sandbox("");
+    let package = sandbox.dir().join("package").display().to_string();
+    let text = format!("symbols \"again\" {{\n  source = \"{package}\"\n}}\n");
+    sandbox.write("package/x.sym.hcl", &text);
+    sandbox.write("main.tf", &text);
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.code == 1 && run.stderr.contains("Error: Symbol library includes itself"), "{run}");
+    assert_eq!(run.stdout.matches("Downloading").count(), 1, "{run}");
+}
+
+#[test]
+fn a_backend_can_use_an_installed_library() {
+    let host = registry();
+    let fixture = r#"
+//- main.tf
+symbols "net" {
+  source = "r.example/team/net/test"
+}
+terraform {
+  backend "local" {
+    path = "${symbols.net.path}t.tfstate"
+  }
+}
+output "v" {
+  value = symbols.net.version
+}
+"#;
+    let sandbox = configured(&host, fixture);
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.code == 0 && run.stdout.contains("Initializing the backend..."), "{run}");
+    assert_eq!(run.stdout.matches("Initializing modules...").count(), 1, "{run}");
+    let run = sandbox.run(&["apply", "-auto-approve", "-no-color"]);
+    assert!(run.code == 0 && sandbox.read("sub/t.tfstate").contains("2.0.0"), "{run}");
+    // Again, with everything in place.
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.code == 0 && !run.stdout.contains("Downloading"), "{run}");
+}
+
+/// OpenTofu does not know the keys of libraries, and leaves them alone. Needs `tofu` on the PATH.
+#[test]
+fn opentofu_tolerates_the_records_of_libraries() {
+    let host = registry();
+    let with = "symbols \"net\" {\n  source = \"r.example/team/net/test\"\n}\nmodule \"m\" {\n  source = \"./m\"\n}\n";
+    let without = "module \"m\" {\n  source = \"./m\"\n}\n";
+    let sandbox = configured(&host, "//- m/main.tf\noutput \"v\" {\n  value = 1\n}\n");
+    sandbox.write("main.tf", with);
+    assert_eq!(sandbox.run(&["init", "-no-color"]).code, 0);
+    sandbox.write("main.tf", without);
+    let tofu = |args: &[&str]| {
+        let mut command = Command::new("tofu");
+        command.args(args).current_dir(sandbox.dir()).env_clear();
+        command.env("HOME", sandbox.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.output()
+    };
+    for args in [&["validate"][..], &["init", "-no-color"], &["get", "-update"], &["validate"]] {
+        match tofu(args) {
+            Ok(output) => assert!(output.status.success(), "{args:?}: {output:?}"),
+            Err(_) => return println!("skipped: there is no tofu on this machine"),
+        }
+    }
+    // The record is still there, or it is made again.
+    sandbox.write("main.tf", with);
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.code == 0, "{run}");
+    assert!(sandbox.read(".terraform/modules/modules.json").contains("\"symbols:net\""));
+    assert_eq!(sandbox.run(&["validate", "-no-color"]).code, 0);
+}
