@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
                 diagnostics: parsed.diagnostics.clone(),
                 is_override,
             };
-            let _ = decode_module(".", &[parsed], &Decoding { constants: &constant, sources: &sources });
+            let _ = decode_module(".", &[parsed], &Decoding::new(&constant, &sources));
         }
     }
 });

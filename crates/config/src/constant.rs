@@ -1,6 +1,7 @@
 //! Arguments that are constants: read while decoding, with an evaluator lent by the caller.
 
 use ecow::EcoString;
+use yuba_addrs::Feature;
 use yuba_syntax::expr::Literal;
 use yuba_syntax::{Diagnostics, Expr, ExprKind, Sources, Span};
 use yuba_value::convert::convert;
@@ -28,9 +29,39 @@ pub struct Decoding<'a> {
     pub constants: &'a dyn Constants,
     /// For places that messages mention.
     pub sources: &'a Sources,
+    /// The module has opted in to symbol libraries: constants that refer to them are read later, when these are known.
+    pub symbols: bool,
 }
 
-impl Decoding<'_> {
+impl<'a> Decoding<'a> {
+    /// For files of a module that has not opted in to symbol libraries, as far as is known.
+    pub fn new(constants: &'a dyn Constants, sources: &'a Sources) -> Decoding<'a> {
+        Decoding { constants, sources, symbols: false }
+    }
+
+    /// Whether an argument can only be read when symbol libraries are known.
+    pub(crate) fn needs_symbols(&self, expr: &Expr) -> bool {
+        self.symbols && refers_to_symbols(expr)
+    }
+
+    /// The value of an argument that was not read when its file was decoded; none where it is not known, which was
+    /// reported with the library.
+    pub(crate) fn later(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<Value> {
+        let value = self.value(expr, diagnostics)?;
+        value.is_wholly_known().then_some(value)
+    }
+
+    /// The same for an argument that has to be a string.
+    pub(crate) fn later_string(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<EcoString> {
+        let value = self.later(expr, diagnostics)?;
+        if !value.marks_deep().is_empty() {
+            let detail = "it must not be sensitive, because it is shown";
+            diagnostics.push(diagnostics::unsuitable_value(detail, expr.span));
+            return None;
+        }
+        self.primitive(&value, expr, &Type::string(), diagnostics)?.as_str().cloned()
+    }
+
     /// The value of an argument that has to be a constant.
     pub(crate) fn value(&self, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<Value> {
         let (value, problems) = self.constants.value(expr);
@@ -52,7 +83,11 @@ impl Decoding<'_> {
     /// A known value of a primitive type, not null.
     fn converted(&self, expr: &Expr, wanted: &Type, diagnostics: &mut Diagnostics) -> Option<Value> {
         let value = self.value(expr, diagnostics)?;
-        let problem = match convert(&value, wanted) {
+        self.primitive(&value, expr, wanted, diagnostics)
+    }
+
+    fn primitive(&self, value: &Value, expr: &Expr, wanted: &Type, diagnostics: &mut Diagnostics) -> Option<Value> {
+        let problem = match convert(value, wanted) {
             Ok(value) if value.is_null() => "it must not be null".into(),
             Ok(value) if !value.is_known() => "it must be known".into(),
             Ok(value) => return Some(value),
@@ -87,4 +122,12 @@ impl Decoding<'_> {
             None => "another file".into(),
         }
     }
+}
+
+/// Whether an expression refers to symbol libraries.
+pub(crate) fn refers_to_symbols(expr: &Expr) -> bool {
+    let is_symbol = |root: &str| Feature::from_root_word(root).is_some();
+    let is_function = |name: &str| name.split_once("::").is_some_and(|(root, _)| is_symbol(root));
+    expr.variables().iter().any(|traversal| is_symbol(&traversal.root))
+        || expr.functions().into_iter().any(|call| is_function(&call.name))
 }

@@ -147,6 +147,13 @@ static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
     )
 });
 
+static SNIFF: LazyLock<BodySchema> = LazyLock::new(|| schema(&[], &[], &[("symbols", &["name"])]));
+
+/// Whether a file opts in to symbol libraries.
+pub(crate) fn has_symbols(body: &Body) -> bool {
+    !body.known_content(&SNIFF).0.blocks.is_empty()
+}
+
 /// Decodes the blocks of a file.
 pub(crate) fn decode(parsed: &ParsedConfigFile, decoding: &Decoding<'_>) -> (File, Diagnostics) {
     let mut diagnostics = parsed.diagnostics.clone();

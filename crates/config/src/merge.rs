@@ -28,6 +28,8 @@ pub(crate) fn decode_module(
     let mut module = Module { dir, span: Span::new(first, 0, 0), ..Module::default() };
     let (mut primary, mut overrides) = (Vec::new(), Vec::new());
     let (tests, files): (Vec<_>, Vec<_>) = files.iter().partition(|parsed| file::is_test(&parsed.name));
+    let symbols = files.iter().any(|parsed| file::has_symbols(&parsed.body));
+    let decoding = &Decoding { symbols, ..*decoding };
     let (last, first): (Vec<_>, Vec<_>) = files.into_iter().partition(|parsed| parsed.is_override);
     for parsed in first.into_iter().chain(last) {
         let (mut file, problems) = file::decode(parsed, decoding);

@@ -29,6 +29,8 @@ pub struct Output {
     pub ephemeral: Option<bool>,
     /// The author's message.
     pub deprecated: Option<EcoString>,
+    /// `deprecated`, if it refers to a library: [`Output::resolve`] reads it.
+    pub deprecated_pending: Option<Arc<Expr>>,
     /// `precondition` blocks.
     pub preconditions: Vec<CheckRule>,
     /// The block's header.
@@ -43,6 +45,20 @@ static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
     )
 });
 static OVERRIDE_SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| nothing_required(&SCHEMA));
+
+impl Output {
+    /// Reads what refers to symbol libraries, now that these are known.
+    pub fn resolve(&mut self, decoding: &Decoding<'_>) -> Diagnostics {
+        let mut diagnostics = Diagnostics::new();
+        if let Some(expr) = self.deprecated_pending.take() {
+            self.deprecated = decoding.later_string(&expr, &mut diagnostics);
+            if self.deprecated.as_ref().is_some_and(|text| text.trim().is_empty()) {
+                diagnostics.push(diagnostics::empty_deprecated_output(expr.span));
+            }
+        }
+        diagnostics
+    }
+}
 
 /// Decodes an `output` block.
 pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) -> (Output, Diagnostics) {
@@ -59,6 +75,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
         sensitive: None,
         ephemeral: None,
         deprecated: None,
+        deprecated_pending: None,
         preconditions: Vec::new(),
         span: block.header_span,
     };
@@ -69,7 +86,9 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
     if let Some(expr) = argument("sensitive") {
         output.sensitive = Some(decoding.bool(expr, &mut diagnostics).unwrap_or_default());
     }
-    if let Some(expr) = argument("deprecated") {
+    if let Some(expr) = argument("deprecated").filter(|expr| decoding.needs_symbols(expr)) {
+        output.deprecated_pending = Some(expr.clone());
+    } else if let Some(expr) = argument("deprecated") {
         output.deprecated = decoding.string(expr, &mut diagnostics);
         // Quirk: nothing is said about an empty message when anything before it was wrong.
         if output.deprecated.as_ref().is_some_and(|text| text.trim().is_empty()) && !diagnostics.has_errors() {

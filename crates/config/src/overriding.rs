@@ -1,6 +1,9 @@
 //! Override files: each kind of block replaces parts of what ordinary files declare, by its own rule.
 
-use yuba_syntax::{Diagnostics, Traversal};
+use std::sync::Arc;
+
+use ecow::EcoString;
+use yuba_syntax::{Diagnostics, Expr, Traversal};
 use yuba_value::Value;
 
 use crate::diagnostics;
@@ -126,7 +129,8 @@ fn override_provider(base: &mut ProviderConfig, config: ProviderConfig) {
 fn override_variable(base: &mut Variable, variable: Variable, diagnostics: &mut Diagnostics) {
     base.description = variable.description.or(base.description.take());
     base.sensitive = variable.sensitive.or(base.sensitive);
-    base.deprecated = variable.deprecated.filter(|text| !text.is_empty()).or(base.deprecated.take());
+    let deprecated = (variable.deprecated, variable.deprecated_pending);
+    override_deprecated((&mut base.deprecated, &mut base.deprecated_pending), deprecated);
     base.ephemeral = variable.ephemeral.or(base.ephemeral);
     base.nullable = variable.nullable.or(base.nullable);
     base.constant = variable.constant.or(base.constant);
@@ -134,6 +138,7 @@ fn override_variable(base: &mut Variable, variable: Variable, diagnostics: &mut 
     if new_default {
         base.default = variable.default;
         base.default_expr = variable.default_expr;
+        base.default_pending = variable.default_pending;
     }
     if new_type {
         base.constraint = variable.constraint;
@@ -142,7 +147,8 @@ fn override_variable(base: &mut Variable, variable: Variable, diagnostics: &mut 
         base.type_pending = variable.type_pending;
         base.parsing = variable.parsing;
     }
-    let Some(default) = base.default.clone().filter(|_| !base.type_pending) else { return };
+    let is_pending = base.type_pending || base.default_pending;
+    let Some(default) = base.default.clone().filter(|_| !is_pending) else { return };
     let default = base.convert_default(&default).unwrap_or_else(|error| {
         let which = match (new_type, new_default) {
             (true, false) => "The type that is set here does not fit the variable's default",
@@ -156,11 +162,23 @@ fn override_variable(base: &mut Variable, variable: Variable, diagnostics: &mut 
     base.default = Some(default);
 }
 
+/// A message, or the expression it is read from when symbol libraries are known.
+fn override_deprecated(
+    (message, pending): (&mut Option<EcoString>, &mut Option<Arc<Expr>>),
+    (new_message, new_pending): (Option<EcoString>, Option<Arc<Expr>>),
+) {
+    let new_message = new_message.filter(|text| !text.is_empty());
+    if new_message.is_some() || new_pending.is_some() {
+        (*message, *pending) = (new_message, new_pending);
+    }
+}
+
 fn override_output(base: &mut Output, output: Output, diagnostics: &mut Diagnostics) {
     base.description = output.description.filter(|text| !text.is_empty()).or(base.description.take());
     base.value = output.value.or(base.value.take());
     base.sensitive = output.sensitive.or(base.sensitive);
-    base.deprecated = output.deprecated.filter(|text| !text.is_empty()).or(base.deprecated.take());
+    let deprecated = (output.deprecated, output.deprecated_pending);
+    override_deprecated((&mut base.deprecated, &mut base.deprecated_pending), deprecated);
     base.ephemeral = output.ephemeral.or(base.ephemeral);
     forbid_depends_on(&output.depends_on, diagnostics);
 }

@@ -72,7 +72,7 @@ pub(crate) fn problems(text: &str, decode: impl FnOnce(&ParsedFile, &Decoding<'_
     let file = sources.add(SourceFile::new("test", text.as_bytes()));
     let parsed = parse_as(file, text);
     let mut all = parsed.diagnostics.clone();
-    all.extend(decode(&parsed, &Decoding { constants: &constants, sources: &sources }));
+    all.extend(decode(&parsed, &Decoding::new(&constants, &sources)));
     all.iter().fold(String::new(), |mut out, problem| {
         match problem.subject.and_then(|span| Some((span, sources.get(span.file)?))) {
             Some((span, source)) => {
@@ -100,7 +100,7 @@ pub(crate) fn module(files: &[(&str, &str)]) -> (Module, Vec<String>) {
         let is_override = selection.overrides.iter().any(|selected| selected == name);
         parsed.push(ParsedConfigFile { name: (*name).into(), file, body, diagnostics, is_override });
     }
-    let (module, problems) = decode_module(".", &parsed, &Decoding { constants: &constants, sources: &sources });
+    let (module, problems) = decode_module(".", &parsed, &Decoding::new(&constants, &sources));
     let print = |problem: &Diagnostic| {
         let place = match problem.subject.and_then(|span| Some((span, sources.get(span.file)?))) {
             Some((span, source)) => {

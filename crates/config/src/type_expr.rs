@@ -55,12 +55,16 @@ pub fn type_constraint(expr: &Expr, decoding: &Decoding<'_>, named: &dyn NamedTy
     (constraint, reader.diagnostics)
 }
 
-/// Whether a type constraint calls for a named type, so that it can only be read where libraries are known.
-pub fn needs_named_types(expr: &Expr) -> bool {
+/// Whether a type constraint calls for a named type, or has a default that refers to a library, so that it can only be read
+/// where libraries are known.
+pub(crate) fn needs_libraries(expr: &Expr, decoding: &Decoding<'_>) -> bool {
     let is_named =
         |call: &CallExpr| call.name.split_once("::").is_some_and(|(root, _)| Feature::from_root_word(root).is_some());
     match expr.as_call() {
-        Some(call) => is_named(&call) || call.args.iter().any(|arg| arg.functions().into_iter().any(is_named)),
+        Some(call) => {
+            let in_argument = |arg: &Expr| arg.functions().into_iter().any(is_named) || decoding.needs_symbols(arg);
+            is_named(&call) || call.args.iter().any(in_argument)
+        }
         None => false,
     }
 }

@@ -13,7 +13,7 @@ use crate::constant::Decoding;
 pub use crate::default_value::ignored_attributes;
 use crate::diagnostics;
 use crate::schema::schema;
-use crate::type_expr::{NamedTypes, NoNamedTypes, TypeConstraint, needs_named_types, type_constraint};
+use crate::type_expr::{NamedTypes, NoNamedTypes, TypeConstraint, needs_libraries, type_constraint};
 
 /// A `variable` block.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Variable {
     pub type_defaults: Option<Arc<Defaults>>,
     /// `type`, if given.
     pub type_expr: Option<Arc<Expr>>,
-    /// `type` names types of a library: [`Variable::resolve_types`] reads it when these are known.
+    /// `type` names types or values of a library: [`Variable::resolve`] reads it when these are known.
     pub type_pending: bool,
     /// Whether a text from outside (command line, environment) is an expression or literal text.
     pub parsing: Parsing,
@@ -36,6 +36,8 @@ pub struct Variable {
     pub default: Option<Value>,
     /// `default` as written.
     pub default_expr: Option<Arc<Expr>>,
+    /// `default` refers to a library: [`Variable::resolve`] reads it.
+    pub default_pending: bool,
     /// `sensitive`, if given.
     pub sensitive: Option<bool>,
     /// `ephemeral`, if given.
@@ -46,6 +48,8 @@ pub struct Variable {
     pub nullable: Option<bool>,
     /// The author's message.
     pub deprecated: Option<EcoString>,
+    /// `deprecated`, if it refers to a library: [`Variable::resolve`] reads it.
+    pub deprecated_pending: Option<Arc<Expr>>,
     /// `validation` blocks.
     pub validations: Vec<CheckRule>,
     /// The block's header.
@@ -98,16 +102,47 @@ impl Variable {
         self.constraint.without_optional()
     }
 
-    /// Reads `type` again where it names types of libraries, and converts the default.
-    pub fn resolve_types(&mut self, decoding: &Decoding<'_>, named: &dyn NamedTypes) -> Diagnostics {
+    /// Whether it is to be resolved when symbol libraries are known.
+    pub fn is_pending(&self) -> bool {
+        self.type_pending || self.default_pending || self.deprecated_pending.is_some()
+    }
+
+    /// Reads what refers to symbol libraries, now that these are known: `type`, `default` and `deprecated`.
+    pub fn resolve(&mut self, decoding: &Decoding<'_>, named: &dyn NamedTypes) -> Diagnostics {
         let mut diagnostics = Diagnostics::new();
-        let Some(expr) = self.type_expr.clone().filter(|_| self.type_pending) else { return diagnostics };
-        self.type_pending = false;
-        self.set_type(&expr, decoding, named, &mut diagnostics);
-        if let (Some(value), Some(expr)) = (self.default.take(), self.default_expr.clone()) {
+        if let Some(expr) = self.type_expr.clone().filter(|_| self.type_pending) {
+            self.set_type(&expr, decoding, named, &mut diagnostics);
+        }
+        if let Some(expr) = self.deprecated_pending.take() {
+            self.deprecated = decoding.later_string(&expr, &mut diagnostics);
+            self.check_deprecated(expr.span, &mut diagnostics);
+        }
+        if (self.type_pending || self.default_pending)
+            && let (Some(mut value), Some(expr)) = (self.default.take(), self.default_expr.clone())
+        {
+            if self.default_pending {
+                value = decoding.later(&expr, &mut diagnostics).unwrap_or_else(Value::unknown_dynamic);
+                value = self.visible_default(&value, expr.span, &mut diagnostics);
+            }
             self.default = Some(self.checked_default(&value, &expr, &mut diagnostics));
         }
+        (self.type_pending, self.default_pending) = (false, false);
         diagnostics
+    }
+
+    /// A default without marks. Only a sensitive variable can take it from a sensitive value.
+    fn visible_default(&self, value: &Value, at: Span, diagnostics: &mut Diagnostics) -> Value {
+        if value.marks_deep().has_sensitive() && self.sensitive != Some(true) {
+            diagnostics.push(diagnostics::sensitive_default(at));
+            return Value::unknown_dynamic();
+        }
+        value.unmark_deep().0
+    }
+
+    fn check_deprecated(&self, at: Span, diagnostics: &mut Diagnostics) {
+        if self.deprecated.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            diagnostics.push(diagnostics::empty_deprecated_variable(at));
+        }
     }
 
     fn set_type(
@@ -172,11 +207,13 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
         parsing: Parsing::Literal,
         default: None,
         default_expr: None,
+        default_pending: false,
         sensitive: None,
         ephemeral: None,
         constant: None,
         nullable: None,
         deprecated: None,
+        deprecated_pending: None,
         validations: Vec::new(),
         span: block.header_span,
     };
@@ -185,7 +222,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
         variable.description = decoding.string(expr, &mut diagnostics);
     }
     if let Some(expr) = argument("type") {
-        if needs_named_types(expr) {
+        if needs_libraries(expr, decoding) {
             variable.type_expr = Some(expr.clone());
             variable.type_pending = true;
             variable.parsing = Parsing::Expression;
@@ -197,9 +234,11 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
         variable.sensitive = Some(decoding.bool(expr, &mut diagnostics).unwrap_or_default());
     }
     if let Some(expr) = argument("deprecated") {
-        variable.deprecated = decoding.string(expr, &mut diagnostics);
-        if variable.deprecated.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            diagnostics.push(diagnostics::empty_deprecated_variable(expr.span));
+        if decoding.needs_symbols(expr) {
+            variable.deprecated_pending = Some(expr.clone());
+        } else {
+            variable.deprecated = decoding.string(expr, &mut diagnostics);
+            variable.check_deprecated(expr.span, &mut diagnostics);
         }
     }
     if let Some(expr) = argument("ephemeral") {
@@ -212,13 +251,19 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
         variable.constant = Some(decoding.bool(expr, &mut diagnostics).unwrap_or_default());
     }
     if let Some(expr) = argument("default") {
-        let value = decoding.value(expr, &mut diagnostics).unwrap_or_else(Value::unknown_dynamic);
+        variable.default_pending = decoding.needs_symbols(expr);
+        let value = match variable.default_pending {
+            true => None,
+            false => decoding.value(expr, &mut diagnostics),
+        };
+        let value = value.unwrap_or_else(Value::unknown_dynamic);
         variable.default_expr = Some(expr.clone());
-        let type_is_known = !variable.type_pending && (!is_override || variable.type_expr.is_some());
+        let is_pending = variable.type_pending || variable.default_pending;
+        let type_is_known = !is_pending && (!is_override || variable.type_expr.is_some());
         variable.default = Some(if type_is_known {
             variable.checked_default(&value, expr, &mut diagnostics)
         } else {
-            if !variable.type_pending {
+            if !is_pending {
                 variable.check_null(&value, expr.span, &mut diagnostics);
             }
             value

@@ -50,7 +50,7 @@ impl ModuleFiles for Files {
         if parsed.is_empty() {
             return None;
         }
-        let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+        let decoding = Decoding::new(&yuba_eval::constant, &self.sources);
         let (module, problems) = decode_module(dir, &parsed, &decoding);
         Some((Arc::new(module), problems))
     }

@@ -1,16 +1,54 @@
-//! Constants: expressions that may neither refer to anything nor call functions.
+//! Constants: expressions that may neither refer to anything nor call functions, except for symbol libraries and for `each`
+//! where it has a meaning.
 
+use ecow::EcoString;
+use yuba_addrs::{Baseline, Feature, ParseRefContext, Reference, Subject, SymbolFunction};
 use yuba_syntax::expr::{Literal, ObjectItem};
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Span};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Sources, Span, Traversal, TraversalStep};
 use yuba_value::Value;
 
-use crate::expression::{NoVariables, evaluate, with_stack};
+use crate::expression::{NoVariables, Variables, evaluate, with_stack};
 use crate::functions::{CallContext, FunctionTable};
 use crate::references::{each_call, each_traversal};
+use crate::symbols::{self, Libraries, SymbolScope};
+use crate::validate::diagnostics;
 use crate::world::MemoryWorld;
 
 /// The value of an expression that may neither refer to anything nor call functions. Texts of JSON syntax are no templates.
 pub fn constant(expr: &Expr) -> (Value, Diagnostics) {
+    constant_with(expr, &ConstantNames::default())
+}
+
+/// What constants can refer to after all.
+#[derive(Clone, Copy, Default)]
+pub struct ConstantNames<'a> {
+    /// The module they are in, with its symbol libraries, if it has opted in to these.
+    pub symbols: Option<(&'a dyn ParseRefContext, &'a Libraries)>,
+    /// What `each` is.
+    pub each: Each<'a>,
+    /// For places that messages mention.
+    pub sources: Option<&'a Sources>,
+}
+
+/// What `each` is in a constant.
+#[derive(Clone, Copy, Default)]
+pub enum Each<'a> {
+    /// A name like others.
+    #[default]
+    Nothing,
+    /// The instance of a block that could have `for_each` and does not.
+    WithoutForEach,
+    /// An instance of a block with `for_each`.
+    Instance {
+        /// `each.key`
+        key: &'a Value,
+        /// `each.value`
+        value: &'a Value,
+    },
+}
+
+/// The value of an expression that may refer to these names only. Texts of JSON syntax are no templates.
+pub fn constant_with(expr: &Expr, names: &ConstantNames<'_>) -> (Value, Diagnostics) {
     let plain;
     let expr = match &expr.kind {
         ExprKind::JsonString(_) | ExprKind::JsonObject(_) | ExprKind::Tuple(_) => {
@@ -24,32 +62,115 @@ pub fn constant(expr: &Expr) -> (Value, Diagnostics) {
     each_call(expr, &mut |call| {
         let span = call.name_span.to(call.close_span);
         let inside = calls.last().is_some_and(|outer| outer.start <= span.start && span.end <= outer.end);
-        if !inside {
-            calls.push(span);
-            let detail = "Functions cannot be called here: the value must be a constant.";
-            problems.push(Diagnostic::error("Function calls not allowed", detail).at(span));
+        if inside {
+            return;
         }
+        if let Some((context, libraries)) = names.symbols
+            && SymbolFunction::parse(&call.name).is_some()
+            && let Some((reference, found)) = Reference::parse_function(&call.name, call.name_span)
+        {
+            problems.extend(found);
+            problems.extend(reference.into_iter().flat_map(|reference| symbols::check(&reference, libraries, context)));
+            return;
+        }
+        calls.push(span);
+        let detail = "Functions cannot be called here: the value must be a constant.";
+        problems.push(Diagnostic::error("Function calls not allowed", detail).at(span));
     });
     each_traversal(expr, &mut |traversal| {
         // Both come in source order.
         let before = calls.partition_point(|call| call.start <= traversal.span.start);
         let around = before.checked_sub(1).and_then(|at| calls.get(at));
         if around.is_none_or(|call| call.end < traversal.span.end) {
-            let detail = "Nothing can be referred to here: the value must be a constant.";
-            problems.push(Diagnostic::error("Variables not allowed", detail).at(traversal.root_span));
+            problems.extend(names.check(traversal));
         }
     });
     if problems.has_errors() {
         return (Value::unknown_dynamic(), problems);
     }
-    evaluate_alone(expr, FunctionTable::module())
+    let world = MemoryWorld::new();
+    let libraries = names.symbols.map(|(_, libraries)| SymbolScope::of_module(libraries));
+    let context = CallContext { sources: names.sources, symbols: libraries, ..alone(&world, FunctionTable::module()) };
+    if !names.all_usable(expr) {
+        return (Value::unknown_dynamic(), problems);
+    }
+    evaluate(expr, names, context)
+}
+
+impl ConstantNames<'_> {
+    /// What is wrong with a name.
+    fn check(&self, traversal: &Traversal) -> Diagnostics {
+        let reference = |context: &dyn ParseRefContext| Reference::parse(traversal, context);
+        if let Some((context, libraries)) = self.symbols
+            && Feature::from_root_word(&traversal.root).is_some()
+        {
+            let (reference, mut found) = reference(context);
+            found.extend(reference.into_iter().flat_map(|reference| symbols::check(&reference, libraries, context)));
+            return found;
+        }
+        if traversal.root == "each" && !matches!(self.each, Each::Nothing) {
+            let (reference, mut found) = reference(&Baseline);
+            if let Some(Reference { subject: Subject::Each(name), span, .. }) = reference {
+                let is_instance = matches!(self.each, Each::Instance { .. });
+                match name.as_str() {
+                    "key" | "value" if is_instance => {}
+                    "key" => found.push(diagnostics::no_each(span)),
+                    "value" => found.push(diagnostics::no_each_value(span)),
+                    _ => found.push(diagnostics::invalid_each_attribute(&name, span)),
+                }
+            }
+            return found;
+        }
+        let detail = "Nothing can be referred to here: the value must be a constant.";
+        Diagnostic::error("Variables not allowed", detail).at(traversal.root_span).into()
+    }
+
+    /// Whether nothing is wrong with the libraries that an expression refers to.
+    fn all_usable(&self, expr: &Expr) -> bool {
+        let Some((context, libraries)) = self.symbols else { return true };
+        let mut usable = true;
+        let mut check = |reference: Option<Reference>| {
+            let is_symbol = |subject: &Subject| matches!(subject, Subject::Symbol(_) | Subject::SymbolFunction(_));
+            let symbol = reference.filter(|reference| is_symbol(&reference.subject));
+            usable &= symbol.is_none_or(|reference| symbols::is_usable(&reference, libraries));
+        };
+        each_traversal(expr, &mut |traversal| check(Reference::parse(traversal, context).0));
+        each_call(expr, &mut |call| {
+            check(Reference::parse_function(&call.name, call.name_span).and_then(|(reference, _)| reference));
+        });
+        usable
+    }
+}
+
+impl Variables for ConstantNames<'_> {
+    fn get(&self, traversal: &Traversal) -> Option<(Value, usize)> {
+        match (traversal.root.as_str(), self.each, traversal.steps.first()) {
+            ("each", Each::Instance { key, value }, Some(TraversalStep::Attr { name, .. })) => match name.as_str() {
+                "key" => Some((key.clone(), 1)),
+                "value" => Some((value.clone(), 1)),
+                _ => None,
+            },
+            _ => {
+                let (context, libraries) = self.symbols?;
+                let reference = Reference::parse(traversal, context).0?;
+                Some((symbols::value(&reference, libraries)?, reference.value_steps))
+            }
+        }
+    }
+    fn names(&self) -> Vec<EcoString> {
+        Vec::new()
+    }
 }
 
 /// The value of an expression without references, whose functions do not ask for the outside.
 pub(crate) fn evaluate_alone(expr: &Expr, functions: &'static FunctionTable) -> (Value, Diagnostics) {
     let world = MemoryWorld::new();
-    let context = CallContext {
-        world: &world,
+    evaluate(expr, &NoVariables, alone(&world, functions))
+}
+
+fn alone<'w>(world: &'w MemoryWorld, functions: &'static FunctionTable) -> CallContext<'w> {
+    CallContext {
+        world,
         base_dir: ".",
         plan_time: None,
         pure_only: true,
@@ -58,8 +179,7 @@ pub(crate) fn evaluate_alone(expr: &Expr, functions: &'static FunctionTable) -> 
         template_depth: 0,
         sources: None,
         symbols: None,
-    };
-    evaluate(expr, &NoVariables, context)
+    }
 }
 
 /// An expression of JSON syntax whose texts are just that.

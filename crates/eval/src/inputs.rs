@@ -562,7 +562,7 @@ mod tests {
         let parsed = parser::parse_config(file, config.as_bytes()).1;
         let (body, diagnostics) = (parsed.body, parsed.diagnostics);
         let files = [ParsedConfigFile { name: "main.tf".into(), file, body, diagnostics, is_override: false }];
-        let (module, found) = decode_module(".", &files, &Decoding { constants: &constant, sources: &sources });
+        let (module, found) = decode_module(".", &files, &Decoding::new(&constant, &sources));
         assert!(!found.has_errors(), "{found:?}");
         let auto: Vec<VarFile<'_>> = auto.iter().map(|(name, text)| VarFile { name, bytes: text.as_bytes() }).collect();
         let (inputs, mut problems) = Inputs::collect(&mut sources, env.iter().copied(), &auto, flags);

@@ -25,7 +25,7 @@ pub mod tree;
 pub mod validate;
 pub mod world;
 
-pub use constant::constant;
+pub use constant::{ConstantNames, Each, constant, constant_with};
 pub use driven::{RuleKind, Trigger, Verdict, of_provider_instance};
 pub use expression::{NoVariables, Variables, evaluate, signature_text};
 pub use functions::{CallContext, FunctionTable, OtherFunctions, WorldFunction};

@@ -94,7 +94,8 @@ fn merged(written: Option<config::Encryption>) -> Result<Option<config::Encrypti
         false => parser::parse_config(file, text.as_bytes()).1,
     };
     let mut problems = parsed.diagnostics;
-    let decoding = Decoding { constants: &yuba_eval::constant, sources: &Sources::new() };
+    let sources = Sources::new();
+    let decoding = Decoding::new(&yuba_eval::constant, &sources);
     let (found, wrong) = config::decode_body(&parsed.body, Span { file, start: 0, end: 0 }, &decoding);
     problems.extend(wrong);
     let Some(found) = found.filter(|_| !problems.has_errors()) else {

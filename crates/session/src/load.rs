@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
+use yuba_addrs::Feature;
 use yuba_config::symbols::decode_library;
 use yuba_config::test_file::{MOCK_SUFFIXES, MockProvider, decode_mocks};
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
@@ -292,8 +293,9 @@ impl ModuleDirs {
         names.iter().map(|name| self.read(dir, name, false)).collect()
     }
 
-    /// Adds the files of the directory that a `mock_provider` block names.
-    fn add_mocks(&mut self, dir: &str, mock: &mut MockProvider) -> Diagnostics {
+    /// Adds the files of the directory that a `mock_provider` block names. `symbols`: the module has opted in to symbol
+    /// libraries.
+    fn add_mocks(&mut self, dir: &str, symbols: bool, mock: &mut MockProvider) -> Diagnostics {
         let Some((source, span)) = mock.source.clone() else { return Diagnostics::new() };
         let path = shown_path(dir, source.strip_prefix("./").unwrap_or(&source));
         let names = match file_names(Path::new(path.as_str())) {
@@ -304,7 +306,7 @@ impl ModuleDirs {
         for name in names.iter().filter(|name| MOCK_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))) {
             let file = self.read(&path, &name.into(), false);
             problems.extend(file.diagnostics);
-            let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+            let decoding = Decoding { symbols, ..Decoding::new(&yuba_eval::constant, &self.sources) };
             let (mocks, found) = decode_mocks(&file.body, &decoding);
             problems.extend(found);
             mock.add(mocks);
@@ -346,14 +348,15 @@ impl ModuleFiles for ModuleDirs {
         if let Some((_, below)) = self.tests.clone().filter(|(of, _)| of == dir) {
             tests = self.read_tests(dir, &below, &selection.tests, &mut found);
         }
-        let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+        let decoding = Decoding::new(&yuba_eval::constant, &self.sources);
         let (mut module, mut problems) = decode_module(dir, &files, &decoding);
+        let symbols = module.features.contains(Feature::SymbolLibraries);
         for test in tests {
-            let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+            let decoding = Decoding { symbols, ..Decoding::new(&yuba_eval::constant, &self.sources) };
             let (mut decoded, wrong) = decode_test_file(&test, &decoding);
             problems.extend(wrong);
             for mock in decoded.mock_providers.values_mut() {
-                problems.extend(self.add_mocks(dir, mock));
+                problems.extend(self.add_mocks(dir, symbols, mock));
             }
             module.tests.insert(test.name, decoded);
         }
@@ -380,7 +383,7 @@ impl ModuleFiles for ModuleDirs {
         let dir = if is_dir { path } else { "." };
         let files: Vec<ParsedConfigFile> = names.iter().map(|name| self.read(dir, name, false)).collect();
         self.libraries.extend(files.iter().map(|file| file.file));
-        let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+        let decoding = Decoding::new(&yuba_eval::constant, &self.sources);
         let (declared, found) = decode_library(files.iter().map(|file| &file.body), &decoding);
         let mut problems = Diagnostics::new();
         for file in files {

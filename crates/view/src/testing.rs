@@ -127,7 +127,7 @@ impl ModuleFiles for Memory {
         let parsed = parser::parse_config(file, text.as_bytes()).1;
         let (body, diagnostics) = (parsed.body, parsed.diagnostics);
         let parsed = ParsedConfigFile { name: "main.tf".into(), file, body, diagnostics, is_override: false };
-        let decoding = Decoding { constants: &yuba_eval::constant, sources: &self.sources };
+        let decoding = Decoding::new(&yuba_eval::constant, &self.sources);
         let (module, problems) = decode_module(dir, &[parsed], &decoding);
         Some((Arc::new(module), problems))
     }

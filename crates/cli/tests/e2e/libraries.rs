@@ -314,3 +314,20 @@ fn opentofu_tolerates_the_records_of_libraries() {
     assert!(sandbox.read(".terraform/modules/modules.json").contains("\"symbols:net\""));
     assert_eq!(sandbox.run(&["validate", "-no-color"]).code, 0);
 }
+
+#[test]
+fn programs_see_defaults_and_messages_of_libraries() {
+    let sandbox = sandbox(
+        "//- main.tf\nsymbols \"l\" {\n  source = \"./l.tfsym.hcl\"\n}\nvariable \"x\" {\n  default    = { a = symbols.l.v }\n  \
+         deprecated = symbols.l.v\n}\noutput \"o\" {\n  value      = 1\n  deprecated = \"${symbols.l.v}!\"\n}\n\
+         //- l.tfsym.hcl\nvalues {\n  v = \"from the library\"\n}\n",
+    );
+    let json = sandbox.run(&["show", "-json", "-config"]).stdout;
+    for part in [
+        r#""default":{"a":"from the library"}"#,
+        r#""deprecated":"from the library""#,
+        r#""deprecated":"from the library!""#,
+    ] {
+        assert!(json.contains(part), "{part}: {json}");
+    }
+}

@@ -74,6 +74,12 @@ pub(crate) fn invalid_default(error: &ConvertError, at: Span) -> Diagnostic {
     Diagnostic::error("Invalid default value for variable", detail).at(at)
 }
 
+pub(crate) fn sensitive_default(at: Span) -> Diagnostic {
+    let detail =
+        "The default is derived from a sensitive value of a symbol library. Add sensitive = true to the variable.";
+    Diagnostic::error("Invalid default value for variable", detail).at(at)
+}
+
 pub(crate) fn null_default(at: Span) -> Diagnostic {
     let detail = "The variable has nullable = false, so its default cannot be null.";
     Diagnostic::error("Invalid default value for variable", detail).at(at)

@@ -318,7 +318,7 @@ fn json() {
 /// What is wrong between the module's provider blocks and a test file.
 fn check_providers(module: &str, test: &str, expect: &Expect) {
     let sources = Sources::new();
-    let with = Decoding { constants: &constants, sources: &sources };
+    let with = Decoding::new(&constants, &sources);
     let file = ParsedConfigFile {
         name: "main.tf".into(),
         file: FileId(0),

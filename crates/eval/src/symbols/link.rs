@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashSet};
-use yuba_addrs::{ModuleSource, VersionConstraints};
+use yuba_addrs::{Feature, ModuleSource, ParseRefContext, VersionConstraints};
 use yuba_config::symbols::{Library as Declared, SymbolsCall};
+use yuba_config::variable::Variable;
 use yuba_config::{Decoding, Module};
-use yuba_syntax::{Diagnostic, Diagnostics, Sources, Span};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources, Span};
 
 use super::types::ModuleTypes;
 use super::{Included, Libraries, Library, diagnostics, library};
+use crate::constant::{ConstantNames, constant_with};
 use crate::expression::with_stack;
 use crate::tree::{Installed, Manifest, ModuleFiles, Purpose, Wanted, join};
 
@@ -114,7 +116,7 @@ struct Location {
 }
 
 impl Linker {
-    /// Links the libraries of a module and resolves the types that it takes from them.
+    /// Links the libraries of a module and resolves types, defaults and messages that it takes from them.
     pub(crate) fn module(
         &mut self,
         module: &mut Arc<Module>,
@@ -132,15 +134,25 @@ impl Linker {
         };
         let libraries = linking.include(&module.symbols, base, &mut problems);
         let Linking { downloads, about_libraries, .. } = linking;
-        if module.variables.values().any(|variable| variable.type_pending) {
+        let pending_outputs = module.outputs.values().any(|output| output.deprecated_pending.is_some());
+        if pending_outputs || module.variables.values().any(Variable::is_pending) {
             let empty = Sources::new();
-            let decoding = Decoding { constants: &crate::constant, sources: files.sources().unwrap_or(&empty) };
-            // The answers to questions about features and resources do not depend on types of variables.
+            let sources = files.sources().unwrap_or(&empty);
+            // The answers to questions about features and resources do not depend on variables and outputs.
             let context = Arc::clone(module);
+            let opted_in = context.feature_enabled(Feature::SymbolLibraries);
+            let symbols = opted_in.then_some((&*context as &dyn ParseRefContext, &libraries));
+            let names = ConstantNames { symbols, sources: Some(sources), ..ConstantNames::default() };
+            let constants = |expr: &Expr| constant_with(expr, &names);
+            let decoding = Decoding::new(&constants, sources);
             let types = ModuleTypes::new(&libraries, &*context);
-            for variable in Arc::make_mut(module).variables.values_mut() {
+            let module = Arc::make_mut(module);
+            for variable in module.variables.values_mut().filter(|variable| variable.is_pending()) {
                 types.begin();
-                problems.extend(variable.resolve_types(&decoding, &types));
+                problems.extend(variable.resolve(&decoding, &types));
+            }
+            for output in module.outputs.values_mut() {
+                problems.extend(output.resolve(&decoding));
             }
         }
         Linked { libraries, problems, about_libraries, downloads }
@@ -204,9 +216,8 @@ impl Linking<'_> {
 
     /// Whether a path stays in a package, also if links on the way are followed.
     fn is_inside(&mut self, path: &EcoString, package: &EcoString) -> bool {
-        let below = |path: &str, dir: &str| {
-            path == dir || path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
-        };
+        let below =
+            |path: &str, dir: &str| path == dir || path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
         below(path, package) && below(&self.files.identity(path), &self.files.identity(package))
     }
 
@@ -229,8 +240,7 @@ impl Linking<'_> {
             self.includes_itself(start, call.span, problems);
             return None;
         }
-        let wanted =
-            Wanted { key: &base.key, name: &base.name, source, constraints, dir: None, span: call.span };
+        let wanted = Wanted { key: &base.key, name: &base.name, source, constraints, dir: None, span: call.span };
         let installed = match self.files.install(&wanted) {
             Some((installed, found)) => {
                 problems.extend(found);
@@ -272,8 +282,7 @@ impl Linking<'_> {
 
     fn includes_itself(&self, start: usize, at: Span, problems: &mut Diagnostics) {
         let open = self.linker.open.iter().skip(start);
-        let chain: Vec<(EcoString, EcoString)> =
-            open.map(|open| (open.path.clone(), open.included.clone())).collect();
+        let chain: Vec<(EcoString, EcoString)> = open.map(|open| (open.path.clone(), open.included.clone())).collect();
         problems.push(diagnostics::includes_itself(&chain, at));
     }
 
@@ -318,8 +327,7 @@ impl Linking<'_> {
         self.downloads.any |= before;
         self.linker.open.pop();
         let empty = Sources::new();
-        let decoding =
-            Decoding { constants: &crate::constant, sources: self.files.sources().unwrap_or(&empty) };
+        let decoding = Decoding::new(&crate::constant, self.files.sources().unwrap_or(&empty));
         let broken = libraries.values().any(|included| included.library.is_none());
         let (library, wrong) = library::link(path, &read.declared, libraries, &decoding);
         if !found.has_errors() {

@@ -15,6 +15,8 @@ mod link;
 mod names;
 mod order;
 #[cfg(test)]
+mod pending_tests;
+#[cfg(test)]
 mod tests;
 mod types;
 

@@ -61,7 +61,7 @@ impl ModuleFiles for Memory {
                 files.push(ParsedConfigFile { name: name.clone(), file, body, diagnostics, is_override });
             }
         }
-        let decoding = Decoding { constants: &crate::constant, sources: &self.sources };
+        let decoding = Decoding::new(&crate::constant, &self.sources);
         let (mut module, mut problems) = decode_module(dir, &files, &decoding);
         for name in &selection.tests {
             let text = &entries[name.as_str()];
@@ -69,7 +69,8 @@ impl ModuleFiles for Memory {
             let parsed = parser::parse_config(file, text.as_bytes()).1;
             let (body, diagnostics) = (parsed.body, parsed.diagnostics);
             let parsed = ParsedConfigFile { name: name.clone(), file, body, diagnostics, is_override: false };
-            let decoding = Decoding { constants: &crate::constant, sources: &self.sources };
+            let symbols = module.features.contains(yuba_addrs::Feature::SymbolLibraries);
+            let decoding = Decoding { symbols, ..Decoding::new(&crate::constant, &self.sources) };
             let (test, found) = decode_test_file(&parsed, &decoding);
             problems.extend(found);
             module.tests.insert(name.clone(), test);
@@ -99,7 +100,7 @@ impl ModuleFiles for Memory {
             problems.extend(parsed.diagnostics);
             bodies.push(parsed.body);
         }
-        let decoding = Decoding { constants: &crate::constant, sources: &self.sources };
+        let decoding = Decoding::new(&crate::constant, &self.sources);
         let (declared, found) = decode_library(&bodies, &decoding);
         problems.extend(found);
         Ok(LibraryFiles { declared, problems, is_dir })

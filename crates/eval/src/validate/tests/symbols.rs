@@ -32,6 +32,8 @@ enum Kind {
     Any,
     /// A value that is known before anything is planned.
     Static,
+    /// A constant. In a module that has not opted in nothing changes, messages included.
+    Constant,
     /// A resource.
     Resource,
 }
@@ -55,6 +57,10 @@ const PLACES: &[(&str, Kind, &str)] = &[
         Kind::Any,
         "variable \"x\" {\n validation {\n condition = var.x == @.v\n error_message = \"no\"\n }\n}",
     ),
+    ("default", Kind::Constant, "variable \"x\" { default = { a = [\"${@.v}\"] } }"),
+    ("default of an attribute", Kind::Constant, "variable \"x\" { type = object({ a = optional(string, @.v) }) }"),
+    ("message of a variable", Kind::Constant, "variable \"x\" { deprecated = @.v }"),
+    ("message of an output", Kind::Constant, "output \"x\" {\n value = 1\n deprecated = \"Use ${@.v}.\"\n}"),
     ("message", Kind::Any, "variable \"x\" {\n validation {\n condition = var.x == 1\n error_message = @.v\n }\n}"),
     ("argument", Kind::Any, "resource \"terraform_data\" \"x\" { input = @.v }"),
     ("data argument", Kind::Any, "data \"terraform_remote_state\" \"x\" {\n backend = \"local\"\n workspace = @.v\n}"),
@@ -147,20 +153,28 @@ fn a_first_name_means_the_same_everywhere() {
                     expect("a library", found(&both, place, "symbols.s"), &refused);
                 }
             }
-            Kind::Any | Kind::Static => expect("a library", found(&both, place, "symbols.s"), &silent),
+            _ => expect("a library", found(&both, place, "symbols.s"), &silent),
         }
         expect("a hidden resource", found(&both, place, "symbols.res"), &hinted);
         expect("nothing, opted in", found(&both, place, "symbols.nope"), &undefined);
-        expect("nothing, not opted in", found("", place, "symbols.nope"), &|got| {
-            undefined(got) || place.contains("resource \"symbols\"")
-        });
+        let refused =
+            |got: &str| got.matches(" error: ").count() == uses && got.contains("error: Variables not allowed");
+        if *kind == Kind::Constant {
+            expect("nothing, not opted in", found("", place, "symbols.nope"), &refused);
+            expect("a resource, not opted in", found(RESOURCE, place, "symbols.res"), &refused);
+            expect("a resource with prefix", found(&both, place, "resource.symbols.res"), &refused);
+        } else {
+            expect("nothing, not opted in", found("", place, "symbols.nope"), &|got| {
+                undefined(got) || place.contains("resource \"symbols\"")
+            });
+        }
         let not_there =
             |got: &str| !got.is_empty() && !got.contains("symbol library") && !got.contains("symbols block");
         // Whether a name in prevent_destroy is declared is seen when there are values.
         if *name != "prevent_destroy" {
             expect("no such resource, not opted in", found(RESOURCE, place, "symbols.nope"), &not_there);
         }
-        if *kind != Kind::Static {
+        if !matches!(kind, Kind::Static | Kind::Constant) {
             expect("a resource, not opted in", found(RESOURCE, place, "symbols.res"), &silent);
             expect("a resource with prefix", found(&both, place, "resource.symbols.res"), &silent);
         }
