@@ -15,7 +15,9 @@ use crate::diagnostics::tests as diagnostics;
 use crate::provider::{self, ProviderConfig, ProviderKey};
 use crate::schema::schema;
 
-pub use mock::{MOCK_SUFFIXES, MockProvider, MockResource, Mocks, OverrideModule, OverrideResource, decode_mocks};
+pub use mock::{
+    MOCK_SUFFIXES, MockProvider, MockResource, Mocks, ObjectArgument, OverrideModule, OverrideResource, decode_mocks,
+};
 pub use run::{PlanMode, PlanOptions, TestCommand, TestModule, TestRun};
 
 /// A test file.
@@ -87,7 +89,10 @@ pub fn decode(body: &Body, with: &Decoding<'_>) -> (TestFile, Diagnostics) {
                     file.mock_providers.insert(mock.key.clone(), mock);
                 }
             }
-            _ => file.override_resources.extend(mock::decode_resource(block, with, &mut problems)),
+            _ => {
+                let resource = mock::decode_resource(block, mock::Within::Else, with, &mut problems);
+                file.override_resources.extend(resource);
+            }
         }
     }
     (file, problems)
@@ -106,16 +111,25 @@ fn variables(block: &Block, what: &str, slot: &mut Option<Variables>, with: &Dec
 }
 
 impl TestFile {
+    /// The objects that `override_*` blocks of the file and its runs give.
+    pub fn override_objects(&self) -> impl Iterator<Item = &ObjectArgument> {
+        let of_runs = self.runs.iter().flat_map(|run| &run.override_resources);
+        let resources = self.override_resources.iter().chain(of_runs).filter_map(|known| known.values.as_ref());
+        let of_runs = self.runs.iter().flat_map(|run| &run.override_modules);
+        let modules = self.override_modules.iter().chain(of_runs).filter_map(|known| known.outputs.as_ref());
+        resources.chain(modules)
+    }
+
     /// What is wrong with a file, without its runs, beside what decoding found.
     pub fn validate_overrides(&self) -> Diagnostics {
         mock::duplicates(&self.override_resources, &self.override_modules)
     }
 
-    /// What is wrong with a file and its runs beside what decoding found.
-    pub fn validate(&self) -> Diagnostics {
+    /// What is wrong with a file and its runs beside what decoding found; `tested` is the module of a run.
+    pub fn validate<'m>(&self, tested: impl Fn(&TestRun) -> &'m Module) -> Diagnostics {
         let mut problems = self.validate_overrides();
         for run in &self.runs {
-            problems.extend(run.validate());
+            problems.extend(run.validate(tested(run)));
         }
         problems
     }

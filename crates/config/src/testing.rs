@@ -287,7 +287,7 @@ mod properties {
                 found.extend(decode_library([&file.body], with).1);
                 let (tests, more) = test_file::decode(&file.body, with);
                 found.extend(more);
-                found.extend(tests.validate());
+                found.extend(tests.validate(|_| &module));
                 found.extend(tests.validate_providers(&[&module]));
                 found
             });

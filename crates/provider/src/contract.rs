@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec};
-use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ModulePath, ProviderSource};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey, ModulePath, ProviderSource};
 use yuba_value::function::{FunctionError, Signature};
 use yuba_value::{MarkedPaths, Path, Value};
 
@@ -133,14 +133,16 @@ pub trait Providers: Send + Sync {
     fn start_config(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
         self.start(&config.provider)
     }
-    /// Who is asked about an instance of a resource instead of the provider it belongs to.
+    /// Who is asked about an instance of a resource instead of the provider it belongs to: a configuration, and the instance
+    /// of it if it has several.
     fn stand_in(
         &self,
         config: &AbsProviderConfig,
+        key: Option<&InstanceKey>,
         instance: &AbsResourceInstance,
         provider: &Arc<dyn Provider>,
     ) -> Option<Arc<dyn Provider>> {
-        let _ = (config, instance, provider);
+        let _ = (config, key, instance, provider);
         None
     }
     /// Outputs that a module has without being evaluated: an object. Nothing in the module happens then.

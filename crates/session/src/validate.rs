@@ -37,7 +37,10 @@ pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
     }));
     let mut tested = BTreeSet::new();
     for (name, file) in &configuration.tree.root().module.tests {
-        problems.extend(file.validate());
+        problems.extend(file.validate(|run| {
+            let own = tree.runs.get(&(name.clone(), run.name.clone())).filter(|_| run.module.is_some());
+            &own.unwrap_or(tree).root().module
+        }));
         for run in &file.runs {
             // Only what is local can be mended by those who read this; and a module that many runs test is checked once.
             let Some(ModuleSource::Local(dir)) = run.module.as_ref().map(|module| &module.source) else { continue };

@@ -33,6 +33,8 @@ impl Everything {
                 ("testing_thing", schema(THING_VERSION, thing())),
                 ("testing_item", schema(0, item())),
                 ("testing_nested", schema(0, nested(protocol))),
+                // Named like the first word of references to an opt-in feature.
+                ("symbols", schema(0, item())),
             ]),
             data: BTreeMap::from([("testing_data", schema(0, data()))]),
             ephemeral: BTreeMap::from([("testing_token", schema(0, token()))]),

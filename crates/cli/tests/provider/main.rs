@@ -11,6 +11,7 @@ mod lifecycle;
 mod logging;
 mod many_runs;
 mod parallel;
+mod references;
 mod saved_plans;
 mod test_files;
 mod values;

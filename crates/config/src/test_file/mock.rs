@@ -8,7 +8,7 @@ use yuba_addrs::{ConfigResource, ModulePath, ResourceMode};
 use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostics, Expr, Span};
 use yuba_value::Value;
 
-use crate::constant::Decoding;
+use crate::constant::{Constants, Decoding};
 use crate::diagnostics::tests as diagnostics;
 use crate::provider::{self, ProviderKey};
 use crate::schema::schema;
@@ -23,7 +23,7 @@ pub struct OverrideResource {
     /// Where that is said.
     pub target_span: Span,
     /// `values`: an object.
-    pub values: Option<Value>,
+    pub values: Option<ObjectArgument>,
 }
 
 /// An `override_module` block.
@@ -34,7 +34,7 @@ pub struct OverrideModule {
     /// Where that is said.
     pub target_span: Span,
     /// `outputs`: an object.
-    pub outputs: Option<Value>,
+    pub outputs: Option<ObjectArgument>,
 }
 
 /// A `mock_provider` block.
@@ -78,7 +78,63 @@ pub struct MockResource {
     /// The label.
     pub kind: EcoString,
     /// `defaults`: an object.
-    pub defaults: Option<Value>,
+    pub defaults: Option<ObjectArgument>,
+}
+
+/// An argument that has to be an object.
+#[derive(Clone, Debug)]
+pub enum ObjectArgument {
+    /// It is a constant.
+    Known(Value),
+    /// It refers to `each` or to a symbol library.
+    Later {
+        /// The name of the argument.
+        name: EcoString,
+        /// The expression.
+        expr: Arc<Expr>,
+        /// All of the argument.
+        span: Span,
+    },
+}
+
+impl ObjectArgument {
+    /// The object, evaluated by whoever knows what it refers to; none where something is wrong.
+    pub fn value(&self, constants: &dyn Constants, problems: &mut Diagnostics) -> Option<Value> {
+        let (name, expr, span) = match self {
+            ObjectArgument::Known(value) => return Some(value.clone()),
+            ObjectArgument::Later { name, expr, span } => (name, expr, *span),
+        };
+        let (value, found) = constants.value(expr);
+        let failed = found.has_errors();
+        problems.extend(found);
+        let is_unknown = value.ty().is_dynamic() && !value.is_null();
+        if failed || is_unknown {
+            return None;
+        }
+        if value.ty().attrs().is_none() || value.is_null() {
+            problems.push(diagnostics::object_expected(name, span));
+            return None;
+        }
+        Some(value)
+    }
+    /// Whether it differs between the instances of its block.
+    pub fn is_of_instance(&self) -> bool {
+        match self {
+            ObjectArgument::Known(_) => false,
+            ObjectArgument::Later { expr, .. } => refers_to_each(expr),
+        }
+    }
+}
+
+fn refers_to_each(expr: &Expr) -> bool {
+    expr.variables().iter().any(|traversal| traversal.root == "each")
+}
+
+/// Whether a block is part of a `mock_provider` block, whose instances it can refer to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    MockProvider,
+    Else,
 }
 
 static OVERRIDE_RESOURCE: LazyLock<BodySchema> = LazyLock::new(|| schema(&["target"], &["values"], &[]));
@@ -103,6 +159,7 @@ fn mode_of(block_type: &str) -> ResourceMode {
 /// Decodes a block without labels; none where something is wrong.
 pub(super) fn decode_resource(
     block: &Block,
+    within: Within,
     with: &Decoding<'_>,
     problems: &mut Diagnostics,
 ) -> Option<OverrideResource> {
@@ -114,7 +171,7 @@ pub(super) fn decode_resource(
             Err(more) => found.extend(more),
         }
     }
-    let values = object(content.attribute("values"), with, &mut found);
+    let values = object(content.attribute("values"), within, with, &mut found);
     let failed = found.has_errors();
     problems.extend(found);
     let (target, target_span) = target.filter(|_| !failed)?;
@@ -131,7 +188,7 @@ pub(super) fn decode_module(block: &Block, with: &Decoding<'_>, problems: &mut D
             Err(more) => found.extend(more),
         }
     }
-    let outputs = object(content.attribute("outputs"), with, &mut found);
+    let outputs = object(content.attribute("outputs"), Within::Else, with, &mut found);
     let failed = found.has_errors();
     problems.extend(found);
     let (target, target_span) = target.filter(|_| !failed)?;
@@ -166,7 +223,7 @@ pub(super) fn decode_provider(block: &Block, with: &Decoding<'_>, problems: &mut
     provider::check_for_each(mock.for_each.as_deref(), &mock.key, &mut found);
     for inner in &content.blocks {
         if inner.kind.starts_with("override_") {
-            mock.override_resources.extend(decode_resource(inner, with, &mut found));
+            mock.override_resources.extend(decode_resource(inner, Within::MockProvider, with, &mut found));
         } else {
             mock.resources.extend(decode_mock_resource(inner, with, &mut found));
         }
@@ -196,7 +253,7 @@ pub fn decode_mocks(body: &Body, with: &Decoding<'_>) -> (Mocks, Diagnostics) {
     let mut mocks = Mocks::default();
     for inner in &content.blocks {
         if inner.kind.starts_with("override_") {
-            mocks.override_resources.extend(decode_resource(inner, with, &mut problems));
+            mocks.override_resources.extend(decode_resource(inner, Within::MockProvider, with, &mut problems));
         } else {
             mocks.resources.extend(decode_mock_resource(inner, with, &mut problems));
         }
@@ -205,6 +262,12 @@ pub fn decode_mocks(body: &Body, with: &Decoding<'_>) -> (Mocks, Diagnostics) {
 }
 
 impl MockProvider {
+    /// The objects that its blocks give.
+    pub fn objects(&self) -> impl Iterator<Item = &ObjectArgument> {
+        let defaults = self.resources.iter().filter_map(|resource| resource.defaults.as_ref());
+        defaults.chain(self.override_resources.iter().filter_map(|resource| resource.values.as_ref()))
+    }
+
     /// Adds what a file has, except for what the block, or a file before, says something about.
     pub fn add(&mut self, mocks: Mocks) {
         for new in mocks.resources {
@@ -223,21 +286,29 @@ impl MockProvider {
 fn decode_mock_resource(block: &Block, with: &Decoding<'_>, problems: &mut Diagnostics) -> Option<MockResource> {
     let [(kind, _)] = block.labels.as_slice() else { return None };
     let (content, mut found) = block.body.content(&MOCK_RESOURCE);
-    let defaults = object(content.attribute("defaults"), with, &mut found);
+    let defaults = object(content.attribute("defaults"), Within::MockProvider, with, &mut found);
     let failed = found.has_errors();
     problems.extend(found);
     Some(MockResource { mode: mode_of(&block.kind), kind: kind.clone(), defaults }).filter(|_| !failed)
 }
 
-/// The value of an argument that is a constant object.
-fn object(attribute: Option<&Attribute>, with: &Decoding<'_>, problems: &mut Diagnostics) -> Option<Value> {
-    let attribute = attribute?;
-    let value = with.value(&attribute.expr, problems)?;
+/// The value of an argument that is an object.
+fn object(
+    attribute: Option<&Attribute>,
+    within: Within,
+    with: &Decoding<'_>,
+    problems: &mut Diagnostics,
+) -> Option<ObjectArgument> {
+    let Attribute { name, expr, span, .. } = attribute?;
+    if with.needs_symbols(expr) || within == Within::MockProvider && refers_to_each(expr) {
+        return Some(ObjectArgument::Later { name: name.clone(), expr: expr.clone(), span: *span });
+    }
+    let value = with.value(expr, problems)?;
     if value.ty().attrs().is_none() {
-        problems.push(diagnostics::object_expected(&attribute.name, attribute.span));
+        problems.push(diagnostics::object_expected(name, *span));
         return None;
     }
-    Some(value)
+    Some(ObjectArgument::Known(value))
 }
 
 fn override_type(mode: ResourceMode) -> &'static str {

@@ -14,9 +14,9 @@ use crate::constant::Decoding;
 use crate::depends_on;
 use crate::diagnostics::{blocks, tests as diagnostics};
 use crate::language::version_constraint;
+use crate::module::Module;
 use crate::module_call::{PassedProvider, check_collections, decode_providers};
 use crate::quoted::Syntax;
-use crate::resource::AnyResource;
 use crate::schema::schema;
 
 /// A `run` block.
@@ -182,7 +182,7 @@ fn decode_inner(block: &Block, run: &mut TestRun, with: &Decoding<'_>, problems:
             }
         }
         "override_module" => run.override_modules.extend(mock::decode_module(block, with, problems)),
-        _ => run.override_resources.extend(mock::decode_resource(block, with, problems)),
+        _ => run.override_resources.extend(mock::decode_resource(block, mock::Within::Else, with, problems)),
     }
 }
 
@@ -244,19 +244,36 @@ fn test_module(block: &Block, with: &Decoding<'_>, problems: &mut Diagnostics) -
     Some(TestModule { source, version, span: block.header_span, source_span })
 }
 
+/// Reads an item of `expect_failures`.
+fn expected(traversal: &Traversal, tested: &Module) -> (Option<Reference>, Diagnostics) {
+    match traversal.root.as_str() {
+        // Quirk: "run" is the type of a resource here, unlike in assertions.
+        "run" => Reference::parse(traversal, tested),
+        _ => Reference::parse_in_test(traversal, tested),
+    }
+}
+
 impl TestRun {
-    /// What is wrong with a run beside what decoding found.
-    pub fn validate(&self) -> Diagnostics {
+    /// What is expected to fail, by where that is said.
+    pub fn expected_failures(&self, tested: &Module) -> Vec<(Reference, Span)> {
+        let found = self.expect_failures.iter().map(|traversal| (expected(traversal, tested).0, traversal.span));
+        found.filter_map(|(reference, span)| Some((reference?, span))).collect()
+    }
+
+    /// What is wrong with a run of a module beside what decoding found.
+    pub fn validate(&self, tested: &Module) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for traversal in &self.expect_failures {
-            // Quirk: "run" is the type of a resource here, unlike in assertions.
-            let (reference, found) = match traversal.root.as_str() {
-                "run" => Reference::parse(traversal, &AnyResource),
-                _ => Reference::parse_in_test(traversal, &AnyResource),
-            };
+            let (reference, found) = expected(traversal, tested);
             let failed = found.has_errors();
             problems.extend(found);
             let Some(reference) = reference.filter(|_| !failed) else { continue };
+            if let Subject::Symbol(symbol) = &reference.subject
+                && !tested.symbols.contains_key(&symbol.library)
+            {
+                problems.extend(reference.undefined_symbol(tested));
+                continue;
+            }
             let can_fail = matches!(
                 reference.subject,
                 Subject::Output(_)

@@ -12,7 +12,8 @@ fn check_test(text: &str, expect: &Expect) {
     expect.assert_eq(&problems(text, |file, with| {
         let (file, mut found) = decode(&file.body, with);
         if !found.has_errors() {
-            found.extend(file.validate());
+            let module = Module::default();
+            found.extend(file.validate(|_| &module));
         }
         found
     }));

@@ -307,7 +307,8 @@ impl<'a> Walk<'a> {
 
     /// The same, unless somebody else is asked about the instance.
     pub(crate) fn standing_in(&self, mut server: Server, addr: &AbsResourceInstance) -> Server {
-        if let Some(other) = self.context.providers.stand_in(&server.config, addr, &server.provider) {
+        let (providers, key) = (self.context.providers, server.key.as_ref());
+        if let Some(other) = providers.stand_in(&server.config, key, addr, &server.provider) {
             server.provider = other;
         }
         server

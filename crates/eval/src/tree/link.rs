@@ -80,6 +80,7 @@ pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Dia
     linker.link(dir, None, diagnostics::root_unreadable);
     let Linker { mut tree, cache, root_is_right, about_root, .. } = linker;
     if root_is_right {
+        diagnostics.extend(test_providers::check_objects(&tree, files.sources()));
         link_runs(files, options, &mut tree, &cache, &mut loaded, &mut diagnostics);
     }
     tree.stages = Stages { root: about_root, modules: diagnostics.len() };
@@ -449,8 +450,7 @@ impl<'l> Linker<'l> {
         };
         let key = installed_path(self.prefix.as_ref(), path);
         let (text, name) = (Manifest::key(&key), eco_format!("{key}"));
-        let wanted =
-            Wanted { key: &text, name: &name, source, constraints, dir: local.as_deref(), span: call.span };
+        let wanted = Wanted { key: &text, name: &name, source, constraints, dir: local.as_deref(), span: call.span };
         if let Some((installed, problems)) = self.files.install(&wanted) {
             self.diagnostics.extend(problems);
             let Installed { dir, version, .. } = installed?;

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::ProviderSource;
+use yuba_addrs::{Feature, ParseRefContext, ProviderSource};
 use yuba_config::Module;
 use yuba_config::provider::ProviderKey;
-use yuba_config::test_file::{TestFile, TestRun};
-use yuba_syntax::Diagnostics;
+use yuba_config::test_file::{ObjectArgument, TestFile, TestRun};
+use yuba_syntax::{Diagnostics, Expr, Sources};
+use yuba_value::{Type, Value};
 
 use super::{ConfigTree, diagnostics};
+use crate::constant::{ConstantNames, Each, constant_with};
 
 /// The providers that names stand for, as far as a module says something about them.
 type Types = BTreeMap<EcoString, ProviderSource>;
@@ -32,6 +34,31 @@ pub(super) fn check(tree: &ConfigTree) -> Diagnostics {
                 check_run(name, file, run, module, &matched, passed, &mut problems);
             }
         }
+    }
+    problems
+}
+
+/// What is wrong with the objects that blocks of test files give, whatever the instances of a provider are.
+pub(super) fn check_objects(tree: &ConfigTree, sources: Option<&Sources>) -> Diagnostics {
+    let node = tree.root();
+    let module = &*node.module;
+    let opted_in = module.feature_enabled(Feature::SymbolLibraries);
+    let symbols = opted_in.then_some((module as &dyn ParseRefContext, &*node.symbols));
+    let mut problems = Diagnostics::new();
+    let mut check = |argument: &ObjectArgument, each: Each<'_>| {
+        let names = ConstantNames { symbols, each, sources };
+        argument.value(&|expr: &Expr| constant_with(expr, &names), &mut problems);
+    };
+    let (key, value) = (Value::unknown(Type::string()), Value::unknown_dynamic());
+    for file in module.tests.values() {
+        for mock in file.mock_providers.values() {
+            let each = match mock.for_each {
+                Some(_) => Each::Instance { key: &key, value: &value },
+                None => Each::WithoutForEach,
+            };
+            mock.objects().for_each(|object| check(object, each));
+        }
+        file.override_objects().for_each(|object| check(object, Each::Nothing));
     }
     problems
 }

@@ -13,7 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath, ProviderSource, ResourceMode};
+use yuba_addrs::{
+    AbsProviderConfig, AbsResourceInstance, ConfigResource, InstanceKey, ModulePath, ProviderSource, ResourceMode,
+};
 use yuba_syntax::Diagnostic;
 use yuba_value::Value;
 use yuba_value::function::FunctionError;
@@ -183,6 +185,19 @@ pub struct MockDefaults {
     pub types: BTreeMap<(ResourceMode, EcoString), Value>,
     /// For single resources.
     pub resources: BTreeMap<ConfigResource, Value>,
+    /// Instead of all this, for instances of the provider configuration where it refers to them: by key.
+    pub instances: BTreeMap<EcoString, MockDefaults>,
+}
+
+impl MockDefaults {
+    /// What it says about an instance of the provider configuration.
+    fn of(&self, key: Option<&InstanceKey>) -> &MockDefaults {
+        let own = match key {
+            Some(InstanceKey::String(key)) => self.instances.get(key),
+            _ => None,
+        };
+        own.unwrap_or(self)
+    }
 }
 
 /// Real providers that were started only to say what is valid: one of each is enough, for all runs.
@@ -239,6 +254,7 @@ impl Providers for Substitutes<'_> {
     fn stand_in(
         &self,
         config: &AbsProviderConfig,
+        key: Option<&InstanceKey>,
         instance: &AbsResourceInstance,
         provider: &Arc<dyn Provider>,
     ) -> Option<Arc<dyn Provider>> {
@@ -249,6 +265,7 @@ impl Providers for Substitutes<'_> {
         let given = match (self.resources.get(&resource), self.mocks.get(config)) {
             (Some(given), _) => given.clone(),
             (None, Some(mock)) => {
+                let mock = mock.of(key);
                 let of_type = || mock.types.get(&(resource.resource.mode, resource.resource.kind.clone()));
                 mock.resources.get(&resource).or_else(of_type).cloned().unwrap_or_else(Value::null_dynamic)
             }

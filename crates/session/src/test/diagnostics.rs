@@ -84,3 +84,10 @@ pub(super) fn interrupted() -> Diagnostic {
     let detail = "The run was stopped before it was done. Read the other messages to see which objects still exist.";
     Diagnostic::error("Test interrupted", detail)
 }
+
+/// A mock refers to instances that are known when the run plans.
+pub(super) fn mock_instances_unknown(span: Span) -> Diagnostic {
+    let detail = "The \"for_each\" of this mock_provider block is not known before the run plans, so its blocks cannot refer to \
+                  \"each\". Use a \"for_each\" that refers to variables and locals only.";
+    Diagnostic::error("Unable to compute static value", detail).at(span)
+}

@@ -1,7 +1,8 @@
 //! `expect_failures`: what goes wrong as it should is taken back, and what does not go wrong is told.
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{Reference, Subject};
+use yuba_addrs::Subject;
+use yuba_config::Module;
 use yuba_config::test_file::TestRun;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Span};
 
@@ -29,16 +30,16 @@ impl Expectation {
 pub(super) struct Expectations(Vec<Expectation>);
 
 impl Expectations {
-    pub(super) fn of(run: &TestRun) -> Expectations {
+    /// Of a run of a module.
+    pub(super) fn of(run: &TestRun, tested: &Module) -> Expectations {
         let mut found: Vec<Expectation> = Vec::new();
-        for traversal in &run.expect_failures {
-            let (Some(reference), _) = Reference::parse_in_test(traversal, &yuba_addrs::Baseline) else { continue };
+        for (reference, span) in run.expected_failures(tested) {
             let object = eco_format!("{}", reference.subject);
             if found.iter().any(|known| known.object == object) {
                 continue;
             }
             let any_instance = matches!(reference.subject, Subject::Resource(_));
-            let span = reference.span.unwrap_or(traversal.span);
+            let span = reference.span.unwrap_or(span);
             found.push(Expectation { object, any_instance, span, met: false });
         }
         Expectations(found)

@@ -7,13 +7,14 @@ use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath};
 use yuba_config::test_file::{TestFile, TestRun};
 use yuba_engine::RootVariable;
-use yuba_eval::inputs::{GivenAt, GivenBy, Inputs, prepare};
+use yuba_eval::inputs::{GivenAt, Inputs, prepare};
 use yuba_eval::tree::{Link, Purpose, Tested, link_tested};
 use yuba_eval::{ConfigTree, ValidateEnv};
 use yuba_provider::mock::{MockDefaults, Substitutes};
 use yuba_syntax::{Diagnostics, Sources, Span};
 use yuba_value::Value;
 
+use super::substitution::Objects;
 use super::suite::{Again, Suite};
 use super::variables::{self, RunValues, TestNames};
 use super::{TestRequest, substitution};
@@ -73,10 +74,15 @@ impl Prepared {
 
 impl<'a> Subject<'a> {
     /// The tested module as it was read.
-    fn base(&self) -> Arc<ConfigTree> {
+    pub(super) fn base(&self) -> Arc<ConfigTree> {
         let own = self.run.module.as_ref();
         let own = own.and_then(|_| self.suite.runs.get(&(self.file_name.clone(), self.run.name.clone())));
         own.unwrap_or(&self.suite.root).clone()
+    }
+
+    /// For objects in the test file.
+    fn objects(&self) -> Objects<'a> {
+        Objects { root: self.suite.root.root(), sources: &self.suite.sources }
     }
 
     /// Finds everything a run needs. With errors there is nothing to run.
@@ -89,7 +95,8 @@ impl<'a> Subject<'a> {
             runs: Value::object(self.outputs.iter().map(|(name, value)| (name.clone(), value.clone())).collect()),
             variables: Value::object(outer.iter().map(|(name, value)| (name.clone(), value.clone())).collect()),
             module,
-            symbols: &base.root().symbols,
+            home: &suite.root.root().module,
+            symbols: &suite.root.root().symbols,
             world: request.load.world,
             sources: &suite.sources,
         };
@@ -97,7 +104,7 @@ impl<'a> Subject<'a> {
         if problems.has_errors() {
             return (None, problems);
         }
-        let RunValues { given, others } = values;
+        let RunValues { given, given_by, others } = values;
         let file_id = Some(run.span.file);
         let tested = Arc::new(Tested { file: file_id, runs: self.outputs.clone(), variables: others });
         let inputs = Inputs::evaluated(
@@ -107,9 +114,9 @@ impl<'a> Subject<'a> {
             Some(found) => found,
             None => return (None, problems),
         };
-        let (resources, found) = substitution::resources(file, run, &tree);
+        let (resources, found) = substitution::resources(file, run, &tree, self.objects());
         problems.extend(found);
-        let (modules, found) = substitution::modules(file, run, &tree);
+        let (modules, found) = substitution::modules(file, run, &tree, self.objects());
         problems.extend(found);
         if problems.has_errors() {
             return (None, problems);
@@ -123,7 +130,7 @@ impl<'a> Subject<'a> {
             let given = given.get(name).cloned();
             let (value, found) = prepare(variable, given.clone(), GivenAt::Nowhere);
             problems.extend(found);
-            let given_by = given.as_ref().filter(|given| !given.is_null()).map(|_| GivenBy::Answer);
+            let given_by = given_by.get(name).copied().filter(|_| given.as_ref().is_some_and(|given| !given.is_null()));
             variables.insert(name.clone(), RootVariable { value, given, given_by, problems: Diagnostics::new() });
         }
         if problems.has_errors() {
@@ -158,7 +165,7 @@ impl<'a> Subject<'a> {
                 None => base.clone(),
                 Some(module) => Arc::new(base.with_root(module.clone(), tested.clone())),
             };
-            let mocks = providers.mocks(&tree);
+            let mocks = providers.mocks(&tree, self.objects(), problems);
             return Some((tree, None, mocks));
         }
         let dirs = ModuleDirs::with_sources((*suite.sources).clone());
@@ -181,7 +188,7 @@ impl<'a> Subject<'a> {
         if problems.has_errors() {
             return None;
         }
-        let mocks = providers.mocks(&tree);
+        let mocks = providers.mocks(&tree, self.objects(), problems);
         Some((Arc::new(tree), Some(Arc::new(files.dirs.sources)), mocks))
     }
 

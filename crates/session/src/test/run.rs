@@ -64,7 +64,7 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
         |status, problems, sources| Executed { report: report(status, problems), changed: None, sources };
     let mut problems = subject.file.validate_overrides();
     if !problems.has_errors() {
-        problems.extend(run.validate());
+        problems.extend(run.validate(&subject.base().root().module));
     }
     if problems.has_errors() {
         return stopped_here(Status::Error, problems, None);
@@ -82,7 +82,7 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
     let plan_time = subject.request.load.world.now();
     let live = Live::new(false, Some(plan_time));
     let (plan, planned) = work.plan(state, &options, plan_time, &live);
-    let mut expectations = Expectations::of(run);
+    let mut expectations = Expectations::of(run, &prepared.tree.root().module);
     if run.command == TestCommand::Plan {
         let mut planned = expectations.sort_out(planned);
         planned.extend(expectations.unmet());

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ecow::eco_format;
-use yuba_addrs::{AbsProviderConfig, ConfigResource, ModulePath, ResourceMode};
+use yuba_addrs::{AbsProviderConfig, ConfigResource, Feature, ModulePath, ParseRefContext, ResourceMode};
 use yuba_config::Module;
 use yuba_config::provider::{ProviderConfig, ProviderKey};
 use yuba_config::resource::ResourceKey;
-use yuba_config::test_file::{MockProvider, OverrideModule, OverrideResource, TestFile, TestRun};
-use yuba_eval::{ConfigTree, ModuleId};
+use yuba_config::test_file::{MockProvider, ObjectArgument, OverrideModule, OverrideResource, TestFile, TestRun};
+use yuba_eval::tree::ModuleNode;
+use yuba_eval::{ConfigTree, ConstantNames, Each, ModuleId, constant_with};
 use yuba_provider::mock::MockDefaults;
-use yuba_syntax::{Body, Diagnostics};
+use yuba_syntax::{Body, Diagnostics, Expr, Sources};
 use yuba_value::Value;
 
 use super::diagnostics;
@@ -76,11 +77,61 @@ fn block_of(mock: &MockProvider, key: &ProviderKey) -> ProviderConfig {
     }
 }
 
+/// Evaluates the objects that blocks of a test file give. It is part of the root module, whatever its runs test.
+#[derive(Clone, Copy)]
+pub(super) struct Objects<'a> {
+    pub(super) root: &'a ModuleNode,
+    pub(super) sources: &'a Sources,
+}
+
+impl Objects<'_> {
+    fn value(self, given: Option<&ObjectArgument>, each: Each<'_>, problems: &mut Diagnostics) -> Option<Value> {
+        let module = &*self.root.module;
+        let opted_in = module.feature_enabled(Feature::SymbolLibraries);
+        let symbols = opted_in.then_some((module as &dyn ParseRefContext, &*self.root.symbols));
+        let names = ConstantNames { symbols, each, sources: Some(self.sources) };
+        given?.value(&|expr: &Expr| constant_with(expr, &names), problems)
+    }
+
+    fn defaults(self, mock: &MockProvider, each: Each<'_>, problems: &mut Diagnostics) -> MockDefaults {
+        let mut given = |value: &Option<ObjectArgument>| {
+            self.value(value.as_ref(), each, problems).unwrap_or_else(Value::null_dynamic)
+        };
+        let types = mock.resources.iter().map(|known| ((known.mode, known.kind.clone()), given(&known.defaults)));
+        let types = types.collect();
+        let resources = mock.override_resources.iter().filter(|known| known.mode == known.target.resource.mode);
+        let resources = resources.map(|known| (known.target.clone(), given(&known.values))).collect();
+        MockDefaults { types, resources, instances: BTreeMap::new() }
+    }
+}
+
 impl RunProviders<'_> {
     /// The mocks by address.
-    pub(super) fn mocks(&self, tree: &ConfigTree) -> BTreeMap<AbsProviderConfig, MockDefaults> {
-        let address = |key: &ProviderKey| config_of(tree, key);
-        self.mocks.iter().filter_map(|(key, mock)| Some((address(key)?, defaults(mock)))).collect()
+    pub(super) fn mocks(
+        &self,
+        tree: &ConfigTree,
+        with: Objects<'_>,
+        problems: &mut Diagnostics,
+    ) -> BTreeMap<AbsProviderConfig, MockDefaults> {
+        let mut mocks = BTreeMap::new();
+        for (key, mock) in &self.mocks {
+            let Some(address) = config_of(tree, key) else { continue };
+            if !mock.objects().any(ObjectArgument::is_of_instance) {
+                mocks.insert(address, with.defaults(mock, Each::Nothing, problems));
+                continue;
+            }
+            let Some(instances) = tree.root().provider_instances.get(key) else {
+                problems.push(diagnostics::mock_instances_unknown(mock.span));
+                continue;
+            };
+            let instances = instances.iter().map(|(key, value)| {
+                let each = Each::Instance { key: &Value::string(key.clone()), value };
+                (key.clone(), with.defaults(mock, each, problems))
+            });
+            let instances = instances.collect();
+            mocks.insert(address, MockDefaults { instances, ..MockDefaults::default() });
+        }
+        mocks
     }
 }
 
@@ -90,21 +141,12 @@ pub(super) fn config_of(tree: &ConfigTree, key: &ProviderKey) -> Option<AbsProvi
     Some(AbsProviderConfig { module: ModulePath::ROOT, provider, alias: key.alias.clone() })
 }
 
-fn defaults(mock: &MockProvider) -> MockDefaults {
-    let given = |value: &Option<Value>| value.clone().unwrap_or_else(Value::null_dynamic);
-    let types = mock.resources.iter().map(|known| ((known.mode, known.kind.clone()), given(&known.defaults)));
-    let resources = mock.override_resources.iter().filter(|known| known.mode == known.target.resource.mode);
-    MockDefaults {
-        types: types.collect(),
-        resources: resources.map(|known| (known.target.clone(), given(&known.values))).collect(),
-    }
-}
-
 /// Resources that are replaced, those of the run before those of the file.
 pub(super) fn resources(
     file: &TestFile,
     run: &TestRun,
     tree: &ConfigTree,
+    with: Objects<'_>,
 ) -> (BTreeMap<ConfigResource, Value>, Diagnostics) {
     let mut problems = Diagnostics::new();
     let in_run: BTreeSet<&ConfigResource> = run.override_resources.iter().map(|known| &known.target).collect();
@@ -132,14 +174,20 @@ pub(super) fn resources(
             problems.push(diagnostics::wrong_override(known.mode, target, span));
             continue;
         }
-        let values = known.values.clone().unwrap_or_else(Value::null_dynamic);
+        let values = with.value(known.values.as_ref(), Each::Nothing, &mut problems);
+        let values = values.unwrap_or_else(Value::null_dynamic);
         replaced.insert(target.clone(), values);
     }
     (replaced, problems)
 }
 
 /// Modules that are replaced, those of the run before those of the file.
-pub(super) fn modules(file: &TestFile, run: &TestRun, tree: &ConfigTree) -> (BTreeMap<ModulePath, Value>, Diagnostics) {
+pub(super) fn modules(
+    file: &TestFile,
+    run: &TestRun,
+    tree: &ConfigTree,
+    with: Objects<'_>,
+) -> (BTreeMap<ModulePath, Value>, Diagnostics) {
     let mut problems = Diagnostics::new();
     let in_run: BTreeSet<&ModulePath> = run.override_modules.iter().map(|known| &known.target).collect();
     let mut all: Vec<&OverrideModule> = run.override_modules.iter().collect();
@@ -157,7 +205,8 @@ pub(super) fn modules(file: &TestFile, run: &TestRun, tree: &ConfigTree) -> (BTr
             problems.push(diagnostics::module_not_found(&known.target, known.target_span));
             continue;
         };
-        let outputs = known.outputs.clone().unwrap_or_else(Value::empty_object);
+        let outputs = with.value(known.outputs.as_ref(), Each::Nothing, &mut problems);
+        let outputs = outputs.unwrap_or_else(Value::empty_object);
         for (name, _) in outputs.entries().unwrap_or_default() {
             if !tree.node(module).module.outputs.contains_key(&name) {
                 problems.push(diagnostics::output_not_found(&name, &known.target, known.target_span));

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use ecow::EcoString;
-use yuba_addrs::{Reference, Subject};
+use yuba_addrs::{Feature, Reference, Subject};
 use yuba_config::Module;
 use yuba_config::test_file::{TestFile, TestRun};
-use yuba_eval::inputs::{Inputs, required};
+use yuba_eval::inputs::{GivenBy, Inputs, required};
+use yuba_eval::references::{each_call, each_traversal};
 use yuba_eval::symbols::{self, Libraries, SymbolScope};
 use yuba_eval::{CallContext, FunctionTable, Variables, World, evaluate};
 use yuba_syntax::{Diagnostics, Expr, Sources, Traversal};
@@ -18,7 +19,10 @@ pub(super) struct TestNames<'a> {
     pub(super) runs: Value,
     /// `var`: what who runs the tests gave, and defaults.
     pub(super) variables: Value,
+    /// The tested module.
     pub(super) module: &'a Module,
+    /// The module that the test file belongs to, with its symbol libraries: in all of the file names mean the same.
+    pub(super) home: &'a Module,
     pub(super) symbols: &'a Libraries,
     pub(super) world: &'a dyn World,
     pub(super) sources: &'a Sources,
@@ -30,7 +34,7 @@ impl Variables for TestNames<'_> {
             "run" => Some((self.runs.clone(), 0)),
             "var" => Some((self.variables.clone(), 0)),
             _ => {
-                let reference = Reference::parse(traversal, self.module).0?;
+                let reference = Reference::parse(traversal, self.home).0?;
                 if !matches!(reference.subject, Subject::Symbol(_)) {
                     return None;
                 }
@@ -44,7 +48,28 @@ impl Variables for TestNames<'_> {
 }
 
 impl TestNames<'_> {
+    /// What is wrong with the names of symbol libraries in an expression.
+    fn check_symbols(&self, expr: &Expr) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        let mut check = |reference: Option<Reference>| {
+            problems.extend(reference.into_iter().flat_map(|found| symbols::check(&found, self.symbols, self.home)));
+        };
+        each_traversal(expr, &mut |traversal| {
+            if Feature::from_root_word(&traversal.root).is_some() {
+                check(Reference::parse(traversal, self.home).0);
+            }
+        });
+        each_call(expr, &mut |call| {
+            check(Reference::parse_function(&call.name, call.name_span).and_then(|(reference, _)| reference));
+        });
+        problems
+    }
+
     fn eval(&self, expr: &Expr) -> (Value, Diagnostics) {
+        let problems = self.check_symbols(expr);
+        if problems.has_errors() {
+            return (Value::unknown_dynamic(), problems);
+        }
         let context = CallContext {
             world: self.world,
             base_dir: ".",
@@ -88,6 +113,8 @@ pub(super) fn outer_values(module: &Module, inputs: &Inputs) -> BTreeMap<EcoStri
 pub(super) struct RunValues {
     /// Of variables that the tested module declares; those without are as declared.
     pub(super) given: BTreeMap<EcoString, Value>,
+    /// How these were given.
+    pub(super) given_by: BTreeMap<EcoString, GivenBy>,
     /// Of others, for assertions and providers.
     pub(super) others: BTreeMap<EcoString, Value>,
 }
@@ -127,6 +154,7 @@ pub(super) fn of_run(
             problems.extend(found);
             if !failed {
                 values.given.insert(name.clone(), value);
+                values.given_by.insert(name.clone(), GivenBy::Place(expr.span));
             }
         } else if inputs.has(name) {
             let Some((value, _, found)) = inputs.value(variable) else { continue };
@@ -134,6 +162,7 @@ pub(super) fn of_run(
             problems.extend(found);
             if !failed {
                 values.given.insert(name.clone(), value);
+                values.given_by.insert(name.clone(), inputs.given_by(variable).unwrap_or(GivenBy::Answer));
             }
         } else if variable.default.is_none() {
             problems.push(required(variable));
