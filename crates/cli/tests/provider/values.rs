@@ -162,7 +162,8 @@ resource "testing_thing" "a" {
     s.clear_record();
     ok(&s, &["plan", "-destroy", "-var=token=two"]);
     // Like a plan that creates: everything is read before anything is destroyed.
-    let read: Vec<String> = s.record().into_iter().filter(|line| line.starts_with("data ")).collect();
+    let mut read: Vec<String> = s.record().into_iter().filter(|line| line.starts_with("data ")).collect();
+    read.sort();
     assert_eq!(read, ["data testing_data other -", "data testing_data two -"]);
     s.clear_record();
     ok(&s, &["destroy", "-auto-approve", "-var=token=two"]);
