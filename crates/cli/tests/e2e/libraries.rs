@@ -1,7 +1,5 @@
 //! Symbol libraries that are installed as modules are: from registries, hosts, repositories and paths.
 
-use std::process::Command;
-
 use expect_test::expect;
 use yuba_testkit::{Host, Reply, Sandbox};
 
@@ -152,39 +150,24 @@ output "v" {
 }
 
 #[test]
-fn libraries_come_from_repositories_archives_and_paths() {
+fn libraries_come_from_archives_and_paths() {
     let host = registry();
     let sandbox = sandbox(
-        "//- repo/lib/x.sym.hcl\nsymbols \"other\" {\n  source = \"../other\"\n}\nvalues {\n  v = symbols.other.v\n}\n\
-         //- repo/other/y.sym.hcl\nvalues {\n  v = \"from git\"\n}\n",
+        "//- package/lib/x.sym.hcl\nsymbols \"other\" {\n  source = \"../other\"\n}\nvalues {\n  v = symbols.other.v\n}\n\
+         //- package/other/y.sym.hcl\nvalues {\n  v = \"beside\"\n}\n",
     );
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(args);
-        command.current_dir(sandbox.dir().join("repo")).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        command.output().is_ok_and(|output| output.status.success())
-    };
-    let has_git = git(&["init", "-q"]);
-    assert!(!has_git || git(&["add", "-A"]) && git(&["commit", "-q", "-m", "x"]) && git(&["tag", "v1"]));
-    let repo = sandbox.dir().join("repo").display().to_string();
+    let package = sandbox.dir().join("package").display().to_string();
     let url = host.url("/files/1.0.0.tar.gz");
-    let mut main = format!(
+    let main = format!(
         "symbols \"web\" {{\n  source = \"{url}\"\n}}\nsymbols \"sub\" {{\n  source = \"{url}//s*\"\n}}\n\
-         symbols \"path\" {{\n  source = \"{repo}//lib\"\n}}\n"
+         symbols \"path\" {{\n  source = \"{package}//lib\"\n}}\n"
     );
-    let mut expressions =
-        vec![("symbols.web.version", "1.0.0"), ("symbols.sub.version", "sub 1.0.0"), ("symbols.path.v", "from git")];
-    match has_git {
-        true => {
-            main += &format!("symbols \"git\" {{\n  source = \"git::file://{repo}//lib?ref=v1\"\n}}\n");
-            expressions.push(("symbols.git.v", "from git"));
-        }
-        false => println!("skipped: there is no git on this machine"),
-    }
     sandbox.write("main.tf", &main);
     let run = sandbox.run(&["init", "-no-color"]);
     assert!(run.code == 0 && run.stdout.contains("- symbols:path in .terraform/modules/symbols@path/lib\n"), "{run}");
-    for (expression, expect) in expressions {
+    for (expression, expect) in
+        [("symbols.web.version", "1.0.0"), ("symbols.sub.version", "sub 1.0.0"), ("symbols.path.v", "beside")]
+    {
         assert_eq!(value(&sandbox, expression), format!("{expect:?}\n"), "{expression}");
     }
     // The sum of an archive is checked as for modules.
@@ -283,36 +266,6 @@ output "v" {
     // Again, with everything in place.
     let run = sandbox.run(&["init", "-no-color"]);
     assert!(run.code == 0 && !run.stdout.contains("Downloading"), "{run}");
-}
-
-/// OpenTofu does not know the keys of libraries, and leaves them alone. Needs `tofu` on the PATH.
-#[test]
-fn opentofu_tolerates_the_records_of_libraries() {
-    let host = registry();
-    let with = "symbols \"net\" {\n  source = \"r.example/team/net/test\"\n}\nmodule \"m\" {\n  source = \"./m\"\n}\n";
-    let without = "module \"m\" {\n  source = \"./m\"\n}\n";
-    let sandbox = configured(&host, "//- m/main.tf\noutput \"v\" {\n  value = 1\n}\n");
-    sandbox.write("main.tf", with);
-    assert_eq!(sandbox.run(&["init", "-no-color"]).code, 0);
-    sandbox.write("main.tf", without);
-    let tofu = |args: &[&str]| {
-        let mut command = Command::new("tofu");
-        command.args(args).current_dir(sandbox.dir()).env_clear();
-        command.env("HOME", sandbox.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.output()
-    };
-    for args in [&["validate"][..], &["init", "-no-color"], &["get", "-update"], &["validate"]] {
-        match tofu(args) {
-            Ok(output) => assert!(output.status.success(), "{args:?}: {output:?}"),
-            Err(_) => return println!("skipped: there is no tofu on this machine"),
-        }
-    }
-    // The record is still there, or it is made again.
-    sandbox.write("main.tf", with);
-    let run = sandbox.run(&["init", "-no-color"]);
-    assert!(run.code == 0, "{run}");
-    assert!(sandbox.read(".terraform/modules/modules.json").contains("\"symbols:net\""));
-    assert_eq!(sandbox.run(&["validate", "-no-color"]).code, 0);
 }
 
 #[test]

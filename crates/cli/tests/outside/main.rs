@@ -7,6 +7,7 @@ mod full_disk;
 mod git;
 mod interchange;
 mod real_providers;
+mod records;
 
 use std::process::ExitCode;
 
@@ -37,7 +38,10 @@ fn main() -> ExitCode {
     for (name, test) in interchange::all() {
         trials.push(needs("tofu", tofu, &format!("both apply in turns: {name}"), test));
     }
+    let records = records::records_of_libraries_are_tolerated;
+    trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));
+    trials.push(needs("git", git, "repositories are symbol libraries", git::repositories_are_libraries));
     let full_disk = full_disk::loses_nothing_and_taints_nothing;
     trials.push(needs("mount", full_disk::can_mount(), "a full disk loses nothing and taints nothing", full_disk));
     libtest_mimic::run(&arguments, trials).exit_code()

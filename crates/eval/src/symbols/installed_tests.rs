@@ -26,7 +26,7 @@ fn check(fixture: &str, records: &[&str], expect: &Expect) {
     for (_, node) in tree.iter() {
         let library = node.symbols.get("l").and_then(|included| included.library.as_deref());
         let value = library.and_then(|library| library.values.get("v"));
-        found += &format!("{} {value:?}\n", node.path);
+        found += &format!("[{}] {value:?}\n", node.path);
     }
     let keys: Vec<String> = tree.manifest().modules.keys().map(ToString::to_string).collect();
     expect.assert_eq(&format!("{found}{}\n{problems}", keys.join(" ")));
@@ -66,9 +66,9 @@ values { v = "b" }
         fixture,
         &[registry, &near, &of_a, &of_b],
         &expect![[r#"
-             Some("root")
-            module.a Some("a")
-            module.b Some("b")
+            [] Some("root")
+            [module.a] Some("a")
+            [module.b] Some("b")
              a a.symbols:l.symbols:l b b.symbols:l.symbols:l symbols:l symbols:near.symbols:l
         "#]],
     );
@@ -78,7 +78,7 @@ values { v = "b" }
         fixture,
         &[&other_version, &other_source],
         &expect![[r#"
-             None
+            [] None
 
             error near/x.sym.hcl:1,24 Symbol library source has changed: The symbol library was installed from "git::https://example.com/other.git//sub", and its source is "git::https://example.com/l.git//sub" now. Run "yuba init" to install all symbol libraries of this configuration.
             error main.tf:3,13 Symbol library version requirements have changed: The installed version 2.0.0 does not meet the version constraint. Run "yuba init" to install all symbol libraries of this configuration.
@@ -88,9 +88,9 @@ values { v = "b" }
         fixture,
         &[registry, &near, &of_a],
         &expect![[r#"
-             Some("root")
-            module.a Some("a")
-            module.b None
+            [] Some("root")
+            [module.a] Some("a")
+            [module.b] None
              a a.symbols:l.symbols:l b symbols:l symbols:near.symbols:l
             error near/x.sym.hcl:1,1 Symbol library not installed: The source of the symbol library "l" of symbol library "l" of module.b is git::https://example.com/l.git//sub, and it is not installed. Run "yuba init" to install all symbol libraries of this configuration.
         "#]],
@@ -124,7 +124,7 @@ values { v = "beside" }
 "#,
         &["symbols:l file:///srv/l//in c/modules/symbols@l/in", "m file:///srv/m//in c/modules/m/in"],
         &expect![[r#"
-             None
+            [] None
              symbols:l
             error c/modules/symbols@l/beside/x.sym.hcl:1,26 Local symbol library path escapes package: The path c/modules/symbols@long of the symbol library "out" of symbol library "beside" of symbol library "l" is outside of the package in c/modules/symbols@l. A source that starts with "./" or "../" has to stay within the package of the block.
             error c/modules/symbols@l/in/x.sym.hcl:2,26 Local symbol library path escapes package: The path c/modules/other of the symbol library "out" of symbol library "l" is outside of the package in c/modules/symbols@l. A source that starts with "./" or "../" has to stay within the package of the block.
@@ -148,10 +148,10 @@ values { v = "out" }
 "#,
         &["m file:///srv/m//in c/modules/m/in"],
         &expect![[r#"
-             None
-            module.m None
-            module.m.module.below Some("beside")
-            module.m.module.out None
+            [] None
+            [module.m] None
+            [module.m.module.below] Some("beside")
+            [module.m.module.out] None
              m m.below m.out
             error c/modules/m/in/out/main.tf:1,24 Local symbol library path escapes package: The path c/modules/beside of the symbol library "l" of module.m.module.out is outside of the package in c/modules/m. A source that starts with "./" or "../" has to stay within the package of the block.
         "#]],
@@ -176,9 +176,33 @@ symbols "a" { source = "/srv/a" }
             "symbols:l.symbols:b registry.opentofu.org/acme/b/x 1.0.0 c/modules/symbols@l.symbols@b",
         ],
         &expect![[r#"
-             None
+            [] None
              symbols:l symbols:l.symbols:b
             error c/modules/symbols@l.symbols@b/c/x.sym.hcl:1,1 Symbol library includes itself: The symbol library c/modules/symbols@l includes itself:
+        "#]],
+    );
+}
+
+#[test]
+fn override_files_change_version_and_source() {
+    let fixture = r#"
+--- main.tf
+symbols "l" {
+  source  = "acme/l/x"
+  version = "1.0.0"
+}
+--- x_override.tf
+symbols "l" { version = "2.0.0" }
+--- c/modules/symbols@l/x.sym.hcl
+values { v = "two" }
+"#;
+    let record = "symbols:l registry.opentofu.org/acme/l/x 2.0.0 c/modules/symbols@l";
+    check(
+        fixture,
+        &[record],
+        &expect![[r#"
+            [] Some("two")
+             symbols:l
         "#]],
     );
 }
