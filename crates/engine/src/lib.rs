@@ -28,7 +28,7 @@ mod simulator;
 pub(crate) mod testing;
 
 pub use applying::{
-    Applied, ApplyDoors, Counts, ProvisionOrder, Provisioned, Provisioners, Recorder, apply, apply_into,
+    Applied, ApplyDoors, Counts, Hidden, ProvisionOrder, Provisioned, Provisioners, Recorder, apply, apply_into,
 };
 pub use interrupt::{Clock, Interrupt, NoTime};
 pub use look::look;

@@ -7,7 +7,7 @@ use yuba_addrs::AbsResourceInstance;
 use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
-use yuba_plan::{Action, Event, Phase, ResourceChange};
+use yuba_plan::{Action, Event, Mode, Phase, ResourceChange};
 use yuba_state::{AttributeError, Edit, Object, Status};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
@@ -229,8 +229,12 @@ impl<'a> Applier<'a> {
         let _ = self.keep_data(job, &unknown.unknown_as_null());
     }
 
-    /// Takes what was read into the state; why not if it cannot be.
+    /// Takes what was read into the state; why not if it cannot be. A run that destroys reads data only to configure providers
+    /// and leaves none of it behind.
     fn keep_data(&mut self, job: &DataJob<'a>, value: &Value) -> Result<(), AttributeError> {
+        if self.plan.mode == Mode::Destroy {
+            return Ok(());
+        }
         let addr = &job.subject.addr;
         let Some(schema) = job.subject.schemas.data.get(&addr.resource.kind) else { return Ok(()) };
         let object = Object::encode(value, schema.block.implied_type(), schema.version)?;

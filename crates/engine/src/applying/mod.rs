@@ -34,7 +34,7 @@ use crate::walk::dependencies::Dependencies;
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
 use crate::walk::providers::ProviderAnswer;
 
-pub use provision::{ProvisionOrder, Provisioned, Provisioners};
+pub use provision::{Hidden, ProvisionOrder, Provisioned, Provisioners};
 
 /// The door to whoever keeps what was done.
 pub trait Recorder {

@@ -31,8 +31,35 @@ pub struct ProvisionOrder {
     pub config: Value,
     /// How to reach the machine; null if nothing says it.
     pub connection: Value,
-    /// What it says must not be shown.
-    pub secret: bool,
+    /// Why its output must not be shown, if it must not.
+    pub hidden: Option<Hidden>,
+}
+
+/// The kind of value in the arguments of a provisioner that hides its output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hidden {
+    /// A sensitive value.
+    Sensitive,
+    /// An ephemeral value, whether sensitive or not.
+    Ephemeral,
+}
+
+impl Hidden {
+    fn of(config: &Value) -> Option<Hidden> {
+        let marks = config.marks_deep();
+        match (marks.has_ephemeral(), marks.has_sensitive()) {
+            (true, _) => Some(Hidden::Ephemeral),
+            (false, true) => Some(Hidden::Sensitive),
+            (false, false) => None,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Hidden::Sensitive => "sensitive",
+            Hidden::Ephemeral => "ephemeral",
+        }
+    }
 }
 
 /// A provisioner whose arguments are known.
@@ -67,12 +94,12 @@ pub(crate) fn prepare(
             problems.extend(found);
             reach = value;
         }
-        let secret = config.marks_deep().has_sensitive() || config.marks_deep().has_ephemeral();
+        let hidden = Hidden::of(&config);
         let order = ProvisionOrder {
             kind: provisioner.kind.clone(),
             config: config.unmark_deep().0,
             connection: reach.unmark_deep().0,
-            secret,
+            hidden,
         };
         prepared.push(Provisioning { order, on_failure: provisioner.on_failure, place: provisioner.clone() });
     }
@@ -90,11 +117,11 @@ pub(crate) async fn run(
     for step in steps {
         let provisioner = step.order.kind.clone();
         (context.events)(Event::ProvisionStarted { addr: addr.clone(), provisioner: provisioner.clone() });
-        let secret = step.order.secret;
+        let hidden = step.order.hidden;
         let output = |text: EcoString| {
-            let text = match secret {
-                false => text,
-                true => "(output suppressed due to sensitive value in config)".into(),
+            let text = match hidden {
+                None => text,
+                Some(hidden) => eco_format!("(output suppressed due to {} value in config)", hidden.word()),
             };
             (context.events)(Event::ProvisionOutput { addr: addr.clone(), provisioner: provisioner.clone(), text });
         };
@@ -107,9 +134,12 @@ pub(crate) async fn run(
             continue;
         }
         let summary = eco_format!("{provisioner} provisioner error");
-        let detail = match secret {
-            true => "It failed; why is not shown, because its arguments hold sensitive values.".into(),
-            false => reason,
+        let detail = match hidden {
+            Some(hidden) => eco_format!(
+                "The provisioner failed. The reason is not shown, because its arguments contain {} values.",
+                hidden.word()
+            ),
+            None => reason,
         };
         let mut problem = Diagnostic::error(summary, detail).at(step.place.body.missing_item_span());
         problem.address = Some(eco_format!("{addr}"));

@@ -109,7 +109,7 @@ mod tests {
 
     fn order(config: &str) -> ProvisionOrder {
         let config = yuba_value::json::decode_implied(config).expect("because tests write JSON");
-        ProvisionOrder { kind: "local-exec".into(), config, connection: Value::null_dynamic(), secret: false }
+        ProvisionOrder { kind: "local-exec".into(), config, connection: Value::null_dynamic(), hidden: None }
     }
 
     fn check(config: &str, expect: &Expect) {

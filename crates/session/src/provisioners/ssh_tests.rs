@@ -82,7 +82,7 @@ impl Server {
         let connection = format!(
             r#"{{"host": "127.0.0.1", "port": {port}, "user": "{user}", "agent": false, "timeout": "0s"{connection}}}"#
         );
-        ProvisionOrder { kind: kind.into(), config: fill(config), connection: fill(&connection), secret: false }
+        ProvisionOrder { kind: kind.into(), config: fill(config), connection: fill(&connection), hidden: None }
     }
 
     fn check(&self, kind: &str, config: &str, connection: &str, expect: &Expect) {
