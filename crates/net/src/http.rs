@@ -146,12 +146,28 @@ pub struct Response {
     pub headers: HeaderMap,
     /// Content; empty after [`Client::download`], which writes it to the file.
     pub body: Vec<u8>,
+    /// Number of requests until this response came.
+    pub attempts: u32,
 }
 
 impl Response {
     /// Whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+
+    /// Whether the same request may succeed later.
+    fn may_pass(&self) -> bool {
+        self.status == 429 || (self.status >= 500 && self.status != 501)
+    }
+
+    /// Why a download from an address failed, as the second half of a sentence.
+    pub fn failed_download(&self, from: &Url) -> String {
+        let (url, status) = (shown(from), self.status_text());
+        match self.may_pass() {
+            true => format!("GET {url} giving up after {} attempt(s): the host responded \"{status}\"", self.attempts),
+            false => format!("{url} answered \"{status}\""),
+        }
     }
 
     /// The value of a header.
@@ -178,11 +194,16 @@ pub struct HttpError {
     pub url: String,
     /// The reason, as the second half of a sentence.
     pub reason: String,
+    /// Number of requests that failed.
+    pub attempts: u32,
 }
 
 impl fmt::Display for HttpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.url, self.reason)
+        match self.attempts {
+            0 | 1 => write!(f, "{}: {}", self.url, self.reason),
+            attempts => write!(f, "{} giving up after {attempts} attempt(s): {}", self.url, self.reason),
+        }
     }
 }
 
@@ -235,7 +256,7 @@ impl Client {
 
     /// Blocks on a future, on the client's runtime.
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, HttpError> {
-        let failed = |reason| HttpError { url: "(no request)".to_owned(), reason };
+        let failed = |reason| HttpError { url: "(no request)".to_owned(), reason, attempts: 0 };
         let runtime = &self.started().map_err(failed)?.runtime;
         let mut interrupted = self.0.interrupted.subscribe();
         runtime.handle.block_on(async {
@@ -358,17 +379,15 @@ impl Client {
         retries: u32,
     ) -> Option<Result<Response, HttpError>> {
         let passing = match &answer {
-            Ok(response) => response.status == 429 || (response.status >= 500 && response.status != 501),
+            Ok(response) => response.may_pass(),
             Err(failure) => failure.may_pass,
         };
         if !passing || attempt >= retries {
-            return Some(answer.map_err(|failure| {
-                let mut error = failure.error;
-                if attempt > 0 {
-                    error.reason = format!("{} (tried {} times)", error.reason, attempt + 1);
-                }
-                error
-            }));
+            let attempts = attempt + 1;
+            return Some(match answer {
+                Ok(response) => Ok(Response { attempts, ..response }),
+                Err(failure) => Err(HttpError { attempts, ..failure.error }),
+            });
         }
         let asked_for = answer.ok().and_then(|response| retry_after(&response));
         tokio::time::sleep(pause(self.0.settings.backoff, attempt, asked_for)).await;
@@ -451,7 +470,7 @@ async fn receive(
         })?;
     }
     let headers = std::mem::take(reply.headers_mut());
-    Ok(Response { status: reply.status().as_u16(), url: reply.url().clone(), headers, body: Vec::new() })
+    Ok(Response { status: reply.status().as_u16(), url: reply.url().clone(), headers, body: Vec::new(), attempts: 1 })
 }
 
 /// A failure, and whether it is transient.
@@ -462,7 +481,7 @@ struct Failure {
 
 impl Failure {
     fn passing(request: &Request, reason: impl Into<String>) -> Failure {
-        Failure { error: HttpError { url: shown(&request.url), reason: reason.into() }, may_pass: true }
+        Failure { error: HttpError { url: shown(&request.url), reason: reason.into(), attempts: 1 }, may_pass: true }
     }
 
     fn lasting(request: &Request, reason: impl Into<String>) -> Failure {

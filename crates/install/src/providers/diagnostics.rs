@@ -28,13 +28,19 @@ pub fn failure(
         Failure::Offer(version, error) => offer(provider, version, error, &needed[provider], platform),
         Failure::Install(version, reason) => Diagnostic::error(
             "Failed to install provider",
-            format!("Error while installing {shown} v{version}: {reason}."),
+            format!("Error while installing {shown} v{version}:{}.", after_colon(reason)),
         ),
         Failure::Link(version, reason) => {
             let detail = format!("Error while importing {shown} v{version} from the shared cache directory: {reason}.");
             Diagnostic::error("Failed to install provider from shared cache", detail)
         }
     }
+}
+
+/// The second half of a sentence. A reason with an address has a line of its own: lines that begin with a space are not
+/// wrapped, so the address can be copied.
+fn after_colon(reason: &str) -> String {
+    if reason.contains("://") { format!("\n  {reason}") } else { format!(" {reason}") }
 }
 
 fn query(
@@ -50,8 +56,10 @@ fn query(
         QueryError::NotFound(places) => {
             let list: String = places.iter().map(|place| format!("\n  - {place}")).collect();
             let searched = match places.is_empty() {
-                true => "no place is configured where it could come from. See provider_installation in the CLI configuration."
-                    .to_owned(),
+                true => {
+                    "no installation method in the CLI configuration includes it. Add one to provider_installation."
+                        .to_owned()
+                }
                 false => format!("provider {provider} was not found in any of the search locations:{list}"),
             };
             Diagnostic::error(QUERY, format!("{cannot} {searched}"))

@@ -59,8 +59,7 @@ impl Delivery<'_> {
             Content::Remote(request) => self.remote(&offer.checks, |file| {
                 let response = self.client.download(request, file, progress).map_err(|error| error.to_string())?;
                 if !response.is_success() {
-                    let shown = yuba_net::http::shown(&request.url);
-                    return Err(format!("{shown} answered \"{}\"", response.status_text()));
+                    return Err(response.failed_download(&request.url));
                 }
                 Ok(())
             }),

@@ -153,8 +153,7 @@ fn copy(
     let response =
         request.client.download(source, &file, &mut |_, _| ()).map_err(|error| (DOWNLOAD, error.to_string()))?;
     if !response.is_success() {
-        let shown = yuba_net::http::shown(&source.url);
-        return Err((DOWNLOAD, format!("{shown} answered \"{}\"", response.status_text())));
+        return Err((DOWNLOAD, response.failed_download(&source.url)));
     }
     let facts = || -> io::Result<ArchiveFacts> {
         Ok(ArchiveFacts { sum: Some(hash::sum(&file)?), size: fs::metadata(&file)?.len(), h1: None })
@@ -171,6 +170,8 @@ fn copy(
 fn write_indexes(dir: &Path, hashes: &Hashes) -> Result<(), String> {
     let mirror = LocalMirror::new(dir.to_path_buf());
     let unreadable = |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", dir.display());
+    // Without any package to copy nobody has made the directory, and a mirror that does not exist is of no use.
+    fs::metadata(dir).map_err(|error| unreadable(&error))?;
     for provider in mirror.providers().map_err(|error| unreadable(&error))? {
         let mut versions: BTreeMap<ProviderVersion, Map<String, Json>> = BTreeMap::new();
         for found in mirror.packages(&provider).map_err(|error| unreadable(&error))?.iter() {

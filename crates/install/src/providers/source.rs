@@ -83,6 +83,8 @@ pub enum Content {
 pub enum QueryError {
     /// No place has the provider; these were asked.
     NotFound(Vec<String>),
+    /// The CLI configuration has no installation method at all.
+    NoMethods,
     /// Its registry does not have the provider; with the one that it had by that name when names had no namespaces.
     NotKnown(Option<Box<ProviderSource>>),
     /// The host is no registry of providers.
@@ -111,6 +113,10 @@ impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             QueryError::NotFound(_) => f.write_str("it was not found in any of the places that were searched"),
+            QueryError::NoMethods => f.write_str(
+                "provider_installation in the CLI configuration has no installation method, such as direct or \
+                 filesystem_mirror",
+            ),
             QueryError::NotKnown(_) => f.write_str("its registry does not have it"),
             QueryError::NoRegistry { host, has_other_version: false } => {
                 write!(f, "the host {host} is no registry of providers")
@@ -188,6 +194,9 @@ impl Places {
 
     /// The versions that all places have.
     pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
+        if self.rules.is_empty() {
+            return Err(QueryError::NoMethods);
+        }
         let mut all = Versions::default();
         let mut not_known = None;
         for place in self.of(provider) {

@@ -535,16 +535,16 @@ fn nothing_is_left_of_a_package_that_is_refused() {
         (
             "errors",
             Box::new(|w| w.host.fail(&zip, 500)),
-            expect![[
-                r#"! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip answered "500 Internal Server Error"."#
-            ]],
+            expect![[r#"
+                ! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0:
+                  GET BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip giving up after 3 attempt(s): the host responded "500 Internal Server Error"."#]],
         ),
         (
             "silence",
             Box::new(|w| w.host.stalls.store(true, Ordering::SeqCst)),
-            expect![
-                "! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0: BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip: the host does not respond (tried 3 times)."
-            ],
+            expect![[r#"
+                ! Failed to install provider: Error while installing registry.example.com/x/null v1.0.0:
+                  BASE/files/terraform-provider-null_1.0.0_OS_ARCH.zip giving up after 3 attempt(s): the host does not respond."#]],
         ),
         (
             "no versions",
