@@ -10,6 +10,8 @@ use yuba_backend::{
     Backend, Disk, InMemory, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, lock_left_behind,
     recovered_diagnostic, save_errored, workspace,
 };
+use yuba_eval::static_eval::is_unavailable;
+use yuba_eval::tree::{Purpose, unavailable_sources};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
@@ -19,7 +21,7 @@ use crate::initialized;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 
 pub(crate) use overrides::overridden;
-pub(crate) use settings::{BackendSettings, configured};
+pub(crate) use settings::{BackendSettings, configured, is_out_of_reach};
 
 mod overrides;
 mod settings;
@@ -141,10 +143,41 @@ pub fn place_of(
     request: &LoadRequest<'_>,
     flags: &StateFlags,
 ) -> Result<Place, Diagnostics> {
-    let settings = in_use(request.data_dir, configured(configuration, request)?)?;
+    let configured = configured(configuration, request).map_err(|mut problems| {
+        // A command that works on states only has not looked at the sources of modules. Whoever has to give a value for the
+        // backend is told all values that are missing.
+        if request.purpose == Purpose::Look && problems.iter().any(is_unavailable) {
+            let others = unavailable_sources(&configuration.tree, configuration.static_env(request));
+            extend_with_new(&mut problems, others);
+        }
+        problems
+    })?;
+    let settings = in_use(request.data_dir, configured)?;
     let encryption = encryption::of(configuration, request)?;
     let keeper = Keeper::new(settings, flags);
     Ok(Place { keeper, workspace: request.workspace.to_owned(), encryption })
+}
+
+/// What is wrong with a configuration that cannot be loaded, for a command that needs its state too. Where values for modules
+/// are not available, with the values for the `backend` block that are not available either.
+pub(crate) fn not_loaded(
+    configuration: Configuration,
+    request: &LoadRequest<'_>,
+    mut problems: Diagnostics,
+) -> Refusal {
+    if problems.iter().any(is_unavailable) && !is_out_of_reach(&configuration) {
+        extend_with_new(&mut problems, configured(&configuration, request).err().unwrap_or_default());
+    }
+    Refusal { problems, sources: configuration.sources }
+}
+
+/// Adds what is not known yet. A variable without value is reported once, whatever needs it.
+fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
+    for other in others {
+        if problems.iter().all(|known| known.summary != other.summary || known.subject != other.subject) {
+            problems.push(other);
+        }
+    }
 }
 
 /// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.

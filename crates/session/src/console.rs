@@ -25,7 +25,7 @@ use yuba_syntax::token::TokenKind;
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, SourceFile, Sources, TraversalStep};
 use yuba_value::{EcoString, Mark, Type, Value};
 
-use crate::backend::{StateFlags, place_of};
+use crate::backend::{StateFlags, not_loaded, place_of};
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 use crate::providers::OurProviders;
 use crate::validate::eval_env;
@@ -127,7 +127,7 @@ impl ConsoleSession {
         };
         self.sources = configuration.sources.clone();
         if problems.has_errors() {
-            return Err(problems);
+            return Err(not_loaded(configuration, request, problems).problems);
         }
         let declared = &configuration.tree.root().module.variables;
         problems.extend(configuration.inputs.undeclared(declared, &configuration.sources));

@@ -198,10 +198,8 @@ pub(crate) fn schema_not_read(provider: &ProviderSource, user: Option<&str>, rea
 
 /// A provider that does not say what it has.
 pub(crate) fn schema_not_loaded(provider: &ProviderSource, reason: &Diagnostic) -> Diagnostic {
-    let detail = format!(
-        "The schema of the provider {provider} is needed and could not be had.\n\n{}: {}",
-        reason.summary, reason.detail
-    );
+    let detail =
+        format!("Failed to load the schema of provider \"{provider}\".\n\n{}: {}", reason.summary, reason.detail);
     Diagnostic::error("Failed to load plugin schemas", detail)
 }
 

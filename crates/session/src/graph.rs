@@ -8,7 +8,7 @@ use yuba_plan::Plan;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
-use crate::backend::{Refusal, StateFlags, place_of};
+use crate::backend::{Refusal, StateFlags, not_loaded, place_of};
 use crate::load::{LoadRequest, load};
 use crate::operation::{SavedPlan, read_plan};
 use crate::validate::eval_env;
@@ -54,10 +54,10 @@ pub fn draw(
         Ok(configuration) => configuration,
         Err(sources) => return Err(Refusal { problems, sources }),
     };
-    let refused = |problems| Refusal { problems, sources: configuration.sources.clone() };
     if problems.has_errors() {
-        return Err(refused(problems));
+        return Err(not_loaded(configuration, &request, problems));
     }
+    let refused = |problems| Refusal { problems, sources: configuration.sources.clone() };
     let state = match &saved {
         Some(saved) => (*saved.plan.prior_state).clone(),
         None => {

@@ -390,10 +390,8 @@ pub fn requirements(
     };
     let tree = requirement_tree(&configuration.tree, yuba_eval::ModuleId::ROOT, &mut problems);
     let of_state = provider_install::of_state(&configuration, request, "Failed refreshing the state");
-    let of_state = of_state.unwrap_or_else(|found| {
-        problems.extend(found);
-        BTreeSet::new()
-    });
+    let (of_state, about_state) = of_state.unwrap_or_else(|found| (BTreeSet::new(), found));
+    problems.extend(about_state);
     if let Ok(encryption) = encryption::of(&configuration, request) {
         problems.extend(encryption.notes);
     }

@@ -19,7 +19,7 @@ use yuba_provider::Providers;
 use yuba_state::{Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics, FileId, Sources, Span};
 
-use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
+use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, not_loaded, place_of};
 use crate::clock::{SystemClock, Tick, run};
 use crate::diagnostics;
 use crate::encryption::Encryption;
@@ -91,7 +91,7 @@ impl<'a> Operation<'a> {
         let (configuration, mut notes) = load(&load_request, ask);
         let mut configuration = match configuration {
             Ok(configuration) if !notes.has_errors() => configuration,
-            Ok(configuration) => return Err(Refusal { problems: notes, sources: configuration.sources }),
+            Ok(configuration) => return Err(not_loaded(configuration, &load_request, notes)),
             Err(sources) => return Err(Refusal { problems: notes, sources }),
         };
         notes.extend(load_request.providers.check(&mut configuration));

@@ -54,10 +54,11 @@ pub(crate) fn install(
         // Objects may have to be destroyed whose providers are not in the configuration any more.
         let found = match backend {
             true => of_state(configuration, request, "Error refreshing state"),
-            false => Ok(of_last_state(configuration, request)),
+            false => Ok((of_last_state(configuration, request), Diagnostics::new())),
         };
         match found {
-            Ok(found) => {
+            Ok((found, notes)) => {
+                problems.extend(notes);
                 for provider in found {
                     let ours = crate::providers::adopting(&provider).filter(|ours| needed.contains_key(ours));
                     if ours.is_none() {
@@ -188,17 +189,19 @@ fn read_all(
     needed
 }
 
-/// The providers of the objects in the state. A state that is kept where this version cannot look has none.
+/// The providers of the objects in the state, and warnings about it. A state that is kept where this version cannot look has
+/// none.
 pub(crate) fn of_state(
     configuration: &Configuration,
     request: &LoadRequest<'_>,
     title: &str,
-) -> Result<BTreeSet<ProviderSource>, Diagnostics> {
-    let Ok(place) = backend::place_of(configuration, request, &StateFlags::default()) else {
-        return Ok(BTreeSet::new());
+) -> Result<(BTreeSet<ProviderSource>, Diagnostics), Diagnostics> {
+    let place = match backend::place_of(configuration, request, &StateFlags::default()) {
+        Err(_) if backend::is_out_of_reach(configuration) => return Ok(Default::default()),
+        place => place?,
     };
     let opened = place.look().map_err(|problems| Diagnostics::from(Diagnostic::error(title, problems.joined())))?;
-    Ok(providers_of(&opened))
+    Ok((providers_of(&opened), opened.notes))
 }
 
 /// The providers of the objects in the state that was used last. Whoever leaves the backend alone does not have to be able

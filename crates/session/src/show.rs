@@ -1,18 +1,21 @@
 //! What `show` needs besides states: plans with the configuration they were made for, configurations, single modules.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use ecow::eco_format;
+use yuba_addrs::ProviderSource;
 use yuba_config::Module;
 use yuba_eval::tree::{ModuleFiles as _, Purpose};
 use yuba_plan::Plan;
 use yuba_plan::file::Problem;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
-use crate::backend::Refusal;
+use crate::backend::{Refusal, not_loaded};
 use crate::load::{Configuration, LoadRequest, ModuleDirs, has_configuration, load};
-use crate::providers::{OurProviders, Schemas};
+use crate::provider_install::of_state;
+use crate::providers::{OurProviders, Schemas, adopting};
 use crate::saved_plan::{PlanProblem, SavedPlan, saved_plan};
 
 /// A saved plan with the configuration it was made for.
@@ -77,11 +80,33 @@ pub fn configuration(request: &LoadRequest<'_>) -> Result<Configuration, Refusal
 }
 
 /// The configuration of a directory, which may be empty.
-pub fn loaded(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
+fn loaded(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
     match load(request, None) {
         (Ok(configuration), problems) if !problems.has_errors() => Ok(configuration),
         (Ok(configuration), problems) => Err(Refusal { problems, sources: configuration.sources }),
         (Err(sources), problems) => Err(Refusal { problems, sources }),
+    }
+}
+
+/// The configuration of a directory, the providers that it and the objects in its state need, and warnings about the state.
+pub fn with_providers(
+    request: &LoadRequest<'_>,
+) -> Result<(Configuration, BTreeSet<ProviderSource>, Diagnostics), Refusal> {
+    let configuration = match load(request, None) {
+        (Ok(configuration), problems) if !problems.has_errors() => configuration,
+        (Ok(configuration), problems) => return Err(not_loaded(configuration, request, problems)),
+        (Err(sources), problems) => return Err(Refusal { problems, sources }),
+    };
+    match of_state(&configuration, request, "Failed to load state") {
+        Ok((of_state, notes)) => {
+            let mut providers: BTreeSet<ProviderSource> = configuration.tree.requirements().into_keys().collect();
+            let is_adopted =
+                |provider: &ProviderSource| adopting(provider).is_some_and(|ours| providers.contains(&ours));
+            let others: Vec<ProviderSource> = of_state.into_iter().filter(|provider| !is_adopted(provider)).collect();
+            providers.extend(others);
+            Ok((configuration, providers, notes))
+        }
+        Err(problems) => Err(Refusal { problems, sources: configuration.sources }),
     }
 }
 

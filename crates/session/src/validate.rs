@@ -69,6 +69,8 @@ fn check_with(
 ) -> Diagnostics {
     // Where providers did not say what they have, the rest may be a consequence of that.
     let once = || {
+        // A provider that is required and cannot say what it has is an error, whether something uses it or not.
+        tree.requirements().keys().for_each(|provider| drop(request.providers.schemas()(provider)));
         let found = yuba_eval::validate(tree, env);
         let mut failures = Diagnostics::new();
         failures.extend(request.providers.failed().iter().map(|(provider, reason)| not_loaded(provider, reason)));

@@ -34,8 +34,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let place = state_access::place(&Settings::new(args), &flags)?;
         if !args.is_on("force") && place.locks_end_with_processes() {
-            let detail = "The lock of a local state belongs to a process and ends with it. To remove what a dead process has \
-                          left, use -force.";
+            let detail = "Local state cannot be unlocked by another process: its lock ends with the process that holds it. \
+                          Use -force to remove the lock file that a killed process has left.";
             return Err(Diagnostic::error("State locked by another local process", detail).into());
         }
         let question = "Do you really want to force-unlock?";

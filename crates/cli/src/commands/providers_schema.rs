@@ -14,8 +14,8 @@ pub(crate) const COMMAND: Command = Command {
     name: "providers schema",
     synopsis: "Show schemas for the providers used in the configuration",
     usage: "[options] -json",
-    about: "Writes a JSON document with the schemas of all providers that the configuration needs: their resources, data \
-            and functions, with all arguments.",
+    about: "Writes a JSON document with the schemas of all providers that the configuration and the objects in the state \
+            need: their resources, data and functions, with all arguments.",
     flags: &[Flag::switch("json", "Write JSON. This option is required."), VAR, VAR_FILE],
     json: JsonForm::Document,
     long_help: false,
@@ -34,9 +34,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let settings = Settings::new(args);
     let mut request = settings.request(Purpose::Use);
     request.test_dir = None;
-    let mut configuration =
-        show::loaded(&request).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
-    let sources: Vec<_> = configuration.tree.requirements().into_keys().collect();
+    let (mut configuration, sources, notes) =
+        show::with_providers(&request).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    terminal.report_aside(&notes, &configuration.sources);
     let providers = settings.providers();
     let problems = providers.check(&mut configuration);
     if problems.has_errors() {

@@ -144,7 +144,7 @@ fn find(terminal: &mut Terminal, settings: &Settings, subject: &Subject<'_>) -> 
         }
     };
     if let Some(state) = &state {
-        state::usable_configuration(&settings.request(Purpose::Look))?;
+        state::usable_configuration(&request())?;
         state::missing_schemas(settings.providers(), state)?;
     }
     Ok(Shown::State(state))

@@ -378,6 +378,39 @@ fn a_provider_that_is_no_program_is_named_with_its_user() {
     assert!(run.code == 1 && run.stderr.contains(title), "{run}");
 }
 
+/// A provider that the configuration requires and nothing uses has to say what it has, too.
+#[test]
+fn a_required_provider_that_is_no_program_is_an_error() {
+    let sandbox = world();
+    sandbox.write(
+        "main.tf",
+        "terraform {\n  required_providers {\n    null = { source = \"example.com/x/null\" }\n  }\n}\n",
+    );
+    assert_eq!(sandbox.run(&["init"]).code, 0);
+    let run = sandbox.run(&["validate", "-no-color"]);
+    let title = "Error: failed to read provider configuration schema for example.com/x/null: failed to instantiate \
+                 provider \"example.com/x/null\" to obtain schema\n";
+    assert!(run.code == 1 && run.stderr.contains(title), "{run}");
+    for args in [&["plan"][..], &["apply", "-auto-approve"], &["refresh"], &["destroy", "-auto-approve"]] {
+        let run = sandbox.run(args);
+        assert!(run.code == 1 && run.stderr.contains("Error: Failed to load plugin schemas"), "{args:?}: {run}");
+    }
+}
+
+/// Where the CLI configuration has development overrides and nothing else, `init` finds no version of any provider.
+#[test]
+fn no_installation_method_is_not_a_provider_that_was_not_found() {
+    let sandbox = world();
+    for (methods, title) in [
+        ("dev_overrides {\n    \"example.com/x/null\" = \"/nonexistent\"\n  }", "Failed to resolve provider packages"),
+        ("direct {\n    exclude = [\"*/*/*\"]\n  }", "Failed to query available provider packages"),
+    ] {
+        sandbox.write("rc", format!("provider_installation {{\n  {methods}\n}}\n"));
+        let run = sandbox.run(&["init"]);
+        assert!(run.code == 1 && run.stderr.contains(title), "{methods}: {run}");
+    }
+}
+
 /// An empty directory that an interrupted installation left behind is filled.
 #[test]
 fn an_empty_package_directory_is_filled() {
@@ -394,8 +427,22 @@ fn an_empty_package_directory_is_filled() {
 fn an_unset_static_variable_is_an_error_of_commands_about_providers() {
     let main = "variable \"p\" {}\nprovider \"terraform\" {\n  alias    = \"x\"\n  for_each = toset([var.p])\n}\n";
     let sandbox = sandbox(&format!("//- main.tf\n{main}"));
-    for args in [&["providers", "lock"][..], &["providers", "mirror", "m"], &["test"], &["validate"]] {
+    for args in [&["providers", "lock"][..], &["providers", "mirror", "m"], &["test"], &["validate"], &["providers"]] {
         let run = sandbox.run(args);
         assert!(run.code == 1 && run.stderr.contains("Unable to compute static value"), "{args:?}: {run}");
     }
+}
+
+/// Programs show objects of the state with these schemas, also where the configuration does not need the provider any more.
+#[test]
+fn schemas_are_those_of_the_configuration_and_of_the_state() {
+    let state = r#"{"version": 4, "terraform_version": "1.12.6", "serial": 1, "lineage": "l", "outputs": {}, "resources": [
+        {"mode": "managed", "type": "terraform_data", "name": "a", "provider": "provider[\"terraform.io/builtin/terraform\"]",
+         "instances": [{"schema_version": 0, "attributes": {"id": "1"}}]}], "check_results": null}"#;
+    let sandbox = sandbox("//- main.tf\noutput \"o\" {\n  value = 1\n}\n");
+    let run = sandbox.run(&["providers", "schema", "-json"]);
+    assert!(run.code == 0 && run.stdout == "{\"format_version\":\"1.0\"}\n", "{run}");
+    sandbox.write("terraform.tfstate", state);
+    let run = sandbox.run(&["providers", "schema", "-json"]);
+    assert!(run.code == 0 && run.stdout.contains("\"terraform.io/builtin/terraform\":{\"provider\""), "{run}");
 }

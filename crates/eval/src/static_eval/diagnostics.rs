@@ -10,6 +10,14 @@ use crate::functions::{Builtin, FunctionTable};
 use crate::references::each_call;
 use yuba_syntax::suggestion::did_you_mean;
 
+/// The title of errors about a value that is needed before anything is planned and is not available.
+const UNAVAILABLE: &str = "Unable to compute static value";
+
+/// Whether an error says that a value is not available that is needed before anything is planned.
+pub fn is_unavailable(problem: &Diagnostic) -> bool {
+    problem.is_error() && problem.summary == UNAVAILABLE
+}
+
 pub(super) fn plain(summary: impl Into<EcoString>, detail: impl Into<EcoString>, span: Option<Span>) -> Diagnostic {
     let diagnostic = Diagnostic::error(summary, detail);
     match span {
@@ -68,12 +76,12 @@ pub(super) fn circular(name: &str, asked_by: &str, span: Span) -> Diagnostic {
 }
 
 pub(super) fn not_available(place: &str, needed: &str, span: Option<Span>) -> Diagnostic {
-    plain("Unable to compute static value", eco_format!("{place} depends on {needed} which is not available"), span)
+    plain(UNAVAILABLE, eco_format!("{place} depends on {needed} which is not available"), span)
 }
 
 pub(super) fn too_deep(place: &str, span: Span) -> Diagnostic {
     let detail = eco_format!("There are too many steps between {place} and the values it depends on.");
-    Diagnostic::error("Unable to compute static value", detail).at(span)
+    Diagnostic::error(UNAVAILABLE, detail).at(span)
 }
 
 pub(super) fn secret(kind: &str, place: &str, span: Span) -> Diagnostic {

@@ -27,6 +27,7 @@ use crate::symbols::SymbolScope;
 use crate::tree::{ConfigTree, ModuleId};
 use crate::world::World;
 
+pub use diagnostics::is_unavailable;
 pub(crate) use diagnostics::unpredictable_call;
 use scope::StaticScope;
 

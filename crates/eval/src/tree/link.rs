@@ -609,6 +609,17 @@ fn evaluate_call(statics: &Statics<'_>, module: ModuleId, call: &ModuleCall) -> 
     }
 }
 
+/// Reasons why sources and versions of the modules that the root module calls are not available.
+pub fn unavailable_sources(tree: &ConfigTree, env: StaticEnv<'_>) -> Diagnostics {
+    let cache = StaticCache::default();
+    let statics = Statics::new(tree, env, &cache);
+    let mut problems = Diagnostics::new();
+    for call in tree.root().module.calls.values() {
+        problems.extend(evaluate_call(&statics, ModuleId::ROOT, call).1);
+    }
+    problems
+}
+
 fn version_constraints(value: &yuba_value::Value, expr: &Expr) -> Result<Option<VersionConstraints>, Box<Diagnostic>> {
     let fail = |reason: &str| Err(Box::new(diagnostics::invalid_version(reason, expr.span)));
     if value.marks().has_sensitive() {

@@ -27,7 +27,7 @@ use yuba_syntax::{Diagnostics, Expr, FileId, Sources, Span};
 use yuba_value::Value;
 
 pub(crate) use link::join;
-pub use link::{Link, Purpose, link, link_tested};
+pub use link::{Link, Purpose, link, link_tested, unavailable_sources};
 pub use manifest::{Installed, Manifest};
 pub use providers::{Requirement, requirements_of};
 pub use resolve::{KeySource, ResolvedProvider};

@@ -79,6 +79,12 @@ pub(crate) fn configured(
     Ok(settings)
 }
 
+/// Whether the state of a configuration is kept by a backend that this version does not have.
+pub(crate) fn is_out_of_reach(configuration: &Configuration) -> bool {
+    let root = &configuration.tree.root().module;
+    root.cloud.is_some() || root.backend.as_ref().is_some_and(|backend| arguments_of(&backend.kind).is_none())
+}
+
 /// A block with these arguments.
 pub(super) fn schema_of(names: &[&str]) -> BlockSchema {
     BlockSchema::new(names.iter().map(|name| (*name, Attribute::optional(Type::string()))))

@@ -65,7 +65,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             removal.apply(&mut state);
             opened.save(&mut state).map_err(|problems| state_access::not_saved(&problems))?;
             if count == 0 {
-                let detail = "Nothing in the state has such an address. \"yuba state list\" shows what there is.";
+                let detail = "No matching objects found. Run \"yuba state list\" to see the addresses in the state.";
                 return Err(Diagnostic::error("Invalid target address", detail).into());
             }
             messages.tell(&format!("Successfully removed {count} resource instance(s)."));
