@@ -43,7 +43,7 @@ pub(super) fn legend_head(look: Look) -> String {
 
 pub(super) fn outputs_only(look: Look) -> String {
     wrapped(
-        "\nIf you apply this plan, only these output values are saved to the state; no real infrastructure changes.",
+        "\nYou can apply this plan to save these new output values to the Yuba state. No real infrastructure changes.",
         look,
     )
 }

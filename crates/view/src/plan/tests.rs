@@ -140,7 +140,7 @@ fn only_outputs() {
         Changes to Outputs:
           + o = 1
 
-        If you apply this plan, only these output values are saved to the state; no
+        You can apply this plan to save these new output values to the Yuba state. No
         real infrastructure changes.
     "#]],
     );
