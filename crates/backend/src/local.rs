@@ -14,6 +14,7 @@ use yuba_syntax::Diagnostics;
 use crate::diagnostics;
 use crate::encryption::Sealing;
 use crate::files::Files;
+use crate::journal::writer::journal_path;
 use crate::store::{Backend, StateStore};
 use crate::workspace::DEFAULT_WORKSPACE;
 
@@ -135,6 +136,12 @@ impl Local {
         };
         let by_flag = given(&settings.state).or_else(|| given(&settings.state_out)).is_some();
         Paths { read, write, backup, by_flag }
+    }
+
+    /// Whether a run has left a journal beside the state of a workspace, or is writing one.
+    pub fn has_journal(&self, workspace: &str) -> bool {
+        let target = self.files.resolve(&self.paths(workspace).read);
+        target.is_ok_and(|target| self.files.exists(&journal_path(&target)).unwrap_or(false))
     }
 
     /// The store of a workspace.

@@ -112,6 +112,20 @@ pub fn find(request: &LoadRequest<'_>, flags: &StateFlags) -> Result<Place, Refu
     place_of(&configuration, request, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
 }
 
+/// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
+/// journal this reads no more than the record of `init`.
+pub fn about_journal(request: &LoadRequest<'_>) -> Diagnostics {
+    let settings =
+        initialized::read(request.data_dir).map_or_else(|| Some(Default::default()), |before| before.settings);
+    let Some(BackendSettings::Local(settings)) = settings else { return Diagnostics::new() };
+    if !Local::new(Arc::new(Disk), settings).has_journal(request.workspace) {
+        return Diagnostics::new();
+    }
+    // What is wrong with the configuration is said by those who need it.
+    let place = find(&LoadRequest { purpose: Purpose::Look, ..*request }, &StateFlags::default()).ok();
+    place.and_then(|place| place.look().ok()).map(|opened| opened.notes).unwrap_or_default()
+}
+
 /// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
 pub fn sealing(request: &LoadRequest<'_>) -> Option<Sealing> {
     let encryption = match has_configuration(Path::new(request.dir)) {

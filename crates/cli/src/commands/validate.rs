@@ -2,6 +2,7 @@
 
 use yuba_eval::FunctionTable;
 use yuba_eval::tree::Purpose;
+use yuba_session::backend::about_journal;
 use yuba_session::validate;
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::function::Signature;
@@ -49,7 +50,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     if args.is_on("no-tests") {
         settings.test_dir = None;
     }
-    let (problems, sources) = validate::validate(&settings.request(Purpose::Use));
+    let request = settings.request(Purpose::Use);
+    if args.positional.is_empty() {
+        // The document and the verdict are about the configuration alone.
+        terminal.report_aside(&about_journal(&request), &Sources::new());
+    }
+    let (problems, sources) = validate::validate(&request);
     let problems = args.wanted(problems);
     if let Some(into) = &mut into {
         into.write(&rendered(&problems, &sources));

@@ -178,13 +178,73 @@ fn a_state_that_is_replaced_before_the_approval_is_not_worked_with() {
     assert_eq!(listed(&sandbox), ["terraform_data.a"]);
 }
 
-/// A journal with a line that was changed is mentioned by every command that shows the state, and none of them touches it.
+/// The form of what a command writes with `-json`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Json {
+    /// It has no such flag.
+    None,
+    /// A message a line; warnings are among them.
+    Messages,
+    /// One document; warnings go to standard error.
+    Document,
+    /// One document, and the command does not work without the flag.
+    Only,
+}
+
+/// Runs every read-only command, for people and for programs. Each has to warn once.
+#[cfg(unix)]
+#[track_caller]
+fn every_read_only_command_mentions(sandbox: &Sandbox, title: &str) {
+    let warning = format!("Warning: {title}");
+    // The instance that `state show` shows is in the state, whatever the journal says.
+    let commands: [(&[&str], Json); 13] = [
+        (&["show"], Json::Document),
+        (&["output"], Json::Document),
+        (&["state", "list"], Json::Messages),
+        (&["state", "show", "terraform_data.first"], Json::Document),
+        (&["state", "pull"], Json::None),
+        (&["graph"], Json::None),
+        (&["console"], Json::None),
+        (&["providers"], Json::None),
+        (&["providers", "schema"], Json::Only),
+        (&["workspace", "list"], Json::Messages),
+        (&["workspace", "show"], Json::Messages),
+        (&["validate"], Json::Document),
+        (&["plan", "-lock=false"], Json::Messages),
+    ];
+    for (command, json) in commands {
+        if json != Json::Only {
+            let run = sandbox.run_with(command, b"1 + 1\n");
+            assert_eq!(run.code, 0, "{command:?}: {run}");
+            assert_eq!(flowing(&run.to_string()).matches(&warning).count(), 1, "{command:?}: {run}");
+        }
+        if json != Json::None {
+            // Flags come before arguments.
+            let words = command.iter().take_while(|word| !word.contains('.')).count();
+            let run = sandbox.run(&[&command[..words], &["-json"], &command[words..]].concat());
+            assert_eq!(run.code, 0, "{command:?} -json: {run}");
+            let (text, other) = match json {
+                Json::Messages => (&run.stdout, &run.stderr),
+                _ => (&run.stderr, &run.stdout),
+            };
+            assert_eq!(text.matches(&warning).count(), 1, "{command:?} -json: {run}");
+            assert!(!other.contains(title), "{command:?} -json: {run}");
+            for line in run.stdout.lines().filter(|_| json == Json::Messages) {
+                assert!(line.starts_with('{') && line.ends_with('}'), "{command:?} -json: {line}");
+            }
+        }
+    }
+}
+
+/// A journal that was changed is mentioned by every read-only command, and none of them touches it.
 #[test]
 #[cfg(unix)]
 fn commands_that_look_mention_a_damaged_journal() {
     let sandbox = sandbox(
         r#"
 //- main.tf
+resource "terraform_data" "first" {
+}
 resource "terraform_data" "a" {
 }
 resource "terraform_data" "b" {
@@ -198,28 +258,19 @@ resource "terraform_data" "c" {
 }
 "#,
     );
+    ok(&sandbox, &["apply", "-auto-approve", "-target=terraform_data.first"]);
     assert_eq!(sandbox.run(&["apply", "-auto-approve"]).code, -1);
     let journal = ".terraform.tfstate.journal";
-    let damaged =
-        sandbox.read(journal).replacen("terraform_data.a\",\"provider\"", "terraform_data.z\",\"provider\"", 1);
-    assert_ne!(damaged, sandbox.read(journal));
-    sandbox.write(journal, &damaged);
-    let commands: [&[&str]; 8] = [
-        &["show"],
-        &["output"],
-        &["state", "list"],
-        &["state", "show", "terraform_data.b"],
-        &["state", "pull"],
-        &["graph"],
-        &["console"],
-        &["plan", "-lock=false"],
-    ];
-    for command in commands {
-        let run = sandbox.run_with(command, b"1 + 1\n");
-        assert_eq!(run.code, 0, "{command:?}: {run}");
-        let said = flowing(&run.to_string());
-        assert_eq!(said.matches("Warning: Damaged journal of an interrupted run").count(), 1, "{command:?}: {run}");
-        assert_eq!(sandbox.read(journal), damaged, "{command:?}");
+    let written = sandbox.read(journal);
+    let with_damage = written.replacen("terraform_data.a\",\"provider\"", "terraform_data.z\",\"provider\"", 1);
+    assert_ne!(with_damage, written);
+    for (damaged, title) in [
+        ("no journal\n".to_owned(), "Unreadable journal of an interrupted run"),
+        (with_damage, "Damaged journal of an interrupted run"),
+    ] {
+        sandbox.write(journal, &damaged);
+        every_read_only_command_mentions(&sandbox, title);
+        assert_eq!(sandbox.read(journal), damaged, "{title}");
     }
     // The next one that takes the lock puts it aside.
     let run = ok(&sandbox, &["plan"]);

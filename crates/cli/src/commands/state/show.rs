@@ -4,7 +4,7 @@ use yuba_eval::tree::Purpose;
 use yuba_session::backend::Refusal;
 use yuba_session::state;
 use yuba_state::{Edit, State};
-use yuba_syntax::Diagnostic;
+use yuba_syntax::{Diagnostic, Sources};
 use yuba_value::quote::quote;
 
 use crate::commands::{Command, JsonForm, Run};
@@ -49,7 +49,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         let opened = place
             .look()
             .map_err(|problems| Diagnostic::error(format!("error loading state: {}", problems.joined()), ""))?;
-        messages.note(&opened.notes);
+        // With -json standard output has the document alone.
+        messages.terminal().report_aside(&opened.notes, &Sources::new());
         if let Some(state) = &opened.state {
             state::missing_schemas(settings.providers(), state)?;
         }

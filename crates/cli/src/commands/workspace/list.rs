@@ -1,6 +1,6 @@
 //! `yuba workspace list`
 
-use yuba_session::backend::{Refusal, StateFlags, find};
+use yuba_session::backend::{Refusal, StateFlags, about_journal, find};
 use yuba_session::workspaces;
 use yuba_view::json::Json;
 
@@ -31,6 +31,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let settings = Settings::new(args);
         let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
+        messages.note(&about_journal(&settings.request(yuba_eval::tree::Purpose::Look)));
         let names = workspaces::list(&place)?;
         let selected = settings.selected();
         let mut human = String::new();

@@ -1,5 +1,8 @@
 //! `yuba workspace show`
 
+use yuba_eval::tree::Purpose;
+use yuba_session::backend::about_journal;
+
 use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, JSON, JSON_INTO};
@@ -25,6 +28,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
     let mut messages = Messages::new(terminal, args)?;
     let settings = Settings::new(args);
+    messages.note(&about_journal(&settings.request(Purpose::Look)));
     let name = &settings.selected().name;
     messages.say(&format!("{name}\n"), name);
     Ok(0)
