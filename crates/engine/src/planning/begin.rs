@@ -82,6 +82,25 @@ impl<'a> Planner<'a> {
         for at in self.walk.live.instances(module) {
             self.begin_in_module(&block, at, pending, jobs);
         }
+        if self.options.mode != Mode::Destroy && !self.failed[step as usize] {
+            self.begin_orphaned_modules(&block, jobs);
+        }
+    }
+
+    /// Objects of a resource in instances of its module that the configuration does not have any more.
+    fn begin_orphaned_modules(&mut self, block: &Block<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
+        let known = self.in_modules.get(&block.vertex).into_iter().flatten();
+        let left: Vec<AbsResourceInstance> = known
+            .filter(|addr| self.walk.live.find(&addr.module).is_none())
+            .filter_map(|addr| self.state.get(addr))
+            .flat_map(|known| known.instances.keys().map(|key| known.addr.clone().instance(key.clone())))
+            .collect();
+        for addr in left {
+            match addr.resource.mode {
+                ResourceMode::Managed => self.begin_removal(&addr, None, jobs),
+                _ => self.forget_silently(&addr),
+            }
+        }
     }
 
     /// A resource in one instance of its module.
@@ -240,14 +259,12 @@ impl<'a> Planner<'a> {
                 left.push(addr);
             }
         }
-        let incomplete = self.walk.has_errors();
         for addr in left {
             if !destroying {
-                // A resource that was not reached because of an error is not a leftover.
-                let module_exists = self.walk.live.find(&addr.module).is_some();
+                // The walk comes to objects of declared resources with their blocks, or an error was in its way.
                 let module = self.walk.context.tree.find(&addr.module.module());
                 let replaced = module.is_some_and(|module| self.walk.is_in_replaced(module));
-                if self.walk.declared(&addr).is_some() && (module_exists || incomplete) && !replaced {
+                if self.walk.declared(&addr).is_some() && !replaced {
                     continue;
                 }
             }

@@ -293,7 +293,7 @@ impl<'a> Planner<'a> {
             let at = self.scope_of_removed(&addr);
             if !self.may_be_destroyed(at, resource, &addr, planned.action) {
                 ok = false;
-                if self.options.mode == Mode::Destroy || self.walk.live.find(&addr.module).is_none() {
+                if self.options.mode == Mode::Destroy {
                     self.prevented.push(addr.clone());
                 }
             }

@@ -45,7 +45,7 @@ pub(crate) use exec::{build as execution_graph, cycle, provider_blocks};
 use crate::imports::{Imports, Undeclared, check_targets};
 use crate::moves::{self, Moves};
 use crate::removal::Removals;
-use crate::targets::{Destroying, Links, Selection, Targets};
+use crate::targets::{Destroying, Selection, Targets};
 
 /// What jobs of planning report.
 pub(crate) enum Answer<'a> {
@@ -87,6 +87,8 @@ pub(crate) struct Planner<'a> {
     failed: Vec<bool>,
     /// Resources of the state that were met in the configuration.
     met: HashSet<AbsResource>,
+    /// Resources of the state in modules other than the root module, by the vertex of their block.
+    in_modules: HashMap<u32, Vec<AbsResource>>,
     /// A module instance without values for each module that has objects to remove and no instance with their address.
     absent: HashMap<ModuleId, ModuleInstanceId>,
     imports: Imports,
@@ -249,6 +251,7 @@ async fn walk_for(
     let mut planner = Planner {
         walk,
         options,
+    let in_modules = in_modules(&graph, tree, &state);
         state,
         moves,
         create_before_destroy: create_before_destroy(&graph, &order, &selected, None),
@@ -268,6 +271,7 @@ async fn walk_for(
         absent: HashMap::default(),
         imports: Imports::asked(&options.imports),
         undeclared: undeclared.generate,
+        in_modules,
         postponed: Vec::new(),
         at_end: false,
         failed_at_end: false,
@@ -349,6 +353,19 @@ fn connect_providers_of_state(graph: &mut RefGraph<'_>, tree: &ConfigTree, state
 /// Whether an expression refers to anything.
 fn refers(expr: &Expr) -> bool {
     let mut any = false;
+/// Resources of the state in modules other than the root module, by the vertex of their block.
+fn in_modules(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State) -> HashMap<u32, Vec<AbsResource>> {
+    let mut found: HashMap<u32, Vec<AbsResource>> = HashMap::default();
+    for known in state.iter().filter(|known| !known.addr.module.is_root()) {
+        let module = tree.find(&known.addr.module.module());
+        let key = ResourceKey::from(&known.addr.resource);
+        if let Some(at) = module.and_then(|module| graph.resources.get(&(module, key))) {
+            found.entry(*at).or_default().push(known.addr.clone());
+        }
+    }
+    found
+}
+
     each_traversal(expr, &mut |_| any = true);
     any
 }
@@ -598,18 +615,10 @@ impl<'a> Planner<'a> {
         found
     }
 
-    /// Drops the changes that wait for an object which must not be destroyed: in a plan that destroys everything those of
-    /// its dependencies, else the ends of objects in removed module instances that depend on it.
+    /// Drops the changes that wait for an object which must not be destroyed, in a plan that destroys everything.
     fn drop_blocked(&self, changes: &mut Vec<ResourceChange>) {
-        if self.options.mode == Mode::Destroy {
-            let blocked = self.destroyed_after(&self.prevented);
-            changes.retain(|change| !blocked.contains(&change.addr.containing().config()));
-            return;
-        }
-        let prevented = self.prevented.iter().map(AbsResourceInstance::containing).collect();
-        let blocked = Links::new(&self.state, false).reachable(prevented);
-        let is_removed = |change: &ResourceChange| self.walk.live.find(&change.addr.module).is_none();
-        changes.retain(|change| !(is_removed(change) && blocked.contains(&change.addr.containing())));
+        let blocked = self.destroyed_after(&self.prevented);
+        changes.retain(|change| !blocked.contains(&change.addr.containing().config()));
     }
 
     /// The plan as a whole.
