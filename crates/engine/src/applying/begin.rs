@@ -15,6 +15,7 @@ use super::{Answer, Applier, provision};
 use crate::drive::Jobs;
 use crate::object::{import_id, object_id};
 use crate::planning::data::DataJob;
+use crate::planning::exec::is_visited;
 use crate::walk::block::Block;
 use crate::walk::ephemeral::OpenJob;
 use crate::walk::providers::Server;
@@ -66,7 +67,11 @@ impl<'a> Applier<'a> {
             for (key, values) in expansion.instances() {
                 let addr = abs.clone().instance(key);
                 let ok = match resource.key.mode {
-                    ResourceMode::Managed => self.begin_managed(&block, at, &addr, &values, jobs),
+                    ResourceMode::Managed => {
+                        let ok = self.begin_managed(&block, at, &addr, &values, jobs);
+                        self.begun.extend(self.changes.get(&addr).filter(|_| ok));
+                        ok
+                    }
                     ResourceMode::Data => self.begin_data(&block, at, &addr, &values, jobs),
                     ResourceMode::Ephemeral => self.begin_ephemeral(&block, at, &addr, &values, jobs),
                 };
@@ -256,6 +261,10 @@ impl<'a> Applier<'a> {
             // The object after it was not finished, for a reason that was reported.
             self.failed[step as usize] = true;
             return;
+        if change.deposed.is_some() && self.follows_failure(&change.addr) {
+            self.failed[step as usize] = true;
+            return;
+        }
         }
         let instance = self.state.instance(&change.addr);
         let Some(object) = instance.and_then(|instance| instance.object(deposed.as_ref())).cloned() else { return };
@@ -287,6 +296,14 @@ impl<'a> Applier<'a> {
             Answer::End(Box::new(job.run(before).await))
         });
     }
+    /// Whether the change or check of an instance, which objects from earlier runs wait for, did not succeed.
+    fn follows_failure(&self, addr: &AbsResourceInstance) -> bool {
+        let Some(position) = self.changes.get(addr) else { return false };
+        let change = &self.plan.changes[*position as usize];
+        let visited = is_visited(self.walk.graph, self.walk.vertex_of(addr), change);
+        visited && (!self.begun.contains(position) || self.failed_changes.contains(position))
+    }
+
 
     fn forget(&mut self, change: &ResourceChange, deposed: Option<DeposedKey>) {
         let edit = Edit::SetObject {

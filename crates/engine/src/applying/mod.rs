@@ -119,6 +119,8 @@ pub(crate) struct Applier<'a> {
     failed: Vec<bool>,
     /// Positions of changes that failed after they had begun.
     failed_changes: HashSet<u32>,
+    /// Positions of changes of managed resources that have begun, or need nothing.
+    begun: HashSet<u32>,
     /// Operations: of which change, what is done, and what the recorder calls it while it is under way.
     operations: Vec<(u32, Action, Option<u64>)>,
     /// Events that are told when what they tell of is on disk, and those after them.
@@ -203,6 +205,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         deposed: HashMap::default(),
         failed: vec![false; plan.exec.ops.len()],
         failed_changes: HashSet::default(),
+        begun: HashSet::default(),
         operations: Vec::new(),
         untold: &untold,
         listener,

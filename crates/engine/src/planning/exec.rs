@@ -6,7 +6,8 @@
 //!
 //! - an object that is replaced is destroyed before the new one is created, or after it with create_before_destroy;
 //! - what is created or changed waits for the end of what it depended on;
-//! - with create_before_destroy the old object goes when everything that used it has changed to the new one.
+//! - with create_before_destroy the old object goes when everything that used it has changed to the new one;
+//! - an object that was replaced in an earlier run goes when the change of its instance has succeeded.
 //!
 //! Waiting goes through one joint per resource, so there are as many edges as objects and references, not pairs of objects.
 
@@ -29,7 +30,7 @@ struct End<'p> {
     resource: ConfigResource,
     dependencies: &'p [ConfigResource],
     create_before_destroy: bool,
-    /// Another object takes its place.
+    /// Another object takes its place, or took it before and is changed or checked now.
     replaced: bool,
     /// The block of the provider that destroys it.
     provider: Option<u32>,
@@ -116,6 +117,10 @@ fn connect(
     let mut changing: HashSet<u32> = HashSet::default();
     let mut ends: Vec<End<'_>> = Vec::new();
     let providers = provider_blocks(graph, tree);
+    // Changes of the instances that have objects from earlier runs.
+    let old: HashSet<_> = changes.iter().filter(|change| change.deposed.is_some()).map(|change| &change.addr).collect();
+    let beside = changes.iter().filter(|change| change.deposed.is_none() && old.contains(&change.addr));
+    let current: HashMap<_, _> = beside.map(|change| (&change.addr, change)).collect();
     for (position, change) in changes.iter().enumerate() {
         let resource = change.addr.containing().config();
         let object = state.instance(&change.addr).and_then(|instance| instance.object(change.deposed.as_ref()));
@@ -123,12 +128,16 @@ fn connect(
             let op = ops.len() as u32;
             ops.push(Op::Destroy(position as u32));
             let dependencies = object.map(|object| object.dependencies.as_slice()).unwrap_or_default();
+            let is_deposed = change.deposed.is_some();
             let create_before_destroy = match change.action {
                 Action::CreateThenDelete => true,
                 Action::DeleteThenCreate | Action::ForgetThenCreate => false,
-                _ => object.is_some_and(|object| object.create_before_destroy),
+                _ => is_deposed || object.is_some_and(|object| object.create_before_destroy),
             };
-            let replaced = change.action.is_replace();
+            let replaced = match is_deposed {
+                true => current.get(&change.addr).is_some_and(|current| is_visited(graph, vertex(&resource), current)),
+                false => change.action.is_replace(),
+            };
             let asks = !matches!(change.action, Action::Forget | Action::ForgetThenCreate);
             let provider = providers.get(&change.provider).copied().filter(|_| asks);
             ends.push(End { op, resource: resource.clone(), dependencies, create_before_destroy, replaced, provider });
@@ -225,6 +234,16 @@ fn connect(
     edges.sort_unstable();
     edges.dedup();
     ExecGraph::new(ops, &edges)
+}
+
+/// Whether an instance is changed, or its conditions are checked.
+pub(crate) fn is_visited(graph: &RefGraph<'_>, vertex: Option<u32>, change: &ResourceChange) -> bool {
+    let Some(Vertex::Resource(resource)) = vertex.map(|at| graph.nodes[at as usize].vertex) else { return false };
+    match change.action {
+        Action::Delete | Action::Forget => false,
+        Action::NoOp => has_conditions(resource),
+        _ => true,
+    }
 }
 
 /// Where the blocks of provider configurations are.
