@@ -8,6 +8,7 @@ mod build;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
+use yuba_addrs::InstanceKey;
 use yuba_config::check::Check;
 use yuba_config::import::Import;
 use yuba_config::output::Output;
@@ -73,6 +74,8 @@ pub struct RefGraph<'a> {
     pub unused: Vec<bool>,
     /// The `import` blocks of resources.
     pub imports: HashMap<u32, Vec<&'a Import>>,
+    /// For an object and a resource the keys of instances that the object names, once for each reference.
+    named_keys: HashMap<(u32, u32), Vec<InstanceKey>>,
 }
 
 /// How many steps of a cycle are shown.
@@ -105,6 +108,13 @@ impl<'a> RefGraph<'a> {
         if from != to {
             self.edges[from as usize].push(to);
         }
+    }
+
+    /// The keys of the instances of a resource that an object refers to, where each reference names one.
+    pub fn named_keys(&self, from: u32, to: u32) -> Option<&[InstanceKey]> {
+        let keys = self.named_keys.get(&(from, to))?;
+        let references = self.edges[from as usize].iter().filter(|at| **at == to).count();
+        (references == keys.len()).then_some(keys.as_slice())
     }
 
     /// Whether an object depends directly on one of some others, such as those that failed.

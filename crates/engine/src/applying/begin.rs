@@ -155,8 +155,7 @@ impl<'a> Applier<'a> {
             prior,
             config,
             dependencies: self.dependencies.of(block.vertex),
-            create_before_destroy: change.action == Action::CreateThenDelete
-                || self.create_before_destroy[block.vertex as usize],
+            create_before_destroy: self.created_first.contains(addr),
             skip_destroy: block.skip_destroy,
             operation,
         };
@@ -261,10 +260,10 @@ impl<'a> Applier<'a> {
             // The object after it was not finished, for a reason that was reported.
             self.failed[step as usize] = true;
             return;
+        }
         if change.deposed.is_some() && self.follows_failure(&change.addr) {
             self.failed[step as usize] = true;
             return;
-        }
         }
         let instance = self.state.instance(&change.addr);
         let Some(object) = instance.and_then(|instance| instance.object(deposed.as_ref())).cloned() else { return };
@@ -296,6 +295,7 @@ impl<'a> Applier<'a> {
             Answer::End(Box::new(job.run(before).await))
         });
     }
+
     /// Whether the change or check of an instance, which objects from earlier runs wait for, did not succeed.
     fn follows_failure(&self, addr: &AbsResourceInstance) -> bool {
         let Some(position) = self.changes.get(addr) else { return false };
@@ -303,7 +303,6 @@ impl<'a> Applier<'a> {
         let visited = is_visited(self.walk.graph, self.walk.vertex_of(addr), change);
         visited && (!self.begun.contains(position) || self.failed_changes.contains(position))
     }
-
 
     fn forget(&mut self, change: &ResourceChange, deposed: Option<DeposedKey>) {
         let edit = Edit::SetObject {

@@ -6,6 +6,7 @@
 mod answers;
 mod begin;
 mod change;
+mod created_first;
 pub(crate) mod provision;
 #[cfg(test)]
 mod tests;
@@ -111,16 +112,17 @@ pub(crate) struct Applier<'a> {
     /// Positions of changes that are not made.
     left_alone: HashSet<u32>,
     dependencies: Dependencies<'a>,
-    create_before_destroy: Vec<bool>,
+    /// Objects that are recorded as created before those they replace are destroyed.
+    created_first: HashSet<AbsResourceInstance>,
     /// Positions of the changes of current objects.
     changes: HashMap<&'a AbsResourceInstance, u32>,
     /// What objects that wait for their replacement are called, by position of their change.
     deposed: HashMap<u32, DeposedKey>,
     failed: Vec<bool>,
-    /// Positions of changes that failed after they had begun.
-    failed_changes: HashSet<u32>,
     /// Positions of changes of managed resources that have begun, or need nothing.
     begun: HashSet<u32>,
+    /// Positions of changes that failed after they had begun.
+    failed_changes: HashSet<u32>,
     /// Operations: of which change, what is done, and what the recorder calls it while it is under way.
     operations: Vec<(u32, Action, Option<u64>)>,
     /// Events that are told when what they tell of is on disk, and those after them.
@@ -186,7 +188,6 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     let selection = Selection::new(&graph, tree, &targets);
-    let planned = planning::PlannedResources::new(&graph, tree, &plan.changes);
     let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
     walk.tell_deprecated_variables = false;
     walk.checks.expect_planned(&plan.checks);
@@ -200,12 +201,12 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         selection: &selection,
         left_alone: HashSet::default(),
         dependencies: Dependencies::new(&graph, &order, tree),
-        create_before_destroy: planning::create_before_destroy(&graph, &order, &selection, Some(&planned)),
+        created_first: created_first::created_first(&graph, &order, tree, &plan.changes),
         changes: changes.map(|(position, change)| (&change.addr, position as u32)).collect(),
         deposed: HashMap::default(),
         failed: vec![false; plan.exec.ops.len()],
-        failed_changes: HashSet::default(),
         begun: HashSet::default(),
+        failed_changes: HashSet::default(),
         operations: Vec::new(),
         untold: &untold,
         listener,

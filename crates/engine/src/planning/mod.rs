@@ -29,7 +29,7 @@ use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
 use yuba_eval::references::each_traversal;
 use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
-use yuba_plan::{Action, ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
+use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
 use yuba_state::{Instance, State};
 use yuba_syntax::{Diagnostic, Diagnostics, Expr, Severity};
 
@@ -254,7 +254,7 @@ async fn walk_for(
     let in_modules = in_modules(&graph, tree, &state);
         state,
         moves,
-        create_before_destroy: create_before_destroy(&graph, &order, &selected, None),
+        create_before_destroy: create_before_destroy(&graph, &order, &selected),
         included: included(&graph, &order, &selected, options.mode),
         selection: &selected,
         destroying,
@@ -395,53 +395,20 @@ pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selection
 
 /// Which resources are created before the objects they replace are destroyed: those that say so and are part of the run,
 /// and all they depend on.
-///
-/// When a plan is applied, only resources that it has instances of count, and those that it replaces in this order.
-pub(crate) fn create_before_destroy(
-    graph: &RefGraph<'_>,
-    order: &[u32],
-    selected: &Selection,
-    planned: Option<&PlannedResources>,
-) -> Vec<bool> {
+fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], selected: &Selection) -> Vec<bool> {
     let mut flags = vec![false; graph.nodes.len()];
     for at in order.iter().rev() {
         let here = *at as usize;
         if let Vertex::Resource(resource) = graph.nodes[here].vertex {
-            let is_there = selected.includes(*at) && planned.is_none_or(|planned| planned.present.contains(at));
-            flags[here] |= resource.lifecycle.create_before_destroy == Some(true) && is_there;
+            flags[here] |= resource.lifecycle.create_before_destroy == Some(true) && selected.includes(*at);
         }
-        if flags[here] || planned.is_some_and(|planned| planned.created_first.contains(at)) {
+        if flags[here] {
             for to in &graph.edges[here] {
                 flags[*to as usize] = true;
             }
         }
     }
     flags
-}
-
-/// Vertices of the resources that a plan is about.
-#[derive(Debug, Default)]
-pub(crate) struct PlannedResources {
-    /// They have instances.
-    present: HashSet<u32>,
-    /// An instance is replaced by one that is created first.
-    created_first: HashSet<u32>,
-}
-
-impl PlannedResources {
-    pub(crate) fn new(graph: &RefGraph<'_>, tree: &ConfigTree, changes: &[ResourceChange]) -> PlannedResources {
-        let mut planned = PlannedResources::default();
-        for change in changes.iter().filter(|change| !matches!(change.action, Action::Delete | Action::Forget)) {
-            let key = ResourceKey::from(&change.addr.resource);
-            let module = tree.find(&change.addr.module.module());
-            let Some(at) = module.and_then(|module| graph.resources.get(&(module, key))) else { continue };
-            planned.present.insert(*at);
-            if change.action == Action::CreateThenDelete {
-                planned.created_first.insert(*at);
-            }
-        }
-        planned
-    }
 }
 
 impl<'a> Steps<'a> for Planner<'a> {

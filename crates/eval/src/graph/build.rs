@@ -319,6 +319,11 @@ impl<'a> Builder<'a, '_> {
         };
         if let Some(to) = to {
             self.graph.connect(at, to);
+            if let Subject::ResourceInstance(_, Some(key)) = reference.subject
+                && at != to
+            {
+                self.graph.named_keys.entry((at, to)).or_default().push(key);
+            }
         }
     }
 }
