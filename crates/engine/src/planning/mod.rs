@@ -151,7 +151,10 @@ async fn plan_for(
         // What data say does not matter for destroying, unless a provider needs it, which is found out.
         _ if read.only_reading_failed => options.clone(),
         Some(plan) if !read.problems.has_errors() => {
-            let read = Arc::unwrap_or_clone(plan.prior_state);
+            // Outputs that are known by now are destroyed with everything else.
+            let outputs = &context.tree.root().module.outputs;
+            let is_sensitive = |name: &str| outputs.get(name).is_some_and(|output| output.sensitive == Some(true));
+            let read = plan.known_state(is_sensitive);
             let options = PlanOptions { refresh: false, ..options.clone() };
             let made = walk_for(context, read, previous, &options, targets, live).await;
             return (made.plan, made.problems);
