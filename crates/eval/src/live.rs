@@ -276,6 +276,14 @@ impl Live {
             }
         });
     }
+    /// Says which value references to a resource see, whatever its instances are.
+    pub fn see_resource_as(&self, at: ModuleInstanceId, resource: &ResourceKey, value: Value) {
+        self.edit(at, |live| {
+            if let Some(resource) = live.resources.get_mut(resource) {
+                resource.whole = OnceCell::from(value);
+            }
+        });
+    }
     /// The value of an instance of a resource that was expanded.
     pub fn set_instance(&self, at: ModuleInstanceId, resource: &ResourceKey, key: Option<InstanceKey>, value: Value) {
         self.edit(at, |live| {

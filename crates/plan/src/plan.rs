@@ -118,6 +118,22 @@ impl Plan {
         state
     }
 
+    /// The state after an import: with all outputs, of which unknown parts are null.
+    pub fn imported_state(&self, is_sensitive: impl Fn(&str) -> bool) -> State {
+        let mut state = State::clone(&self.prior_state);
+        for change in &self.outputs {
+            let (value, _) = change.after.unmark_deep();
+            if value.is_null() {
+                state.outputs.remove(&change.name);
+                continue;
+            }
+            let (sensitive, deprecated) = (is_sensitive(&change.name), change.deprecated.clone());
+            let value = value.unknown_as_null();
+            state.outputs.insert(change.name.clone(), Output { value, sensitive, deprecated });
+        }
+        state
+    }
+
     /// Whether applying would do anything that is worth asking about: changes of resources or outputs, or in refresh-only
     /// mode of the state.
     pub fn can_apply(&self) -> bool {

@@ -250,7 +250,9 @@ impl<'a> Operation<'a> {
     ) -> (Diagnostics, Option<Vec<u8>>) {
         let (plan, mut problems) = self.plan(&PlanOptions::import(addr, id), watch);
         let Some(plan) = plan.filter(|plan| !plan.errored && !problems.has_errors()) else { return (problems, None) };
-        let report = self.keep(&plan);
+        let outputs = &self.configuration.tree.root().module.outputs;
+        let is_sensitive = |name: &str| outputs.get(name).is_some_and(|output| output.sensitive == Some(true));
+        let report = self.save(plan.imported_state(is_sensitive));
         problems.extend(report.problems);
         (problems, report.unsaved)
     }
@@ -259,7 +261,11 @@ impl<'a> Operation<'a> {
     pub fn keep(&mut self, plan: &Plan) -> Report {
         let outputs = &self.configuration.tree.root().module.outputs;
         let is_sensitive = |name: &str| outputs.get(name).is_some_and(|output| output.sensitive == Some(true));
-        let mut state = plan.known_state(is_sensitive);
+        let state = plan.known_state(is_sensitive);
+        self.save(state)
+    }
+
+    fn save(&mut self, mut state: State) -> Report {
         let (problems, unsaved) = match self.opened.save_or_rescue(&mut state) {
             Ok(_) => (Diagnostics::new(), None),
             Err(LastResort { diagnostics, print }) => (diagnostics, print),

@@ -100,7 +100,7 @@ pub(crate) struct Planner<'a> {
     at_end: bool,
     /// Errors were found while that was done.
     failed_at_end: bool,
-    /// Objects that must not be destroyed, of a plan that destroys everything or of removed module instances.
+    /// Objects that must not be destroyed, of a plan that destroys everything.
     prevented: Vec<AbsResourceInstance>,
 }
 
@@ -251,10 +251,10 @@ async fn walk_for(
         Mode::Destroy => Destroying::new(&state, targets),
         Mode::Normal | Mode::RefreshOnly => Destroying::default(),
     };
+    let in_modules = in_modules(&graph, tree, &state);
     let mut planner = Planner {
         walk,
         options,
-    let in_modules = in_modules(&graph, tree, &state);
         state,
         moves,
         create_before_destroy: create_before_destroy(&graph, &order, &selected),
@@ -271,10 +271,10 @@ async fn walk_for(
         leads_to_changes: vec![false; count],
         failed: vec![false; count],
         met: HashSet::default(),
+        in_modules,
         absent: HashMap::default(),
         imports: Imports::asked(&options.imports),
         undeclared: undeclared.generate,
-        in_modules,
         postponed: Vec::new(),
         at_end: false,
         failed_at_end: false,
@@ -353,9 +353,6 @@ fn connect_providers_of_state(graph: &mut RefGraph<'_>, tree: &ConfigTree, state
     }
 }
 
-/// Whether an expression refers to anything.
-fn refers(expr: &Expr) -> bool {
-    let mut any = false;
 /// Resources of the state in modules other than the root module, by the vertex of their block.
 fn in_modules(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State) -> HashMap<u32, Vec<AbsResource>> {
     let mut found: HashMap<u32, Vec<AbsResource>> = HashMap::default();
@@ -369,6 +366,9 @@ fn in_modules(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State) -> HashMap
     found
 }
 
+/// Whether an expression refers to anything.
+fn refers(expr: &Expr) -> bool {
+    let mut any = false;
     each_traversal(expr, &mut |_| any = true);
     any
 }
@@ -489,9 +489,8 @@ impl<'a> Steps<'a> for Planner<'a> {
         if let Vertex::Resource(resource) = graph.nodes[here].vertex
             && is_managed
             && self.options.mode == Mode::RefreshOnly
-            && self.options.imports.is_empty()
         {
-            self.walk.see_state(&self.state, graph.nodes[here].module, resource);
+            self.walk.see_state(&self.state, graph.nodes[here].module, resource, !self.options.imports.is_empty());
         }
         !self.failed[here]
     }

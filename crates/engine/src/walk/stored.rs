@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use yuba_addrs::{AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName};
-use yuba_config::resource::{Resource, ResourceKey};
+use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_eval::{Expansion, ModuleId, ModuleInstanceId, schema_of};
 use yuba_provider::BlockSchema;
 use yuba_state::State;
@@ -43,12 +43,22 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where nothing is planned: references see the instances that exist, be there more or fewer than are wanted.
-    pub(crate) fn see_state(&self, state: &State, module: ModuleId, resource: &Resource) {
+    /// Where nothing is planned: references see the instances that exist, be there more or fewer than are wanted. An import
+    /// leaves other objects for later, so there a resource without any instance is unknown.
+    pub(crate) fn see_state(&self, state: &State, module: ModuleId, resource: &Resource, importing: bool) {
         let schemas = self.evaluation.schemas_of(module, resource);
         let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
         for at in self.live.instances(module) {
             let abs = ResourceName::from(&resource.key).absolute(self.live.address(at));
+            if importing && state.get(&abs).is_none_or(|known| known.instances.is_empty()) {
+                let ty = match &resource.repetition {
+                    Repetition::Single | Repetition::Enabled(_) => schema.map(|schema| schema.implied_type().clone()),
+                    Repetition::Count(_) | Repetition::ForEach(_) => None,
+                };
+                let unknown = ty.map_or_else(Value::unknown_dynamic, Value::unknown);
+                self.live.see_resource_as(at, &resource.key, unknown);
+                continue;
+            }
             self.see_existing(state, at, &abs, schema, |key| {
                 state.get(&abs).is_some_and(|known| known.instances.contains_key(key))
             });
