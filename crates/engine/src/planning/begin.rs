@@ -164,9 +164,11 @@ impl<'a> Planner<'a> {
         }
         let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let plans = self.options.mode == Mode::Normal;
-        let config = self.walk.config_of(block, at, addr, values, plans);
+        // A wrong replace_triggered_by is reported before any condition is checked.
+        let triggered = if plans { self.triggered(block, at, values) } else { Some(false) };
+        let config = triggered.and_then(|_| self.walk.config_of(block, at, addr, values, plans));
         // Without a configuration nothing is planned, but an object that exists is still looked at.
-        let mut ok = config.is_some();
+        let ok = config.is_some();
         let only_import = self.imports.is_asked(addr);
         let config = match only_import {
             // What is wrong with it does not matter now: it may be written after what was imported.
@@ -186,11 +188,6 @@ impl<'a> Planner<'a> {
         {
             self.walk.tell(std::iter::once(warning));
         }
-        let triggered = match plans && ok {
-            true => self.triggered(block, at, values),
-            false => Some(false),
-        };
-        ok &= triggered.is_some();
         let config = config.filter(|_| ok);
         if !ok && prior.is_none() {
             return false;
