@@ -294,6 +294,30 @@ resource "fake_thing" "x" {
     );
 }
 
+#[test]
+fn an_ephemeral_resource_that_only_an_output_of_the_root_module_uses_is_not_opened_again() {
+    check(
+        r#"
+ephemeral "fake_token" "e" { name = "t" }
+resource "fake_thing" "x" { name = "x" }
+output "o" { value = [fake_thing.x.id == "", ephemeralasnull(ephemeral.fake_token.e.name)] }
+"#,
+        &expect![[r#"
+            plan:
+              configure 
+              open t
+              plan x
+              close t
+            apply:
+              configure 
+              plan x
+              create x
+              created x
+            o = tuple[false, null(any)]
+        "#]],
+    );
+}
+
 /// A caller sees all that the block of an output says about its value, whatever else the block says.
 #[test]
 fn every_combination_of_marks_of_an_output_reaches_its_users() {

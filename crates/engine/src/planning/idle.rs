@@ -55,7 +55,7 @@ pub(super) fn idle(graph: &RefGraph<'_>, references: &[Vec<u32>], active: &HashS
         // A root output and a variable with rules are there whatever becomes of the resources that they refer to.
         let for_itself = here == Need::Always && matches!(vertex, Vertex::Output(_) | Vertex::Variable(_));
         for to in &references[*at as usize] {
-            kept[*to as usize] |= !for_itself || need_of(*to) == Need::Value || is_ephemeral(&node(*to).vertex);
+            kept[*to as usize] |= !for_itself || need_of(*to) == Need::Value;
         }
     }
     let mut idle = vec![false; graph.nodes.len()];
