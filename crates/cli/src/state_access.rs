@@ -71,6 +71,11 @@ pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
     })
 }
 
+/// Fails where the configuration has errors. Commands that exchange or change the state without it check that first.
+pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
+    backend::check_configuration(&settings.request(Purpose::Look))
+}
+
 /// Where the state is.
 pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
     let selected = settings.selected();
@@ -86,6 +91,7 @@ pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Re
 
 /// Where a state is that a command changes and always keeps a backup of.
 pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
+    check_configuration(settings)?;
     let place = place(settings, flags)?;
     // A file that was named is the state, whatever workspace is selected.
     let place = match &flags.state {

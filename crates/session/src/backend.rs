@@ -126,6 +126,20 @@ pub fn about_journal(request: &LoadRequest<'_>) -> Diagnostics {
     place.and_then(|place| place.look().ok()).map(|opened| opened.notes).unwrap_or_default()
 }
 
+/// Loads the whole configuration for a command that changes the state without it, and fails with its errors: a module may
+/// require another version.
+pub fn check_configuration(request: &LoadRequest<'_>) -> Result<(), Refusal> {
+    if !has_configuration(Path::new(request.dir)) {
+        return Ok(());
+    }
+    let (configuration, problems) = load(request, None);
+    let sources = match configuration {
+        Ok(configuration) => configuration.sources,
+        Err(sources) => sources,
+    };
+    if problems.has_errors() { Err(Refusal { problems, sources }) } else { Ok(()) }
+}
+
 /// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
 pub fn sealing(request: &LoadRequest<'_>) -> Option<Sealing> {
     let encryption = match has_configuration(Path::new(request.dir)) {

@@ -71,7 +71,11 @@ fn run(terminal: &mut Terminal, args: &Args, tainted: bool) -> Outcome {
             let detail = format!("{addr} cannot be tainted: only managed resources can be replaced.");
             return Err(Diagnostic::error("Invalid resource address", detail).into());
         }
-        let place = state_access::place(&Settings::new(args), &flags)?;
+        let settings = Settings::new(args);
+        if tainted {
+            state_access::check_configuration(&settings)?;
+        }
+        let place = state_access::place(&settings, &flags)?;
         let mut opened = state_access::open(messages, &place, operation, &flags, "Error refreshing the state")?;
         let state = opened.state.take();
         let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {

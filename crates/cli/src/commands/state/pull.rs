@@ -29,7 +29,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
     let flags = state_access::flags(args)?;
     let work = || -> Result<_, Refusal> {
-        let place = state_access::place(&Settings::new(args), &flags)?;
+        let settings = Settings::new(args);
+        state_access::check_configuration(&settings)?;
+        let place = state_access::place(&settings, &flags)?;
         // Quirk: all there is to say is in the title.
         Ok(place
             .look()

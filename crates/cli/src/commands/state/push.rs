@@ -40,7 +40,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let given = state::read_given(file)?;
-        let place = state_access::place(&Settings::new(args), &flags)?;
+        let settings = Settings::new(args);
+        state_access::check_configuration(&settings)?;
+        let place = state_access::place(&settings, &flags)?;
         let title = "Failed to refresh destination state";
         let mut opened = state_access::open(messages, &place, "state-push", &flags, title)?;
         let saved = opened.store().push(&given, args.is_on("force"));
