@@ -439,10 +439,9 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
         };
         return Err(usage("Too many command line arguments", detail));
     }
-    let switch = |name: &str| kind != Kind::Refresh && args.is_on(name);
-    let destroys = switch("destroy") || kind == Kind::Destroy;
-    let refresh_only = switch("refresh-only");
-    let refresh = kind == Kind::Refresh || args.is_on("refresh");
+    let destroys = args.is_on("destroy") || kind == Kind::Destroy;
+    let refresh_only = args.is_on("refresh-only");
+    let refresh = args.is_on("refresh");
     if kind == Kind::Destroy && args.is_on("destroy") && args.text("destroy").is_some() {
         let detail = "The command destroys anyway: leave -destroy out.";
         return Err(usage("Invalid mode option", detail));
@@ -460,6 +459,11 @@ fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
         ..PlanOptions::default()
     };
     addresses(args, &mut plan, destroys && refresh_only)?;
+    if kind == Kind::Refresh {
+        // The command takes the options of a plan, and has a use only for targets.
+        (plan.mode, plan.refresh) = (Mode::Normal, true);
+        plan.force_replace.clear();
+    }
     let parallelism = parallelism(args)?;
     let state = state_access::flags(args)?;
     let auto_approve = changes && args.is_on("auto-approve");

@@ -118,6 +118,10 @@ pub(crate) const REFRESH_COMMAND: Command = Command {
     about: "Brings the state up to date with what exists, without asking. \"yuba apply -refresh-only\" does the same and \
             shows what changes first.",
     flags: &[
+        Flag::switch("destroy", "Has no effect: the command changes only the state."),
+        Flag::switch("refresh-only", "Has no effect: the command changes only the state."),
+        Flag::switch_off("refresh", "Has no effect: the command always reads what exists."),
+        Flag::list("replace", "resource", "Has no effect: the command changes only the state."),
         TARGET,
         TARGET_FILE,
         EXCLUDE,
