@@ -120,7 +120,7 @@ fn source(step: &Step) -> String {
 }
 
 /// Makes a case smaller as long as it differs in the same way.
-pub(super) fn shrink(tools: [&Tool; 2], folder: &Path, found: Found, explained: &Explained) -> Found {
+pub(super) fn shrink(tools: [&Tool; 2], folder: &Path, found: Found, explained: &Explained, allowed: usize) -> Found {
     let wanted: BTreeSet<(String, String)> = found.differences.iter().map(Difference::class).collect();
     let mut best = found;
     let mut attempts = 0;
@@ -128,7 +128,7 @@ pub(super) fn shrink(tools: [&Tool; 2], folder: &Path, found: Found, explained: 
         let mut smaller = None;
         for candidate in candidates(&best.steps) {
             attempts += 1;
-            if attempts > 150 {
+            if attempts > allowed {
                 return best;
             }
             if let Some(found) = run(tools, folder, &candidate, explained).found

@@ -65,7 +65,7 @@ impl Explained {
     }
 
     /// The entry that explains this difference. Each field of an entry is the text, with `*` for any part, or a list of
-    /// texts of which one fits; `source` is a part of the configuration.
+    /// texts of which one fits; `source` and `also` are parts of the configuration and command.
     pub(super) fn reason(&self, difference: &Difference, source: &str) -> Option<usize> {
         self.0.iter().position(|entry| {
             one_of(&entry["aspect"], |text| text == difference.aspect)
@@ -73,6 +73,7 @@ impl Explained {
                 && one_of(&entry["ours"], |text| fits(text, &difference.ours))
                 && one_of(&entry["theirs"], |text| fits(text, &difference.theirs))
                 && one_of(&entry["source"], |text| source.contains(text))
+                && one_of(&entry["also"], |text| source.contains(text))
         })
     }
 

@@ -32,7 +32,7 @@ use random::Random;
 use tool::Tool;
 
 const USAGE: &str = "usage: cargo xtask differential --peer PATH [--ours PATH] [--seed N] [--expressions N] [--cases N] \
-     [--first N] [--only expressions|cases] [--providers DIR] [--work DIR]";
+     [--first N] [--only expressions|cases] [--attempts N] [--providers DIR] [--work DIR]";
 
 /// Expressions evaluated by one process.
 const BATCH: usize = 250;
@@ -45,6 +45,8 @@ struct Settings {
     expressions: usize,
     cases: usize,
     first: usize,
+    /// Runs that may be spent on making a case smaller.
+    attempts: usize,
     work: PathBuf,
     /// A filesystem mirror with providers that cases may use.
     providers: Option<PathBuf>,
@@ -58,6 +60,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
         expressions: 10_000,
         cases: 500,
         first: 0,
+        attempts: 150,
         work: std::env::temp_dir().join("yuba-differential"),
         providers: None,
     };
@@ -76,6 +79,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
             "--seed" => settings.seed = number()? as u64,
             "--expressions" => settings.expressions = number()?,
             "--first" => settings.first = number()?,
+            "--attempts" => settings.attempts = number()?,
             "--cases" => settings.cases = number()?,
             "--only" if value == "expressions" => settings.cases = 0,
             "--only" if value == "cases" => settings.expressions = 0,
@@ -199,7 +203,7 @@ fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
                     let steps = steps::case(&mut Random::new(settings.seed, number as u64), kinds);
                     let mut outcome = cases::run(tools, &folder, &steps, explained);
                     if let Some(found) = outcome.found.take() {
-                        let found = cases::shrink(tools, &folder, found, explained);
+                        let found = cases::shrink(tools, &folder, found, explained, settings.attempts);
                         let place = settings.work.join(format!("case{number}"));
                         cases::keep(&place, &found.steps);
                         let lines: Vec<String> = found.differences.iter().map(difference::Difference::show).collect();

@@ -14,6 +14,8 @@ use super::tool::{Answer, Tool};
 pub(super) fn observe(tool: &Tool, folder: &Path, step: &Step, install: bool) -> Value {
     write(folder, step);
     let mut seen = Map::new();
+    let mut random = BTreeSet::new();
+    random_values(&read_state(folder), &mut random);
     if install {
         let answer = tool.run(folder, &["init", "-input=false", "-no-color"], None);
         record(&mut seen, "init", &answer);
@@ -51,11 +53,53 @@ pub(super) fn observe(tool: &Tool, folder: &Path, step: &Step, install: bool) ->
             }
         }
     }
-    let state = fs::read_to_string(folder.join("terraform.tfstate")).unwrap_or_default();
-    seen.insert("state".to_owned(), normal(serde_json::from_str(&state).unwrap_or_default()));
+    let state = read_state(folder);
+    random_values(&state, &mut random);
+    seen.insert("state".to_owned(), normal(state));
     let mut seen = Value::Object(seen);
+    hide_random_values(&mut seen, &random);
     drop_old_dependencies(&mut seen, &declared(step, "", ""));
     seen
+}
+
+fn read_state(folder: &Path) -> Value {
+    let text = fs::read_to_string(folder.join("terraform.tfstate")).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Values of attributes of a state that differ from run to run. Short ones are left out: they may occur anywhere.
+fn random_values(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, inner) in fields {
+                match inner.as_str() {
+                    Some(text) if RANDOM.contains(&key.as_str()) && text.len() >= 5 => {
+                        found.insert(text.to_owned());
+                    }
+                    _ => random_values(inner, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|inner| random_values(inner, found)),
+        _ => {}
+    }
+}
+
+/// Replaces random values wherever they occur in texts, as other objects may be made from them.
+fn hide_random_values(value: &mut Value, random: &BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(|inner| hide_random_values(inner, random)),
+        Value::Array(items) => items.iter_mut().for_each(|inner| hide_random_values(inner, random)),
+        Value::String(text) => {
+            // The longest first: one value may be the beginning of another one.
+            let mut values: Vec<&String> = random.iter().filter(|value| text.contains(value.as_str())).collect();
+            values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+            for value in values {
+                *text = text.replace(value.as_str(), "RANDOM");
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The resources of the configuration, without instance keys.
@@ -102,6 +146,10 @@ fn drop_old_dependencies(value: &mut Value, declared: &BTreeSet<String>) {
 fn record(seen: &mut Map<String, Value>, name: &str, answer: &Answer) {
     let mut events: Vec<String> = answer.lines().iter().filter_map(event).collect();
     events.sort();
+    // OpenTofu counts by address, so it may count several objects of one instance once.
+    if events.windows(2).any(|pair| pair[0] == pair[1] && pair[0].starts_with("apply_start ")) {
+        events.retain(|event| !event.starts_with("change_summary ") || event.contains("\"operation\":\"plan\""));
+    }
     let diagnostics: Vec<String> = answer
         .diagnostics()
         .iter()
@@ -189,7 +237,7 @@ fn normal(value: Value) -> Value {
                 if RANDOM.contains(&key.as_str()) && value.is_string() {
                     value = json!("RANDOM");
                 }
-                if key == "deposed" && value.is_string() {
+                if ["deposed", "deposed_key"].contains(&key.as_str()) && value.is_string() {
                     value = json!("DEPOSED");
                 }
                 out.insert(key, value);
@@ -246,6 +294,16 @@ fn is_uuid(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+
+    #[test]
+    fn random_values_are_hidden_in_what_is_made_from_them() {
+        let state = json!({"attributes": {"id": "QArS_A", "hex": "400ad2fc", "keepers": {"k": "fixed"}}});
+        let mut random = std::collections::BTreeSet::new();
+        super::random_values(&state, &mut random);
+        let mut shown = json!({"outputs": ["{\"id\":\"QArS_A\"}", "fixed"]});
+        super::hide_random_values(&mut shown, &random);
+        assert_eq!(shown, json!({"outputs": ["{\"id\":\"RANDOM\"}", "fixed"]}));
+    }
 
     #[test]
     fn identifiers_and_orders_are_taken_out() {
