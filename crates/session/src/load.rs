@@ -13,7 +13,7 @@ use yuba_config::test_file::{MOCK_SUFFIXES, MockProvider, decode_mocks};
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
 use yuba_eval::inputs::{Ask, Inputs, VarFile, VarFlag, auto_files};
 use yuba_eval::static_eval::StaticEnv;
-use yuba_eval::symbols::LibraryFiles;
+use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, World, link};
 use yuba_syntax::{Diagnostic, Diagnostics, FileId, SourceFile, Sources, json, parser};
@@ -364,7 +364,7 @@ impl ModuleFiles for ModuleDirs {
         Some((Arc::new(module), problems))
     }
 
-    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
         let is_dir = match (&self.snapshot, fs::metadata(path)) {
             (Some(snapshot), _) => !snapshot.files.contains_key(path),
             (None, Ok(found)) => found.is_dir(),
@@ -378,7 +378,8 @@ impl ModuleFiles for ModuleDirs {
             false => vec![path.into()],
         };
         if names.is_empty() {
-            return Err(eco_format!("this directory has no files whose names end with {LIBRARY_SUFFIX:?}"));
+            let reason = eco_format!("this directory has no files whose names end with {LIBRARY_SUFFIX:?}");
+            return Err(UnreadableLibrary { is_missing: false, reason });
         }
         let dir = if is_dir { path } else { "." };
         let files: Vec<ParsedConfigFile> = names.iter().map(|name| self.read(dir, name, false)).collect();
@@ -414,11 +415,13 @@ impl ModuleFiles for ModuleDirs {
 /// How the names of files end that make up a symbol library which is a directory.
 const LIBRARY_SUFFIX: &str = ".sym.hcl";
 
-fn unreadable_library(path: &str, error: &io::Error) -> EcoString {
-    match error.kind() {
-        io::ErrorKind::NotFound => eco_format!("there is neither a file nor a directory {path}"),
-        _ => eco_format!("{path} could not be read: {error}"),
-    }
+fn unreadable_library(path: &str, error: &io::Error) -> UnreadableLibrary {
+    let is_missing = error.kind() == io::ErrorKind::NotFound;
+    let reason = match is_missing {
+        true => eco_format!("there is neither a file nor a directory {path}"),
+        false => eco_format!("{path} could not be read: {error}"),
+    };
+    UnreadableLibrary { is_missing, reason }
 }
 
 /// The content of a file, unless it is so large that places in it could not be told.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ModuleSource, RegistryModule, RemoteModule, Version, VersionConstraints, without_secrets};
 use yuba_config::Module;
-use yuba_eval::symbols::LibraryFiles;
+use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
 use yuba_eval::tree::{Installed, Manifest, ModuleFiles, Wanted};
 use yuba_install::Hosts;
 use yuba_install::modules::{Fetcher, PackageLocation, Registry, RegistryError, copy_directory, find_subdir};
@@ -110,7 +110,7 @@ impl ModuleFiles for Directories<'_, '_, '_> {
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
         self.dirs.module(dir)
     }
-    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
         self.dirs.library(path)
     }
     fn identity(&mut self, dir: &str) -> EcoString {

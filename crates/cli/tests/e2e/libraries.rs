@@ -125,6 +125,13 @@ output "v" {
     assert!(run.stdout.contains("v = \"now 1.1.0 sub 1.0.0 2.0.0\""), "{run}");
     std::fs::rename(sandbox.dir().join("away"), sandbox.dir().join(".terraform/modules")).expect("it is ours");
     assert_eq!(host.asked().len(), before);
+    // A directory that was removed is installed again.
+    std::fs::remove_dir_all(sandbox.dir().join(".terraform/modules/m.symbols@net")).expect("it is ours");
+    let run = sandbox.run(&["validate", "-no-color"]);
+    assert!(run.code == 1 && run.stderr.contains("Error: Symbol library not installed"), "{run}");
+    let run = sandbox.run(&["init", "-no-color"]);
+    assert!(run.stdout.contains("for m.symbols:net...") && !run.stdout.contains("for symbols:net"), "{run}");
+    assert_eq!(sandbox.run(&["validate", "-no-color"]).code, 0);
     // Another version or source has to be installed first.
     sandbox.write("main.tf", sandbox.read("main.tf").replace("~> 1.0", ">= 2.0"));
     let run = sandbox.run(&["validate", "-no-color"]);

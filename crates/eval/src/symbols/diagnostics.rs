@@ -180,6 +180,11 @@ pub(super) fn not_installed(name: &str, source: &ModuleSource, purpose: Purpose,
     Diagnostic::error(summary, detail).at(span)
 }
 
+pub(super) fn cache_unreadable(name: &str, dir: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!("The directory {dir}, where the {name} was installed, does not exist. {HOW_TO_INSTALL}");
+    Diagnostic::error("Symbol library not installed", detail).at(span)
+}
+
 pub(super) fn source_changed(installed: &str, wanted: &str, span: Span) -> Diagnostic {
     let (installed, wanted) = (without_secrets(installed), without_secrets(wanted));
     let detail = eco_format!(

@@ -33,6 +33,14 @@ pub struct LibraryFiles {
     pub is_dir: bool,
 }
 
+/// Why the files of a library cannot be read.
+pub struct UnreadableLibrary {
+    /// There is neither a file nor a directory.
+    pub is_missing: bool,
+    /// The reason, as part of a sentence.
+    pub reason: EcoString,
+}
+
 /// The module or library that contains `symbols` blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
@@ -309,8 +317,11 @@ impl Linking<'_> {
         let known = self.linker.read.get(&identity).cloned();
         let read = match known.map_or_else(|| self.files.library(&path).map(Arc::new), Ok) {
             Ok(read) => read,
-            Err(reason) => {
-                problems.push(diagnostics::unreadable(&call.name, &path, &reason, at));
+            Err(found) => {
+                problems.push(match found.is_missing && source.is_some() {
+                    true => diagnostics::cache_unreadable(&base.name, &path, call.span),
+                    false => diagnostics::unreadable(&call.name, &path, &found.reason, at),
+                });
                 return None;
             }
         };

@@ -33,7 +33,7 @@ use yuba_value::{Value, convert};
 
 pub(crate) use diagnostics::unknown_function;
 pub(crate) use link::{Base, Linker, Place, place};
-pub use link::{Downloads, LibraryFiles};
+pub use link::{Downloads, LibraryFiles, UnreadableLibrary};
 pub(crate) use names::LibraryNames;
 
 /// The `symbols` blocks of a module or library, by label.

@@ -33,7 +33,7 @@ pub use providers::{Requirement, requirements_of};
 pub use resolve::{KeySource, ResolvedProvider};
 
 use crate::static_eval::for_each::Instances;
-use crate::symbols::{Downloads, Libraries, LibraryFiles};
+use crate::symbols::{Downloads, Libraries, LibraryFiles, UnreadableLibrary};
 
 /// A module of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -240,10 +240,9 @@ pub trait ModuleFiles {
     /// The module of a directory, with what is wrong with it; `None` if the directory cannot be read. Asked once for each
     /// directory.
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)>;
-    /// The symbol library of a file, or of a directory of `*.sym.hcl` files; or why it cannot be read, as part of a sentence.
-    /// Asked once for each path.
-    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
-        Err(ecow::eco_format!("there is nothing at {path}"))
+    /// The symbol library of a file, or of a directory of `*.sym.hcl` files. Asked once for each path.
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
+        Err(UnreadableLibrary { is_missing: true, reason: ecow::eco_format!("there is nothing at {path}") })
     }
     /// The same text for all names of one directory, so that loops of symbolic links are found.
     fn identity(&mut self, dir: &str) -> EcoString {

@@ -11,7 +11,7 @@ use yuba_syntax::{Diagnostics, SourceFile, Sources, json, parser};
 
 use super::{ConfigTree, Installed, Link, Manifest, ModuleFiles, Purpose, link};
 use crate::inputs::{Inputs, VarFlag};
-use crate::symbols::LibraryFiles;
+use crate::symbols::{LibraryFiles, UnreadableLibrary};
 use crate::world::MemoryWorld;
 
 /// Files in memory.
@@ -77,7 +77,7 @@ impl ModuleFiles for Memory {
         }
         Some((Arc::new(module), problems))
     }
-    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
         self.reads += 1;
         let (dir, name) = path.rsplit_once('/').unwrap_or((".", path));
         let one = self.dirs.get(dir).and_then(|files| files.get(name)).map(|text| (path.to_owned(), text));
@@ -90,7 +90,7 @@ impl ModuleFiles for Memory {
             }
         };
         if files.is_empty() {
-            return Err("there is nothing".into());
+            return Err(UnreadableLibrary { is_missing: true, reason: "there is nothing".into() });
         }
         let mut bodies = Vec::new();
         let mut problems = Diagnostics::new();

@@ -8,7 +8,7 @@ use yuba_config::Module;
 use yuba_config::test_file::TestFile;
 use yuba_eval::inputs::Inputs;
 use yuba_eval::static_eval::StaticEnv;
-use yuba_eval::symbols::LibraryFiles;
+use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, link};
 use yuba_provider::mock::Started;
@@ -164,7 +164,7 @@ impl ModuleFiles for Remembered {
         }
         Some((module, problems))
     }
-    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
         self.dirs.library(path)
     }
     fn identity(&mut self, dir: &str) -> EcoString {
@@ -193,7 +193,7 @@ impl ModuleFiles for Again<'_> {
             None => self.dirs.module(dir),
         }
     }
-    fn library(&mut self, path: &str) -> Result<LibraryFiles, EcoString> {
+    fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
         self.dirs.library(path)
     }
     fn identity(&mut self, dir: &str) -> EcoString {
