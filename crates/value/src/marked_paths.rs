@@ -22,8 +22,8 @@ impl Value {
         (self.unmark_deep().0, found)
     }
 
-    /// With more marks at places in it. Places that are not there are left out, as are those inside of something that is
-    /// unknown or null, whose marks go to it.
+    /// With more marks at places in it. Places that are not there are left out, also those inside of null. Marks of places
+    /// inside of something unknown go to it.
     #[must_use]
     pub fn mark_at(&self, marks: &[(Path, Marks)]) -> Value {
         if marks.is_empty() {
@@ -85,6 +85,7 @@ fn apply(value: &Value, marks: &[(&[PathStep], &Marks)]) -> Value {
                     (None, None) => {}
                 },
             },
+            Some(_) if value.is_null() => {}
             _ => here = here.union(marks),
         }
     }
@@ -136,6 +137,14 @@ mod tests {
         assert!(plain.is_deeply_unmarked());
         assert_eq!(marks.len(), 4);
         assert!(plain.mark_at(&marks).raw_equals(&value));
+    }
+
+    #[test]
+    fn null_has_no_places_inside() {
+        let marks = vec![(Path::new().attr("a").attr("b"), Marks::sensitive())];
+        let value = Value::object(vec![("a".into(), Value::null_dynamic())]);
+        assert!(value.mark_at(&marks).is_deeply_unmarked());
+        assert!(!value.mark_at(&[(Path::new().attr("a"), Marks::sensitive())]).is_deeply_unmarked());
     }
 
     #[test]
