@@ -159,16 +159,18 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
         if !approved(speaker, args, &plan, &stop)? {
             return close(speaker, operation, notes, 1);
         }
-    } else if plan.mode != Mode::RefreshOnly {
+    } else {
         // Checks are made again while applying; what they say then is what counts.
-        notes = without_checks(notes);
+        notes = without_checks(notes, plan.mode);
     }
     change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop, &said)
 }
 
-/// Without results of checks.
-fn without_checks(mut notes: Diagnostics) -> Diagnostics {
-    notes.retain(|problem| !problem.extra.as_ref().is_some_and(|extra| extra.of_check));
+/// Without results of checks that applying gives again. Where only the state is saved it does not read data again.
+fn without_checks(mut notes: Diagnostics, mode: Mode) -> Diagnostics {
+    let is_again =
+        |problem: &Diagnostic| mode != Mode::RefreshOnly || problem.summary == "Check block assertion failed";
+    notes.retain(|problem| !(is_again(problem) && problem.extra.as_ref().is_some_and(|extra| extra.of_check)));
     notes
 }
 

@@ -31,11 +31,16 @@ use crate::planning::data::DataAnswer;
 use crate::request::Context;
 use crate::targets::{Selection, Targets, left_alone};
 use crate::walk::Walk;
+use crate::walk::checks::in_module;
 use crate::walk::dependencies::Dependencies;
 use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
+use crate::walk::of_check;
 use crate::walk::providers::ProviderAnswer;
 
 pub use provision::{Hidden, ProvisionOrder, Provisioned, Provisioners};
+
+/// The title of what is said about a check that does not hold.
+const FAILED_CHECK: &str = "Check block assertion failed";
 
 /// The door to whoever keeps what was done.
 pub trait Recorder {
@@ -556,6 +561,28 @@ impl<'a> Applier<'a> {
         self.record(None, edits);
         let broken = self.broken_outputs();
         self.walk.tell(broken);
+        let failed = self.failed_checks();
+        self.walk.tell(failed);
+    }
+
+    /// Checks that do not hold. The plan warns of them, and saving the state does again.
+    fn failed_checks(&self) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        for node in &self.walk.graph.nodes {
+            let Vertex::Check(check) = node.vertex else { continue };
+            let path = &self.walk.context.tree.node(node.module).path;
+            let addr = in_module(path, &eco_format!("check.{}", check.name));
+            let results = self.plan.checks.iter();
+            let failed = results.filter(|result| result.kind == CheckKind::Check && result.config_addr == addr);
+            let span = match check.asserts.as_slice() {
+                [only] => only.condition.as_ref().map_or(only.span, |condition| condition.span),
+                _ => check.span,
+            };
+            for message in failed.flat_map(|result| &result.objects).flat_map(|object| &object.failure_messages) {
+                problems.push(of_check(Diagnostic::warning(FAILED_CHECK, message.clone()).at(span)));
+            }
+        }
+        problems
     }
 
     /// Outputs of the root module whose preconditions do not hold. The plan warns of them; saving them is an error.
