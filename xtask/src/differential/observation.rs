@@ -196,8 +196,22 @@ fn write(folder: &Path, step: &Step) {
     }
 }
 
-/// Attributes with random values.
-const RANDOM: [&str; 6] = ["id", "hex", "dec", "b64_std", "b64_url", "private"];
+/// Attributes with random values, and with hashes of contents that may be random.
+const RANDOM: [&str; 13] = [
+    "id",
+    "hex",
+    "dec",
+    "b64_std",
+    "b64_url",
+    "private",
+    "content_md5",
+    "content_sha1",
+    "content_sha256",
+    "content_sha512",
+    "content_base64sha256",
+    "content_base64sha512",
+    "content_base64",
+];
 
 /// A document without what differs from run to run: ids, times, and orders that mean nothing.
 fn normal(value: Value) -> Value {
@@ -228,8 +242,10 @@ fn normal(value: Value) -> Value {
                     continue;
                 }
                 let mut value = normal(value);
-                if ["dependencies", "depends_on", "sensitive_attributes", "relevant_attributes", "failure_messages"]
-                    .contains(&key.as_str())
+                if key == "sensitive_attributes" && value.is_array() {
+                    value = named_paths(&value);
+                }
+                if ["dependencies", "depends_on", "relevant_attributes", "failure_messages"].contains(&key.as_str())
                     && let Some(items) = value.as_array_mut()
                 {
                     items.sort_by_key(Value::to_string);
@@ -246,6 +262,16 @@ fn normal(value: Value) -> Value {
         }
         other => other,
     }
+}
+
+/// Paths of a state by their names, so that they are compared one by one.
+fn named_paths(paths: &Value) -> Value {
+    let step = |step: &Value| match step["value"].as_str() {
+        Some(name) => name.to_owned(),
+        None => step["value"]["value"].to_string(),
+    };
+    let name = |path: &Value| path.as_array().into_iter().flatten().map(step).collect::<Vec<_>>().join("/");
+    paths.as_array().into_iter().flatten().map(|path| (name(path), json!(true))).collect::<Map<_, _>>().into()
 }
 
 /// What tells an item of a list from the others, where the order of the list means nothing.
