@@ -258,7 +258,7 @@ fn bad_providers_are_explained_and_ended() {
         &place,
         "types",
         &expect![[
-            r#"Failed to load plugin schemas: The provider yuba/testing describes what it has in a way that makes no sense: in the resource type "testing_item" in the attribute "behave" the type is not a type: there is no type "heap" that takes arguments (at byte 8). This is a bug in the provider: choose another version of it, and tell its maintainers."#
+            r#"Failed to load plugin schemas: The provider yuba/testing describes what it has in a way that makes no sense: in the resource type "symbols" in the attribute "behave" the type is not a type: there is no type "heap" that takes arguments (at byte 8). This is a bug in the provider: choose another version of it, and tell its maintainers."#
         ]],
     );
     check_bad(
@@ -414,7 +414,7 @@ fn what_a_provider_has_is_known_without_starting_it_again() {
     let later = Plugins::new(settings);
     let kept = schema(&later);
     assert_eq!(place.pids().len(), 2);
-    assert_eq!(kept.resources.keys().count(), 3);
+    assert_eq!(kept.resources.keys().count(), 4);
     assert!(kept.resources.get("testing_nested").is_some_and(|schema| schema.block.blocks().len() == 5));
 }
 
