@@ -107,7 +107,7 @@ pub(crate) fn run(args: &[String]) -> Result<String, String> {
     fs::write(&cli_config, installation.unwrap_or_default()).map_err(|e| e.to_string())?;
     let ours = Tool { path: settings.ours.clone(), cli_config: cli_config.clone() };
     let theirs = Tool { path: settings.peer.clone(), cli_config };
-    let mut report = Report { explained: &explained, reasons: BTreeMap::new(), open: Vec::new() };
+    let mut report = Report { explained: &explained, reasons: BTreeMap::new(), open: Vec::new(), unsteady: 0 };
     if settings.expressions > 0 {
         expressions(&settings, [&ours, &theirs], &mut report)?;
     }
@@ -122,6 +122,8 @@ struct Report<'a> {
     explained: &'a Explained,
     reasons: BTreeMap<usize, usize>,
     open: Vec<String>,
+    /// Cases that differed in some runs and agreed in another.
+    unsteady: usize,
 }
 
 impl Report<'_> {
@@ -134,11 +136,12 @@ impl Report<'_> {
 
     fn close(self, settings: &Settings) -> Result<String, String> {
         let mut text = format!(
-            "differential: seed {}, {} expressions, {} cases, {} unexplained differences\n",
+            "differential: seed {}, {} expressions, {} cases, {} unexplained differences, {} in some runs only\n",
             settings.seed,
             settings.expressions,
             settings.cases,
-            self.open.len()
+            self.open.len(),
+            self.unsteady
         );
         for (index, count) in &self.reasons {
             text += &format!("  {count} explained: {}\n", self.explained.text(*index));
@@ -185,14 +188,18 @@ fn kinds(settings: &Settings) -> Vec<&'static str> {
 /// Processes that run cases at the same time.
 const WORKERS: usize = 2;
 
+/// Runs of a case that differs. It counts as a difference if each of them differs.
+const RUNS: usize = 3;
+
 fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
     let next = AtomicUsize::new(settings.first);
     let kinds = kinds(settings);
     let explained = report.explained;
     let results = Mutex::new(Vec::new());
+    let unsteady = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for worker in 0..WORKERS {
-            let (next, results, kinds) = (&next, &results, &kinds);
+            let (next, results, kinds, unsteady) = (&next, &results, &kinds, &unsteady);
             scope.spawn(move || {
                 let folder = settings.work.join(format!("worker{worker}"));
                 loop {
@@ -202,6 +209,13 @@ fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
                     }
                     let steps = steps::case(&mut Random::new(settings.seed, number as u64), kinds);
                     let mut outcome = cases::run(tools, &folder, &steps, explained);
+                    // Where objects fail, OpenTofu's result can depend on which of them it reaches first.
+                    for _ in 1..RUNS {
+                        if outcome.found.is_some() {
+                            outcome = cases::run(tools, &folder, &steps, explained);
+                            unsteady.fetch_add(usize::from(outcome.found.is_none()), Ordering::Relaxed);
+                        }
+                    }
                     if let Some(found) = outcome.found.take() {
                         let found = cases::shrink(tools, &folder, found, explained, settings.attempts);
                         let place = settings.work.join(format!("case{number}"));
@@ -220,6 +234,7 @@ fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
             });
         }
     });
+    report.unsteady = unsteady.into_inner();
     for (reasons, open) in results.into_inner().unwrap_or_default() {
         for reason in reasons {
             *report.reasons.entry(reason).or_default() += 1;
