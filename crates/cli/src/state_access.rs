@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use yuba_eval::tree::Purpose;
 use yuba_session::backend::{self, Opened, Place, Refusal, StateFlags};
+use yuba_session::state;
 use yuba_session::workspaces::is_valid_name;
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::functions::timestamp::parse_duration;
@@ -73,7 +74,7 @@ pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
 
 /// Fails where the configuration has errors. Commands that exchange or change the state without it check that first.
 pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
-    backend::check_configuration(&settings.request(Purpose::Look))
+    state::usable_configuration(&settings.request(Purpose::Look))
 }
 
 /// Where the state is.

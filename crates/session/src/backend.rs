@@ -126,20 +126,6 @@ pub fn about_journal(request: &LoadRequest<'_>) -> Diagnostics {
     place.and_then(|place| place.look().ok()).map(|opened| opened.notes).unwrap_or_default()
 }
 
-/// Loads the whole configuration for a command that changes the state without it, and fails with its errors: a module may
-/// require another version.
-pub fn check_configuration(request: &LoadRequest<'_>) -> Result<(), Refusal> {
-    if !has_configuration(Path::new(request.dir)) {
-        return Ok(());
-    }
-    let (configuration, problems) = load(request, None);
-    let sources = match configuration {
-        Ok(configuration) => configuration.sources,
-        Err(sources) => sources,
-    };
-    if problems.has_errors() { Err(Refusal { problems, sources }) } else { Ok(()) }
-}
-
 /// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
 pub fn sealing(request: &LoadRequest<'_>) -> Option<Sealing> {
     let encryption = match has_configuration(Path::new(request.dir)) {
@@ -172,8 +158,8 @@ pub fn place_of(
     flags: &StateFlags,
 ) -> Result<Place, Diagnostics> {
     let configured = configured(configuration, request).map_err(|mut problems| {
-        // A command that works on states only has not looked at the sources of modules. Whoever has to give a value for the
-        // backend is told all values that are missing.
+        // A command that only reads states has not loaded module sources. Load them, so that the error names the missing values
+        // of the backend and of the modules together.
         if request.purpose == Purpose::Look && problems.iter().any(is_unavailable) {
             let others = unavailable_sources(&configuration.tree, configuration.static_env(request));
             extend_with_new(&mut problems, others);

@@ -52,7 +52,8 @@ pub fn missing_schemas(providers: &OurProviders, state: &State) -> Result<(), Di
     }
 }
 
-/// Whether the configuration beside a state can be read. The schemas of its providers may be needed to show the state.
+/// Loads the whole configuration beside a state and fails with its errors. Commands that show, exchange or change the state
+/// check it first: a module may require another version, and schemas of its providers may be needed.
 pub fn usable_configuration(request: &LoadRequest<'_>) -> Result<(), Refusal> {
     if !has_configuration(Path::new(request.dir)) {
         return Ok(());

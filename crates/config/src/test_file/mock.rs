@@ -98,7 +98,7 @@ pub enum ObjectArgument {
 }
 
 impl ObjectArgument {
-    /// The object, evaluated by whoever knows what it refers to; none where something is wrong.
+    /// The object, unevaluated: only `eval` resolves its references. None where the argument has errors.
     pub fn value(&self, constants: &dyn Constants, problems: &mut Diagnostics) -> Option<Value> {
         let (name, expr, span) = match self {
             ObjectArgument::Known(value) => return Some(value.clone()),

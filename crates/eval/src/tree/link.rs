@@ -298,7 +298,7 @@ impl<'l> Linker<'l> {
         found
     }
 
-    /// The module of a directory, with its symbol libraries. What is wrong with it is told for every call.
+    /// The module of a directory, with its symbol libraries. Its errors are reported for each call.
     fn load(&mut self, dir: &EcoString, path: &ModulePath, package: Option<EcoString>) -> Option<WithLibraries> {
         if !self.loaded.modules.contains_key(dir) {
             let loaded = self.files.module(dir);

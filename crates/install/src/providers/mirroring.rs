@@ -170,7 +170,7 @@ fn copy(
 fn write_indexes(dir: &Path, hashes: &Hashes) -> Result<(), String> {
     let mirror = LocalMirror::new(dir.to_path_buf());
     let unreadable = |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", dir.display());
-    // Without any package to copy nobody has made the directory, and a mirror that does not exist is of no use.
+    // Copying creates the directory. Without packages a missing directory stays missing and cannot be indexed.
     fs::metadata(dir).map_err(|error| unreadable(&error))?;
     for provider in mirror.providers().map_err(|error| unreadable(&error))? {
         let mut versions: BTreeMap<ProviderVersion, Map<String, Json>> = BTreeMap::new();

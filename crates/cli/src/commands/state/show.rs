@@ -1,6 +1,5 @@
 //! `yuba state show`: one object of the state.
 
-use yuba_eval::tree::Purpose;
 use yuba_session::backend::Refusal;
 use yuba_session::state;
 use yuba_state::{Edit, State};
@@ -45,7 +44,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         let hint = "Give the address of one resource instance. \"yuba state list\" shows what there is.";
         let addr = state::instance_address(address)
             .map_err(|_| Diagnostic::error(format!("Error parsing instance address {}", quote(address)), hint))?;
-        state::usable_configuration(&settings.request(Purpose::Look))?;
+        state_access::check_configuration(&settings)?;
         let opened = place
             .look()
             .map_err(|problems| Diagnostic::error(format!("error loading state: {}", problems.joined()), ""))?;
