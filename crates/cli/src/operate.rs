@@ -166,11 +166,12 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     change(speaker, operation, &plan, notes, (kind, options.tolerant), &stop, &said)
 }
 
-/// Without results of checks that applying gives again. Where only the state is saved it does not read data again.
+/// Drops the results of checks that applying reports again. With -refresh-only it repeats failed assertions only.
 fn without_checks(mut notes: Diagnostics, mode: Mode) -> Diagnostics {
-    let is_again =
-        |problem: &Diagnostic| mode != Mode::RefreshOnly || problem.summary == "Check block assertion failed";
-    notes.retain(|problem| !(is_again(problem) && problem.extra.as_ref().is_some_and(|extra| extra.of_check)));
+    notes.retain(|problem| {
+        let Some(extra) = &problem.extra else { return true };
+        !extra.of_check || mode == Mode::RefreshOnly && !extra.failed_assertion
+    });
     notes
 }
 

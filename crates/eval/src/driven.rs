@@ -375,7 +375,9 @@ impl ModuleScope<'_> {
                 let summary = eco_format!("{} failed", kind.description());
                 let detail = text.clone().unwrap_or_else(|| HIDDEN_MESSAGE.into());
                 let problem = Diagnostic { severity, ..Diagnostic::error(summary, detail).at(condition.span) };
-                problems.push(rules::explained(self, condition, problem));
+                let mut problem = rules::explained(self, condition, problem);
+                problem.extra.get_or_insert_default().failed_assertion = kind == RuleKind::CheckAssertion;
+                problems.push(problem);
                 Verdict::Fail(text.unwrap_or_default())
             }
             Err(found) => {

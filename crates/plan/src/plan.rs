@@ -105,31 +105,31 @@ impl Plan {
     /// The state before the changes, with the outputs that are known already. Whoever calls knows which outputs are
     /// sensitive by declaration.
     pub fn known_state(&self, is_sensitive: impl Fn(&str) -> bool) -> State {
-        let mut state = State::clone(&self.prior_state);
-        for change in self.outputs.iter().filter(|change| change.action != Action::Delete) {
-            let (value, _) = change.after.unmark_deep();
-            if value.is_null() {
-                state.outputs.remove(&change.name);
-            } else if value.is_wholly_known() {
-                let (sensitive, deprecated) = (is_sensitive(&change.name), change.deprecated.clone());
-                state.outputs.insert(change.name.clone(), Output { value, sensitive, deprecated });
-            }
-        }
-        state
+        let planned = self.outputs.iter().filter(|change| change.action != Action::Delete);
+        self.with_outputs(planned, is_sensitive, |value| value.is_wholly_known().then_some(value))
     }
 
     /// The state after an import: with all outputs, of which unknown parts are null.
     pub fn imported_state(&self, is_sensitive: impl Fn(&str) -> bool) -> State {
+        self.with_outputs(self.outputs.iter(), is_sensitive, |value| Some(value.unknown_as_null()))
+    }
+
+    /// The state before the changes with these outputs. A null output is removed; one without a value to save stays as it was.
+    fn with_outputs<'a>(
+        &self,
+        outputs: impl Iterator<Item = &'a OutputChange>,
+        is_sensitive: impl Fn(&str) -> bool,
+        to_save: impl Fn(Value) -> Option<Value>,
+    ) -> State {
         let mut state = State::clone(&self.prior_state);
-        for change in &self.outputs {
+        for change in outputs {
             let (value, _) = change.after.unmark_deep();
             if value.is_null() {
                 state.outputs.remove(&change.name);
-                continue;
+            } else if let Some(value) = to_save(value) {
+                let (sensitive, deprecated) = (is_sensitive(&change.name), change.deprecated.clone());
+                state.outputs.insert(change.name.clone(), Output { value, sensitive, deprecated });
             }
-            let (sensitive, deprecated) = (is_sensitive(&change.name), change.deprecated.clone());
-            let value = value.unknown_as_null();
-            state.outputs.insert(change.name.clone(), Output { value, sensitive, deprecated });
         }
         state
     }

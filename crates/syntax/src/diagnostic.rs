@@ -47,6 +47,8 @@ pub struct Extra {
     pub difference: Option<(EcoString, EcoString)>,
     /// It is the result of a `check` block.
     pub of_check: bool,
+    /// It reports an assertion of a `check` block that does not hold.
+    pub failed_assertion: bool,
     /// The object whose condition does not hold, or is not known yet, by its address.
     pub condition_of: Option<EcoString>,
     /// It was an error before the `check` block around it made it a warning.

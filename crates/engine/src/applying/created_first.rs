@@ -3,8 +3,7 @@
 //! An object has this order if its block sets `create_before_destroy`, if the plan replaces it in this order, or if an object
 //! with this order depends on it. Only objects that the plan changes or checks count.
 
-use foldhash::HashSet;
-use foldhash::{HashMap, HashMapExt};
+use foldhash::{HashMap, HashMapExt, HashSet};
 use yuba_addrs::{AbsResourceInstance, InstanceKey, ModuleInstance};
 use yuba_config::resource::ResourceKey;
 use yuba_eval::ConfigTree;
@@ -53,6 +52,8 @@ pub(super) fn created_first(
         }
     }
     let mut needed: Vec<Needed<'_>> = std::iter::repeat_with(Needed::default).take(graph.nodes.len()).collect();
+    // Made once for each resource that is referred to by key.
+    let mut planned_keys: HashMap<u32, HashSet<&InstanceKey>> = HashMap::new();
     let mut found = HashSet::default();
     for at in order.iter().rev() {
         let here = *at as usize;
@@ -78,10 +79,12 @@ pub(super) fn created_first(
             continue;
         }
         for to in &graph.edges[here] {
-            let has = |key: &InstanceKey| {
-                present.get(to).into_iter().flatten().any(|change| change.addr.key.as_ref() == Some(key))
-            };
-            let keys = graph.named_keys(*at, *to).filter(|keys| keys.iter().all(has));
+            let keys = graph.named_keys(*at, *to).filter(|keys| {
+                let planned = planned_keys.entry(*to).or_insert_with(|| {
+                    present.get(to).into_iter().flatten().filter_map(|change| change.addr.key.as_ref()).collect()
+                });
+                keys.iter().all(|key| planned.contains(key))
+            });
             let is_resource = matches!(graph.nodes[*to as usize].vertex, Vertex::Resource(_));
             let target = &mut needed[*to as usize];
             match keys {

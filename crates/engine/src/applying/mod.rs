@@ -18,9 +18,9 @@ use std::collections::BTreeSet;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
 use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
-use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId};
+use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, RuleKind};
 use yuba_plan::{Action, Event, Mode, Op, Phase, Plan, ResourceChange};
-use yuba_state::{CheckKind, DeposedKey, Edit, Output, State};
+use yuba_state::{CheckKind, CheckResult, DeposedKey, Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Value;
 
@@ -38,9 +38,6 @@ use crate::walk::of_check;
 use crate::walk::providers::ProviderAnswer;
 
 pub use provision::{Hidden, ProvisionOrder, Provisioned, Provisioners};
-
-/// The title of what is said about a check that does not hold.
-const FAILED_CHECK: &str = "Check block assertion failed";
 
 /// The door to whoever keeps what was done.
 pub trait Recorder {
@@ -565,21 +562,25 @@ impl<'a> Applier<'a> {
         self.walk.tell(failed);
     }
 
-    /// Checks that do not hold. The plan warns of them, and saving the state does again.
+    /// Warnings about checks that do not hold, as the plan has reported them.
     fn failed_checks(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
+        let checks = self.plan.checks.iter().filter(|result| result.kind == CheckKind::Check);
+        let results: HashMap<&EcoString, &CheckResult> = checks.map(|result| (&result.config_addr, result)).collect();
+        let title = eco_format!("{} failed", RuleKind::CheckAssertion.description());
         for node in &self.walk.graph.nodes {
             let Vertex::Check(check) = node.vertex else { continue };
             let path = &self.walk.context.tree.node(node.module).path;
             let addr = in_module(path, &eco_format!("check.{}", check.name));
-            let results = self.plan.checks.iter();
-            let failed = results.filter(|result| result.kind == CheckKind::Check && result.config_addr == addr);
+            let Some(result) = results.get(&addr) else { continue };
             let span = match check.asserts.as_slice() {
                 [only] => only.condition.as_ref().map_or(only.span, |condition| condition.span),
                 _ => check.span,
             };
-            for message in failed.flat_map(|result| &result.objects).flat_map(|object| &object.failure_messages) {
-                problems.push(of_check(Diagnostic::warning(FAILED_CHECK, message.clone()).at(span)));
+            for message in result.objects.iter().flat_map(|object| &object.failure_messages) {
+                let mut problem = of_check(Diagnostic::warning(title.clone(), message.clone()).at(span));
+                problem.extra.get_or_insert_default().failed_assertion = true;
+                problems.push(problem);
             }
         }
         problems
