@@ -1,30 +1,99 @@
-//! Mistakes as data: collected while work goes on, rendered by `view`.
+//! Errors and warnings as data: collected while work goes on, rendered by `view`.
+//!
+//! The identity of a diagnostic is its [`Code`], declared once in the catalogue of a crate ([`catalogue!`](crate::catalogue)).
+//! Codes and typed extras decide what callers do with a diagnostic. Its strings are for people only.
 
-use ecow::EcoString;
+use ecow::{EcoString, eco_format};
 
 use crate::Span;
 
-/// How bad it is.
+/// Whether the operation can succeed in spite of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The work cannot succeed.
+    /// The operation fails.
     Error,
-    /// Something to look at.
+    /// The operation goes on.
     Warning,
 }
 
-/// One thing to tell the user.
+/// The identity of one kind of diagnostic. Rows of a catalogue are the only values of this type.
+#[derive(Debug)]
+pub struct Code {
+    /// Stable name in kebab case, unique across all catalogues: `provider-instance-not-declared`.
+    pub id: &'static str,
+    /// The severity unless a caller changes it.
+    pub severity: Severity,
+    /// The title, as OpenTofu prints it. Parts in braces stand for values: the constructor sets the full title.
+    pub summary: &'static str,
+    /// One sentence about when the diagnostic occurs, for `docs/diagnostics.md`.
+    pub meaning: &'static str,
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Code) -> bool {
+        self.id == other.id
+    }
+}
+impl Eq for Code {}
+
+/// Declares the diagnostics of a crate or a part of it, one row for each code:
+///
+/// ```
+/// yuba_syntax::catalogue! {
+///     /// A file contains the same argument twice in one block.
+///     ARGUMENT_REDEFINED = error "argument-redefined", "Attribute redefined";
+///     /// A reference is written in quotes, as old versions of the language required.
+///     pub QUOTED_REFERENCE = warning "quoted-reference", "Quoted references are deprecated";
+/// }
+/// assert_eq!(ARGUMENT_REDEFINED.id, "argument-redefined");
+/// ```
+///
+/// A row is `pub(crate)` unless it starts with `pub`. The doc comment is the meaning of the code in `docs/diagnostics.md`.
+#[macro_export]
+macro_rules! catalogue {
+    () => {};
+    ($(#[doc = $meaning:literal])+ pub $name:ident = $severity:ident $id:literal, $summary:literal; $($rest:tt)*) => {
+        $crate::catalogue!(@row [pub] $($meaning)+, $name, $severity, $id, $summary);
+        $crate::catalogue!($($rest)*);
+    };
+    ($(#[doc = $meaning:literal])+ $name:ident = $severity:ident $id:literal, $summary:literal; $($rest:tt)*) => {
+        $crate::catalogue!(@row [pub(crate)] $($meaning)+, $name, $severity, $id, $summary);
+        $crate::catalogue!($($rest)*);
+    };
+    (@row [$($visibility:tt)+] $($meaning:literal)+, $name:ident, $severity:ident, $id:literal, $summary:literal) => {
+        $(#[doc = $meaning])+
+        $($visibility)+ static $name: $crate::Code = $crate::Code {
+            id: $id,
+            severity: $crate::catalogue!(@severity $severity),
+            summary: $summary,
+            meaning: concat!($($meaning),+),
+        };
+    };
+    (@severity error) => { $crate::Severity::Error };
+    (@severity warning) => { $crate::Severity::Warning };
+}
+
+catalogue! {
+    /// A diagnostic without a row in a catalogue.
+    UNCATALOGUED = error "uncatalogued", "";
+}
+
+/// One error or warning.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Its identity.
+    pub code: &'static Code,
+    /// The severity of this one.
     pub severity: Severity,
     /// The title, a phrase without full stop.
     pub summary: EcoString,
-    /// What happened, why, and what to do; full sentences.
+    /// What failed and why, in full sentences.
     pub detail: EcoString,
-    /// The exact place.
+    /// What to do about it: one imperative sentence. Renderings print it after the detail.
+    pub hint: Option<EcoString>,
+    /// The exact location.
     pub subject: Option<Span>,
-    /// A wider place that helps to understand it.
+    /// A wider range that helps to understand the subject.
     pub context: Option<Span>,
     /// The object this is about, as an address (`with aws_instance.a,`).
     pub address: Option<EcoString>,
@@ -115,12 +184,49 @@ impl Diagnostic {
     pub fn is_about_deprecated_variable(&self) -> bool {
         self.deprecation().is_some_and(|used| used.kind == DeprecatedKind::Variable)
     }
+    /// A diagnostic with the severity and the title of its code, without a location.
+    pub fn new(code: &'static Code, detail: impl Into<EcoString>) -> Diagnostic {
+        Diagnostic { code, severity: code.severity, summary: code.summary.into(), ..Diagnostic::error("", detail) }
+    }
+    /// With a title that contains values. The summary of the code shows its form.
+    #[must_use]
+    pub fn titled(mut self, summary: impl Into<EcoString>) -> Diagnostic {
+        self.summary = summary.into();
+        self
+    }
+    /// With another severity than its code has.
+    #[must_use]
+    pub fn with_severity(mut self, severity: Severity) -> Diagnostic {
+        self.severity = severity;
+        self
+    }
+    /// With one imperative sentence that says what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<EcoString>) -> Diagnostic {
+        self.hint = Some(hint.into()).filter(|hint| !hint.is_empty());
+        self
+    }
+    /// Whether it has this code.
+    pub fn is(&self, code: &Code) -> bool {
+        self.code == code
+    }
+    /// Detail and hint as one string, as renderings print it: in one paragraph, unless the detail has several lines.
+    pub fn explanation(&self) -> EcoString {
+        match &self.hint {
+            None => self.detail.clone(),
+            Some(hint) if self.detail.is_empty() => hint.clone(),
+            Some(hint) if self.detail.contains('\n') => eco_format!("{}\n\n{hint}", self.detail),
+            Some(hint) => eco_format!("{} {hint}", self.detail),
+        }
+    }
     /// An error without a place.
     pub fn error(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {
         Diagnostic {
+            code: &UNCATALOGUED,
             severity: Severity::Error,
             summary: summary.into(),
             detail: detail.into(),
+            hint: None,
             subject: None,
             context: None,
             address: None,
@@ -186,9 +292,9 @@ impl Diagnostics {
     }
     /// All errors as one text, for a place that has room for only one.
     pub fn joined(&self) -> String {
-        let one = |problem: &Diagnostic| match problem.detail.is_empty() {
-            true => problem.summary.to_string(),
-            false => format!("{}: {}", problem.summary, problem.detail),
+        let one = |problem: &Diagnostic| match problem.explanation() {
+            detail if detail.is_empty() => problem.summary.to_string(),
+            detail => format!("{}: {detail}", problem.summary),
         };
         let mut errors = self.0.iter().filter(|problem| problem.is_error());
         match errors.clone().count() {

@@ -53,8 +53,10 @@ pub fn render_all(
     let render_group = |group: &Group<'_>| match group.note(&excerpts) {
         Some(note) => {
             let mut noted = group.first.clone();
-            let gap = if noted.detail.is_empty() { "" } else { "\n\n" };
-            noted.detail = format!("{}{gap}{note}", noted.detail).into();
+            let explanation = noted.explanation();
+            let gap = if explanation.is_empty() { "" } else { "\n\n" };
+            noted.detail = format!("{explanation}{gap}{note}").into();
+            noted.hint = None;
             (noted.severity, render(&noted, &excerpts, style, width))
         }
         None => (group.first.severity, render(group.first, &excerpts, style, width)),
@@ -88,8 +90,9 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, style: Style, wi
     write_code(&mut text, diagnostic, excerpts, paint);
     // The rule at the left and one free column need room, the plain style just the free column.
     let width = width.saturating_sub(if style == Style::Coloured { 3 } else { 1 });
-    if !diagnostic.detail.is_empty() {
-        for line in visible(&excerpts.detail(diagnostic)).split('\n') {
+    let detail = excerpts.detail(diagnostic);
+    if !detail.is_empty() {
+        for line in visible(&detail).split('\n') {
             // Indented lines are preformatted.
             let wrapped = if width == 0 || line.starts_with(' ') { line.into() } else { Cow::Owned(wrap(line, width)) };
             let _ = writeln!(text, "{wrapped}");

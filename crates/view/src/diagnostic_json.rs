@@ -18,7 +18,7 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
     let mut members = vec![
         ("severity", Json::from(severity)),
         ("summary", Json::from(diagnostic.summary.as_str())),
-        ("detail", Json::from(excerpts.detail(diagnostic).as_ref())),
+        ("detail", Json::from(excerpts.detail(diagnostic).as_str())),
     ];
     if let Some(address) = &diagnostic.address {
         members.push(("address", Json::from(address.as_str())));
@@ -40,6 +40,7 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
         ]);
         members.push(("deprecation", cause));
     }
+    members.push(("code", Json::from(diagnostic.code.id)));
     Json::object(members)
 }
 

@@ -1,10 +1,10 @@
 //! The code a diagnostic is about: which lines, which part of them to highlight, and the block they are in.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use ecow::{EcoString, eco_format};
 use yuba_syntax::json::{self, Json, JsonKind};
 use yuba_syntax::{Block, Body, Diagnostic, FileId, Position, SourceFile, Sources, Span, parser};
 
@@ -76,14 +76,14 @@ impl<'a> Excerpts<'a> {
         Some(Place { filename: file.name.to_string(), start, end })
     }
 
-    /// The detail of a diagnostic, with the place of an earlier definition that it is about.
-    pub fn detail<'d>(&self, diagnostic: &'d Diagnostic) -> Cow<'d, str> {
+    /// The detail and the hint of a diagnostic, with the location of an earlier definition that it is about.
+    pub fn detail(&self, diagnostic: &Diagnostic) -> EcoString {
         let first = diagnostic.extra.as_ref().and_then(|extra| extra.first_definition);
         let Some((span, file)) = first.and_then(|span| Some((span, self.sources.get(span.file)?))) else {
-            return Cow::Borrowed(&diagnostic.detail);
+            return diagnostic.explanation();
         };
         let line = file.line_at(span.start as usize);
-        Cow::Owned(format!("{} The first definition is at {}:{line}.", diagnostic.detail, file.name))
+        eco_format!("{} The first definition is at {}:{line}.", diagnostic.explanation(), file.name)
     }
 
     /// The file and line a diagnostic points at; cheaper than its [`Place`].
