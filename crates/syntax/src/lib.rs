@@ -10,6 +10,7 @@
 
 pub mod body;
 pub mod diagnostic;
+mod diagnostics;
 pub mod expr;
 pub mod format;
 pub mod json;
