@@ -38,8 +38,9 @@ fn read(env: &str) -> Result<BTreeMap<ProviderSource, Reattach>, EcoString> {
         .into_iter()
         .map(|(source, described)| {
             let about = |reason: EcoString| eco_format!("of {source:?} {reason}");
-            let parsed = ProviderSource::parse(&source)
-                .map_err(|error| eco_format!("{source:?} is not the source of a provider: {}", error.detail))?;
+            let parsed = ProviderSource::parse(&source).map_err(|error| {
+                eco_format!("{source:?} is not the source of a provider: {}", error.diagnostic().explanation())
+            })?;
             let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
             let transport = text(&described["Protocol"]);
             if transport != "grpc" {

@@ -292,10 +292,7 @@ pub(crate) fn copy_root(dir: &Path, data_dir: &Path, source: &str, hosts: &Hosts
         false => None,
     };
     let text = absolute.as_deref().unwrap_or(source);
-    let source = ModuleSource::parse(text).map_err(|error| {
-        let at_nowhere = error.at(yuba_syntax::Span::default());
-        Diagnostic::error(at_nowhere.summary, at_nowhere.detail)
-    })?;
+    let source = ModuleSource::parse(text).map_err(|error| error.diagnostic())?;
     let temporary = data_dir.join("init-from-module");
     clear(&temporary)?;
     let (key, name) = ("root".into(), "module.root".into());
@@ -311,7 +308,7 @@ pub(crate) fn copy_root(dir: &Path, data_dir: &Path, source: &str, hosts: &Hosts
             problems.retain(Diagnostic::is_error);
             let first = problems.into_iter().next();
             let problem = first.unwrap_or_else(|| diagnostics::root_not_copied(text, "there is nothing"));
-            Err(Diagnostic::error(problem.summary, problem.detail))
+            Err(Diagnostic { subject: None, context: None, ..problem })
         }
     };
     let _ = clear(&temporary);

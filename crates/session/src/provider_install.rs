@@ -273,7 +273,7 @@ pub fn lock(
             match ProviderSource::parse(text) {
                 Ok(provider) if needed.contains_key(&provider) => drop(chosen.insert(provider)),
                 Ok(provider) => problems.push(about::not_needed(&provider)),
-                Err(problem) => problems.push(Diagnostic::error(problem.summary, problem.detail)),
+                Err(problem) => problems.push(problem.diagnostic()),
             }
         }
         needed.retain(|provider, _| chosen.contains(provider));
