@@ -91,7 +91,8 @@ pub(crate) fn block_label_missing(block: &Block, expected: &BlockSchema, label: 
         .within(block.kind_span.to(block.open_span))
 }
 
-pub(crate) fn reference_required(at: Span) -> Diagnostic {
+/// The error about an expression where only a reference is allowed.
+pub fn reference_required(at: Span) -> Diagnostic {
     let detail = "Only a reference is allowed here: a name, attributes, and indexes with constant keys. Operators, \
         function calls and templates are not allowed.";
     Diagnostic::new(&REFERENCE_REQUIRED, detail).at(at)
