@@ -174,7 +174,9 @@ fn value(expr: &Expr, problems: &mut Diagnostics) -> Value {
             Value::object(attrs.collect::<Vec<_>>())
         }
         ExprKind::Traversal(traversal) => {
-            problems.push(Diagnostic::new(&CONSTANT_UNSUITABLE, "").titled("Variables not allowed").at(traversal.root_span));
+            problems.push(
+                Diagnostic::new(&CONSTANT_UNSUITABLE, "").titled("Variables not allowed").at(traversal.root_span),
+            );
             Value::unknown_dynamic()
         }
         ExprKind::Call(_) => {

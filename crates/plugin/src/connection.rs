@@ -62,14 +62,10 @@ impl Target<'_> {
         let failed = |reason: &str| diagnostics::no_connection(self.who, address, reason);
         let encrypted = self.tls.is_some();
         let stream = match timeout(CONNECT, open(self.address, self.tls)).await {
-            Err(_) => return Err(failed("it listens, but does not answer")),
+            Err(_) => return Err(failed("it accepts connections, but does not respond")),
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) if encrypted && error.kind() == io::ErrorKind::InvalidData => {
-                let reason = format!(
-                    "the encrypted connection failed ({error}). It is refused if the certificate is not the one that the \
-                     provider announced: something else may listen in its place"
-                );
-                return Err(failed(&reason));
+                return Err(diagnostics::encryption_failed(self.who, address, &error));
             }
             Ok(Err(error)) => return Err(failed(&error.to_string())),
         };

@@ -115,8 +115,7 @@ impl<T> FromProblem for Outcome<T> {
 
 impl FromProblem for Result<Value, FunctionError> {
     fn from_problem(problem: Box<Problem>) -> Self {
-        let detail = problem.diagnostic.detail;
-        Err(FunctionError::new(EcoString::from(detail.trim_end_matches('.'))))
+        Err(FunctionError::new(EcoString::from(problem.diagnostic.explanation().trim_end_matches('.'))))
     }
 }
 

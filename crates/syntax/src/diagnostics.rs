@@ -11,7 +11,7 @@ crate::catalogue! {
     /// A body contains an argument that its schema does not have.
     UNSUPPORTED_ARGUMENT = error "unsupported-argument", "Unsupported argument";
     /// A body contains a block of a type that its schema does not have.
-    UNSUPPORTED_BLOCK_TYPE = error "unsupported-block-type", "Unsupported block type";
+    pub UNSUPPORTED_BLOCK_TYPE = error "unsupported-block-type", "Unsupported block type";
     /// A block stands where only arguments are allowed.
     BLOCK_AMONG_ARGUMENTS = error "block-among-arguments", "Unexpected \"{type}\" block";
     /// A body lacks a required argument.
