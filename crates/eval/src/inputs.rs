@@ -655,7 +655,7 @@ variable "strict" {
             strict = 5 NamedFile
             text = "[1" CommandLine
             error <value for var.call>:1,1-9 Function calls not allowed: Functions cannot be called here: the value must be a constant.
-            error <value for var.wrong>:1,1-2 Unterminated tuple constructor expression: The text ends before this bracket is closed. Either "]" is missing, or brackets do not match somewhere inside.
+            error <value for var.wrong>:1,1-2 Unterminated tuple constructor expression: The input ends before this tuple is closed. Its closing bracket ("]") is missing, or brackets inside of it do not match.
         "#]],
         );
     }

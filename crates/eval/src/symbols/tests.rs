@@ -195,7 +195,7 @@ fn mistakes_in_the_use_of_libraries() {
             symbols.nope.x => error <expression>:1,1 Reference to undefined symbol library: There is no symbols block named "nope" defined in this module.
             symbols.lib.region.x => error <expression>:1,19 Unsupported attribute: This is a string, which has no attributes.
                 The expression was understood as a reference to the block symbols "lib" at main.tf:1, whose library is lib.tfsym.hcl.
-            symbols => error <expression>:1,1 Invalid reference: After "symbols" there must be a dot and the label of a symbols block.
+            symbols => error <expression>:1,1 Invalid reference: A dot and the label of a symbols block are required after "symbols".
             symbols::lib::zones(1) => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "zones". There is a value of this name: write symbols.lib.zones.
             symbols::lib::base() => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "base". There is a type of this name; types are used in type constraints only: type = symbols::lib::base().
             symbols::nope::f() => error <expression>:1,1 Reference to undefined symbol library: There is no symbols block named "nope" defined in this module.
@@ -465,7 +465,7 @@ values {
             error main.tf:5,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "servr". Did you mean "server"?
             error main.tf:8,10 Reference to undefined symbol library: There is no symbols block named "nope" defined in this module.
             error main.tf:11,35 Invalid type specification: The type symbols::lib::server(), defined at lib.tfsym.hcl:1, has no arguments.
-            error main.tf:15,13 Invalid default value for variable: The default does not fit the variable's type: attribute "name" is required.
+            error main.tf:15,13 Invalid default value for variable: The default does not match the type of the variable: attribute "name" is required.
             error main.tf:18,10 Reference to undefined symbol: Only inside of a symbol library can its own functions and types be called as symbols::server(...). In a module, the name of the library comes before: symbols::<library>::server(...). Did you mean symbols::lib::server(...)?
             error main.tf:21,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "x". There is a value of this name: write symbols.lib.x.
         "#]],
@@ -519,7 +519,7 @@ fn each_module_decides_what_the_word_means() {
              --- m/main.tf\nresource \"symbols\" \"s\" {{}}\nlocals {{\n  x = symbols.s.id\n  y = symbols.s.v\n}}\n"
         ),
         &expect![[r#"
-            error m/main.tf:4,16 Unsupported attribute: This object has no argument, block or computed attribute "v".
+            error m/main.tf:4,16 Unsupported attribute: This object does not have an argument, block or computed attribute "v".
         "#]],
     );
     // Only a resource: nothing is new.
@@ -543,7 +543,7 @@ fn each_module_decides_what_the_word_means() {
             error main.tf:10,7 Reference to undefined symbol library: There is no symbols block named "t" defined in this module.
                 Did you intend to refer to resource "symbols" "t"? If so, use the "resource." prefix:
                     resource.symbols.t.id["x"]
-            error main.tf:11,25 Unsupported attribute: This object has no argument, block or computed attribute "v".
+            error main.tf:11,25 Unsupported attribute: This object does not have an argument, block or computed attribute "v".
             error main.tf:12,18 Unsupported attribute: This object does not have an attribute named "b".
                 The expression was understood as a reference to the block symbols "s" at main.tf:1, whose library is lib.tfsym.hcl.
         "#]],

@@ -614,7 +614,7 @@ module "single" {{
             "p.each[*] = p.by",
             ASKS,
             &expect![[r#"
-            error main.tf:12,17 Invalid provider configuration reference: All instances can be passed only as a whole: write [*] on both sides.
+            error main.tf:12,17 Invalid provider configuration reference: All instances of a provider configuration can be passed only as a whole.
         "#]],
         );
         check(

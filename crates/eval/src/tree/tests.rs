@@ -344,7 +344,7 @@ fn sources_are_static() {
             error main.tf:17,31 Sensitive value not allowed: Sensitive values, or values derived from them, cannot be used as module.g.source: it is shown and stored in plain text.
             error main.tf:18,31 Undefined variable: This module does not declare the variable var.nope.
             error main.tf:19,31 Unsuitable value type: Unsuitable value for module.i.source: string required, but this is tuple.
-            error main.tf:20,31 Invalid module source address: There is no way known to install a module from "a".
+            error main.tf:20,31 Invalid module source address: "a" is not a supported module source.
         "#]],
     );
 }
@@ -760,7 +760,7 @@ resource "terraform_data" "b" { provider = terraform.later["any"] }
 "#,
         &[],
         &expect![[r#"
-            warning main.tf:1,27 Experimental feature is active: This module uses features that may change or disappear in any later version, so it should not be published or used in production yet:
+            warning main.tf:1,27 Experimental feature is active: This module uses features that any later version may change or remove:
             error main.tf:9,21 Unpredictable function in static context: provider.terraform.never.for_each is evaluated anew by every command, and the function "uuid" gives another answer each time: what one command installs or configures, the next one would not find. Use a fixed value, or an input variable.
         "#]],
     );
