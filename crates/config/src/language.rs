@@ -187,7 +187,7 @@ pub(crate) fn experiments(expr: &Expr, asked: AskedIn, diagnostics: &mut Diagnos
     let mut active = Vec::new();
     let mut refuse = |problem: Diagnostic, mistake: bool| {
         let severity = if mistake || asked == AskedIn::Language { problem.severity } else { Severity::Warning };
-        diagnostics.push(Diagnostic { severity, ..problem });
+        diagnostics.push(problem.with_severity(severity));
     };
     let Some(items) = expr.as_list() else {
         refuse(diagnostics::list_expected(expr), false);

@@ -118,7 +118,7 @@ pub(crate) fn invalid_keyword(argument: &str, words: &str, at: Span) -> Diagnost
     Diagnostic::new(&KEYWORD_INVALID, detail).titled(eco_format!("Invalid \"{argument}\" keyword")).at(at)
 }
 
-// What many blocks share
+// Shared by many blocks
 
 /// `container` is the block that can have only one of them.
 pub(crate) fn duplicate_block(kind: &str, container: &str, first: &str, at: Span) -> Diagnostic {
