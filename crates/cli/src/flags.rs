@@ -143,7 +143,14 @@ impl Args {
 /// Parses the arguments of a command. The error says what is wrong with which argument.
 pub(crate) fn parse(table: &'static [Flag], args: &[String]) -> Result<Args, String> {
     let given = args.iter().filter_map(|arg| common_anywhere(arg)).collect();
-    let mut parsed = Args { table, given, positional: Vec::new(), original_dir: None, hosts: Arc::default(), telemetry: Telemetry::default() };
+    let mut parsed = Args {
+        table,
+        given,
+        positional: Vec::new(),
+        original_dir: None,
+        hosts: Arc::default(),
+        telemetry: Telemetry::default(),
+    };
     let mut rest = args.iter().filter(|arg| common_anywhere(arg).is_none());
     while let Some(arg) = rest.next() {
         let Some(dashed) = arg.strip_prefix('-').filter(|rest| !rest.is_empty()) else {

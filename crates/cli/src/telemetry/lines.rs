@@ -123,7 +123,8 @@ mod tests {
     /// Compared with lines of OpenTofu 1.12.6 and of the logging library behind it.
     #[test]
     fn text_lines_are_those_of_hclog() {
-        let values = [json!("a b"), json!("plain"), json!(""), json!(7), json!(true), json!("\u{1b}[0m \"q\""), json!("x\ny\n")];
+        let values =
+            [json!("a b"), json!("plain"), json!(""), json!(7), json!(true), json!("\u{1b}[0m \"q\""), json!("x\ny\n")];
         let fields: Vec<(&str, &Json)> = ["a", "b", "c", "d", "e", "f", "g"].into_iter().zip(&values).collect();
         let lines = [
             line(Level::INFO, "", "OpenTofu version: 1.12.6", &[]).text(NOW),

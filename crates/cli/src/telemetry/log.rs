@@ -141,7 +141,8 @@ mod tests {
     use super::*;
 
     fn check(variables: &[(&str, &str)], core: &str, provider: &str, format: Format, warning: &str) {
-        let find = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let find =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         let mut warnings = String::new();
         let log = Log::with_levels(&find, &mut warnings);
         let name = |level: Option<Level>| level.map_or("OFF", |level| level.as_str());

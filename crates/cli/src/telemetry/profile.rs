@@ -211,7 +211,8 @@ mod tests {
             document["traceEvents"].as_array().map_or(0, Vec::len)
         };
         assert_eq!(read(), 1);
-        let slice = |id, ending| Slice { id, name: "x", module: "", lane: 0, since: Instant::now(), ending, fields: &[] };
+        let slice =
+            |id, ending| Slice { id, name: "x", module: "", lane: 0, since: Instant::now(), ending, fields: &[] };
         for id in 0..2000 {
             profile.open(id, None);
             profile.close(&slice(id, Ending::Finished));
