@@ -565,7 +565,7 @@ pub(crate) fn opening(
     who: ProviderSource,
     open: impl Future<Output = Result<Connection, Box<Problem>>> + Send + 'static,
 ) -> Opening {
-    let task = runtime.spawn(open.in_current_span());
+    let task = runtime.spawn(open);
     let waiting = async move {
         match task.await {
             Ok(opened) => opened.map(Arc::new).map_err(Arc::from),

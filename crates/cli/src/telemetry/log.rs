@@ -55,8 +55,7 @@ impl Log {
         let mut level = |name: Option<&String>| level(name?, warnings);
         Log {
             core: level(core.as_ref()),
-            // The same mistake is reported once.
-            provider: if provider == core { level(core.as_ref()) } else { level(provider.as_ref()) },
+            provider: level(provider.as_ref()),
             format: if is_json { Format::Json } else { Format::Text },
             file: None,
         }
@@ -95,6 +94,7 @@ fn level(name: &str, warnings: &mut String) -> Option<Level> {
             let warning = format!(
                 "[WARN] Invalid log level: {name:?}. Defaulting to level: TRACE. Valid levels are: [TRACE DEBUG INFO WARN ERROR OFF]\n"
             );
+            // Two variables may have the same mistake.
             if !warnings.contains(&warning) {
                 *warnings += &warning;
             }

@@ -131,9 +131,14 @@ impl Writer {
     }
 }
 
+/// The number of a lane as a thread. Viewers reserve the number 0.
+fn thread(lane: usize) -> usize {
+    lane + 1
+}
+
 /// Describes a process or a lane.
 fn metadata(name: &str, lane: usize, args: &Json) -> String {
-    json!({ "ph": "M", "name": name, "pid": std::process::id(), "tid": lane, "args": args }).to_string()
+    json!({ "ph": "M", "name": name, "pid": std::process::id(), "tid": thread(lane), "args": args }).to_string()
 }
 
 /// A complete event. Times are in nanoseconds here and in microseconds there.
@@ -149,7 +154,7 @@ fn event(slice: &Slice<'_>, begin: u128, duration: u128) -> String {
         "{{\"ph\":\"X\",\"name\":{name},\"cat\":\"{category}\",\"pid\":{pid},\"tid\":{lane},\"ts\":{ts},\"dur\":{dur},\"args\":{args}}}",
         name = Json::from(slice.name),
         pid = std::process::id(),
-        lane = slice.lane,
+        lane = thread(slice.lane),
         ts = microseconds(begin),
         dur = microseconds(duration),
         args = Json::Object(args),
