@@ -16,6 +16,7 @@ use yuba_session::providers::{OurProviders, ProviderSettings};
 use yuba_session::workspaces::Selected;
 
 use crate::flags::{Args, Flag};
+use crate::telemetry::Telemetry;
 use crate::typing::{self, Unseen};
 
 /// `-var`
@@ -78,7 +79,7 @@ impl Settings {
             original_dir: args.original_dir.clone(),
             environment: std::env::vars_os().filter_map(is_variable).collect(),
             variables: variables.collect(),
-            providers: Arc::new(OurProviders::new(provider_settings(&data_dir, hosts.clone()))),
+            providers: Arc::new(OurProviders::new(provider_settings(&data_dir, hosts.clone(), &args.telemetry))),
             data_dir,
             hosts,
         }
@@ -118,12 +119,12 @@ impl Settings {
 }
 
 /// How providers are dealt with, as the environment and the CLI configuration say.
-fn provider_settings(data_dir: &Path, hosts: Arc<Hosts>) -> ProviderSettings {
+fn provider_settings(data_dir: &Path, hosts: Arc<Hosts>, telemetry: &Telemetry) -> ProviderSettings {
     let mut settings = ProviderSettings::new(data_dir);
     settings.plugins.schema_cache = hosts.environment().cache("schemas");
     settings.hosts = Some(hosts);
     settings.plugins.tls = environment("TF_DISABLE_PLUGIN_TLS").is_none();
-    settings.plugins.log = crate::logging::of_providers();
+    settings.plugins.log = telemetry.provider_sink();
     settings.reattach = environment("TF_REATTACH_PROVIDERS").unwrap_or_default();
     settings
 }

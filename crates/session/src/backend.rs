@@ -361,6 +361,7 @@ impl Opened {
         if !flags.lock {
             return Ok(());
         }
+        let _span = tracing::info_span!("lock state", operation).entered();
         let holder = LockHolder::ourselves(operation);
         let mut wait = |delay| {
             waiting();
@@ -374,6 +375,7 @@ impl Opened {
     }
 
     fn read(&mut self) -> Result<(), Diagnostics> {
+        let _span = tracing::info_span!("read state").entered();
         let reading = self.store.read()?;
         self.state = reading.state;
         self.notes.extend(reading.diagnostics);
@@ -390,13 +392,13 @@ impl Opened {
 
     /// Saves a new state.
     pub fn save(&mut self, state: &mut State) -> Result<Saved, Diagnostics> {
-        self.store.write(state)
+        tracing::info_span!("save state").in_scope(|| self.store.write(state))
     }
 
     /// Saves a new state, or puts it where it is not lost: `errored.tfstate` in the working directory, or, where that
     /// cannot be written either, text to be printed.
     pub fn save_or_rescue(&mut self, state: &mut State) -> Result<Saved, LastResort> {
-        let written = self.store.write(state);
+        let written = self.save(state);
         written.map_err(|mut problems| {
             let mut resort = self.rescue(state);
             problems.extend(resort.diagnostics);
@@ -414,7 +416,7 @@ impl Opened {
     /// Lets others at the state again; gives back what went wrong with that.
     pub fn close(mut self) -> Diagnostics {
         match self.is_locked {
-            true => self.store.unlock().err().unwrap_or_default(),
+            true => tracing::info_span!("unlock state").in_scope(|| self.store.unlock()).err().unwrap_or_default(),
             false => Diagnostics::new(),
         }
     }

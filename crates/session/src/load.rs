@@ -121,6 +121,7 @@ pub(crate) fn load_or_install(
     ask: Option<Ask>,
     missing: Missing<'_, '_>,
 ) -> (Result<Configuration, Sources>, Diagnostics) {
+    let _span = tracing::info_span!("load configuration", dir = request.dir).entered();
     let mut dirs = ModuleDirs {
         tests: request.test_dir.map(|tests| (request.dir.into(), tests.into())),
         snapshot: request.snapshot.cloned(),
@@ -160,7 +161,7 @@ pub(crate) fn load_or_install(
         purpose: request.purpose,
     };
     let mut directories = Directories::new(&mut dirs, &manifest, missing);
-    let (mut tree, found) = link(&mut directories, &options);
+    let (mut tree, found) = tracing::info_span!("link modules").in_scope(|| link(&mut directories, &options));
     tree.stages.root += problems.len();
     tree.stages.modules += problems.len();
     problems.extend(found);
@@ -337,6 +338,7 @@ impl ModuleDirs {
 
 impl ModuleFiles for ModuleDirs {
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
+        let _span = tracing::debug_span!("parse module", dir).entered();
         let names = self.names(dir).ok()?;
         let selection = select_files(names.iter().map(String::as_str));
         let mut files = Vec::with_capacity(selection.primary.len() + selection.overrides.len());
@@ -365,6 +367,7 @@ impl ModuleFiles for ModuleDirs {
     }
 
     fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
+        let _span = tracing::debug_span!("parse library", path).entered();
         let is_dir = match (&self.snapshot, fs::metadata(path)) {
             (Some(snapshot), _) => !snapshot.files.contains_key(path),
             (None, Ok(found)) => found.is_dir(),

@@ -32,6 +32,7 @@ pub fn write_manifest(data_dir: &Path, manifest: &Manifest) -> Result<(), Diagno
     if fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
+    let _span = tracing::debug_span!("write file", path = %path.display(), bytes = text.len()).entered();
     let write = || {
         let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
         fs::create_dir_all(&parent)?;

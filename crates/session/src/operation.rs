@@ -317,7 +317,7 @@ impl<'a> Operation<'a> {
         problems.extend(load.providers.failures());
         let mut unsaved = None;
         let has_failed = recorder.has_failed;
-        let closed = recorder.close(&mut state);
+        let closed = tracing::info_span!("save state").in_scope(|| recorder.close(&mut state));
         if closed.is_ok() && has_failed {
             problems.push(diagnostics::saved_after_all());
         }

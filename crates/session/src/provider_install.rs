@@ -45,6 +45,7 @@ pub(crate) fn install(
     backend: bool,
     emit: &mut dyn FnMut(Event),
 ) -> Diagnostics {
+    let _span = tracing::info_span!("install providers").entered();
     let requirements = configuration.tree.requirements();
     let overrides = hosts.config().provider_installation.as_ref().map(|all| all.dev_overrides.clone());
     let mut problems = Diagnostics::new();

@@ -67,6 +67,7 @@ fn check_with(
     env: &ValidateEnv<'_>,
     not_loaded: &dyn Fn(&ProviderSource, &Diagnostic) -> Diagnostic,
 ) -> Diagnostics {
+    let _span = tracing::info_span!("validate configuration").entered();
     // Where providers did not say what they have, the rest may be a consequence of that.
     let once = || {
         // A provider that is required and cannot say what it has is an error, whether something uses it or not.

@@ -15,6 +15,7 @@ use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashSet};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
 use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
@@ -146,7 +147,7 @@ pub(crate) struct Applier<'a> {
 /// Applies a plan.
 pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> Applied {
     let live = Live::new(true, Some(context.plan_time));
-    apply_into(context, plan, doors, &live).await
+    apply_into(context, plan, doors, &live).instrument(tracing::info_span!("apply")).await
 }
 
 /// The same; the values of everything are kept, for who wants to know more than the state says.
@@ -370,6 +371,7 @@ impl<'a> Applier<'a> {
         }
         let graph = self.walk.graph;
         let node = &graph.nodes[vertex as usize];
+        let _span = tracing::trace_span!("evaluate", object = %graph.name(vertex, self.walk.context.tree)).entered();
         match node.vertex {
             Vertex::Resource(resource) => self.begin_resource(step, vertex, node.module, resource, jobs),
             Vertex::Provider(_) if graph.unused[vertex as usize] => {}
@@ -377,7 +379,10 @@ impl<'a> Applier<'a> {
                 let (found, ok) = self.walk.provider_jobs(node.module, block);
                 self.failed[step as usize] |= !ok;
                 for job in found {
-                    jobs.push(move || async move { Answer::Provider(job.run().await) });
+                    jobs.push(move || async move {
+                        let span = tracing::debug_span!("configure provider", address = %job.config);
+                        Answer::Provider(job.run().instrument(span).await)
+                    });
                 }
             }
             _ => self.failed[step as usize] |= !self.walk.evaluate(vertex),

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use foldhash::{HashMap, HashSet};
+use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, KeyMap, ResourceMode};
 use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
@@ -125,7 +126,8 @@ pub async fn plan_into(
         return (None, Diagnostic::error("Unsupported plan mode", detail).into());
     }
     let targets = Targets { targets: options.targets.clone(), excludes: options.excludes.clone() };
-    let (plan, found) = plan_for(context, state, options, &targets, live).await;
+    let span = tracing::info_span!("plan", mode = ?options.mode);
+    let (plan, found) = plan_for(context, state, options, &targets, live).instrument(span).await;
     let mut problems = targets.plan_warnings();
     problems.extend(found);
     (plan, problems)
@@ -428,6 +430,7 @@ impl<'a> Steps<'a> for Planner<'a> {
         }
         let graph = self.walk.graph;
         let node = &graph.nodes[step as usize];
+        let _span = tracing::trace_span!("evaluate", object = %graph.name(step, self.walk.context.tree)).entered();
         match node.vertex {
             Vertex::Resource(resource) => self.begin_resource(step, node.module, resource, jobs),
             Vertex::Provider(_) if graph.unused[step as usize] => {}
@@ -435,7 +438,10 @@ impl<'a> Steps<'a> for Planner<'a> {
                 let (found, ok) = self.walk.provider_jobs(node.module, block);
                 self.failed[step as usize] |= !ok;
                 for job in found {
-                    jobs.push(move || async move { Answer::Provider(job.run().await) });
+                    jobs.push(move || async move {
+                        let span = tracing::debug_span!("configure provider", address = %job.config);
+                        Answer::Provider(job.run().instrument(span).await)
+                    });
                 }
             }
             _ => self.failed[step as usize] |= !self.walk.evaluate(step),

@@ -45,6 +45,7 @@ pub(super) type Creating<'a> = dyn Fn(&[AbsResourceInstance]) + 'a;
 
 /// Does a run.
 pub(super) fn execute(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &Creating<'_>) -> Executed {
+    let _span = tracing::info_span!("test run", name = %subject.run.name).entered();
     let began = Instant::now();
     let mut executed = inner(subject, state, place, creating);
     executed.report.took = began.elapsed();
@@ -238,7 +239,7 @@ impl Work<'_> {
         let mut recorder = Record::new((*plan.prior_state).clone(), place);
         let applied = self.with_context(plan_time, |context| {
             let doors = ApplyDoors { recorder: &mut recorder, provisioners: &provisioners, random: &random };
-            futures_executor::block_on(apply_into(context, plan, doors, live))
+            tracing::info_span!("apply").in_scope(|| futures_executor::block_on(apply_into(context, plan, doors, live)))
         });
         let mut problems = applied.problems;
         if self.request().stop.is_now() {

@@ -157,6 +157,7 @@ fn once(
         if stuck {
             // What is under way does not end, and everything is said.
             teller.finish();
+            crate::telemetry::finish();
             std::process::exit(1);
         }
     });
