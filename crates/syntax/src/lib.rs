@@ -11,6 +11,7 @@
 pub mod body;
 pub mod diagnostic;
 pub mod expr;
+pub mod files;
 pub mod format;
 pub mod json;
 pub mod lexer;
