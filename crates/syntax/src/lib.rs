@@ -12,6 +12,7 @@ pub mod body;
 pub mod diagnostic;
 mod diagnostics;
 pub mod expr;
+pub mod files;
 pub mod format;
 pub mod json;
 pub mod lexer;
