@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use yuba_install::Hosts;
 use yuba_syntax::suggestion::closest;
-use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::deprecation::DeprecationChoice;
 use crate::telemetry::Telemetry;
@@ -125,14 +124,6 @@ impl Args {
             }
         }
         Ok(choice)
-    }
-    /// Without warnings about deprecated things that nobody wants to see.
-    pub(crate) fn wanted(&self, problems: Diagnostics) -> Diagnostics {
-        let choice = self.deprecation().unwrap_or_default();
-        let mut wanted = Diagnostics::new();
-        let is_wanted = |problem: &Diagnostic| problem.deprecation().is_none_or(|use_| choice.wants(use_));
-        wanted.extend(problems.into_iter().filter(is_wanted));
-        wanted
     }
     /// All flags in the order they were given.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {

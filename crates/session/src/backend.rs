@@ -18,7 +18,8 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use crate::diagnostics;
 use crate::encryption::{self, Encryption};
 use crate::initialized;
-use crate::load::{Configuration, LoadRequest, has_configuration, load};
+use crate::loaded::{LoadOptions, Loaded};
+use crate::project::Project;
 
 pub(crate) use overrides::overridden;
 pub(crate) use settings::{BackendSettings, configured, is_out_of_reach};
@@ -101,47 +102,45 @@ impl Keeper {
 
 /// Finds out where the state is, for a command that needs nothing else of the configuration. A directory without
 /// configuration has its state where it is by default.
-pub fn find(request: &LoadRequest<'_>, flags: &StateFlags) -> Result<Place, Refusal> {
-    if !has_configuration(Path::new(request.dir)) {
-        let keeper = Keeper::new(in_use(request.data_dir, None)?, flags);
-        let workspace = request.workspace.to_owned();
-        let encryption = encryption::of_environment()?;
+pub fn find(project: &Project, flags: &StateFlags) -> Result<Place, Refusal> {
+    if !project.has_configuration() {
+        let keeper = Keeper::new(in_use(project.data_dir(), None)?, flags);
+        let workspace = project.workspace().to_owned();
+        let encryption = encryption::of_environment(project)?;
         return Ok(Place { keeper, workspace, encryption });
     }
-    let configuration = root_of(request)?;
-    place_of(&configuration, request, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
+    let configuration = root_of(project)?;
+    place_of(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
 }
 
 /// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
 /// journal this reads no more than the record of `init`.
-pub fn about_journal(request: &LoadRequest<'_>) -> Diagnostics {
+pub fn about_journal(project: &Project) -> Diagnostics {
     let settings =
-        initialized::read(request.data_dir).map_or_else(|| Some(Default::default()), |before| before.settings);
+        initialized::read(project.data_dir()).map_or_else(|| Some(Default::default()), |before| before.settings);
     let Some(BackendSettings::Local(settings)) = settings else { return Diagnostics::new() };
-    if !Local::new(Arc::new(Disk), settings).has_journal(request.workspace) {
+    if !Local::new(Arc::new(Disk), settings).has_journal(project.workspace()) {
         return Diagnostics::new();
     }
     // What is wrong with the configuration is said by those who need it.
-    let place = find(&LoadRequest { purpose: Purpose::Look, ..*request }, &StateFlags::default()).ok();
+    let place = find(project, &StateFlags::default()).ok();
     place.and_then(|place| place.look().ok()).map(|opened| opened.notes).unwrap_or_default()
 }
 
 /// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
-pub fn sealing(request: &LoadRequest<'_>) -> Option<Sealing> {
-    let encryption = match has_configuration(Path::new(request.dir)) {
-        true => encryption::of(&root_of(request).ok()?, request),
-        false => encryption::of_environment(),
+pub fn sealing(project: &Project) -> Option<Sealing> {
+    let encryption = match project.has_configuration() {
+        true => encryption::of(&root_of(project).ok()?),
+        false => encryption::of_environment(project),
     };
     encryption.ok()?.state
 }
 
 /// The configuration, where the root module is in order.
-fn root_of(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
-    let (configuration, problems) = load(request, None);
-    let (about_root, configuration) = match configuration {
-        Ok(configuration) => (configuration.tree.stages.root, configuration),
-        Err(sources) => return Err(Refusal { problems, sources }),
-    };
+fn root_of(project: &Project) -> Result<Loaded, Refusal> {
+    let mut configuration = project.load(LoadOptions::new(Purpose::Look))?;
+    let problems = std::mem::take(&mut configuration.diagnostics);
+    let about_root = configuration.tree.stages.root;
     // What is wrong with the modules that are called is of no interest here.
     let mut found = Diagnostics::new();
     found.extend(problems.into_iter().take(about_root));
@@ -152,35 +151,28 @@ fn root_of(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
 }
 
 /// Where the state of a configuration is.
-pub fn place_of(
-    configuration: &Configuration,
-    request: &LoadRequest<'_>,
-    flags: &StateFlags,
-) -> Result<Place, Diagnostics> {
-    let configured = configured(configuration, request).map_err(|mut problems| {
+pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<Place, Diagnostics> {
+    let configured = configured(configuration).map_err(|mut problems| {
         // A command that only reads states has not loaded module sources. Load them, so that the error names the missing values
         // of the backend and of the modules together.
-        if request.purpose == Purpose::Look && problems.iter().any(is_unavailable) {
-            let others = unavailable_sources(&configuration.tree, configuration.static_env(request));
+        if configuration.purpose == Purpose::Look && problems.iter().any(is_unavailable) {
+            let others = unavailable_sources(&configuration.tree, configuration.static_env());
             extend_with_new(&mut problems, others);
         }
         problems
     })?;
-    let settings = in_use(request.data_dir, configured)?;
-    let encryption = encryption::of(configuration, request)?;
+    let settings = in_use(configuration.project.data_dir(), configured)?;
+    let encryption = encryption::of(configuration)?;
     let keeper = Keeper::new(settings, flags);
-    Ok(Place { keeper, workspace: request.workspace.to_owned(), encryption })
+    Ok(Place { keeper, workspace: configuration.project.workspace().to_owned(), encryption })
 }
 
 /// What is wrong with a configuration that cannot be loaded, for a command that needs its state too. Where values for modules
 /// are not available, with the values for the `backend` block that are not available either.
-pub(crate) fn not_loaded(
-    configuration: Configuration,
-    request: &LoadRequest<'_>,
-    mut problems: Diagnostics,
-) -> Refusal {
+pub(crate) fn not_loaded(mut configuration: Loaded) -> Refusal {
+    let mut problems = std::mem::take(&mut configuration.diagnostics);
     if problems.iter().any(is_unavailable) && !is_out_of_reach(&configuration) {
-        extend_with_new(&mut problems, configured(&configuration, request).err().unwrap_or_default());
+        extend_with_new(&mut problems, configured(&configuration).err().unwrap_or_default());
     }
     Refusal { problems, sources: configuration.sources }
 }
@@ -195,13 +187,13 @@ fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
 }
 
 /// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
-pub(crate) fn last_place(configuration: &Configuration, request: &LoadRequest<'_>) -> Option<Place> {
-    let settings = match initialized::read(request.data_dir) {
+pub(crate) fn last_place(configuration: &Loaded) -> Option<Place> {
+    let settings = match initialized::read(configuration.project.data_dir()) {
         None => BackendSettings::default(),
         Some(before) => before.settings?,
     };
-    let encryption = encryption::of(configuration, request).ok()?;
-    Some(Place::of(settings, encryption).in_workspace(request.workspace))
+    let encryption = encryption::of(configuration).ok()?;
+    Some(Place::of(settings, encryption).in_workspace(configuration.project.workspace()))
 }
 
 /// The backend that `init` was run with. Refuses to go on where that was another one or none: starting with an empty state

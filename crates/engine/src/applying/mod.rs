@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
 use yuba_config::resource::ResourceKey;
-use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
+use yuba_eval::graph::{RefGraph, Vertex};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, RuleKind};
 use yuba_plan::{Action, Event, Mode, Op, Phase, Plan, ResourceChange};
 use yuba_state::{CheckKind, CheckResult, DeposedKey, Edit, Output, State};
@@ -154,14 +154,14 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
 pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>, live: &Live) -> Applied {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
-    let (arguments, problems) = Arguments::read(tree);
+    let arguments = &context.references.arguments;
     let state = (*plan.prior_state).clone();
     let mut used = planning::providers_of_state(tree, &state);
     used.extend(planning::providers_of_state(tree, &plan.previous_state));
     used.extend(planning::blocks_of(tree, plan.changes.iter().map(|change| &change.provider)));
-    let graph = graph::build(&evaluation, &arguments, &used);
+    let graph = context.references.with_used(&evaluation, &used);
     let components = graph.components();
-    let mut problems = problems;
+    let mut problems = context.references.invalid_arguments.clone();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
     problems.extend(plan.changes.iter().filter_map(lacks_configuration));
     let is_planned = |graph: &RefGraph<'_>| {
@@ -170,7 +170,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     // Planning did not know yet which providers of the configuration only the objects have that it imports.
     let as_planned = || {
         let used = planning::providers_of_state(tree, &plan.previous_state);
-        graph::build(&evaluation, &arguments, &used)
+        context.references.with_used(&evaluation, &used)
     };
     if !problems.has_errors() && !is_planned(&graph) && !is_planned(&as_planned()) {
         let detail = "The steps of the plan are not those that its configuration, its state and its changes lead to. The plan \
@@ -191,7 +191,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     let selection = Selection::new(&graph, tree, &targets);
-    let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
+    let mut walk = Walk::new(context, &evaluation, live, &graph, arguments);
     walk.tell_deprecated_variables = false;
     walk.checks.expect_planned(&plan.checks);
     let changes = plan.changes.iter().enumerate().filter(|(_, change)| change.deposed.is_none());

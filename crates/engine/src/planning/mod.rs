@@ -27,7 +27,7 @@ use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigReso
 use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
-use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
+use yuba_eval::graph::{RefGraph, Vertex};
 use yuba_eval::references::each_traversal;
 use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
 use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
@@ -191,7 +191,8 @@ async fn walk_for(
 ) -> Made {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
-    let (arguments, mut problems) = Arguments::read(tree);
+    let arguments = &context.references.arguments;
+    let mut problems = context.references.invalid_arguments.clone();
     problems.extend(tree.unbound_resources());
     if options.mode == Mode::Destroy {
         // Few variables are needed to destroy: what is wrong with the others is told nevertheless.
@@ -232,8 +233,9 @@ async fn walk_for(
         tree,
         of_imports.map(|resolved| tree.provider_address(&resolved)).collect::<Vec<_>>().iter(),
     ));
-    let mut graph = graph::build(&evaluation, &arguments, &used);
-    let references = graph.edges.clone();
+    let referring = context.references.with_used(&evaluation, &used);
+    let references = &referring.edges;
+    let mut graph = (*referring).clone();
     connect_providers_of_state(&mut graph, tree, &state);
     let components = graph.components();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
@@ -242,7 +244,7 @@ async fn walk_for(
     }
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let selected = Selection::new(&graph, tree, targets);
-    let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
+    let mut walk = Walk::new(context, &evaluation, live, &graph, arguments);
     if options.mode != Mode::Normal || options.before_destroy {
         walk.rule_severity = Severity::Warning;
     }
@@ -307,7 +309,7 @@ async fn walk_for(
     }
     planner.walk.tell(found);
     let only_reading_failed = planner.only_reading_failed();
-    let (plan, problems) = planner.finish(&graph, &references, previous);
+    let (plan, problems) = planner.finish(&graph, references, previous);
     Made { plan, problems, only_reading_failed }
 }
 
