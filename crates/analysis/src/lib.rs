@@ -7,6 +7,7 @@
 //! Invariant: files are read through [`Files`] only. An analysis never changes, so readers need no locks.
 //!
 //! ```
+//! use std::sync::Arc;
 //! use yuba_analysis::{Analysis, ModuleReader};
 //! use yuba_eval::tree::{Link, Manifest, Purpose};
 //! use yuba_eval::{MemoryWorld, inputs::Inputs};
@@ -24,7 +25,7 @@
 //!     manifest: &manifest,
 //!     purpose: Purpose::Use,
 //! };
-//! let analysis = Analysis::new(ModuleReader::new(&files), &options);
+//! let analysis = Analysis::new(ModuleReader::new(Arc::new(files)), &options);
 //! assert!(analysis.diagnostics().is_empty());
 //! ```
 

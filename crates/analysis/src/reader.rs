@@ -72,39 +72,44 @@ impl Kept {
 }
 
 /// Reads modules and symbol libraries for `eval::link`.
-pub struct ModuleReader<'f> {
-    files: &'f dyn Files,
+pub struct ModuleReader {
+    files: Arc<dyn Files>,
     kept: Kept,
     /// The directory whose test files are read, and the directory below it with more of them.
     tests: Option<(EcoString, EcoString)>,
     identities: BTreeMap<EcoString, EcoString>,
 }
 
-impl<'f> ModuleReader<'f> {
+impl ModuleReader {
     /// A reader that has read nothing yet.
-    pub fn new(files: &'f dyn Files) -> ModuleReader<'f> {
+    pub fn new(files: Arc<dyn Files>) -> ModuleReader {
         ModuleReader::resume(files, Kept::default())
     }
 
     /// A reader that goes on with what another one has read.
-    pub fn resume(files: &'f dyn Files, kept: Kept) -> ModuleReader<'f> {
+    pub fn resume(files: Arc<dyn Files>, kept: Kept) -> ModuleReader {
         ModuleReader { files, kept, tests: None, identities: BTreeMap::new() }
     }
 
     /// A reader with sources that were read elsewhere, such as variable files.
-    pub fn with_sources(files: &'f dyn Files, sources: Sources) -> ModuleReader<'f> {
+    pub fn with_sources(files: Arc<dyn Files>, sources: Sources) -> ModuleReader {
         ModuleReader::resume(files, Kept { sources, ..Kept::default() })
     }
 
     /// Reads test files too: those in this directory and in a directory below it.
     #[must_use]
-    pub fn with_tests(mut self, dir: &str, below: Option<&str>) -> ModuleReader<'f> {
+    pub fn with_tests(mut self, dir: &str, below: Option<&str>) -> ModuleReader {
         self.tests = below.map(|below| (dir.into(), below.into()));
         self
     }
 
+    /// The files that are read.
+    pub fn files(&self) -> &Arc<dyn Files> {
+        &self.files
+    }
+
     /// The same reader for files that have changed at these paths.
-    pub(crate) fn changed(mut self, changed: &[&str]) -> ModuleReader<'f> {
+    pub(crate) fn changed(mut self, changed: &[&str]) -> ModuleReader {
         self.kept.invalidate(changed);
         self
     }
@@ -261,8 +266,9 @@ impl Features {
     }
 }
 
-impl ModuleFiles for ModuleReader<'_> {
+impl ModuleFiles for ModuleReader {
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
+        let _span = tracing::debug_span!("parse module", dir).entered();
         if !self.kept.modules.contains_key(dir) {
             let decoded = self.decode(dir)?;
             self.kept.modules.insert(dir.into(), decoded);
@@ -271,6 +277,7 @@ impl ModuleFiles for ModuleReader<'_> {
     }
 
     fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
+        let _span = tracing::debug_span!("parse library", path).entered();
         let unreadable = |error: &io::Error| diagnostics::unreadable_library(path, error);
         let is_dir = self.files.is_dir(path).map_err(|error| unreadable(&error))?;
         let names: Vec<EcoString> = match is_dir {

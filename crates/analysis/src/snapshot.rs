@@ -20,14 +20,20 @@ pub struct Analysis {
 
 impl Analysis {
     /// Reads and links the configuration that starts at the root directory of the options.
-    pub fn new(mut reader: ModuleReader<'_>, options: &Link<'_>) -> Analysis {
+    pub fn new(mut reader: ModuleReader, options: &Link<'_>) -> Analysis {
         let (tree, diagnostics) = link(&mut reader, options);
         Analysis { kept: reader.into_kept(), tree: Arc::new(tree), diagnostics }
     }
 
     /// The configuration after files at these paths have changed, were added or removed. Files elsewhere are not read again.
     #[must_use]
-    pub fn updated(&self, files: &dyn Files, tests: Option<&str>, changed: &[&str], options: &Link<'_>) -> Analysis {
+    pub fn updated(
+        &self,
+        files: Arc<dyn Files>,
+        tests: Option<&str>,
+        changed: &[&str],
+        options: &Link<'_>,
+    ) -> Analysis {
         let reader = ModuleReader::resume(files, self.kept.clone()).with_tests(options.root_dir, tests);
         Analysis::new(reader.changed(changed), options)
     }
@@ -64,6 +70,8 @@ impl Analysis {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
     use yuba_eval::MemoryWorld;
     use yuba_eval::inputs::Inputs;
@@ -89,12 +97,17 @@ mod tests {
 
     fn analyse(files: &MemoryFiles) -> Analysis {
         with_options(|options| {
-            Analysis::new(ModuleReader::new(files).with_tests(".", Some(crate::DEFAULT_TEST_DIR)), options)
+            Analysis::new(
+                ModuleReader::new(Arc::new(files.clone())).with_tests(".", Some(crate::DEFAULT_TEST_DIR)),
+                options,
+            )
         })
     }
 
     fn update(before: &Analysis, files: &MemoryFiles, changed: &str) -> Analysis {
-        with_options(|options| before.updated(files, Some(crate::DEFAULT_TEST_DIR), &[changed], options))
+        with_options(|options| {
+            before.updated(Arc::new(files.clone()), Some(crate::DEFAULT_TEST_DIR), &[changed], options)
+        })
     }
 
     /// Diagnostics as sorted text: file, start, title.

@@ -8,7 +8,7 @@ use yuba_eval::{ConfigTree, EvalEnv, link};
 use yuba_syntax::{Diagnostics, FileId, Sources, Span};
 
 use crate::backend::{self, Refusal};
-use crate::load::{ModuleDirs, Snapshot, read_inputs};
+use crate::load::{Snapshot, read_inputs};
 use crate::manifest::read_manifest;
 use crate::module_install::{Directories, Missing};
 use crate::project::Project;
@@ -97,10 +97,10 @@ impl Project {
         let _span = tracing::info_span!("load configuration", dir = self.dir()).entered();
         let LoadOptions { purpose, tests, ask, snapshot } = options;
         let tests = self.test_dir().filter(|_| tests == TestFiles::Included);
-        let mut dirs = ModuleDirs::of(self, tests, snapshot);
-        let (inputs, mut problems) = read_inputs(self, None, &mut dirs.sources);
+        let mut reader = self.reader(tests, snapshot);
+        let (inputs, mut problems) = read_inputs(self, None, reader.sources_mut());
         if problems.has_errors() {
-            return Err(Refusal { problems, sources: dirs.sources });
+            return Err(Refusal { problems, sources: reader.into_kept().sources });
         }
         let inputs = match snapshot {
             None => inputs,
@@ -119,23 +119,24 @@ impl Project {
             Ok(manifest) => manifest,
             Err(problem) => {
                 problems.push(problem);
-                return Err(Refusal { problems, sources: dirs.sources });
+                return Err(Refusal { problems, sources: reader.into_kept().sources });
             }
         };
-        let mut directories = Directories::new(&mut dirs, &manifest, missing);
+        let mut directories = Directories::new(&mut reader, &manifest, missing);
         let link = || link(&mut directories, &self.link_options(&inputs, &manifest, purpose));
         let (mut tree, found) = tracing::info_span!("link modules").in_scope(link);
         tree.stages.root += problems.len();
         tree.stages.modules += problems.len();
         problems.extend(found);
+        let kept = reader.into_kept();
         Ok(Loaded {
             project: self.clone(),
             purpose,
             tree,
             inputs,
-            sources: dirs.sources,
+            libraries: kept.libraries(),
+            sources: kept.sources,
             manifest,
-            libraries: dirs.libraries,
             diagnostics: problems,
             is_snapshot: snapshot.is_some(),
         })

@@ -15,13 +15,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ecow::EcoString;
+use yuba_analysis::ModuleReader;
 use yuba_eval::inputs::ENVIRONMENT_PREFIX;
 use yuba_eval::{EvalEnv, World};
 use yuba_install::Hosts;
 use yuba_net::Environment;
 use yuba_syntax::Sources;
+use yuba_syntax::files::Files;
 
-use crate::load::{VariableFlag, has_configuration, selected_workspace};
+use crate::files::DiskFiles;
+use crate::load::{Snapshot, VariableFlag, selected_workspace};
 use crate::providers::{OurProviders, ProviderSettings};
 use crate::workspaces::Selected;
 use crate::world::SystemWorld;
@@ -81,6 +84,7 @@ pub struct Project {
     home: Option<Arc<Path>>,
     environment: Arc<Environment>,
     world: Arc<dyn World>,
+    files: Arc<dyn Files>,
     hosts: Arc<Hosts>,
     providers: Arc<OurProviders>,
     workspace: Selected,
@@ -99,6 +103,7 @@ impl Project {
         };
         let world = SystemWorld::new(settings.root.clone(), settings.home.clone(), &settings.environment);
         Project {
+            files: Arc::new(DiskFiles::new(settings.root.clone())),
             root: settings.root.into(),
             dir: settings.dir.into(),
             data_dir: settings.data_dir.into(),
@@ -118,6 +123,31 @@ impl Project {
     #[must_use]
     pub fn with_world(self, world: Arc<dyn World>) -> Project {
         Project { world, ..self }
+    }
+
+    /// The same project with other files of the configuration, such as unsaved buffers of an editor.
+    #[must_use]
+    pub fn with_files(self, files: Arc<dyn Files>) -> Project {
+        Project { files, ..self }
+    }
+
+    /// The files of the configuration.
+    pub fn files(&self) -> &dyn Files {
+        &*self.files
+    }
+
+    /// A reader of modules that has read nothing yet: of the files of the project or, for a saved plan, of those in the plan.
+    pub(crate) fn reader(&self, tests: Option<&str>, snapshot: Option<&Snapshot>) -> ModuleReader {
+        let files = match snapshot {
+            None => Arc::clone(&self.files),
+            Some(snapshot) => Arc::new(snapshot.files.clone()),
+        };
+        ModuleReader::new(files).with_tests(self.dir(), tests)
+    }
+
+    /// A reader of modules with files that were read before.
+    pub(crate) fn reader_with(&self, sources: Sources) -> ModuleReader {
+        ModuleReader::with_sources(Arc::clone(&self.files), sources)
     }
 
     /// The same project with another workspace selected.
@@ -208,7 +238,7 @@ impl Project {
 
     /// Whether the directory of the root module has any configuration files.
     pub fn has_configuration(&self) -> bool {
-        has_configuration(&self.path(&*self.dir))
+        yuba_analysis::has_configuration(self.files(), &self.dir)
     }
 
     /// Whatever evaluation needs besides a configuration.

@@ -36,7 +36,7 @@ pub fn split_path(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or((".", path))
 }
 
-/// Files in memory, by path.
+/// Files in memory, by path. A directory without files is empty: memory does not know which directories exist.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles(BTreeMap<EcoString, Arc<[u8]>>);
 
@@ -76,11 +76,7 @@ impl Files for MemoryFiles {
         self.0.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
     fn names(&self, dir: &str) -> io::Result<Vec<EcoString>> {
-        let mut names = self.below(dir).filter(|name| !name.contains('/')).map(EcoString::from).peekable();
-        if names.peek().is_none() && !matches!(dir, "" | ".") && self.below(dir).next().is_none() {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        Ok(names.collect())
+        Ok(self.below(dir).filter(|name| !name.contains('/')).map(EcoString::from).collect())
     }
     fn is_dir(&self, path: &str) -> io::Result<bool> {
         match self.0.contains_key(path) {
@@ -143,7 +139,7 @@ mod tests {
         let files = memory(&["main.tf", "m/a.tf", "m/n/b.tf", "mm/c.tf"]);
         assert_eq!(files.names(".").ok(), Some(vec!["main.tf".into()]));
         assert_eq!(files.names("m").ok(), Some(vec!["a.tf".into()]));
-        assert!(files.names("x").is_err());
+        assert_eq!(files.names("x").ok(), Some(vec![]));
         assert_eq!(["m", "m/n", "main.tf"].map(|path| files.is_dir(path).ok()), [Some(true), Some(true), Some(false)]);
         assert!(files.is_dir("x").is_err());
     }
