@@ -123,8 +123,10 @@ pub(crate) fn list_not_indexed(kind: &str) -> Diagnostic {
     Diagnostic::error("Invalid operation", detail)
 }
 
-/// The title when something ephemeral would be stored.
-pub const EPHEMERAL_VALUE_SUMMARY: &str = "Ephemeral value used in non-ephemeral context";
+yuba_syntax::catalogue! {
+    /// An ephemeral value is assigned to an argument that is stored.
+    pub EPHEMERAL_VALUE_NOT_ALLOWED = error "ephemeral-value-not-allowed", "Ephemeral value used in non-ephemeral context";
+}
 
 pub(crate) fn ephemeral_in_attribute(path: &Path) -> Diagnostic {
     let detail = eco_format!(
@@ -132,7 +134,7 @@ pub(crate) fn ephemeral_in_attribute(path: &Path) -> Diagnostic {
          in what is ephemeral itself.",
         path_text(path)
     );
-    Diagnostic::error(EPHEMERAL_VALUE_SUMMARY, detail)
+    Diagnostic::new(&EPHEMERAL_VALUE_NOT_ALLOWED, detail)
 }
 
 pub(crate) fn derived_from_deprecated(deprecation: &Deprecation) -> Diagnostic {

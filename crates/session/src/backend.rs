@@ -11,14 +11,15 @@ use yuba_backend::{
     recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
-use yuba_eval::tree::{Purpose, unavailable_sources};
+use yuba_eval::tree::{LinkDiagnostics, Purpose, unavailable_sources};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::diagnostics;
 use crate::encryption::{self, Encryption};
 use crate::initialized;
-use crate::load::{Configuration, LoadRequest, has_configuration, load};
+use crate::load::{Configuration, LoadRequest, has_configuration, load_or_install};
+use crate::module_install::Missing;
 
 pub(crate) use overrides::overridden;
 pub(crate) use settings::{BackendSettings, configured, is_out_of_reach};
@@ -137,17 +138,11 @@ pub fn sealing(request: &LoadRequest<'_>) -> Option<Sealing> {
 
 /// The configuration, where the root module is in order.
 fn root_of(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
-    let (configuration, problems) = load(request, None);
-    let (about_root, configuration) = match configuration {
-        Ok(configuration) => (configuration.tree.stages.root, configuration),
-        Err(sources) => return Err(Refusal { problems, sources }),
-    };
-    // What is wrong with the modules that are called is of no interest here.
-    let mut found = Diagnostics::new();
-    found.extend(problems.into_iter().take(about_root));
-    match found.has_errors() {
-        true => Err(Refusal { problems: found, sources: configuration.sources }),
-        false => Ok(configuration),
+    // Diagnostics about called modules do not matter here.
+    let (configuration, LinkDiagnostics { root: problems, .. }) = load_or_install(request, None, Missing::Told);
+    match configuration {
+        Ok(configuration) if !problems.has_errors() => Ok(configuration),
+        Ok(Configuration { sources, .. }) | Err(sources) => Err(Refusal { problems, sources }),
     }
 }
 
@@ -188,7 +183,7 @@ pub(crate) fn not_loaded(
 /// Adds what is not known yet. A variable without value is reported once, whatever needs it.
 fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
     for other in others {
-        if problems.iter().all(|known| known.summary != other.summary || known.subject != other.subject) {
+        if problems.iter().all(|known| !known.is(other.code) || known.subject != other.subject) {
             problems.push(other);
         }
     }

@@ -11,7 +11,7 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
-use yuba_eval::tree::{Manifest, Purpose, Requirement};
+use yuba_eval::tree::{LinkDiagnostics, Manifest, Purpose, Requirement};
 use yuba_install::Hosts;
 use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
@@ -134,20 +134,18 @@ pub fn get(
     emit: &mut dyn FnMut(Event),
 ) -> Report {
     let mut installer = Installer::new(request.data_dir, upgrade, hosts, emit);
-    let (configuration, problems) = load_or_install(request, ask, Missing::Brought(&mut installer));
+    let (configuration, found) = load_or_install(request, ask, Missing::Brought(&mut installer));
     let configuration = match configuration {
         Ok(configuration) => configuration,
-        Err(sources) => return Report::new(problems, sources),
+        Err(sources) => return Report::new(found.into_all(), sources),
     };
-    let stages = configuration.tree.stages;
-    let mut kept = Diagnostics::new();
-    let about_modules_failed = problems.iter().take(stages.modules).any(Diagnostic::is_error);
-    for (at, mut problem) in problems.into_iter().enumerate() {
-        if at >= stages.modules && !about_modules_failed {
-            problem.severity = Severity::Warning;
-        }
-        kept.push(problem);
-    }
+    let LinkDiagnostics { root: mut kept, modules, rules } = found;
+    kept.extend(modules);
+    let failed = kept.has_errors();
+    kept.extend(rules.into_iter().map(|problem| match failed {
+        true => problem,
+        false => problem.with_severity(Severity::Warning),
+    }));
     match kept.has_errors() {
         true => record_rest(&configuration, upgrade, request.data_dir),
         false => kept.extend(write_manifest(request.data_dir, &records(&configuration, upgrade)).err()),
@@ -176,31 +174,30 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
             Missing::Told
         }
     };
-    let (configuration, mut problems) = load_or_install(&request.load, first_ask, missing);
+    let (configuration, mut found) = load_or_install(&request.load, first_ask, missing);
     let mut configuration = match configuration {
         Ok(configuration) => configuration,
-        Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
+        Err(sources) => return Outcome::Invalid(Report::new(found.into_all(), sources)),
     };
     // Except for symbol libraries of the root module: the arguments of the backend can refer to them.
     let mut second_ask = second_ask;
     if of_root {
         emit(Event::Modules { upgrade: request.upgrade });
         let mut installer = Installer::new(request.load.data_dir, request.upgrade, request.hosts, emit);
-        let (again, found) = load_or_install(&request.load, second_ask.take(), Missing::Brought(&mut installer));
-        problems = found;
-        configuration = match again {
+        let again = load_or_install(&request.load, second_ask.take(), Missing::Brought(&mut installer));
+        found = again.1;
+        configuration = match again.0 {
             Ok(configuration) => configuration,
-            Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
+            Err(sources) => return Outcome::Invalid(Report::new(found.into_all(), sources)),
         };
-        if problems.has_errors() {
+        if found.has_errors() {
             record_rest(&configuration, request.upgrade, request.load.data_dir);
-            return Outcome::Done(Report::new(problems, configuration.sources));
+            return Outcome::Done(Report::new(found.into_all(), configuration.sources));
         }
         any = false;
     }
-    let about_root = configuration.tree.stages.root;
-    if problems.iter().take(about_root).any(Diagnostic::is_error) {
-        return Outcome::Invalid(Report::new(problems, configuration.sources));
+    if found.root.has_errors() {
+        return Outcome::Invalid(Report::new(found.into_all(), configuration.sources));
     }
     let mut about_backend = Diagnostics::new();
     if request.backend {
@@ -219,19 +216,19 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     }
     if any && !about_backend.has_errors() {
         let mut installer = Installer::new(request.load.data_dir, request.upgrade, request.hosts, emit);
-        let (again, found) = load_or_install(&request.load, second_ask, Missing::Brought(&mut installer));
-        problems = found;
-        configuration = match again {
+        let again = load_or_install(&request.load, second_ask, Missing::Brought(&mut installer));
+        found = again.1;
+        configuration = match again.0 {
             Ok(configuration) => configuration,
-            Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
+            Err(sources) => return Outcome::Invalid(Report::new(found.into_all(), sources)),
         };
     } else if installs && !of_root && !about_backend.has_errors() {
         announce(&configuration, request.upgrade, emit);
     }
     let backend_failed = about_backend.has_errors();
+    let mut repeated = found.root.clone();
+    let mut problems = found.into_all();
     problems.extend(about_backend);
-    let mut repeated = Diagnostics::new();
-    repeated.extend(problems.iter().take(about_root).cloned());
     if problems.has_errors() {
         if installs {
             if !backend_failed {

@@ -14,7 +14,7 @@ use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test
 use yuba_eval::inputs::{Ask, Inputs, VarFile, VarFlag, auto_files};
 use yuba_eval::static_eval::StaticEnv;
 use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
-use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
+use yuba_eval::tree::{Link, LinkDiagnostics, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, World, link};
 use yuba_syntax::{Diagnostic, Diagnostics, FileId, SourceFile, Sources, json, parser};
 use yuba_value::Value;
@@ -112,7 +112,8 @@ impl Configuration {
 /// Reads and links a configuration. Where values for variables cannot be read there is no configuration. The files read are
 /// given back in any case, for messages.
 pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuration, Sources>, Diagnostics) {
-    load_or_install(request, ask, Missing::Told)
+    let (configuration, found) = load_or_install(request, ask, Missing::Told);
+    (configuration, found.into_all())
 }
 
 /// The same, with something done about modules that are missing.
@@ -120,7 +121,7 @@ pub(crate) fn load_or_install(
     request: &LoadRequest<'_>,
     ask: Option<Ask>,
     missing: Missing<'_, '_>,
-) -> (Result<Configuration, Sources>, Diagnostics) {
+) -> (Result<Configuration, Sources>, LinkDiagnostics) {
     let mut dirs = ModuleDirs {
         tests: request.test_dir.map(|tests| (request.dir.into(), tests.into())),
         snapshot: request.snapshot.cloned(),
@@ -136,8 +137,9 @@ pub(crate) fn load_or_install(
             (inputs.planned(values.collect()), problems)
         }
     };
+    let failed = |problems: Diagnostics| LinkDiagnostics { root: problems, ..LinkDiagnostics::default() };
     if problems.has_errors() {
-        return (Err(dirs.sources), problems);
+        return (Err(dirs.sources), failed(problems));
     }
     let inputs = match ask {
         Some(ask) => inputs.asking(ask),
@@ -147,7 +149,7 @@ pub(crate) fn load_or_install(
         Ok(manifest) => manifest,
         Err(problem) => {
             problems.push(problem);
-            return (Err(dirs.sources), problems);
+            return (Err(dirs.sources), failed(problems));
         }
     };
     let options = Link {
@@ -160,11 +162,10 @@ pub(crate) fn load_or_install(
         purpose: request.purpose,
     };
     let mut directories = Directories::new(&mut dirs, &manifest, missing);
-    let (mut tree, found) = link(&mut directories, &options);
-    tree.stages.root += problems.len();
-    tree.stages.modules += problems.len();
-    problems.extend(found);
-    (Ok(Configuration { tree, inputs, sources: dirs.sources, manifest, libraries: dirs.libraries }), problems)
+    let (tree, mut found) = link(&mut directories, &options);
+    problems.extend(std::mem::take(&mut found.root));
+    found.root = problems;
+    (Ok(Configuration { tree, inputs, sources: dirs.sources, manifest, libraries: dirs.libraries }), found)
 }
 
 /// Collects values for variables: environment, files of the directory, flags, and at last files of a directory of tests.

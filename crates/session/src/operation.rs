@@ -13,7 +13,7 @@ use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, GivenBy, prepare};
 use yuba_eval::world::Timestamp;
-use yuba_eval::{LASTING_SUMMARIES, ValidateEnv};
+use yuba_eval::{ValidateEnv, outlives_planning};
 use yuba_plan::{Action, Event, Mode, Plan, PlannedWarning, file};
 use yuba_provider::Providers;
 use yuba_state::{Edit, Output, State};
@@ -112,8 +112,7 @@ impl<'a> Operation<'a> {
             if found.iter().any(|problem| problem.is_error() && !problem.depends_on_enabled()) {
                 notes.extend(found);
             } else {
-                let is_lasting = |problem: &&Diagnostic| LASTING_SUMMARIES.contains(&&*problem.summary);
-                notes.extend(found.iter().filter(is_lasting).cloned().collect::<Vec<_>>());
+                notes.extend(found.iter().filter(|problem| outlives_planning(problem)).cloned().collect::<Vec<_>>());
                 found.retain(Diagnostic::is_about_deprecated_variable);
                 uses = found;
             }

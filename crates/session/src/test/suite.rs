@@ -76,7 +76,7 @@ impl Suite {
             // There is no run that could give values.
             found = link(&mut files, &Link { purpose: Purpose::Use, ..options }).1;
         }
-        problems.extend(found);
+        problems.extend(found.into_all());
         let Remembered { dirs, mut modules } = files;
         if problems.has_errors() {
             return Err(Refusal { problems, sources: dirs.sources });
