@@ -125,7 +125,7 @@ pub(crate) fn list_not_indexed(kind: &str) -> Diagnostic {
 
 yuba_syntax::catalogue! {
     /// An ephemeral value is assigned to an argument that is stored.
-    pub EPHEMERAL_VALUE_NOT_ALLOWED = error "ephemeral-value-not-allowed", "Ephemeral value used in non-ephemeral context";
+    pub EPHEMERAL_VALUE_STORED = error "ephemeral-value-stored", "Ephemeral value used in non-ephemeral context";
 }
 
 pub(crate) fn ephemeral_in_attribute(path: &Path) -> Diagnostic {
@@ -134,7 +134,7 @@ pub(crate) fn ephemeral_in_attribute(path: &Path) -> Diagnostic {
          in what is ephemeral itself.",
         path_text(path)
     );
-    Diagnostic::new(&EPHEMERAL_VALUE_NOT_ALLOWED, detail)
+    Diagnostic::new(&EPHEMERAL_VALUE_STORED, detail)
 }
 
 pub(crate) fn derived_from_deprecated(deprecation: &Deprecation) -> Diagnostic {

@@ -35,7 +35,7 @@ pub use contract::{
     ReadRequest, Renewed, UpgradeRequest,
 };
 pub use decode::{EvalExpr, LocalNames, decode};
-pub use diagnostics::EPHEMERAL_VALUE_NOT_ALLOWED;
+pub use diagnostics::EPHEMERAL_VALUE_STORED;
 pub use follow::Followed;
 pub use problem::{Place, Problem, deprecation_problems, each_mark, ephemeral_problems, locate};
 pub use schema::{

@@ -19,7 +19,7 @@ yuba_syntax::catalogue! {
     /// Configuration cannot be generated for an address with an instance key.
     GENERATION_WITH_KEY = error "generation-with-key", "Configuration generation for count and for_each resources not supported";
     /// Two import blocks have the same address.
-    DUPLICATE_IMPORT = error "duplicate-import", "Duplicate import configuration for {address}";
+    DUPLICATE_IMPORT_TARGET = error "duplicate-import-target", "Duplicate import configuration for {address}";
     /// The instance key in the address of an import block is not a known, public string or number.
     INVALID_IMPORT_KEY = error "invalid-import-key", "Import block 'to' address contains an invalid key";
 }
@@ -84,7 +84,7 @@ pub(super) fn duplicate(
         place(first),
         place(second)
     );
-    Diagnostic::new(&DUPLICATE_IMPORT, detail)
+    Diagnostic::new(&DUPLICATE_IMPORT_TARGET, detail)
         .titled(eco_format!("Duplicate import configuration for {:?}", address.to_string()))
         .at(first)
 }

@@ -8,7 +8,7 @@ use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::tree::ResolvedProvider;
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, schema_of};
-use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_NOT_ALLOWED, Problem, ProviderSchema};
+use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_STORED, Problem, ProviderSchema};
 use yuba_state::{CheckKind, DeposedKey};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Number, Path, Value};
@@ -162,7 +162,7 @@ impl<'a> Walk<'a> {
             found.extend(deprecated_in_provisioners(&scope, resource));
         }
         let found = found.into_iter().map(|mut problem| {
-            if problem.deprecation().is_some() || problem.is(&EPHEMERAL_VALUE_NOT_ALLOWED) {
+            if problem.deprecation().is_some() || problem.is(&EPHEMERAL_VALUE_STORED) {
                 problem.address.get_or_insert_with(|| eco_format!("{addr}"));
             }
             problem

@@ -30,7 +30,7 @@ yuba_syntax::catalogue! {
     /// A symbol library is not installed, or its directory does not exist.
     LIBRARY_NOT_INSTALLED = error "library-not-installed", "Symbol library not installed";
     /// A command that installs symbol libraries did not download a library.
-    LIBRARY_NOT_DOWNLOADED = error "library-not-downloaded", "Failed to download symbol library";
+    LIBRARY_NOT_FETCHED = error "library-not-fetched", "Failed to download symbol library";
     /// The source of a symbols block differs from the source of the installed library.
     LIBRARY_SOURCE_CHANGED = error "library-source-changed", "Symbol library source has changed";
     /// The installed version of a symbol library does not meet the version constraint.
@@ -212,7 +212,7 @@ const INSTALL: &str = "Run \"yuba init\" to install all symbol libraries of this
 
 pub(super) fn not_installed(name: &str, source: &ModuleSource, purpose: Purpose, span: Span) -> Diagnostic {
     let code = match purpose {
-        Purpose::Install => &LIBRARY_NOT_DOWNLOADED,
+        Purpose::Install => &LIBRARY_NOT_FETCHED,
         Purpose::Use | Purpose::Look => &LIBRARY_NOT_INSTALLED,
     };
     let source = without_secrets(&source.for_display());

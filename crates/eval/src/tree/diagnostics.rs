@@ -19,7 +19,7 @@ yuba_syntax::catalogue! {
     /// A module is not installed, or its directory cannot be read.
     MODULE_NOT_INSTALLED = error "module-not-installed", "Module not installed";
     /// A command that installs modules did not download a module.
-    MODULE_NOT_DOWNLOADED = error "module-not-downloaded", "Failed to download module";
+    MODULE_NOT_FETCHED = error "module-not-fetched", "Failed to download module";
     /// The source of a module call differs from the source of the installed module.
     MODULE_SOURCE_CHANGED = error "module-source-changed", "Module source has changed";
     /// The installed version of a module does not meet the version constraint.
@@ -107,7 +107,7 @@ const INSTALL: &str = "Run \"yuba init\" to install all modules of this configur
 
 pub(super) fn not_installed(path: &ModulePath, source: &ModuleSource, purpose: Purpose, span: Span) -> Diagnostic {
     let code = match purpose {
-        Purpose::Install => &MODULE_NOT_DOWNLOADED,
+        Purpose::Install => &MODULE_NOT_FETCHED,
         Purpose::Use | Purpose::Look => &MODULE_NOT_INSTALLED,
     };
     let source = without_secrets(&source.for_display());
