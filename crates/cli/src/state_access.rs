@@ -74,7 +74,7 @@ pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
 
 /// Fails where the configuration has errors. Commands that exchange or change the state without it check that first.
 pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
-    state::usable_configuration(&settings.request(Purpose::Look))
+    state::usable_configuration(settings.project(), Purpose::Look)
 }
 
 /// Where the state is.
@@ -87,7 +87,7 @@ pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Re
         );
         return Err(Diagnostic::error("Error selecting workspace", detail).into());
     }
-    backend::find(&settings.request(Purpose::Look), flags)
+    backend::find(settings.project(), flags)
 }
 
 /// Where a state is that a command changes and always keeps a backup of.

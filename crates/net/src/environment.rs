@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Environment variables by name. A variable that is empty counts as not set.
+/// Environment variables by name. A variable that is empty counts as not set, unless the method says otherwise.
 #[derive(Clone, Default)]
 pub struct Environment(BTreeMap<String, String>);
 
@@ -11,12 +11,12 @@ impl Environment {
     /// The variables of this process that are Unicode.
     pub fn of_process() -> Environment {
         let unicode = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
-        Environment(unicode.filter(|(_, value)| !value.is_empty()).collect())
+        Environment(unicode.collect())
     }
 
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
     /// The value of a variable that is a path.
@@ -47,6 +47,11 @@ impl Environment {
 
     /// Variables by their names after a prefix.
     pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.given_with_prefix(prefix).filter(|(_, value)| !value.is_empty())
+    }
+
+    /// Variables by their names after a prefix, with those that are empty.
+    pub fn given_with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let begin = self.0.range(prefix.to_owned()..).take_while(move |(name, _)| name.starts_with(prefix));
         begin.map(move |(name, value)| (&name[prefix.len()..], value.as_str()))
     }

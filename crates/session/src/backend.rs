@@ -11,15 +11,16 @@ use yuba_backend::{
     recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
-use yuba_eval::tree::{LinkDiagnostics, Purpose, unavailable_sources};
+use yuba_eval::tree::{Purpose, unavailable_sources};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::diagnostics;
 use crate::encryption::{self, Encryption};
 use crate::initialized;
-use crate::load::{Configuration, LoadRequest, has_configuration, load_or_install};
+use crate::loaded::{LoadOptions, Loaded};
 use crate::module_install::Missing;
+use crate::project::Project;
 
 pub(crate) use overrides::overridden;
 pub(crate) use settings::{BackendSettings, configured, is_out_of_reach};
@@ -102,80 +103,73 @@ impl Keeper {
 
 /// Finds out where the state is, for a command that needs nothing else of the configuration. A directory without
 /// configuration has its state where it is by default.
-pub fn find(request: &LoadRequest<'_>, flags: &StateFlags) -> Result<Place, Refusal> {
-    if !has_configuration(Path::new(request.dir)) {
-        let keeper = Keeper::new(in_use(request.data_dir, None)?, flags);
-        let workspace = request.workspace.to_owned();
-        let encryption = encryption::of_environment()?;
+pub fn find(project: &Project, flags: &StateFlags) -> Result<Place, Refusal> {
+    if !project.has_configuration() {
+        let keeper = Keeper::new(in_use(project.data_dir(), None)?, flags);
+        let workspace = project.workspace().to_owned();
+        let encryption = encryption::of_environment(project)?;
         return Ok(Place { keeper, workspace, encryption });
     }
-    let configuration = root_of(request)?;
-    place_of(&configuration, request, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
+    let configuration = root_of(project)?;
+    place_of(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
 }
 
 /// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
 /// journal this reads no more than the record of `init`.
-pub fn about_journal(request: &LoadRequest<'_>) -> Diagnostics {
+pub fn about_journal(project: &Project) -> Diagnostics {
     let settings =
-        initialized::read(request.data_dir).map_or_else(|| Some(Default::default()), |before| before.settings);
+        initialized::read(project.data_dir()).map_or_else(|| Some(Default::default()), |before| before.settings);
     let Some(BackendSettings::Local(settings)) = settings else { return Diagnostics::new() };
-    if !Local::new(Arc::new(Disk), settings).has_journal(request.workspace) {
+    if !Local::new(Arc::new(Disk), settings).has_journal(project.workspace()) {
         return Diagnostics::new();
     }
     // What is wrong with the configuration is said by those who need it.
-    let place = find(&LoadRequest { purpose: Purpose::Look, ..*request }, &StateFlags::default()).ok();
+    let place = find(project, &StateFlags::default()).ok();
     place.and_then(|place| place.look().ok()).map(|opened| opened.notes).unwrap_or_default()
 }
 
 /// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
-pub fn sealing(request: &LoadRequest<'_>) -> Option<Sealing> {
-    let encryption = match has_configuration(Path::new(request.dir)) {
-        true => encryption::of(&root_of(request).ok()?, request),
-        false => encryption::of_environment(),
+pub fn sealing(project: &Project) -> Option<Sealing> {
+    let encryption = match project.has_configuration() {
+        true => encryption::of(&root_of(project).ok()?),
+        false => encryption::of_environment(project),
     };
     encryption.ok()?.state
 }
 
 /// The configuration, where the root module is in order.
-fn root_of(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
-    // Diagnostics about called modules do not matter here.
-    let (configuration, LinkDiagnostics { root: problems, .. }) = load_or_install(request, None, Missing::Told);
-    match configuration {
-        Ok(configuration) if !problems.has_errors() => Ok(configuration),
-        Ok(Configuration { sources, .. }) | Err(sources) => Err(Refusal { problems, sources }),
+fn root_of(project: &Project) -> Result<Loaded, Refusal> {
+    let (configuration, found) = project.load_or_install(LoadOptions::new(Purpose::Look), Missing::Told)?;
+    // Errors in called modules do not matter here.
+    match found.root.has_errors() {
+        true => Err(Refusal { problems: found.root, sources: configuration.sources }),
+        false => Ok(configuration),
     }
 }
 
 /// Where the state of a configuration is.
-pub fn place_of(
-    configuration: &Configuration,
-    request: &LoadRequest<'_>,
-    flags: &StateFlags,
-) -> Result<Place, Diagnostics> {
-    let configured = configured(configuration, request).map_err(|mut problems| {
+pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<Place, Diagnostics> {
+    let configured = configured(configuration).map_err(|mut problems| {
         // A command that only reads states has not loaded module sources. Load them, so that the error names the missing values
         // of the backend and of the modules together.
-        if request.purpose == Purpose::Look && problems.iter().any(is_unavailable) {
-            let others = unavailable_sources(&configuration.tree, configuration.static_env(request));
+        if configuration.purpose == Purpose::Look && problems.iter().any(is_unavailable) {
+            let others = unavailable_sources(&configuration.tree, configuration.static_env());
             extend_with_new(&mut problems, others);
         }
         problems
     })?;
-    let settings = in_use(request.data_dir, configured)?;
-    let encryption = encryption::of(configuration, request)?;
+    let settings = in_use(configuration.project.data_dir(), configured)?;
+    let encryption = encryption::of(configuration)?;
     let keeper = Keeper::new(settings, flags);
-    Ok(Place { keeper, workspace: request.workspace.to_owned(), encryption })
+    Ok(Place { keeper, workspace: configuration.project.workspace().to_owned(), encryption })
 }
 
 /// What is wrong with a configuration that cannot be loaded, for a command that needs its state too. Where values for modules
 /// are not available, with the values for the `backend` block that are not available either.
-pub(crate) fn not_loaded(
-    configuration: Configuration,
-    request: &LoadRequest<'_>,
-    mut problems: Diagnostics,
-) -> Refusal {
+pub(crate) fn not_loaded(mut configuration: Loaded) -> Refusal {
+    let mut problems = std::mem::take(&mut configuration.diagnostics);
     if problems.iter().any(is_unavailable) && !is_out_of_reach(&configuration) {
-        extend_with_new(&mut problems, configured(&configuration, request).err().unwrap_or_default());
+        extend_with_new(&mut problems, configured(&configuration).err().unwrap_or_default());
     }
     Refusal { problems, sources: configuration.sources }
 }
@@ -190,13 +184,13 @@ fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
 }
 
 /// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
-pub(crate) fn last_place(configuration: &Configuration, request: &LoadRequest<'_>) -> Option<Place> {
-    let settings = match initialized::read(request.data_dir) {
+pub(crate) fn last_place(configuration: &Loaded) -> Option<Place> {
+    let settings = match initialized::read(configuration.project.data_dir()) {
         None => BackendSettings::default(),
         Some(before) => before.settings?,
     };
-    let encryption = encryption::of(configuration, request).ok()?;
-    Some(Place::of(settings, encryption).in_workspace(request.workspace))
+    let encryption = encryption::of(configuration).ok()?;
+    Some(Place::of(settings, encryption).in_workspace(configuration.project.workspace()))
 }
 
 /// The backend that `init` was run with. Refuses to go on where that was another one or none: starting with an empty state
@@ -356,6 +350,7 @@ impl Opened {
         if !flags.lock {
             return Ok(());
         }
+        let _span = tracing::info_span!("lock state", operation).entered();
         let holder = LockHolder::ourselves(operation);
         let mut wait = |delay| {
             waiting();
@@ -369,6 +364,7 @@ impl Opened {
     }
 
     fn read(&mut self) -> Result<(), Diagnostics> {
+        let _span = tracing::info_span!("read state").entered();
         let reading = self.store.read()?;
         self.state = reading.state;
         self.notes.extend(reading.diagnostics);
@@ -385,13 +381,13 @@ impl Opened {
 
     /// Saves a new state.
     pub fn save(&mut self, state: &mut State) -> Result<Saved, Diagnostics> {
-        self.store.write(state)
+        tracing::info_span!("save state").in_scope(|| self.store.write(state))
     }
 
     /// Saves a new state, or puts it where it is not lost: `errored.tfstate` in the working directory, or, where that
     /// cannot be written either, text to be printed.
     pub fn save_or_rescue(&mut self, state: &mut State) -> Result<Saved, LastResort> {
-        let written = self.store.write(state);
+        let written = self.save(state);
         written.map_err(|mut problems| {
             let mut resort = self.rescue(state);
             problems.extend(resort.diagnostics);
@@ -409,7 +405,7 @@ impl Opened {
     /// Lets others at the state again; gives back what went wrong with that.
     pub fn close(mut self) -> Diagnostics {
         match self.is_locked {
-            true => self.store.unlock().err().unwrap_or_default(),
+            true => tracing::info_span!("unlock state").in_scope(|| self.store.unlock()).err().unwrap_or_default(),
             false => Diagnostics::new(),
         }
     }

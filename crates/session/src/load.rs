@@ -1,9 +1,11 @@
-//! Reads a configuration from disk: the directories of its modules, the files with values, what is installed; and links it.
+//! Reads the files of a configuration from disk: the directories of its modules and the files with values for variables.
+
+pub(crate) mod diagnostics;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
@@ -11,46 +13,16 @@ use yuba_addrs::Feature;
 use yuba_config::symbols::decode_library;
 use yuba_config::test_file::{MOCK_SUFFIXES, MockProvider, decode_mocks};
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
-use yuba_eval::inputs::{Ask, Inputs, VarFile, VarFlag, auto_files};
-use yuba_eval::static_eval::StaticEnv;
+use yuba_eval::inputs::{Inputs, VarFile, VarFlag, auto_files};
 use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
-use yuba_eval::tree::{Link, LinkDiagnostics, Manifest, ModuleFiles, Purpose};
-use yuba_eval::{ConfigTree, World, link};
-use yuba_syntax::{Diagnostic, Diagnostics, FileId, SourceFile, Sources, json, parser};
+use yuba_eval::tree::{Manifest, ModuleFiles};
+use yuba_syntax::{Diagnostics, FileId, SourceFile, Sources, json, parser};
 use yuba_value::Value;
 
-use crate::manifest::read_manifest;
-use crate::module_install::{Directories, Missing};
-use crate::providers::OurProviders;
+use crate::project::Project;
 
 /// Where test files are, besides the directory of the module, unless somebody says otherwise.
 pub const DEFAULT_TEST_DIR: &str = "tests";
-
-/// What to load, and with which values.
-pub struct LoadRequest<'a> {
-    /// The directory of the root module: `.` usually.
-    pub dir: &'a str,
-    /// Where things are kept that belong to the working directory: `.terraform` usually.
-    pub data_dir: &'a Path,
-    /// The outside.
-    pub world: &'a dyn World,
-    /// All providers there are.
-    pub providers: &'a OurProviders,
-    /// The directory the program was started in, where that is not the working directory.
-    pub original_dir: Option<&'a str>,
-    /// The name of the workspace.
-    pub workspace: &'a str,
-    /// Flags that set variables, in the order given.
-    pub variables: &'a [VariableFlag],
-    /// Environment variables, of which those that set variables count.
-    pub environment: &'a [(String, String)],
-    /// Where test files are, besides the directory itself; none if they are of no interest.
-    pub test_dir: Option<&'a str>,
-    /// What for.
-    pub purpose: Purpose,
-    /// The configuration as it was when a plan was made, to be read instead of the directories.
-    pub snapshot: Option<&'a Snapshot>,
-}
 
 /// A configuration as it was at some time.
 #[derive(Clone, Debug, Default)]
@@ -82,113 +54,23 @@ pub enum VariableFlag {
     File(String),
 }
 
-/// A configuration that was read and linked.
-pub struct Configuration {
-    /// Its modules.
-    pub tree: ConfigTree,
-    /// Values for the variables of the root module.
-    pub inputs: Inputs,
-    /// All files that were read.
-    pub sources: Sources,
-    /// What was installed.
-    pub manifest: Manifest,
-    /// Those files that belong to symbol libraries.
-    pub libraries: Vec<FileId>,
-}
-
-impl Configuration {
-    /// For the evaluation of its static places.
-    pub fn static_env<'a>(&'a self, request: &LoadRequest<'a>) -> StaticEnv<'a> {
-        StaticEnv {
-            world: request.world,
-            workspace: request.workspace,
-            original_dir: request.original_dir,
-            inputs: &self.inputs,
-            sources: Some(&self.sources),
-        }
-    }
-}
-
-/// Reads and links a configuration. Where values for variables cannot be read there is no configuration. The files read are
-/// given back in any case, for messages.
-pub fn load(request: &LoadRequest<'_>, ask: Option<Ask>) -> (Result<Configuration, Sources>, Diagnostics) {
-    let (configuration, found) = load_or_install(request, ask, Missing::Told);
-    (configuration, found.into_all())
-}
-
-/// The same, with something done about modules that are missing.
-pub(crate) fn load_or_install(
-    request: &LoadRequest<'_>,
-    ask: Option<Ask>,
-    missing: Missing<'_, '_>,
-) -> (Result<Configuration, Sources>, LinkDiagnostics) {
-    let mut dirs = ModuleDirs {
-        tests: request.test_dir.map(|tests| (request.dir.into(), tests.into())),
-        snapshot: request.snapshot.cloned(),
-        ..ModuleDirs::new()
-    };
-    let (inputs, mut problems) = match request.snapshot {
-        None => read_inputs(request, None, &mut dirs.sources),
-        Some(snapshot) => {
-            // Where they were given does not matter any more.
-            let place = yuba_syntax::Span::default();
-            let values = snapshot.variables.iter().map(|(name, value)| (name.clone(), (value.clone(), place)));
-            let (inputs, problems) = read_inputs(request, None, &mut dirs.sources);
-            (inputs.planned(values.collect()), problems)
-        }
-    };
-    let failed = |problems: Diagnostics| LinkDiagnostics { root: problems, ..LinkDiagnostics::default() };
-    if problems.has_errors() {
-        return (Err(dirs.sources), failed(problems));
-    }
-    let inputs = match ask {
-        Some(ask) => inputs.asking(ask),
-        None => inputs,
-    };
-    let manifest = match request.snapshot.map_or_else(|| read_manifest(request.data_dir), |s| Ok(s.manifest.clone())) {
-        Ok(manifest) => manifest,
-        Err(problem) => {
-            problems.push(problem);
-            return (Err(dirs.sources), failed(problems));
-        }
-    };
-    let options = Link {
-        root_dir: request.dir,
-        world: request.world,
-        workspace: request.workspace,
-        original_dir: request.original_dir,
-        inputs: &inputs,
-        manifest: &manifest,
-        purpose: request.purpose,
-    };
-    let mut directories = Directories::new(&mut dirs, &manifest, missing);
-    let (tree, mut found) = link(&mut directories, &options);
-    problems.extend(std::mem::take(&mut found.root));
-    found.root = problems;
-    (Ok(Configuration { tree, inputs, sources: dirs.sources, manifest, libraries: dirs.libraries }), found)
-}
-
 /// Collects values for variables: environment, files of the directory, flags, and at last files of a directory of tests.
-pub(crate) fn read_inputs(
-    request: &LoadRequest<'_>,
-    tests: Option<&str>,
-    sources: &mut Sources,
-) -> (Inputs, Diagnostics) {
+pub(crate) fn read_inputs(project: &Project, tests: Option<&str>, sources: &mut Sources) -> (Inputs, Diagnostics) {
     let mut problems = Diagnostics::new();
-    let mut read = |path: EcoString| match fs::read(path.as_str()) {
+    let mut read = |path: EcoString| match fs::read(project.path(path.as_str())) {
         Ok(bytes) => Some((path, bytes)),
         Err(error) => {
-            problems.push(unreadable_values(&path, &error));
+            problems.push(diagnostics::unreadable_values(&path, &error));
             None
         }
     };
-    let names = file_names(Path::new(request.dir)).unwrap_or_default();
+    let names = file_names(&project.path(project.dir())).unwrap_or_default();
     let auto: Vec<(EcoString, Vec<u8>)> = auto_files(names.iter().map(String::as_str))
         .into_iter()
-        .filter_map(|name| read(shown_path(request.dir, name)))
+        .filter_map(|name| read(shown_path(project.dir(), name)))
         .collect();
-    let mut flags: Vec<(Option<EcoString>, Vec<u8>)> = request
-        .variables
+    let mut flags: Vec<(Option<EcoString>, Vec<u8>)> = project
+        .variables()
         .iter()
         .filter_map(|flag| match flag {
             VariableFlag::Var(text) => Some((None, text.clone().into_bytes())),
@@ -196,8 +78,8 @@ pub(crate) fn read_inputs(
         })
         .collect();
     // Quirk: what stands beside the tests wins even over the command line.
-    let tests = tests.map(|below| shown_path(request.dir, below));
-    let names = tests.as_ref().and_then(|dir| file_names(Path::new(dir.as_str())).ok()).unwrap_or_default();
+    let tests = tests.map(|below| shown_path(project.dir(), below));
+    let names = tests.as_ref().and_then(|dir| file_names(&project.path(dir.as_str())).ok()).unwrap_or_default();
     let tests = tests.unwrap_or_default();
     let found = auto_files(names.iter().map(String::as_str)).into_iter();
     flags.extend(found.filter_map(|name| read(shown_path(&tests, name))).map(|(path, bytes)| (Some(path), bytes)));
@@ -209,7 +91,8 @@ pub(crate) fn read_inputs(
             None => VarFlag::Var(std::str::from_utf8(bytes).unwrap_or_default()),
         })
         .collect();
-    let environment = request.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let environment: Vec<(String, &str)> = project.variables_of_environment().collect();
+    let environment = environment.iter().map(|(name, value)| (name.as_str(), *value));
     let (inputs, found) = Inputs::collect(sources, environment, &auto, &flags);
     problems.extend(found);
     (inputs, problems)
@@ -227,6 +110,8 @@ pub fn selected_workspace(data_dir: &Path) -> String {
 /// The directories of modules on this machine, and the files read from them.
 #[derive(Default)]
 pub struct ModuleDirs {
+    /// The directory that relative paths start from.
+    root: PathBuf,
     /// What has been read.
     pub sources: Sources,
     identities: HashMap<EcoString, EcoString>,
@@ -235,35 +120,41 @@ pub struct ModuleDirs {
     /// Read instead of the directories.
     snapshot: Option<Snapshot>,
     /// Files of symbol libraries among those that have been read.
-    libraries: Vec<FileId>,
+    pub(crate) libraries: Vec<FileId>,
 }
 
 impl ModuleDirs {
-    /// Nothing read yet.
-    pub fn new() -> ModuleDirs {
-        ModuleDirs::default()
+    /// Nothing read yet. Test files of the root module, and of a directory below it, are of interest where that is named; the
+    /// files of a saved plan are read instead of the directories.
+    pub(crate) fn of(project: &Project, tests: Option<&str>, snapshot: Option<&Snapshot>) -> ModuleDirs {
+        ModuleDirs {
+            root: project.root().to_owned(),
+            tests: tests.map(|below| (project.dir().into(), below.into())),
+            snapshot: snapshot.cloned(),
+            ..ModuleDirs::default()
+        }
     }
 
     /// These files were read before.
-    pub(crate) fn with_sources(sources: Sources) -> ModuleDirs {
-        ModuleDirs { sources, ..ModuleDirs::new() }
+    pub(crate) fn with_sources(project: &Project, sources: Sources) -> ModuleDirs {
+        ModuleDirs { sources, ..ModuleDirs::of(project, None, None) }
     }
 
-    /// Nothing read yet; test files of a directory, and below it, are of interest.
-    pub(crate) fn with_tests(dir: &str, below: Option<&str>) -> ModuleDirs {
-        ModuleDirs { tests: below.map(|below| (dir.into(), below.into())), ..ModuleDirs::new() }
+    /// Where a path that messages show is on this machine.
+    pub(crate) fn path(&self, shown: &str) -> PathBuf {
+        self.root.join(shown)
     }
 
     fn names(&self, dir: &str) -> io::Result<Vec<String>> {
         match &self.snapshot {
-            None => file_names(Path::new(dir)),
+            None => file_names(&self.path(dir)),
             Some(snapshot) => Ok(snapshot.names(dir)),
         }
     }
 
     fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
         match &self.snapshot {
-            None => read_file(path),
+            None => read_file(&self.path(path)),
             Some(snapshot) => match snapshot.files.get(path) {
                 Some(bytes) => Ok(bytes.to_vec()),
                 None => Err(io::ErrorKind::NotFound.into()),
@@ -280,15 +171,15 @@ impl ModuleDirs {
         problems: &mut Diagnostics,
     ) -> Vec<ParsedConfigFile> {
         let mut names: Vec<EcoString> = beside.to_vec();
-        match file_names(&Path::new(dir).join(below)) {
+        match file_names(&self.path(dir).join(below)) {
             Ok(found) => {
                 let found = select_files(found.iter().map(String::as_str)).tests;
                 names.extend(found.iter().map(|name| eco_format!("{below}/{name}")));
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                problems.push(unreadable_tests(&shown_path(dir, below), &error));
+                problems.push(diagnostics::unreadable_tests(&shown_path(dir, below), &error));
             }
-            Err(_) if below != DEFAULT_TEST_DIR => problems.push(no_test_dir(&shown_path(dir, below))),
+            Err(_) if below != DEFAULT_TEST_DIR => problems.push(diagnostics::no_test_dir(&shown_path(dir, below))),
             Err(_) => {}
         }
         names.iter().map(|name| self.read(dir, name, false)).collect()
@@ -299,9 +190,9 @@ impl ModuleDirs {
     fn add_mocks(&mut self, dir: &str, symbols: bool, mock: &mut MockProvider) -> Diagnostics {
         let Some((source, span)) = mock.source.clone() else { return Diagnostics::new() };
         let path = shown_path(dir, source.strip_prefix("./").unwrap_or(&source));
-        let names = match file_names(Path::new(path.as_str())) {
+        let names = match file_names(&self.path(&path)) {
             Ok(names) => names,
-            Err(error) => return no_mocks(&path, &error).at(span).into(),
+            Err(error) => return diagnostics::no_mocks(&path, &error).at(span).into(),
         };
         let mut problems = Diagnostics::new();
         for name in names.iter().filter(|name| MOCK_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))) {
@@ -320,7 +211,7 @@ impl ModuleDirs {
         let path = shown_path(dir, name);
         let (bytes, problem) = match self.bytes(&path) {
             Ok(bytes) => (bytes, None),
-            Err(error) => (Vec::new(), Some(unreadable_file(&path, &error))),
+            Err(error) => (Vec::new(), Some(diagnostics::unreadable_file(&path, &error))),
         };
         let file = self.sources.add(SourceFile::new(path.as_str(), bytes.as_slice()));
         let parsed = match (problem, name.ends_with(".json")) {
@@ -338,6 +229,7 @@ impl ModuleDirs {
 
 impl ModuleFiles for ModuleDirs {
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
+        let _span = tracing::debug_span!("parse module", dir).entered();
         let names = self.names(dir).ok()?;
         let selection = select_files(names.iter().map(String::as_str));
         let mut files = Vec::with_capacity(selection.primary.len() + selection.overrides.len());
@@ -366,7 +258,8 @@ impl ModuleFiles for ModuleDirs {
     }
 
     fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
-        let is_dir = match (&self.snapshot, fs::metadata(path)) {
+        let _span = tracing::debug_span!("parse library", path).entered();
+        let is_dir = match (&self.snapshot, fs::metadata(self.path(path))) {
             (Some(snapshot), _) => !snapshot.files.contains_key(path),
             (None, Ok(found)) => found.is_dir(),
             (None, Err(error)) => return Err(unreadable_library(path, &error)),
@@ -402,7 +295,7 @@ impl ModuleFiles for ModuleDirs {
         if self.snapshot.is_some() {
             return dir.into();
         }
-        let real = fs::canonicalize(dir).ok().and_then(|path| path.into_os_string().into_string().ok());
+        let real = fs::canonicalize(self.path(dir)).ok().and_then(|path| path.into_os_string().into_string().ok());
         let identity = real.map_or_else(|| dir.into(), EcoString::from);
         self.identities.insert(dir.into(), identity.clone());
         identity
@@ -426,7 +319,7 @@ fn unreadable_library(path: &str, error: &io::Error) -> UnreadableLibrary {
 }
 
 /// The content of a file, unless it is so large that places in it could not be told.
-fn read_file(path: &str) -> io::Result<Vec<u8>> {
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     if fs::metadata(path)?.len() > u64::from(u32::MAX) {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 GiB"));
     }
@@ -460,36 +353,12 @@ pub(crate) fn shown_path(dir: &str, name: &str) -> EcoString {
     if dir == "." { name.into() } else { eco_format!("{dir}/{name}") }
 }
 
-fn unreadable_values(path: &str, error: &io::Error) -> Diagnostic {
-    let detail = match error.kind() {
-        io::ErrorKind::NotFound => eco_format!("There is no file {path} with values for variables."),
-        _ => eco_format!("The file {path} with values for variables could not be read: {error}."),
-    };
-    Diagnostic::error("Failed to read variables file", detail)
-}
-
-fn unreadable_tests(path: &str, error: &io::Error) -> Diagnostic {
-    let detail = eco_format!("The directory {path} with tests could not be read: {error}.");
-    Diagnostic::error("Failed to read test directory", detail)
-}
-
-fn no_mocks(path: &str, error: &io::Error) -> Diagnostic {
-    let detail = eco_format!("The directory {path} with mocks could not be read: {error}.");
-    Diagnostic::error("Failed to read mock directory", detail)
-}
-
-fn no_test_dir(path: &str) -> Diagnostic {
-    Diagnostic::warning("Test directory does not exist", eco_format!("There is no directory {path} with tests."))
-}
-
-fn unreadable_file(path: &str, error: &io::Error) -> Diagnostic {
-    Diagnostic::error("Failed to read file", eco_format!("The file {path:?} could not be read: {error}."))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SystemWorld;
+    use crate::loaded::LoadOptions;
+    use crate::project::ProjectSettings;
+    use yuba_eval::tree::Purpose;
     use yuba_testkit::Sandbox;
 
     #[test]
@@ -515,33 +384,24 @@ run "two" {}
 //- d.tf/not_a_file.txt
 "#,
         );
-        let dir = sandbox.dir().to_str().expect("it is Unicode").to_owned();
-        let mut request = LoadRequest {
-            dir: &dir,
-            data_dir: Path::new(".terraform"),
-            world: &SystemWorld,
-            providers: &OurProviders::built_in(),
-            original_dir: None,
-            workspace: "default",
-            variables: &[],
-            environment: &[("TF_VAR_where".into(), "./c".into())],
-            test_dir: Some(DEFAULT_TEST_DIR),
-            purpose: Purpose::Use,
-            snapshot: None,
+        let settings = |variables: Vec<VariableFlag>| ProjectSettings {
+            environment: [("TF_VAR_where", "./c")].into_iter().collect(),
+            test_dir: Some(DEFAULT_TEST_DIR.to_owned()),
+            variables,
+            ..ProjectSettings::bare(sandbox.dir())
         };
-        let (loaded, problems) = load(&request, None);
-        assert!(problems.is_empty(), "{problems:?}");
-        let loaded = loaded.unwrap_or_else(|_| panic!("no configuration"));
+        let project = Project::new(settings(Vec::new()));
+        let loaded = project.load(LoadOptions::new(Purpose::Use)).unwrap_or_else(|_| panic!("no configuration"));
+        assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
         assert_eq!(
             loaded.tree.root().module.tests.keys().collect::<Vec<_>>(),
             ["main.tftest.hcl", "tests/more.tftest.hcl"]
         );
         let child = loaded.tree.iter().last().map(|(_, node)| node.module.outputs.len());
         assert_eq!((loaded.tree.len(), child), (2, Some(1)));
-        let flags = [VariableFlag::File("/nope.tfvars".into())];
-        request.variables = &flags;
-        let (loaded, problems) = load(&request, None);
-        assert!(loaded.is_err());
+        let project = Project::new(settings(vec![VariableFlag::File("/nope.tfvars".into())]));
+        let Err(refusal) = project.load(LoadOptions::new(Purpose::Use)) else { panic!("the file does not exist") };
+        let problems = refusal.problems;
         assert_eq!(problems.iter().map(|p| p.summary.as_str()).collect::<Vec<_>>(), ["Failed to read variables file"]);
     }
 }

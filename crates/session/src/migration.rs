@@ -23,7 +23,7 @@ pub(crate) fn set_up(
     sources: &mut Sources,
     emit: &mut dyn FnMut(Event),
 ) -> Result<Diagnostics, Diagnostics> {
-    let data_dir = request.load.data_dir;
+    let data_dir = request.project.data_dir();
     let before = initialized::read(data_dir);
     let mut notes = Diagnostics::new();
     let settings = match block {

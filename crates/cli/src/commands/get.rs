@@ -1,6 +1,5 @@
 //! `yuba get`: installs the modules of a configuration.
 
-use yuba_eval::tree::Purpose;
 use yuba_session::install;
 
 use super::{Command, JsonForm, Run};
@@ -38,10 +37,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
     let settings = Settings::new(args);
     let mut messages = Messages::new(terminal, args)?;
-    let request = settings.request(Purpose::Install);
     let cancel = Cancel::watch(&settings);
-    let report =
-        install::get(&request, None, args.is_on("update"), settings.hosts(), &mut |event| messages.event(&event));
+    let report = install::get(settings.project(), None, args.is_on("update"), &mut |event| messages.event(&event));
     if cancel.tell(&mut messages, "Module installation", report.problems.has_errors()) {
         return Ok(1);
     }

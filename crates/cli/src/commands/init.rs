@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, Write as _};
 
-use yuba_eval::tree::Purpose;
 use yuba_session::install::{self, Event, InitRequest};
 use yuba_session::migration::Confirm;
 use yuba_session::provider_install::ProviderFlags;
@@ -62,7 +61,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let backend_config: Vec<String> =
         args.iter().filter(|(name, _)| *name == "backend-config").map(|(_, given)| given.to_owned()).collect();
     let request = InitRequest {
-        load: settings.request(Purpose::Install),
+        project: settings.project(),
         ask: if args.is_on("json") { None } else { ask(args) },
         backend,
         backend_config: &backend_config,
@@ -72,7 +71,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         flags: crate::state_access::flags(args)?,
         modules: args.is_on("get"),
         from_module: args.text("from-module").filter(|source| !source.is_empty()),
-        hosts: settings.hosts(),
         upgrade: args.is_on("upgrade"),
         providers: ProviderFlags {
             plugin_dirs: args.iter().filter(|(name, _)| *name == "plugin-dir").map(|(_, dir)| dir.into()).collect(),

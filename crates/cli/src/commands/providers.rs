@@ -1,6 +1,5 @@
 //! `yuba providers`: which modules need which providers.
 
-use yuba_eval::tree::Purpose;
 use yuba_session::install::{self, RequirementTree};
 use yuba_view::requirements::{self, Tree};
 
@@ -28,7 +27,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         return Err(Failure::usage("Unexpected argument", detail));
     }
     let settings = Settings::new(args);
-    let (found, report) = install::requirements(&settings.request(Purpose::Use), None);
+    let (found, report) = install::requirements(settings.project(), None);
     let Some((tree, of_state)) = found else { return Err(Failure::Failed(report.problems, report.sources)) };
     let drawn = requirements::render(&labelled(String::new(), tree));
     terminal.out(&format!("\nProviders required by configuration:\n{drawn}\n"));

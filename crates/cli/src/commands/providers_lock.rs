@@ -1,6 +1,5 @@
 //! `yuba providers lock`: checksums of packages for other platforms.
 
-use yuba_eval::tree::Purpose;
 use yuba_install::providers::locking::{Change, Event};
 use yuba_session::provider_install::{self, LockRequest};
 
@@ -54,10 +53,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
     let settings = Settings::new(args);
     let mut messages = Messages::new(terminal, args)?;
-    let load = settings.request(Purpose::Use);
     let cancel = Cancel::watch(&settings);
     let (done, report) =
-        provider_install::lock(&load, None, settings.hosts(), &request, &mut |event| tell(&mut messages, event));
+        provider_install::lock(settings.project(), None, &request, &mut |event| tell(&mut messages, event));
     if cancel.tell(&mut messages, "Locking of providers", report.problems.has_errors()) {
         return Ok(1);
     }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use yuba_eval::tree::Purpose;
 use yuba_install::providers::mirroring::{Event, Why};
 use yuba_session::provider_install;
 
@@ -47,9 +46,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         args.iter().filter(|(name, _)| *name == "platform").map(|(_, value)| value.to_owned()).collect();
     let settings = Settings::new(args);
     let mut messages = Messages::new(terminal, args)?;
-    let load = settings.request(Purpose::Use);
     let cancel = Cancel::watch(&settings);
-    let report = provider_install::mirror(&load, None, settings.hosts(), &platforms, Path::new(dir), &mut |event| {
+    let report = provider_install::mirror(settings.project(), None, &platforms, Path::new(dir), &mut |event| {
         tell(&mut messages, event);
     });
     if cancel.tell(&mut messages, "Mirroring of providers", report.problems.has_errors()) {

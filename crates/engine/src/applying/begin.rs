@@ -1,5 +1,6 @@
 //! Where applying comes to a resource, or to the end of an object.
 
+use tracing::Instrument as _;
 use yuba_addrs::{AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode};
 use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
@@ -37,7 +38,10 @@ impl<'a> Applier<'a> {
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = OpenJob { subject, resource, at, config };
-        jobs.push(move || async move { Answer::Opened(Box::new(job.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("open ephemeral instance", address = %job.subject.addr);
+            Answer::Opened(Box::new(job.run().instrument(span).await))
+        });
         true
     }
 
@@ -158,7 +162,11 @@ impl<'a> Applier<'a> {
             skip_destroy: block.skip_destroy,
             operation,
         };
-        jobs.push_numbered(operation, move || async move { Answer::Change(Box::new(job.run().await)) });
+        jobs.push_numbered(operation, move || async move {
+            let span =
+                tracing::debug_span!("apply operation", address = %job.subject.addr, action = ?job.change.action);
+            Answer::Change(Box::new(job.run().instrument(span).await))
+        });
         true
     }
 
@@ -236,7 +244,10 @@ impl<'a> Applier<'a> {
         }
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = DataJob { subject, resource, server, at, config };
-        jobs.push(move || async move { Answer::Data(Box::new(job.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("apply operation", address = %job.subject.addr, action = ?Action::Read);
+            Answer::Data(Box::new(job.run().instrument(span).await))
+        });
         true
     }
 
@@ -290,8 +301,9 @@ impl<'a> Applier<'a> {
         let job = EndJob { subject, change, prior: object, operation };
         let (context, door) = (self.walk.context, self.doors.provisioners);
         jobs.push_numbered(operation, move || async move {
+            let span = tracing::debug_span!("apply operation", address = %job.subject.addr, action = ?Action::Delete);
             let before = provision::run(&context, door, &job.change.addr, steps);
-            Answer::End(Box::new(job.run(before).await))
+            Answer::End(Box::new(job.run(before).instrument(span).await))
         });
     }
 

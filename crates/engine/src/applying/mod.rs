@@ -15,9 +15,10 @@ use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashSet};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
 use yuba_config::resource::ResourceKey;
-use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
+use yuba_eval::graph::{RefGraph, Vertex};
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, RuleKind, condition_failed};
 use yuba_plan::{Action, Event, Mode, Op, Phase, Plan, ResourceChange};
 use yuba_state::{CheckKind, CheckResult, DeposedKey, Edit, Output, State};
@@ -147,21 +148,21 @@ pub(crate) struct Applier<'a> {
 /// Applies a plan.
 pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> Applied {
     let live = Live::new(true, Some(context.plan_time));
-    apply_into(context, plan, doors, &live).await
+    apply_into(context, plan, doors, &live).instrument(tracing::info_span!("apply")).await
 }
 
 /// The same; the values of everything are kept, for who wants to know more than the state says.
 pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>, live: &Live) -> Applied {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
-    let (arguments, problems) = Arguments::read(tree);
+    let arguments = &context.references.arguments;
     let state = (*plan.prior_state).clone();
     let mut used = planning::providers_of_state(tree, &state);
     used.extend(planning::providers_of_state(tree, &plan.previous_state));
     used.extend(planning::blocks_of(tree, plan.changes.iter().map(|change| &change.provider)));
-    let graph = graph::build(&evaluation, &arguments, &used);
+    let graph = context.references.with_used(&evaluation, &used);
     let components = graph.components();
-    let mut problems = problems;
+    let mut problems = context.references.invalid_arguments.clone();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
     problems.extend(plan.changes.iter().filter_map(lacks_configuration));
     let is_planned = |graph: &RefGraph<'_>| {
@@ -170,7 +171,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     // Planning did not know yet which providers of the configuration only the objects have that it imports.
     let as_planned = || {
         let used = planning::providers_of_state(tree, &plan.previous_state);
-        graph::build(&evaluation, &arguments, &used)
+        context.references.with_used(&evaluation, &used)
     };
     if !problems.has_errors() && !is_planned(&graph) && !is_planned(&as_planned()) {
         problems.push(diagnostics::plan_does_not_fit());
@@ -189,7 +190,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     let selection = Selection::new(&graph, tree, &targets);
-    let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
+    let mut walk = Walk::new(context, &evaluation, live, &graph, arguments);
     walk.tell_deprecated_variables = false;
     walk.checks.expect_planned(&plan.checks);
     let changes = plan.changes.iter().enumerate().filter(|(_, change)| change.deposed.is_none());
@@ -369,6 +370,7 @@ impl<'a> Applier<'a> {
         }
         let graph = self.walk.graph;
         let node = &graph.nodes[vertex as usize];
+        let _span = tracing::trace_span!("evaluate", object = %graph.name(vertex, self.walk.context.tree)).entered();
         match node.vertex {
             Vertex::Resource(resource) => self.begin_resource(step, vertex, node.module, resource, jobs),
             Vertex::Provider(_) if graph.unused[vertex as usize] => {}
@@ -376,7 +378,10 @@ impl<'a> Applier<'a> {
                 let (found, ok) = self.walk.provider_jobs(node.module, block);
                 self.failed[step as usize] |= !ok;
                 for job in found {
-                    jobs.push(move || async move { Answer::Provider(job.run().await) });
+                    jobs.push(move || async move {
+                        let span = tracing::debug_span!("configure provider", address = %job.config);
+                        Answer::Provider(job.run().instrument(span).await)
+                    });
                 }
             }
             _ => self.failed[step as usize] |= !self.walk.evaluate(vertex),

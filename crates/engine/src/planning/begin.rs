@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecow::eco_format;
+use tracing::Instrument as _;
 use yuba_addrs::{
     AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode,
 };
@@ -222,7 +223,10 @@ impl<'a> Planner<'a> {
             only_import,
             import,
         };
-        jobs.push(move || async move { Answer::Managed(Box::new(job.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
+            Answer::Managed(Box::new(job.run().instrument(span).await))
+        });
         self.begin_deposed(addr, jobs);
         ok
     }
@@ -316,7 +320,10 @@ impl<'a> Planner<'a> {
             let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr) else { continue };
             let subject = self.walk.subject(&addr, &server, &schemas, None, None);
             let job = ImportJob { subject, server, by, importing };
-            jobs.push(move || async move { Answer::Imported(Box::new(job.run().await)) });
+            jobs.push(move || async move {
+                let span = tracing::debug_span!("import instance", address = %job.subject.addr);
+                Answer::Imported(Box::new(job.run().instrument(span).await))
+            });
         }
     }
 
@@ -477,7 +484,10 @@ impl<'a> Planner<'a> {
             refresh: self.options.refresh && self.is_refreshed(addr),
             ending,
         };
-        jobs.push(move || async move { Answer::Removal(Box::new(job.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
+            Answer::Removal(Box::new(job.run().instrument(span).await))
+        });
     }
 
     /// An object whose provider is gone is forgotten without being read again.
@@ -568,7 +578,10 @@ impl<'a> Planner<'a> {
         if known && !pending {
             let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
             let job = DataJob { subject, resource, server, at, config };
-            jobs.push(move || async move { Answer::Data(Box::new(job.run().await)) });
+            jobs.push(move || async move {
+                let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
+                Answer::Data(Box::new(job.run().instrument(span).await))
+            });
             return true;
         }
         // What was read before says nothing about what will be read.
@@ -632,7 +645,10 @@ impl<'a> Planner<'a> {
         if known && !pending {
             let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
             let job = OpenJob { subject, resource, at, config };
-            jobs.push(move || async move { Answer::Opened(Box::new(job.run().await)) });
+            jobs.push(move || async move {
+                let span = tracing::debug_span!("open ephemeral instance", address = %job.subject.addr);
+                Answer::Opened(Box::new(job.run().instrument(span).await))
+            });
             return true;
         }
         if self.options.mode != Mode::RefreshOnly {

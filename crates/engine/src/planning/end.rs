@@ -1,6 +1,7 @@
 //! What jobs of planning report, taken into the plan.
 
 use ecow::eco_format;
+use tracing::Instrument as _;
 use yuba_addrs::AbsResourceInstance;
 use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::ModuleInstanceId;
@@ -305,7 +306,10 @@ impl<'a> Planner<'a> {
         let (config, found) = self.walk.scope(ModuleInstanceId::ROOT).eval_body(&parsed.body, &schema.block);
         ok &= self.walk.tell(parsed.diagnostics.into_iter().chain(found));
         let written = WrittenJob { job, existing, text, config };
-        jobs.push(move || async move { Answer::Written(Box::new(written.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("plan instance", address = %written.job.subject.addr);
+            Answer::Written(Box::new(written.run().instrument(span).await))
+        });
         ok
     }
 

@@ -56,7 +56,7 @@ pub(crate) enum NoServer {
 
 /// A provider to be configured.
 pub(crate) struct ProviderJob<'a> {
-    config: AbsProviderConfig,
+    pub(crate) config: AbsProviderConfig,
     key: Option<EcoString>,
     value: Value,
     body: Option<&'a Body>,

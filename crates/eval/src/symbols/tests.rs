@@ -504,7 +504,9 @@ fn check_validate(fixture: &str, expect: &Expect) {
         providers: None,
         sources: Some(&memory.sources),
     };
-    let problems = validate(&tree, &ValidateEnv { eval, inputs: &inputs, parallelism: PARALLELISM });
+    let references = crate::graph::References::read(&tree, eval);
+    let env = ValidateEnv { eval, references: &references, inputs: &inputs, parallelism: PARALLELISM };
+    let problems = validate(&tree, &env);
     expect.assert_eq(&told(&problems, &memory.sources));
 }
 

@@ -10,7 +10,7 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Type;
 
 use crate::diagnostics;
-use crate::load::{Configuration, LoadRequest};
+use crate::loaded::Loaded;
 
 /// Backends that OpenTofu has.
 const BACKENDS: [&str; 12] =
@@ -45,10 +45,7 @@ pub(super) fn arguments_of(kind: &str) -> Option<&'static [&'static str]> {
 }
 
 /// What the `backend` block of a configuration says; none where it has none.
-pub(crate) fn configured(
-    configuration: &Configuration,
-    request: &LoadRequest<'_>,
-) -> Result<Option<BackendSettings>, Diagnostics> {
+pub(crate) fn configured(configuration: &Loaded) -> Result<Option<BackendSettings>, Diagnostics> {
     let root = &configuration.tree.root().module;
     if let Some(cloud) = &root.cloud {
         return Err(diagnostics::cloud_not_available(cloud.span).into());
@@ -62,7 +59,7 @@ pub(crate) fn configured(
     };
     let schema = schema_of(names);
     let cache = StaticCache::default();
-    let statics = Statics::new(&configuration.tree, configuration.static_env(request), &cache);
+    let statics = Statics::new(&configuration.tree, configuration.static_env(), &cache);
     let (value, problems) = statics.backend(backend, &schema);
     if problems.has_errors() {
         return Err(problems);
@@ -80,7 +77,7 @@ pub(crate) fn configured(
 }
 
 /// Whether the state of a configuration is kept by a backend that this version does not have.
-pub(crate) fn is_out_of_reach(configuration: &Configuration) -> bool {
+pub(crate) fn is_out_of_reach(configuration: &Loaded) -> bool {
     let root = &configuration.tree.root().module;
     root.cloud.is_some() || root.backend.as_ref().is_some_and(|backend| arguments_of(&backend.kind).is_none())
 }

@@ -19,7 +19,6 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use super::OurProviders;
 use crate::diagnostics;
-use crate::load::Configuration;
 use crate::state::with_provider;
 
 /// What decides which providers there are, and how they are started.
@@ -157,8 +156,8 @@ impl OurProviders {
     }
 
     /// Whether everything that a configuration needs is selected and installed.
-    pub fn check(&self, configuration: &mut Configuration) -> Diagnostics {
-        let mut problems = self.check_lock_file(&mut configuration.sources);
+    pub fn check(&self, tree: &ConfigTree, sources: &mut Sources) -> Diagnostics {
+        let mut problems = self.check_lock_file(sources);
         if problems.has_errors() {
             return problems;
         }
@@ -169,13 +168,13 @@ impl OurProviders {
             return problems;
         }
         let mut needed = BTreeMap::new();
-        for (provider, requirement) in configuration.tree.requirements() {
+        for (provider, requirement) in tree.requirements() {
             match crate::install::constraints(&requirement) {
                 Ok(constraints) => drop(needed.insert(provider, constraints)),
                 Err(problem) => problems.push(*problem),
             }
         }
-        problems.extend(self.damaged(&configuration.tree));
+        problems.extend(self.damaged(tree));
         let overrides = self.inner.settings.overrides();
         problems.extend(check_selections(&needed, &found.locks, &|provider| {
             found.is_special(provider) || overrides.contains_key(provider)

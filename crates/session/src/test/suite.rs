@@ -7,7 +7,6 @@ use ecow::EcoString;
 use yuba_config::Module;
 use yuba_config::test_file::TestFile;
 use yuba_eval::inputs::Inputs;
-use yuba_eval::static_eval::StaticEnv;
 use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, link};
@@ -47,30 +46,22 @@ pub struct Suite {
 impl Suite {
     /// Reads everything. What there is to say so far is no error.
     pub fn load(request: &TestRequest<'_>) -> Result<(Suite, Diagnostics), Refusal> {
-        let load = &request.load;
-        let dirs = ModuleDirs::with_tests(load.dir, load.test_dir);
+        let project = request.project;
+        let dirs = ModuleDirs::of(project, project.test_dir(), None);
         let mut files = Remembered { dirs, modules: BTreeMap::new() };
-        let (inputs, mut problems) = read_inputs(load, load.test_dir, &mut files.dirs.sources);
+        let (inputs, mut problems) = read_inputs(project, project.test_dir(), &mut files.dirs.sources);
         if problems.has_errors() {
             return Err(Refusal { problems, sources: files.dirs.sources });
         }
-        let manifest = match read_manifest(load.data_dir) {
+        let manifest = match read_manifest(project) {
             Ok(manifest) => manifest,
             Err(problem) => {
                 problems.push(problem);
                 return Err(Refusal { problems, sources: files.dirs.sources });
             }
         };
-        let options = Link {
-            root_dir: load.dir,
-            world: load.world,
-            workspace: load.workspace,
-            original_dir: load.original_dir,
-            inputs: &inputs,
-            manifest: &manifest,
-            // What follows from variables is found again for each run, with its values.
-            purpose: Purpose::Look,
-        };
+        // What follows from variables is found again for each run, with its values.
+        let options = project.link_options(&inputs, &manifest, Purpose::Look);
         let (mut tree, mut found) = link(&mut files, &options);
         if tree.root().module.tests.values().all(|file| file.runs.is_empty()) {
             // There is no run that could give values.
@@ -81,21 +72,15 @@ impl Suite {
         if problems.has_errors() {
             return Err(Refusal { problems, sources: dirs.sources });
         }
-        let env = StaticEnv {
-            world: load.world,
-            workspace: load.workspace,
-            original_dir: load.original_dir,
-            inputs: &inputs,
-            sources: Some(&dirs.sources),
-        };
-        let sealing = TestSealing::new(encryption::of_tree(&tree, env).map(|encryption| encryption.state));
-        problems.extend(record::left_behind(load.data_dir, &sealing));
+        let env = project.static_env(&inputs, &dirs.sources);
+        let sealing = TestSealing::new(encryption::of_tree(project, &tree, env).map(|encryption| encryption.state));
+        problems.extend(record::left_behind(project, &sealing));
         let runs = std::mem::take(&mut tree.runs);
         // Runs have a root module of their own; they need no copy of all tests.
         let mut root = (*tree.root().module).clone();
         let all = std::mem::take(&mut root.tests);
         tree = tree.with_root(Arc::new(root), Arc::default());
-        if let Some(raw) = modules.get_mut(load.dir) {
+        if let Some(raw) = modules.get_mut(project.dir()) {
             Arc::make_mut(raw).tests = BTreeMap::new();
         }
         let mut selected: Vec<EcoString> = all.keys().cloned().collect();

@@ -41,7 +41,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
+        let place = find(settings.project(), &StateFlags::default())?;
         let had_objects = workspaces::delete(&place, name, args.is_on("force"), &flags)?;
         let text = format!("Deleted workspace {}", quote(name));
         let human = messages.terminal().coloured("32", &format!("{text}!"));

@@ -30,8 +30,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
-        messages.note(&about_journal(&settings.request(yuba_eval::tree::Purpose::Look)));
+        let place = find(settings.project(), &StateFlags::default())?;
+        messages.note(&about_journal(settings.project()));
         let names = workspaces::list(&place)?;
         let selected = settings.selected();
         let mut human = String::new();

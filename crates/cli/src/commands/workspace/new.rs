@@ -42,8 +42,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         workspaces::check_name(name)?;
         let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
-        workspaces::create(&place, &settings.data_dir, name, settings.selected())?;
+        let place = find(settings.project(), &StateFlags::default())?;
+        workspaces::create(&place, settings.project().data_dir(), name, settings.selected())?;
         created(messages, name);
         if let Some(file) = file {
             let notes = workspaces::fill(&place, name, &file, &flags)?;

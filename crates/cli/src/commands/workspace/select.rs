@@ -29,9 +29,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
+        let place = find(settings.project(), &StateFlags::default())?;
         let selected = settings.selected();
-        match workspaces::select(&place, &settings.data_dir, name, selected, args.is_on("or-create"))? {
+        match workspaces::select(&place, settings.project().data_dir(), name, selected, args.is_on("or-create"))? {
             Selection::Same => {}
             Selection::Created => super::new::created(messages, name),
             Selection::Changed => {

@@ -1,6 +1,5 @@
 //! `yuba workspace show`
 
-use yuba_eval::tree::Purpose;
 use yuba_session::backend::about_journal;
 
 use crate::commands::{Command, JsonForm, Run};
@@ -28,7 +27,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
     let mut messages = Messages::new(terminal, args)?;
     let settings = Settings::new(args);
-    messages.note(&about_journal(&settings.request(Purpose::Look)));
+    messages.note(&about_journal(settings.project()));
     let name = &settings.selected().name;
     messages.say(&format!("{name}\n"), name);
     Ok(0)

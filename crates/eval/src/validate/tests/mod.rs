@@ -56,7 +56,9 @@ fn found_with(
             providers,
             sources: Some(&files.sources),
         };
-        problems.extend(validate(&tree, &ValidateEnv { eval, inputs: &inputs, parallelism: PARALLELISM }));
+        let references = crate::graph::References::read(&tree, eval);
+        let env = ValidateEnv { eval, references: &references, inputs: &inputs, parallelism: PARALLELISM };
+        problems.extend(validate(&tree, &env));
     }
     let mut lines: Vec<String> = problems
         .iter()
