@@ -22,7 +22,7 @@ impl Analysis {
     /// Reads and links the configuration that starts at the root directory of the options.
     pub fn new(mut reader: ModuleReader, options: &Link<'_>) -> Analysis {
         let (tree, diagnostics) = link(&mut reader, options);
-        Analysis { kept: reader.into_kept(), tree: Arc::new(tree), diagnostics }
+        Analysis { kept: reader.into_kept(), tree: Arc::new(tree), diagnostics: diagnostics.into_all() }
     }
 
     /// The configuration after files at these paths have changed, were added or removed. Files elsewhere are not read again.

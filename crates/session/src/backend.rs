@@ -19,6 +19,7 @@ use crate::diagnostics;
 use crate::encryption::{self, Encryption};
 use crate::initialized;
 use crate::loaded::{LoadOptions, Loaded};
+use crate::module_install::Missing;
 use crate::project::Project;
 
 pub(crate) use overrides::overridden;
@@ -138,14 +139,10 @@ pub fn sealing(project: &Project) -> Option<Sealing> {
 
 /// The configuration, where the root module is in order.
 fn root_of(project: &Project) -> Result<Loaded, Refusal> {
-    let mut configuration = project.load(LoadOptions::new(Purpose::Look))?;
-    let problems = std::mem::take(&mut configuration.diagnostics);
-    let about_root = configuration.tree.stages.root;
-    // What is wrong with the modules that are called is of no interest here.
-    let mut found = Diagnostics::new();
-    found.extend(problems.into_iter().take(about_root));
-    match found.has_errors() {
-        true => Err(Refusal { problems: found, sources: configuration.sources }),
+    let (configuration, found) = project.load_or_install(LoadOptions::new(Purpose::Look), Missing::Told)?;
+    // Errors in called modules do not matter here.
+    match found.root.has_errors() {
+        true => Err(Refusal { problems: found.root, sources: configuration.sources }),
         false => Ok(configuration),
     }
 }
@@ -180,7 +177,7 @@ pub(crate) fn not_loaded(mut configuration: Loaded) -> Refusal {
 /// Adds what is not known yet. A variable without value is reported once, whatever needs it.
 fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
     for other in others {
-        if problems.iter().all(|known| known.summary != other.summary || known.subject != other.subject) {
+        if problems.iter().all(|known| !known.is(other.code) || known.subject != other.subject) {
             problems.push(other);
         }
     }

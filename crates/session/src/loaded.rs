@@ -3,7 +3,7 @@
 use yuba_eval::graph::References;
 use yuba_eval::inputs::{Ask, Inputs};
 use yuba_eval::static_eval::StaticEnv;
-use yuba_eval::tree::{Link, Manifest, Purpose};
+use yuba_eval::tree::{Link, LinkDiagnostics, Manifest, Purpose};
 use yuba_eval::{ConfigTree, EvalEnv, link};
 use yuba_syntax::{Diagnostics, FileId, Sources, Span};
 
@@ -85,15 +85,16 @@ impl Project {
     /// Reads and links the configuration. Its mistakes are in the result; without the values of variables or the record of
     /// installed modules there is no configuration.
     pub fn load(&self, options: LoadOptions<'_>) -> Result<Loaded, Refusal> {
-        self.load_or_install(options, Missing::Told)
+        let (loaded, found) = self.load_or_install(options, Missing::Told)?;
+        Ok(Loaded { diagnostics: found.into_all(), ..loaded })
     }
 
-    /// The same, with modules installed that are missing.
+    /// The same, with modules installed that are missing. The diagnostics are apart, by subject.
     pub(crate) fn load_or_install(
         &self,
         options: LoadOptions<'_>,
         missing: Missing<'_, '_>,
-    ) -> Result<Loaded, Refusal> {
+    ) -> Result<(Loaded, LinkDiagnostics), Refusal> {
         let _span = tracing::info_span!("load configuration", dir = self.dir()).entered();
         let LoadOptions { purpose, tests, ask, snapshot } = options;
         let tests = self.test_dir().filter(|_| tests == TestFiles::Included);
@@ -124,12 +125,11 @@ impl Project {
         };
         let mut directories = Directories::new(&mut reader, &manifest, missing);
         let link = || link(&mut directories, &self.link_options(&inputs, &manifest, purpose));
-        let (mut tree, found) = tracing::info_span!("link modules").in_scope(link);
-        tree.stages.root += problems.len();
-        tree.stages.modules += problems.len();
-        problems.extend(found);
+        let (tree, mut found) = tracing::info_span!("link modules").in_scope(link);
+        problems.extend(std::mem::take(&mut found.root));
+        found.root = problems;
         let kept = reader.into_kept();
-        Ok(Loaded {
+        let loaded = Loaded {
             project: self.clone(),
             purpose,
             tree,
@@ -137,9 +137,10 @@ impl Project {
             libraries: kept.libraries(),
             sources: kept.sources,
             manifest,
-            diagnostics: problems,
+            diagnostics: Diagnostics::new(),
             is_snapshot: snapshot.is_some(),
-        })
+        };
+        Ok((loaded, found))
     }
 
     /// How the root module of the project is linked.

@@ -1,6 +1,5 @@
 //! Where applying comes to a resource, or to the end of an object.
 
-use ecow::eco_format;
 use tracing::Instrument as _;
 use yuba_addrs::{AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode};
 use yuba_config::provisioner::ProvisionerWhen;
@@ -8,11 +7,11 @@ use yuba_config::resource::Resource;
 use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId};
 use yuba_plan::{Action, Event, Mode, Phase, ResourceChange};
 use yuba_state::{DeposedKey, Edit, Object, Status};
-use yuba_syntax::Diagnostic;
 use yuba_value::Value;
 
 use super::change::{ChangeJob, EndJob};
 use super::{Answer, Applier, provision};
+use crate::diagnostics::unknown_during_apply;
 use crate::drive::Jobs;
 use crate::object::{import_id, object_id};
 use crate::planning::data::DataJob;
@@ -140,7 +139,7 @@ impl<'a> Applier<'a> {
         let Some(server) = self.server_of(change) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         if !config.is_wholly_known() {
-            return self.walk.tell(std::iter::once(still_unknown(addr)));
+            return self.walk.tell(std::iter::once(unknown_during_apply(addr)));
         }
         if change.action == Action::CreateThenDelete {
             let key = self.unused_deposed_key(addr);
@@ -241,7 +240,7 @@ impl<'a> Applier<'a> {
         let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         if !config.is_wholly_known() {
-            return self.walk.tell(std::iter::once(still_unknown(addr).at(resource.span)));
+            return self.walk.tell(std::iter::once(unknown_during_apply(addr).at(resource.span)));
         }
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = DataJob { subject, resource, server, at, config };
@@ -370,13 +369,4 @@ impl<'a> Applier<'a> {
         let (steps, found) = provision::prepare(&scope, provisioners, connection, ProvisionerWhen::Destroy);
         self.walk.tell(found).then_some(steps)
     }
-}
-
-/// An object whose configuration refers to what does not exist, such as objects that a limited run leaves out.
-fn still_unknown(addr: &AbsResourceInstance) -> Diagnostic {
-    let detail = eco_format!(
-        "The configuration of {addr} contains values that are unknown during apply. It may refer to objects that -target or \
-         -exclude leave out: include these objects in the run."
-    );
-    Diagnostic::error("Configuration contains unknown value", detail)
 }

@@ -21,6 +21,7 @@ use super::generated::ImportJob;
 use super::managed::ManagedJob;
 use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner, provider_of_undeclared};
+use crate::diagnostics::{object_forgotten, provider_instance_changes};
 use crate::drive::Jobs;
 use crate::imports::{ImportProvider, Imported, already_managed};
 use crate::object::{MovedFrom, merged};
@@ -503,7 +504,7 @@ impl<'a> Planner<'a> {
         let before = ty.and_then(|ty| object.decode(&ty).ok()).unwrap_or_else(Value::empty_object);
         let after = Value::null(before.ty().clone());
         if self.options.mode != Mode::Destroy {
-            self.walk.tell(std::iter::once(crate::removal::forgotten(addr)));
+            self.walk.tell(std::iter::once(object_forgotten(addr)));
         }
         self.changes.push(ResourceChange {
             addr: addr.clone(),
@@ -724,14 +725,6 @@ fn changed_provider(
         return None;
     }
     let shown = |key: &Option<InstanceKey>| key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
-    let detail = eco_format!(
-        "{addr} exists, and was made by the instance {recorded}{}; from now on {}{} serves it. The object is not moved: if the \
-         two instances stand for different places, the new one may not find it and plan to create another one.",
-        shown(was),
-        server.config,
-        shown(is)
-    );
-    let mut warning = Diagnostic::warning("Provider instance of an existing object changes", detail);
-    warning.address = Some(eco_format!("{addr}"));
-    Some(warning)
+    let (before, after) = (eco_format!("{recorded}{}", shown(was)), eco_format!("{}{}", server.config, shown(is)));
+    Some(provider_instance_changes(addr, &before, &after))
 }

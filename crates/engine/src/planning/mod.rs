@@ -32,8 +32,9 @@ use yuba_eval::references::each_traversal;
 use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
 use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
 use yuba_state::{Instance, State};
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, Severity};
+use yuba_syntax::{Diagnostics, Expr, Severity};
 
+use crate::diagnostics;
 use crate::drive::{Jobs, Steps, drive};
 use crate::interrupt::attend;
 use crate::request::{Context, PlanOptions, RootVariable};
@@ -122,8 +123,7 @@ pub async fn plan_into(
     let is_missing = |variable: &RootVariable| variable.given.is_none() && variable.problems.has_errors();
     if options.mode != Mode::Normal && !options.force_replace.is_empty() && !context.variables.values().any(is_missing)
     {
-        let detail = "-replace requires a plan that can create objects. Remove -replace, or -destroy or -refresh-only.";
-        return (None, Diagnostic::error("Unsupported plan mode", detail).into());
+        return (None, diagnostics::replace_in_other_mode().into());
     }
     let targets = Targets { targets: options.targets.clone(), excludes: options.excludes.clone() };
     let span = tracing::info_span!("plan", mode = ?options.mode);
@@ -612,9 +612,7 @@ impl<'a> Planner<'a> {
         let stopped = context.interrupt.is_raised();
         let mut problems = self.walk.take_problems();
         if stopped && !problems.has_errors() {
-            let detail =
-                "Planning was stopped before everything was looked at, so there is no plan. Nothing was changed.";
-            problems.push(Diagnostic::error("Execution halted", detail));
+            problems.push(diagnostics::planning_halted());
         }
         let mut errored = problems.has_errors() || stopped;
         let mut changes = std::mem::take(&mut self.changes);

@@ -68,7 +68,7 @@ impl Suite {
             // There is no run that could give values.
             found = link(&mut files, &Link { purpose: Purpose::Use, ..options }).1;
         }
-        problems.extend(found);
+        problems.extend(found.into_all());
         let Remembered { reader, mut modules } = files;
         let sources = reader.into_kept().sources;
         if problems.has_errors() {
