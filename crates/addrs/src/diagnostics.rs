@@ -1,7 +1,7 @@
 //! The diagnostics about addresses, references, and the sources of providers and modules.
 
 use ecow::{EcoString, eco_format};
-use yuba_syntax::{Diagnostic, Diagnostics, Span};
+use yuba_syntax::{Code, Diagnostic, Diagnostics, Span};
 use yuba_value::quote;
 
 use crate::provider::{DEFAULT_REGISTRY, ProviderSourceError};
@@ -308,6 +308,23 @@ pub(crate) fn provider_function_name(name: &str) -> Diagnostic {
 }
 
 // Provider sources.
+
+impl ProviderSourceError {
+    fn new(code: &'static Code, detail: EcoString) -> ProviderSourceError {
+        ProviderSourceError { code, detail, hint: EcoString::new() }
+    }
+    fn hint(self, hint: impl Into<EcoString>) -> ProviderSourceError {
+        ProviderSourceError { hint: hint.into(), ..self }
+    }
+    /// As a diagnostic without a location.
+    pub fn diagnostic(self) -> Diagnostic {
+        Diagnostic::new(self.code, self.detail).hint(self.hint)
+    }
+    /// As a diagnostic at this location.
+    pub fn at(self, span: Span) -> Diagnostic {
+        self.diagnostic().at(span)
+    }
+}
 
 pub(crate) fn provider_source_malformed(source: &str) -> ProviderSourceError {
     let quoted = quote(source);

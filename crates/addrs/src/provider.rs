@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ecow::{EcoString, eco_format};
-use yuba_syntax::{Code, Diagnostic, Diagnostics, FileId, Span, Traversal};
+use yuba_syntax::{Code, Diagnostics, FileId, Span, Traversal};
 use yuba_value::quote;
 
 use crate::diagnostics::{self, ProviderConfigProblem};
@@ -40,23 +40,6 @@ pub struct ProviderSourceError {
     pub detail: EcoString,
     /// What to do about it; may be empty.
     pub hint: EcoString,
-}
-
-impl ProviderSourceError {
-    pub(crate) fn new(code: &'static Code, detail: EcoString) -> ProviderSourceError {
-        ProviderSourceError { code, detail, hint: EcoString::new() }
-    }
-    pub(crate) fn hint(self, hint: impl Into<EcoString>) -> ProviderSourceError {
-        ProviderSourceError { hint: hint.into(), ..self }
-    }
-    /// As a diagnostic without a location.
-    pub fn diagnostic(self) -> Diagnostic {
-        Diagnostic::new(self.code, self.detail).hint(self.hint)
-    }
-    /// As a diagnostic at this location.
-    pub fn at(self, span: Span) -> Diagnostic {
-        self.diagnostic().at(span)
-    }
 }
 
 impl ProviderSource {

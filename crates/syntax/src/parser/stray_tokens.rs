@@ -43,7 +43,7 @@ impl Parser<'_> {
 /// Counts a quote, and says whether it is reported: the first and the third of a file.
 // Quirk: OpenTofu stops counting after the third, so later ones are not reported.
 fn opens(count: &mut usize) -> bool {
-    let opens = *count % 2 == 0;
+    let opens = count.is_multiple_of(2);
     *count += usize::from(*count <= 2);
     opens
 }
