@@ -83,7 +83,13 @@ impl Observer {
         self.log.core_level().is_some_and(|least| *level <= least)
     }
 
-    fn log(&self, metadata: &Metadata<'_>, message: &str, fields: &[(&'static str, Json)], elapsed: Option<&Json>) {
+    fn log(
+        &self,
+        metadata: &'static Metadata<'static>,
+        message: &str,
+        fields: &[(&'static str, Json)],
+        elapsed: Option<&Json>,
+    ) {
         let fields = fields.iter().map(|(name, value)| (*name, value));
         let fields: Vec<(&str, &Json)> = fields.chain(elapsed.map(|elapsed| ("elapsed_ms", elapsed))).collect();
         self.log.write(&Line { level: *metadata.level(), module: module(metadata), message, fields: &fields });
@@ -117,15 +123,9 @@ impl Observer {
 }
 
 /// The name of the crate that a span or event is from, without its prefix. The binary itself has none.
-fn module(metadata: &Metadata<'_>) -> &'static str {
-    // Targets are paths of modules, which are static, but the trait does not say so for events.
-    ["backend", "engine", "eval", "install", "net", "plugin", "session"]
-        .into_iter()
-        .find(|name| {
-            let rest = metadata.target().strip_prefix("yuba_").and_then(|rest| rest.strip_prefix(name));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-        })
-        .unwrap_or_default()
+fn module(metadata: &'static Metadata<'static>) -> &'static str {
+    let path = metadata.target().strip_prefix("yuba_").unwrap_or_default();
+    path.split_once("::").map_or(path, |(name, _)| name)
 }
 
 impl Subscriber for Observer {
