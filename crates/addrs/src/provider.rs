@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ecow::{EcoString, eco_format};
-use yuba_syntax::{Code, Diagnostics, FileId, Span, Traversal};
+use yuba_syntax::{Code, Diagnostics, FileId, Traversal};
 use yuba_value::quote;
 
 use crate::diagnostics::{self, ProviderConfigProblem};
