@@ -23,22 +23,25 @@ mod diagnostics;
 pub mod encryption;
 mod errored;
 pub mod files;
-mod in_memory;
 mod journal;
+mod kinds;
+pub mod kit;
 mod local;
 mod lock;
 mod process;
 mod store;
+mod stored;
 mod timestamp;
 pub mod workspace;
 
 #[cfg(test)]
 mod tests;
 
-pub use diagnostics::{lock_left_behind, recovered as recovered_diagnostic};
+pub use diagnostics::{BACKEND_NOT_AVAILABLE, backend_not_available, lock_left_behind};
+pub use diagnostics::recovered as recovered_diagnostic;
 pub use errored::{ERRORED_STATE, LastResort, save_errored};
 pub use files::Disk;
-pub use in_memory::InMemory;
+pub use kit::{BackendConfiguration, BackendEnvironment, BackendKind, Backends, Constructor, Storage};
 pub use journal::{Journal, Operation, OperationId, Recovered};
 pub use local::state_file::StateFile;
 pub use local::{Backup, DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, Local, LocalSettings, Paths};
