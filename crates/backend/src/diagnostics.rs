@@ -26,7 +26,7 @@ yuba_syntax::catalogue! {
     /// The `workspace_dir` argument of the `local` backend is an empty string.
     LOCAL_WORKSPACE_DIRECTORY_EMPTY = error "local-workspace-directory-empty", "Invalid local workspace directory path";
     /// The configuration names a backend that OpenTofu has and this version of Yuba does not support.
-    pub BACKEND_NOT_AVAILABLE = error "backend-not-available", "Backend not available";
+    pub BACKEND_UNSUPPORTED = error "backend-unsupported", "Backend not available";
     /// An environment variable sets an argument of a backend to a value of the wrong type.
     BACKEND_ENVIRONMENT_VALUE_INVALID = error "backend-environment-value-invalid", "Invalid backend configuration argument";
     /// The directory of a new workspace cannot be created.
@@ -85,7 +85,7 @@ pub(crate) fn empty_workspace_directory() -> Diagnostic {
 /// A backend that OpenTofu has and this version does not.
 pub fn backend_not_available(kind: &str) -> Diagnostic {
     let detail = eco_format!("This version of Yuba does not support the backend \"{kind}\".");
-    Diagnostic::new(&BACKEND_NOT_AVAILABLE, detail)
+    Diagnostic::new(&BACKEND_UNSUPPORTED, detail)
 }
 
 /// The value itself may be a credential.

@@ -261,6 +261,11 @@ impl BackendConfiguration {
             && self.arguments.with_defaults(&schema) == other.arguments.with_defaults(&schema)
     }
 
+    /// Whether states are files of this machine.
+    pub fn is_file(&self) -> bool {
+        matches!(self.kind.open, Constructor::Files(_))
+    }
+
     /// The location for people, without opening anything.
     pub fn location(&self) -> String {
         match self.kind.open {

@@ -37,7 +37,7 @@ pub mod workspace;
 #[cfg(test)]
 mod tests;
 
-pub use diagnostics::{BACKEND_NOT_AVAILABLE, backend_not_available, lock_left_behind};
+pub use diagnostics::{BACKEND_UNSUPPORTED, backend_not_available, lock_left_behind};
 pub use diagnostics::recovered as recovered_diagnostic;
 pub use errored::{ERRORED_STATE, LastResort, save_errored};
 pub use files::Disk;

@@ -11,6 +11,7 @@ use yuba_eval::tree::Purpose;
 use yuba_install::Hosts;
 use yuba_net::is_off;
 use yuba_session::SystemWorld;
+use yuba_session::backend::{BackendEnvironment, Backends};
 use yuba_session::load::{DEFAULT_TEST_DIR, LoadRequest, VariableFlag, selected_workspace};
 use yuba_session::providers::{OurProviders, ProviderSettings};
 use yuba_session::workspaces::Selected;
@@ -50,6 +51,7 @@ pub(crate) struct Settings {
     environment: Vec<(String, String)>,
     variables: Vec<VariableFlag>,
     providers: Arc<OurProviders>,
+    backends: Arc<Backends>,
     hosts: Arc<Hosts>,
 }
 
@@ -68,6 +70,9 @@ impl Settings {
         };
         let test_dir = args.text("test-directory").unwrap_or(DEFAULT_TEST_DIR);
         let hosts = Arc::clone(&args.hosts);
+        let environment_of_backends =
+            BackendEnvironment::new(hosts.environment().clone(), &data_dir).with_services(Arc::clone(hosts.services()));
+        let backends = Arc::new(Backends::new(environment_of_backends));
         Settings {
             dir: ".".to_owned(),
             selected: match environment("TF_WORKSPACE") {
@@ -78,7 +83,8 @@ impl Settings {
             original_dir: args.original_dir.clone(),
             environment: std::env::vars_os().filter_map(is_variable).collect(),
             variables: variables.collect(),
-            providers: Arc::new(OurProviders::new(provider_settings(&data_dir, hosts.clone()))),
+            providers: Arc::new(OurProviders::new(provider_settings(&data_dir, hosts.clone(), backends.clone()))),
+            backends,
             data_dir,
             hosts,
         }
@@ -106,6 +112,7 @@ impl Settings {
             data_dir: &self.data_dir,
             world: &SystemWorld,
             providers: &self.providers,
+            backends: &self.backends,
             original_dir: self.original_dir.as_deref(),
             workspace: &self.selected.name,
             variables: &self.variables,
@@ -118,8 +125,9 @@ impl Settings {
 }
 
 /// How providers are dealt with, as the environment and the CLI configuration say.
-fn provider_settings(data_dir: &Path, hosts: Arc<Hosts>) -> ProviderSettings {
+fn provider_settings(data_dir: &Path, hosts: Arc<Hosts>, backends: Arc<Backends>) -> ProviderSettings {
     let mut settings = ProviderSettings::new(data_dir);
+    settings.backends = backends;
     settings.plugins.schema_cache = hosts.environment().cache("schemas");
     settings.hosts = Some(hosts);
     settings.plugins.tls = environment("TF_DISABLE_PLUGIN_TLS").is_none();

@@ -165,14 +165,6 @@ pub(crate) fn unable_to_read_remote_state(address: &AbsResourceInstance) -> Diag
     Diagnostic::error(eco_format!("{address}: Unable to read remote state"), "")
 }
 
-pub(crate) fn empty_local_path(name: &str) -> Diagnostic {
-    let summary = match name {
-        "path" => "Invalid local state file path",
-        _ => "Invalid local workspace directory path",
-    };
-    Diagnostic::error(summary, eco_format!("The argument {name:?} must not be an empty text."))
-}
-
 /// A path as it would be written: `.a[0]["b"]`.
 pub(crate) fn path_text(path: &Path) -> EcoString {
     path.0.iter().fold(EcoString::new(), |text, step| match step {

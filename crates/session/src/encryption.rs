@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
+use yuba_backend::Backends;
 use yuba_backend::encryption::{Hash, KeyProvider, KeySource, Keys, Method, Passphrase, Sealing};
 use yuba_config::Decoding;
 use yuba_config::encryption as config;
 use yuba_eval::static_eval::{Place, StaticCache, StaticEnv, Statics};
 use yuba_eval::{ConfigTree, ModuleId};
+use yuba_net::Environment;
 use yuba_syntax::body::AttributeSchema;
 use yuba_syntax::{
     Body, BodySchema, Diagnostic, Diagnostics, Expr, FileId, Sources, Span, TraversalStep, json, parser,
@@ -62,29 +64,37 @@ type Eval<'e> = &'e dyn Fn(&Expr, &Place) -> (Value, Diagnostics);
 
 /// What a configuration and the environment ask for.
 pub fn of(configuration: &Configuration, request: &LoadRequest<'_>) -> Result<Encryption, Diagnostics> {
-    of_tree(&configuration.tree, configuration.static_env(request))
+    let variables = &request.backends.environment.variables;
+    of_tree(&configuration.tree, configuration.static_env(request), variables)
 }
 
 /// The same for modules that are not read to be planned.
-pub(crate) fn of_tree(tree: &ConfigTree, env: StaticEnv<'_>) -> Result<Encryption, Diagnostics> {
+pub(crate) fn of_tree(
+    tree: &ConfigTree,
+    env: StaticEnv<'_>,
+    variables: &Environment,
+) -> Result<Encryption, Diagnostics> {
     let written = tree.root().module.encryption.clone();
-    let Some(wanted) = merged(written)? else { return Ok(Encryption::default()) };
+    let Some(wanted) = merged(written, variables)? else { return Ok(Encryption::default()) };
     let cache = StaticCache::default();
     let statics = Statics::new(tree, env, &cache);
     prepare(&wanted, &|expr, place| statics.evaluate(ModuleId::ROOT, expr, place))
 }
 
 /// What the environment asks for, where there is no configuration.
-pub fn of_environment() -> Result<Encryption, Diagnostics> {
-    match merged(None)? {
+pub fn of_environment(backends: &Backends) -> Result<Encryption, Diagnostics> {
+    match merged(None, &backends.environment.variables)? {
         Some(wanted) => prepare(&wanted, &|expr, _| yuba_eval::constant(expr)),
         None => Ok(Encryption::default()),
     }
 }
 
 /// What is written in the configuration, with what the environment changes.
-fn merged(written: Option<config::Encryption>) -> Result<Option<config::Encryption>, Diagnostics> {
-    let text = std::env::var(VARIABLE).unwrap_or_default();
+fn merged(
+    written: Option<config::Encryption>,
+    variables: &Environment,
+) -> Result<Option<config::Encryption>, Diagnostics> {
+    let text = variables.get(VARIABLE).unwrap_or_default();
     if text.trim().is_empty() {
         return Ok(written);
     }

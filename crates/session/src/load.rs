@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::Feature;
+use yuba_backend::Backends;
 use yuba_config::symbols::decode_library;
 use yuba_config::test_file::{MOCK_SUFFIXES, MockProvider, decode_mocks};
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module, decode_test_file, select_files};
@@ -36,6 +37,8 @@ pub struct LoadRequest<'a> {
     pub world: &'a dyn World,
     /// All providers there are.
     pub providers: &'a OurProviders,
+    /// All backends there are, with what they may use of the outside.
+    pub backends: &'a Arc<Backends>,
     /// The directory the program was started in, where that is not the working directory.
     pub original_dir: Option<&'a str>,
     /// The name of the workspace.
@@ -487,6 +490,9 @@ fn unreadable_file(path: &str, error: &io::Error) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
+    use yuba_backend::BackendEnvironment;
+    use yuba_net::Environment;
+
     use super::*;
     use crate::SystemWorld;
     use yuba_testkit::Sandbox;
@@ -520,6 +526,7 @@ run "two" {}
             data_dir: Path::new(".terraform"),
             world: &SystemWorld,
             providers: &OurProviders::built_in(),
+            backends: &Arc::new(Backends::new(BackendEnvironment::new(Environment::default(), ".terraform"))),
             original_dir: None,
             workspace: "default",
             variables: &[],

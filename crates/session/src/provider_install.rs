@@ -197,7 +197,7 @@ pub(crate) fn of_state(
     title: &str,
 ) -> Result<(BTreeSet<ProviderSource>, Diagnostics), Diagnostics> {
     let place = match backend::place_of(configuration, request, &StateFlags::default()) {
-        Err(_) if backend::is_out_of_reach(configuration) => return Ok(Default::default()),
+        Err(_) if backend::is_out_of_reach(configuration, request.backends) => return Ok(Default::default()),
         place => place?,
     };
     let opened = place.look().map_err(|problems| Diagnostics::from(Diagnostic::error(title, problems.joined())))?;

@@ -259,7 +259,7 @@ pub(crate) fn saved_plan(path: &Path, request: &LoadRequest<'_>) -> Result<Saved
 /// A plan that is encrypted as the configuration of the directory says.
 fn decrypted(bytes: &[u8], request: &LoadRequest<'_>) -> Result<Vec<u8>, Diagnostics> {
     let encryption = match crate::load::has_configuration(Path::new(request.dir)) {
-        false => crate::encryption::of_environment()?,
+        false => crate::encryption::of_environment(request.backends)?,
         true => {
             let request = LoadRequest { purpose: Purpose::Look, test_dir: None, snapshot: None, ..*request };
             match load(&request, None) {

@@ -26,7 +26,7 @@ use yuba_provider::contract::{
 };
 use yuba_provider::{Problem, ProviderSchema};
 use yuba_session::SystemWorld;
-use yuba_session::backend::{Place, StateFlags};
+use yuba_session::backend::{BackendEnvironment, Backends, StateFlags, StateLocation};
 use yuba_session::load::LoadRequest;
 use yuba_session::operation::{Operation, OperationRequest, Watch, read_plan};
 use yuba_session::providers::OurProviders;
@@ -72,6 +72,8 @@ resource "terraform_data" "new" {
 }
 "#;
 
+static BACKENDS: LazyLock<Arc<Backends>> =
+    LazyLock::new(|| Arc::new(Backends::new(BackendEnvironment::new(Default::default(), ".terraform"))));
 static BUILT_IN: LazyLock<OurProviders> = LazyLock::new(OurProviders::built_in);
 
 /// Writes down what is made and destroyed.
@@ -185,6 +187,7 @@ fn request<'a>() -> LoadRequest<'a> {
         data_dir: Path::new(".terraform"),
         world: &SystemWorld,
         providers: &BUILT_IN,
+        backends: &BACKENDS,
         original_dir: None,
         workspace: "default",
         variables: &[],
@@ -270,7 +273,7 @@ fn reality(dir: &Path) -> BTreeMap<String, String> {
 
 /// Opens the state as the next command does, and compares it. How many objects exist.
 fn check(dir: &Path, what: &str) -> usize {
-    let place = Place::file(dir.join("terraform.tfstate"), None);
+    let place = StateLocation::file(dir.join("terraform.tfstate"), None, &BACKENDS);
     let opened = place.open("test", &StateFlags::default(), &mut || {});
     let Ok(opened) = opened else { panic!("{what}: the state cannot be opened") };
     let notes: String = opened.notes.iter().map(|note| format!("{}\n{}\n", note.summary, note.detail)).collect();
