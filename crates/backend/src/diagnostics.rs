@@ -91,8 +91,7 @@ pub fn backend_not_available(kind: &str) -> Diagnostic {
 /// The value itself may be a credential.
 pub(crate) fn invalid_environment_default(variable: &str, argument: &str, reason: &str) -> Diagnostic {
     let detail = eco_format!("The environment variable {variable} sets the backend argument \"{argument}\": {reason}.");
-    Diagnostic::new(&BACKEND_ENVIRONMENT_VALUE_INVALID, detail)
-        .hint(eco_format!("Change or unset {variable}."))
+    Diagnostic::new(&BACKEND_ENVIRONMENT_VALUE_INVALID, detail).hint(eco_format!("Change or unset {variable}."))
 }
 
 pub(crate) fn workspace_not_made(name: &str, directory: &Path, error: &io::Error) -> Diagnostic {
@@ -164,7 +163,8 @@ pub(crate) fn store_not_written(location: &str, error: &StoreError) -> Diagnosti
             Diagnostic::new(&STATE_REPLACED, detail)
         }
         StoreErrorKind::LockLost => {
-            let detail = eco_format!("The lock of the state {location} is lost, so the new state was not written: {error}.");
+            let detail =
+                eco_format!("The lock of the state {location} is lost, so the new state was not written: {error}.");
             Diagnostic::new(&STATE_LOCK_LOST, detail)
         }
         _ => Diagnostic::new(&STATE_NOT_WRITTEN, eco_format!("Failed to write the state {location}: {error}.")),
@@ -216,10 +216,8 @@ pub(crate) fn lock_refused(location: &str, refusal: &LockRefusal) -> Diagnostic 
         LockRefusal::Ours => format!("This process has already locked the state {location}."),
         LockRefusal::Store(error) => format!("Failed to lock the state {location}: {error}."),
         LockRefusal::Failed(error) => {
-            let problem = Diagnostic::new(
-                &STATE_LOCK_REFUSED,
-                eco_format!("Failed to lock the state {location}: {error}."),
-            );
+            let problem =
+                Diagnostic::new(&STATE_LOCK_REFUSED, eco_format!("Failed to lock the state {location}: {error}."));
             return match error.kind() {
                 io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
                     problem.hint("To read the state without changing it, use -lock=false.")
@@ -357,12 +355,7 @@ pub(crate) fn errored_printed(way: &WayBack) -> Diagnostic {
 }
 
 /// With the commands that bring a state in a file to where it belongs.
-fn with_instructions(
-    code: &'static yuba_syntax::Code,
-    detail: EcoString,
-    errored: &str,
-    way: &WayBack,
-) -> Diagnostic {
+fn with_instructions(code: &'static yuba_syntax::Code, detail: EcoString, errored: &str, way: &WayBack) -> Diagnostic {
     let (moved, command) = match way {
         WayBack::Push { in_the_way } => (in_the_way.as_ref(), format!("yuba state push {errored}")),
         WayBack::Copy { to, is_in_the_way } => (is_in_the_way.then_some(to), format!("cp {errored} {to}")),

@@ -135,7 +135,10 @@ impl Sealing {
         let Some(envelope) = Envelope::read(bytes).map_err(|reason| diagnostics::undecryptable(name, &reason))? else {
             let allowed = self.0.methods.iter().any(|method| matches!(method, Method::Unencrypted));
             if !is_plain(bytes) {
-                return Err(diagnostics::undecryptable(name, "it is neither encrypted nor what it should be in clear text"));
+                return Err(diagnostics::undecryptable(
+                    name,
+                    "it is neither encrypted nor what it should be in clear text",
+                ));
             }
             if !allowed {
                 return Err(diagnostics::in_clear_text(name));

@@ -8,8 +8,12 @@ use crate::kit::{BackendKind, Constructor};
 use yuba_syntax::Diagnostics;
 
 /// The backend that is used where no configuration says otherwise.
-pub(crate) const LOCAL: BackendKind =
-    BackendKind { name: "local", schema: local::schema, check: local::check, open: Constructor::Files(local::settings) };
+pub(crate) const LOCAL: BackendKind = BackendKind {
+    name: "local",
+    schema: local::schema,
+    check: local::check,
+    open: Constructor::Files(local::settings),
+};
 
 /// All backends that OpenTofu has. `cloud` is a block of its own.
 pub(crate) static BACKENDS: &[BackendKind] = &[

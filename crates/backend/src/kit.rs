@@ -178,9 +178,7 @@ impl Backends {
     /// The backend over a storage.
     pub fn backend(&self, storage: &Storage, sealing: Option<Sealing>) -> Box<dyn Backend> {
         match storage {
-            Storage::Files(settings) => {
-                Box::new(Local::new(Arc::new(Disk), settings.clone()).encrypted(sealing))
-            }
+            Storage::Files(settings) => Box::new(Local::new(Arc::new(Disk), settings.clone()).encrypted(sealing)),
             Storage::Store(store) => {
                 Box::new(StoredBackend::new(store.clone(), Arc::new(Disk), &self.environment).encrypted(sealing))
             }

@@ -42,11 +42,7 @@ pub(crate) struct StoredBackend {
 
 impl StoredBackend {
     /// Journals go to the data directory of the environment.
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        files: Arc<dyn Files>,
-        environment: &BackendEnvironment,
-    ) -> StoredBackend {
+    pub(crate) fn new(store: Arc<dyn Store>, files: Arc<dyn Files>, environment: &BackendEnvironment) -> StoredBackend {
         StoredBackend { store, files, environment: environment.clone(), sealing: None }
     }
 

@@ -2,9 +2,11 @@
 
 mod crash;
 mod faults;
+mod kit;
 mod layout;
 mod locking;
 mod replaced;
+mod stored;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

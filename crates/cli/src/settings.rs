@@ -129,6 +129,7 @@ fn provider_settings(data_dir: &Path, hosts: Arc<Hosts>, backends: Arc<Backends>
     let mut settings = ProviderSettings::new(data_dir);
     settings.backends = backends;
     settings.plugins.schema_cache = hosts.environment().cache("schemas");
+    settings.plugins.environment = hosts.environment().clone();
     settings.hosts = Some(hosts);
     settings.plugins.tls = environment("TF_DISABLE_PLUGIN_TLS").is_none();
     settings.plugins.log = crate::logging::of_providers();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, BackendConfiguration, Disk, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore,
-    Storage, lock_left_behind, recovered_diagnostic, save_errored, workspace,
+    Backend, BackendConfiguration, Disk, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, Storage,
+    lock_left_behind, recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
 use yuba_eval::tree::{Purpose, unavailable_sources};
@@ -227,7 +227,9 @@ fn in_use(
     };
     let is_for = configured.is_some_and(|configured| before.is_for(&configured));
     match before.configuration {
-        None => Err(crate::diagnostics::backend_changed(&before.kind, kind, &initialized::file(request.data_dir)).into()),
+        None => {
+            Err(crate::diagnostics::backend_changed(&before.kind, kind, &initialized::file(request.data_dir)).into())
+        }
         Some(used) if is_for => Ok(used),
         Some(used) => Err(crate::diagnostics::state_elsewhere(&used.location(), kind).into()),
     }

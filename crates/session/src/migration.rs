@@ -202,3 +202,168 @@ fn copy_locked(
     target.push(&state, true)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use yuba_backend::encryption::is_encrypted;
+    use yuba_backend::fake::{FAKE, FakeStore};
+    use yuba_backend::{BackendEnvironment, Backends};
+    use yuba_eval::tree::Purpose;
+    use yuba_install::Hosts;
+    use yuba_testkit::Sandbox;
+
+    use super::*;
+    use crate::SystemWorld;
+    use crate::load::LoadRequest;
+    use crate::provider_install::ProviderFlags;
+    use crate::providers::OurProviders;
+
+    /// A working directory with a data directory, where `init` is run several times.
+    struct Directory {
+        sandbox: Sandbox,
+        backends: Arc<Backends>,
+        hosts: Hosts,
+    }
+
+    impl Directory {
+        fn new() -> Directory {
+            let sandbox = Sandbox::new("", "");
+            let environment = BackendEnvironment::new(Default::default(), sandbox.dir().join("data"));
+            let backends = Arc::new(Backends::new(environment).with(&[FAKE]));
+            Directory { sandbox, backends, hosts: Hosts::new(Default::default()) }
+        }
+
+        fn configuration(&self, kind: &str, arguments: &serde_json::Value) -> BackendConfiguration {
+            BackendConfiguration::of_json(self.backends.find(kind).expect("it is a kind"), arguments)
+        }
+
+        fn local(&self, name: &str) -> BackendConfiguration {
+            let path = |name: &str| self.sandbox.dir().join(name).display().to_string();
+            self.configuration("local", &json!({ "path": path(name), "workspace_dir": path("workspaces") }))
+        }
+
+        /// Runs the part of `init` that is about the backend.
+        fn init(
+            &self,
+            block: &BackendConfiguration,
+            flags: &[&str],
+            migrate: bool,
+        ) -> Result<Vec<String>, Diagnostics> {
+            let data_dir = self.sandbox.dir().join("data");
+            let backend_config: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+            let request = InitRequest {
+                load: LoadRequest {
+                    dir: ".",
+                    data_dir: &data_dir,
+                    world: &SystemWorld,
+                    providers: &OurProviders::built_in(),
+                    backends: &self.backends,
+                    original_dir: None,
+                    workspace: "default",
+                    variables: &[],
+                    environment: &[],
+                    test_dir: None,
+                    purpose: Purpose::Use,
+                    snapshot: None,
+                },
+                ask: None,
+                backend: true,
+                backend_config: &backend_config,
+                reconfigure: false,
+                migrate,
+                confirm: Some(Box::new(|_, _| Some(true))),
+                flags: StateFlags::default(),
+                modules: false,
+                from_module: None,
+                hosts: &self.hosts,
+                upgrade: false,
+                providers: ProviderFlags::default(),
+            };
+            let mut events = Vec::new();
+            set_up(&request, Some(block), &Encryption::default(), &mut Sources::new(), &mut |event| {
+                events.push(match event {
+                    Event::BackendChanged => "changed".to_owned(),
+                    Event::BackendReady(kind) => format!("ready {kind}"),
+                    _ => "other".to_owned(),
+                });
+            })?;
+            Ok(events)
+        }
+
+        fn location(&self, of: &BackendConfiguration, workspace: &str) -> StateLocation {
+            let location = StateLocation::of(&self.backends, of, Encryption::default()).expect("it opens");
+            location.in_workspace(workspace)
+        }
+
+        fn save(&self, of: &BackendConfiguration, workspace: &str, output: &str) {
+            let mut opened = self.location(of, workspace).open("test", &StateFlags::default(), &mut || ());
+            let opened = opened.as_mut().unwrap_or_else(|_| panic!("nobody has the lock"));
+            let mut state = State::empty();
+            let value = yuba_value::Value::string(output);
+            let value = yuba_state::Output { value, sensitive: false, deprecated: Default::default() };
+            state.outputs.insert("o".into(), value);
+            opened.save(&mut state).expect("it can be saved");
+        }
+
+        fn output(&self, of: &BackendConfiguration, workspace: &str) -> Option<String> {
+            let state = self.location(of, workspace).look().expect("it can be read").state?;
+            state.outputs.get("o").and_then(|output| output.value.as_str()).map(|text| text.to_string())
+        }
+
+        fn record(&self) -> serde_json::Value {
+            let bytes = std::fs::read(self.sandbox.dir().join("data/terraform.tfstate")).expect("init has written it");
+            serde_json::from_slice(&bytes).expect("it is JSON")
+        }
+    }
+
+    #[test]
+    fn states_move_between_all_kinds_of_backends() {
+        let directory = Directory::new();
+        let (local, other) = (directory.local("a.tfstate"), directory.local("b.tfstate"));
+        let fake = directory.configuration("fake", &json!({ "key": "k" }));
+        directory.save(&local, "default", "first");
+        directory.save(&local, "w", "second");
+        // From where no record is: nothing is there.
+        assert_eq!(directory.init(&local, &[], false).expect("it is the first time"), ["ready local"]);
+        assert_eq!(directory.record()["backend"]["type"], "local");
+        assert!(directory.init(&fake, &["bucket=moves"], false).is_err(), "the state would be left behind");
+        let moved = directory.init(&fake, &["bucket=moves"], true).expect("it may be copied");
+        assert_eq!(moved, ["changed", "ready fake"]);
+        let expected = json!({
+            "type": "fake", "hash": 0,
+            "config": { "access_key": null, "allowed": null, "bucket": "moves", "endpoints": null, "key": "k",
+                "max_retries": null, "region": null, "use_lockfile": null, "workspaces": null },
+            "block": { "access_key": null, "allowed": null, "bucket": null, "endpoints": null, "key": "k",
+                "max_retries": null, "region": null, "use_lockfile": null, "workspaces": null },
+        });
+        assert_eq!((&directory.record()["version"], &directory.record()["backend"]), (&json!(3), &expected));
+        let given = directory.configuration("fake", &json!({ "bucket": "moves", "key": "k" }));
+        assert_eq!(directory.output(&given, "default").as_deref(), Some("first"));
+        assert_eq!(directory.output(&given, "w").as_deref(), Some("second"));
+        let store = FakeStore::of_bucket("moves");
+        assert!(!store.is_locked("default") && !store.is_locked("w"));
+        assert!(store.content("default").is_some_and(|(content, _)| !is_encrypted(&content)));
+        // What -backend-config said stays.
+        assert_eq!(directory.init(&fake, &[], false).expect("nothing has changed"), Vec::<String>::new());
+        directory.save(&given, "default", "third");
+        assert_eq!(directory.init(&other, &[], true).expect("it may be copied"), ["changed", "ready local"]);
+        assert_eq!(directory.output(&other, "default").as_deref(), Some("third"));
+        let memory = directory.configuration("inmem", &json!({}));
+        assert_eq!(directory.init(&memory, &[], true).expect("it may be copied"), ["changed", "ready inmem"]);
+        assert_eq!(directory.record()["backend"]["config"], json!({ "lock_id": null }));
+    }
+
+    #[test]
+    fn required_arguments_come_from_anywhere() {
+        let directory = Directory::new();
+        let fake = directory.configuration("fake", &json!({}));
+        let problems = directory.init(&fake, &[], false).expect_err("the bucket is missing");
+        assert!(problems.iter().all(|problem| problem.is(&crate::backend::diagnostics::BACKEND_ARGUMENT_MISSING)));
+        assert!(!Path::new(&directory.sandbox.dir().join("data/terraform.tfstate")).exists());
+        assert!(directory.init(&fake, &["bucket=required"], false).is_ok());
+    }
+}

@@ -123,13 +123,7 @@ impl Examination<'_> {
 }
 
 /// Removes a journal whose edits are saved. One with damaged lines is kept for the user.
-pub(crate) fn discard(
-    files: &dyn Files,
-    journal: &Path,
-    state: &Path,
-    recovered: &Recovered,
-    said: &mut Diagnostics,
-) {
+pub(crate) fn discard(files: &dyn Files, journal: &Path, state: &Path, recovered: &Recovered, said: &mut Diagnostics) {
     if recovered.damaged_lines > 0 {
         said.push(diagnostics::damaged_journal(state, put_aside(files, journal, "damaged")));
     } else if files.remove(journal).is_ok() {

@@ -8,9 +8,7 @@ use yuba_value::Type;
 
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{Argument, ArgumentSchema, Arguments};
-use crate::kit::store::{
-    Lifetime, LockId, Store, StoreError, StoreErrorKind, Stored, UnlockRefusal, Version, Write,
-};
+use crate::kit::store::{Lifetime, LockId, Store, StoreError, StoreErrorKind, Stored, UnlockRefusal, Version, Write};
 use crate::lock::{LockHolder, LockRefusal};
 use crate::workspace::DEFAULT_WORKSPACE;
 

@@ -232,7 +232,8 @@ impl Arguments {
 
     /// Required arguments that neither they nor the environment set.
     pub fn missing(&self, schema: &ArgumentSchema, environment: &Environment) -> Vec<&'static str> {
-        let by_environment = |argument: &Argument| argument.environment.iter().any(|name| environment.get(name).is_some());
+        let by_environment =
+            |argument: &Argument| argument.environment.iter().any(|name| environment.get(name).is_some());
         let required = schema.arguments.values().filter(|argument| argument.is_required);
         let missing = required.filter(|argument| self.get(argument.name).is_null() && !by_environment(argument));
         missing.map(|argument| argument.name).collect()

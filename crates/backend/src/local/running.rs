@@ -9,9 +9,9 @@ use yuba_syntax::Diagnostics;
 use super::replaced::{Cause, Replaced, SaveFailure};
 use super::state_file::StateFile;
 use crate::diagnostics;
-use crate::journal::{ABOVE_RECOVERY, Journal};
 use crate::journal::line::{Base, Operation, OperationId};
 use crate::journal::writer::{Writer, journal_path};
+use crate::journal::{ABOVE_RECOVERY, Journal};
 use crate::store::Saved;
 
 /// A journal that is being written, with the store whose state it continues.

@@ -48,7 +48,8 @@ pub(crate) fn missing_backend_argument(kind: &str, name: &str) -> Diagnostic {
 }
 
 pub(crate) fn unknown_backend_argument(kind: &str, name: &str) -> Diagnostic {
-    let detail = eco_format!("The backend \"{kind}\" does not have the argument \"{name}\", which -backend-config sets.");
+    let detail =
+        eco_format!("The backend \"{kind}\" does not have the argument \"{name}\", which -backend-config sets.");
     Diagnostic::new(&BACKEND_ARGUMENT_UNKNOWN, detail)
 }
 

@@ -48,7 +48,8 @@ pub(crate) fn configured(
 pub(crate) fn check_required(configured: &BackendConfiguration, backends: &Backends) -> Result<(), Diagnostics> {
     let missing = configured.missing(&backends.environment.variables);
     let mut problems = Diagnostics::new();
-    problems.extend(missing.into_iter().map(|name| super::diagnostics::missing_backend_argument(configured.kind(), name)));
+    problems
+        .extend(missing.into_iter().map(|name| super::diagnostics::missing_backend_argument(configured.kind(), name)));
     if problems.has_errors() { Err(problems) } else { Ok(()) }
 }
 

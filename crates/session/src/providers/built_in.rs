@@ -69,8 +69,8 @@ impl StateReader for OtherStates {
         match self.configuration(backend, config) {
             Ok(configuration) => match configuration.check() {
                 problems if problems.has_errors() => {
-                    let at_config = |problem| Problem::at(problem, Path::new().attr("config"));
-                    problems.into_iter().map(at_config).collect()
+                    let in_body = |problem| Problem::at(problem, Path::new());
+                    problems.into_iter().map(in_body).collect()
                 }
                 _ => Vec::new(),
             },

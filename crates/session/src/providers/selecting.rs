@@ -11,6 +11,7 @@ use yuba_config::language::LANGUAGE_VERSION;
 use yuba_eval::ConfigTree;
 use yuba_install::Hosts;
 use yuba_install::lock_file::{self, LockFile};
+use yuba_install::providers::diagnostics as about;
 use yuba_install::providers::selected::{Selection, Unusable, check_selections, selected};
 use yuba_install::providers::verified::Verified;
 use yuba_net::Environment;
@@ -212,6 +213,6 @@ impl OurProviders {
 
     /// Says that providers under development are used, where that matters.
     pub fn overrides_warning(&self) -> Option<Diagnostic> {
-        yuba_install::providers::diagnostics::overrides(&self.inner.settings.overrides(), false)
+        about::overrides(&self.inner.settings.overrides(), about::OverridesSeen::InUse)
     }
 }

@@ -88,7 +88,9 @@ impl Suite {
             inputs: &inputs,
             sources: Some(&dirs.sources),
         };
-        let sealing = TestSealing::new(encryption::of_tree(&tree, env, &load.backends.environment.variables).map(|encryption| encryption.state));
+        let sealing = TestSealing::new(
+            encryption::of_tree(&tree, env, &load.backends.environment.variables).map(|encryption| encryption.state),
+        );
         problems.extend(record::left_behind(load.data_dir, &sealing));
         let runs = std::mem::take(&mut tree.runs);
         // Runs have a root module of their own; they need no copy of all tests.
