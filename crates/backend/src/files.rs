@@ -33,6 +33,8 @@ pub trait Files: Debug + Send + Sync {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Names of the directories in a directory, in order.
     fn directories(&self, path: &Path) -> io::Result<Vec<String>>;
+    /// Names of everything in a directory, in order.
+    fn names(&self, path: &Path) -> io::Result<Vec<String>>;
 }
 
 /// How to open a file.

@@ -9,6 +9,7 @@ use crate::telemetry::Telemetry;
 use crate::terminal::Terminal;
 use crate::{flags, help, words};
 use yuba_install::Hosts;
+use yuba_net::Environment;
 use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
 
@@ -23,7 +24,7 @@ const NO_COMMAND: u8 = 127;
 pub(crate) fn run() -> u8 {
     let mut terminal = Terminal::new();
     // The file may be named relative to where the process was started, whatever -chdir says.
-    let hosts = Arc::new(Hosts::new());
+    let hosts = Arc::new(Hosts::new(Environment::of_process()));
     tell_cli_config(&mut terminal, hosts.problems());
     match request(std::env::args_os().skip(1)) {
         Ok(request) => run_request(&mut terminal, &request, hosts),

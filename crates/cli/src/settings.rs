@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use yuba_eval::inputs::Ask;
 use yuba_install::Hosts;
 use yuba_net::Environment;
+use yuba_session::backend::{BackendEnvironment, Backends};
 use yuba_session::load::{DEFAULT_TEST_DIR, VariableFlag};
 use yuba_session::providers::{OurProviders, ProviderSettings};
 use yuba_session::workspaces::Selected;
@@ -102,7 +103,10 @@ fn provider_settings(
     hosts: Arc<Hosts>,
     telemetry: &Telemetry,
 ) -> ProviderSettings {
+    let backends = BackendEnvironment::new(environment.clone(), data_dir).with_services(Arc::clone(hosts.services()));
     let mut settings = ProviderSettings::new(data_dir);
+    settings.backends = Arc::new(Backends::new(backends));
+    settings.plugins.environment = environment.clone();
     settings.plugins.schema_cache = environment.cache("schemas");
     settings.hosts = Some(hosts);
     settings.plugins.tls = environment.get("TF_DISABLE_PLUGIN_TLS").is_none();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use yuba_eval::tree::Purpose;
-use yuba_session::backend::{self, Opened, Place, Refusal, StateFlags};
+use yuba_session::backend::{self, Opened, Refusal, StateFlags, StateLocation};
 use yuba_session::state;
 use yuba_session::workspaces::is_valid_name;
 use yuba_syntax::{Diagnostic, Diagnostics};
@@ -78,7 +78,7 @@ pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
 }
 
 /// Where the state is.
-pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
+pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     let selected = settings.selected();
     if selected.is_overridden && !is_valid_name(&selected.name) {
         let detail = format!(
@@ -91,12 +91,12 @@ pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Re
 }
 
 /// Where a state is that a command changes and always keeps a backup of.
-pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
+pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     check_configuration(settings)?;
     let place = place(settings, flags)?;
     // A file that was named is the state, whatever workspace is selected.
     let place = match &flags.state {
-        Some(path) => Place::file(path.clone(), flags.backup.clone()).encrypted_as(&place),
+        Some(path) => StateLocation::file(path.clone(), flags.backup.clone(), place.backends()).encrypted_as(&place),
         None => place,
     };
     Ok(place.with_backup_of_its_own())
@@ -105,7 +105,7 @@ pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Resu
 /// Opens a state to change it.
 pub(crate) fn open(
     messages: &mut Messages<'_>,
-    place: &Place,
+    place: &StateLocation,
     operation: &str,
     flags: &StateFlags,
     unreadable: &str,

@@ -427,12 +427,19 @@ impl Client {
         for (name, value) in &request.headers {
             asked = asked.header(*name, value);
         }
+        log::request(request);
+        let since = Instant::now();
         // The limit for pauses covers the time until the headers, too.
-        match tokio::time::timeout(self.0.settings.stall, asked.send()).await {
+        let reply = match tokio::time::timeout(self.0.settings.stall, asked.send()).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(error)) => Err(Failure::of(request, error)),
             Err(_) => Err(Failure::passing(request, "the host does not respond")),
+        };
+        match &reply {
+            Ok(reply) => log::response(request, reply, since.elapsed()),
+            Err(failure) => log::failure(request, &failure.error.reason, since.elapsed()),
         }
+        reply
     }
 }
 
@@ -598,5 +605,6 @@ impl Drop for Background {
     }
 }
 
+mod log;
 #[cfg(test)]
 mod tests;

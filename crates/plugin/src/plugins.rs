@@ -150,7 +150,8 @@ impl Shared {
                 .enable_all()
                 .build()
                 .map_err(|error| error.to_string())?;
-            runtime.spawn_blocking(socket_dir::remove_stale);
+            let temporary = self.settings.environment.temporary();
+            runtime.spawn_blocking(move || socket_dir::remove_stale(&temporary));
             Ok(runtime)
         });
         match runtime {
@@ -244,7 +245,8 @@ impl Shared {
         };
         let identity = identity.transpose().map_err(|reason| diagnostics::cannot_start(who, reason))?;
         let certificate = identity.map(|identity| identity.pem.as_str());
-        let launch = Launch { executable, kind: &who.kind, certificate, log, patience: self.settings.start_timeout };
+        let (patience, environment) = (self.settings.start_timeout, &self.settings.environment);
+        let launch = Launch { executable, kind: &who.kind, certificate, log, patience, environment };
         let span = tracing::info_span!("start provider", provider = %who, executable = %executable.display());
         let (process, handshake, sockets) = launch
             .run()

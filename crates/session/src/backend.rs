@@ -7,24 +7,26 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, Disk, InMemory, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, lock_left_behind,
-    recovered_diagnostic, save_errored, workspace,
+    Backend, BackendConfiguration, Disk, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, Storage,
+    lock_left_behind, recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
 use yuba_eval::tree::{Purpose, unavailable_sources};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use crate::diagnostics;
 use crate::encryption::{self, Encryption};
 use crate::initialized;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::module_install::Missing;
 use crate::project::Project;
 
-pub(crate) use overrides::overridden;
-pub(crate) use settings::{BackendSettings, configured, is_out_of_reach};
+pub use yuba_backend::{BackendEnvironment, Backends};
 
+pub(crate) use overrides::overridden;
+pub(crate) use settings::{check_required, configured, is_out_of_reach};
+
+pub(crate) mod diagnostics;
 mod overrides;
 mod settings;
 
@@ -70,45 +72,42 @@ impl From<Diagnostic> for Refusal {
     }
 }
 
-/// Where the states of a configuration are.
+/// Where the states of a configuration are: an open storage and the selected workspace. Copies share the storage.
 #[derive(Clone, Debug)]
-pub struct Place {
-    keeper: Keeper,
+pub struct StateLocation {
+    backends: Arc<Backends>,
+    storage: Storage,
     /// The workspace that is selected.
     pub workspace: String,
     /// How states and plans are encrypted.
     pub encryption: Encryption,
 }
 
-/// Who keeps the states. It is the same one in all copies of a place.
-#[derive(Clone, Debug)]
-enum Keeper {
-    Local(LocalSettings),
-    InMemory(InMemory),
-}
-
-impl Keeper {
-    fn new(settings: BackendSettings, flags: &StateFlags) -> Keeper {
-        match settings {
-            BackendSettings::Local(settings) => Keeper::Local(LocalSettings {
-                state: flags.state.clone(),
-                state_out: flags.state_out.clone(),
-                backup: flags.backup.clone(),
-                ..settings
-            }),
-            BackendSettings::InMemory { lock_id } => Keeper::InMemory(InMemory::new(lock_id.as_deref())),
-        }
-    }
+/// Opens the storage of a backend. Flags that name files count for files only.
+fn opened_storage(
+    backends: &Backends,
+    configuration: &BackendConfiguration,
+    flags: &StateFlags,
+) -> Result<Storage, Diagnostics> {
+    Ok(match backends.open(configuration)? {
+        Storage::Files(settings) => Storage::Files(LocalSettings {
+            state: flags.state.clone(),
+            state_out: flags.state_out.clone(),
+            backup: flags.backup.clone(),
+            ..settings
+        }),
+        store => store,
+    })
 }
 
 /// Finds out where the state is, for a command that needs nothing else of the configuration. A directory without
 /// configuration has its state where it is by default.
-pub fn find(project: &Project, flags: &StateFlags) -> Result<Place, Refusal> {
+pub fn find(project: &Project, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     if !project.has_configuration() {
-        let keeper = Keeper::new(in_use(project.data_dir(), None)?, flags);
+        let storage = opened_storage(project.backends(), &in_use(project, None)?, flags)?;
         let workspace = project.workspace().to_owned();
         let encryption = encryption::of_environment(project)?;
-        return Ok(Place { keeper, workspace, encryption });
+        return Ok(StateLocation { backends: Arc::clone(project.backends()), storage, workspace, encryption });
     }
     let configuration = root_of(project)?;
     place_of(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
@@ -117,10 +116,17 @@ pub fn find(project: &Project, flags: &StateFlags) -> Result<Place, Refusal> {
 /// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
 /// journal this reads no more than the record of `init`.
 pub fn about_journal(project: &Project) -> Diagnostics {
-    let settings =
-        initialized::read(project.data_dir()).map_or_else(|| Some(Default::default()), |before| before.settings);
-    let Some(BackendSettings::Local(settings)) = settings else { return Diagnostics::new() };
-    if !Local::new(Arc::new(Disk), settings).has_journal(project.workspace()) {
+    let before = initialized::read(project.data_dir(), project.backends());
+    let configuration = before.map_or_else(|| Some(Default::default()), |before| before.configuration);
+    let storage = configuration.and_then(|configuration| match configuration.is_file() {
+        true => project.backends().open(&configuration).ok(),
+        false => None,
+    });
+    let has_journal = match storage {
+        Some(Storage::Files(settings)) => Local::new(Arc::new(Disk), settings).has_journal(project.workspace()),
+        _ => project.backends().has_journal(project.workspace()),
+    };
+    if !has_journal {
         return Diagnostics::new();
     }
     // What is wrong with the configuration is said by those who need it.
@@ -148,7 +154,7 @@ fn root_of(project: &Project) -> Result<Loaded, Refusal> {
 }
 
 /// Where the state of a configuration is.
-pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<Place, Diagnostics> {
+pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<StateLocation, Diagnostics> {
     let configured = configured(configuration).map_err(|mut problems| {
         // A command that only reads states has not loaded module sources. Load them, so that the error names the missing values
         // of the backend and of the modules together.
@@ -158,10 +164,12 @@ pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<Place, Dia
         }
         problems
     })?;
-    let settings = in_use(configuration.project.data_dir(), configured)?;
+    let project = &configuration.project;
+    let in_use = in_use(project, configured)?;
     let encryption = encryption::of(configuration)?;
-    let keeper = Keeper::new(settings, flags);
-    Ok(Place { keeper, workspace: configuration.project.workspace().to_owned(), encryption })
+    let storage = opened_storage(project.backends(), &in_use, flags)?;
+    let workspace = project.workspace().to_owned();
+    Ok(StateLocation { backends: Arc::clone(project.backends()), storage, workspace, encryption })
 }
 
 /// What is wrong with a configuration that cannot be loaded, for a command that needs its state too. Where values for modules
@@ -184,86 +192,96 @@ fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
 }
 
 /// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
-pub(crate) fn last_place(configuration: &Loaded) -> Option<Place> {
-    let settings = match initialized::read(configuration.project.data_dir()) {
-        None => BackendSettings::default(),
-        Some(before) => before.settings?,
+pub(crate) fn last_place(configuration: &Loaded) -> Option<StateLocation> {
+    let project = &configuration.project;
+    let before = match initialized::read(project.data_dir(), project.backends()) {
+        None => BackendConfiguration::default(),
+        Some(before) => before.configuration?,
     };
     let encryption = encryption::of(configuration).ok()?;
-    Some(Place::of(settings, encryption).in_workspace(configuration.project.workspace()))
+    let location = StateLocation::of(project.backends(), &before, encryption).ok()?;
+    Some(location.in_workspace(project.workspace()))
 }
 
 /// The backend that `init` was run with. Refuses to go on where that was another one or none: starting with an empty state
 /// would mean to forget all that exists.
-fn in_use(data_dir: &Path, configured: Option<BackendSettings>) -> Result<BackendSettings, Diagnostics> {
-    let kind = configured.as_ref().map(BackendSettings::kind);
-    let Some(before) = initialized::read(data_dir) else {
+fn in_use(project: &Project, configured: Option<BackendConfiguration>) -> Result<BackendConfiguration, Diagnostics> {
+    let kind = configured.as_ref().map(BackendConfiguration::kind);
+    let Some(before) = initialized::read(project.data_dir(), project.backends()) else {
         return match kind {
-            None => Ok(BackendSettings::default()),
-            Some(kind) => Err(diagnostics::backend_not_initialized(kind).into()),
+            None => Ok(BackendConfiguration::default()),
+            Some(kind) => Err(crate::diagnostics::backend_not_initialized(kind).into()),
         };
     };
     let is_for = configured.is_some_and(|configured| before.is_for(&configured));
-    match before.settings {
-        None => Err(diagnostics::backend_changed(&before.kind, kind, &initialized::file(data_dir)).into()),
-        Some(settings) if is_for => Ok(settings),
-        Some(settings) => Err(diagnostics::state_elsewhere(&settings.place(), kind).into()),
+    match before.configuration {
+        None => {
+            Err(crate::diagnostics::backend_changed(&before.kind, kind, &initialized::file(project.data_dir())).into())
+        }
+        Some(used) if is_for => Ok(used),
+        Some(used) => Err(crate::diagnostics::state_elsewhere(&used.location(), kind).into()),
     }
 }
 
-impl Place {
+impl StateLocation {
     /// The files of one state, wherever the configuration has its state.
-    pub fn file(path: PathBuf, backup: Option<PathBuf>) -> Place {
-        let settings = LocalSettings { state: Some(path), backup, ..LocalSettings::default() };
-        let encryption = Encryption::default();
-        Place { keeper: Keeper::Local(settings), workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
+    pub fn file(path: PathBuf, backup: Option<PathBuf>, backends: &Arc<Backends>) -> StateLocation {
+        StateLocation {
+            backends: Arc::clone(backends),
+            storage: Storage::Files(LocalSettings { state: Some(path), backup, ..LocalSettings::default() }),
+            workspace: workspace::DEFAULT_WORKSPACE.to_owned(),
+            encryption: Encryption::default(),
+        }
     }
 
     /// The states of a backend, whatever is configured.
-    pub(crate) fn of(settings: BackendSettings, encryption: Encryption) -> Place {
-        let keeper = Keeper::new(settings, &StateFlags::default());
-        Place { keeper, workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
+    pub(crate) fn of(
+        backends: &Arc<Backends>,
+        configuration: &BackendConfiguration,
+        encryption: Encryption,
+    ) -> Result<StateLocation, Diagnostics> {
+        let storage = opened_storage(backends, configuration, &StateFlags::default())?;
+        let workspace = workspace::DEFAULT_WORKSPACE.to_owned();
+        Ok(StateLocation { backends: Arc::clone(backends), storage, workspace, encryption })
     }
 
     /// The same backend, with another workspace selected.
-    pub fn in_workspace(&self, workspace: &str) -> Place {
-        Place { workspace: workspace.to_owned(), ..self.clone() }
+    pub fn in_workspace(&self, workspace: &str) -> StateLocation {
+        StateLocation { workspace: workspace.to_owned(), ..self.clone() }
     }
 
     /// The backend, with all workspaces.
     pub fn backend(&self) -> Box<dyn Backend> {
-        match &self.keeper {
-            Keeper::Local(settings) => Box::new(self.local(settings)),
-            Keeper::InMemory(backend) => Box::new(backend.clone()),
-        }
+        self.backends.backend(&self.storage, self.encryption.state.clone())
     }
 
-    fn local(&self, settings: &LocalSettings) -> Local {
-        Local::new(Arc::new(Disk), settings.clone()).encrypted(self.encryption.state.clone())
+    /// The backends that the location belongs to.
+    pub fn backends(&self) -> &Arc<Backends> {
+        &self.backends
     }
 
-    /// Encrypted as the states of another place.
+    /// Encrypted as the states of another location.
     #[must_use]
-    pub fn encrypted_as(self, other: &Place) -> Place {
-        Place { encryption: other.encryption.clone(), ..self }
+    pub fn encrypted_as(self, other: &StateLocation) -> StateLocation {
+        StateLocation { encryption: other.encryption.clone(), ..self }
     }
 
     /// Keeps a copy of its own of the state before each change, named by the time, unless the user has said where to.
     #[must_use]
-    pub fn with_backup_of_its_own(mut self) -> Place {
-        if let Keeper::Local(settings) = &self.keeper
+    pub fn with_backup_of_its_own(mut self) -> StateLocation {
+        if let Storage::Files(settings) = &self.storage
             && settings.backup.as_ref().is_none_or(|path| path.as_os_str().is_empty() || path == Path::new("-"))
         {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             let backup_time = Some(now.as_secs());
-            self.keeper = Keeper::Local(LocalSettings { backup: None, backup_time, ..settings.clone() });
+            self.storage = Storage::Files(LocalSettings { backup: None, backup_time, ..settings.clone() });
         }
         self
     }
 
     /// Whether a lock belongs to a process of this machine and ends with it.
     pub fn locks_end_with_processes(&self) -> bool {
-        matches!(self.keeper, Keeper::Local(_))
+        matches!(self.storage, Storage::Files(_))
     }
 
     /// Opens the state of the selected workspace, to look at it.
@@ -303,7 +321,8 @@ impl Place {
 
     fn opened(&self) -> Result<Opened, Diagnostics> {
         let (store, sealing) = (self.store()?, self.encryption.state.clone());
-        Ok(Opened { store, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
+        let backends = Arc::clone(&self.backends);
+        Ok(Opened { store, backends, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
     }
 
     fn store(&self) -> Result<Box<dyn StateStore>, Diagnostics> {
@@ -337,6 +356,7 @@ impl OpenFailure {
 /// The state of a workspace, open.
 pub struct Opened {
     store: Box<dyn StateStore>,
+    backends: Arc<Backends>,
     sealing: Option<Sealing>,
     is_locked: bool,
     /// What was read; none where there is no state yet.
@@ -351,7 +371,7 @@ impl Opened {
             return Ok(());
         }
         let _span = tracing::info_span!("lock state", operation).entered();
-        let holder = LockHolder::ourselves(operation);
+        let holder = LockHolder::ourselves(operation, &self.backends.environment.variables);
         let mut wait = |delay| {
             waiting();
             std::thread::sleep(delay);

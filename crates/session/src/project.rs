@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use yuba_analysis::ModuleReader;
+use yuba_backend::Backends;
 use yuba_eval::inputs::ENVIRONMENT_PREFIX;
 use yuba_eval::{EvalEnv, World};
 use yuba_install::Hosts;
@@ -66,7 +67,7 @@ impl ProjectSettings {
             original_dir: None,
             home: None,
             environment: Environment::default(),
-            hosts: Arc::new(Hosts::with(Environment::default(), None)),
+            hosts: Arc::new(Hosts::default()),
             providers: ProviderSettings { only_built_in: true, ..ProviderSettings::new("") },
             variables: Vec::new(),
             test_dir: None,
@@ -85,6 +86,7 @@ pub struct Project {
     environment: Arc<Environment>,
     world: Arc<dyn World>,
     files: Arc<dyn Files>,
+    backends: Arc<Backends>,
     hosts: Arc<Hosts>,
     providers: Arc<OurProviders>,
     workspace: Selected,
@@ -104,6 +106,7 @@ impl Project {
         let world = SystemWorld::new(settings.root.clone(), settings.home.clone(), &settings.environment);
         Project {
             files: Arc::new(DiskFiles::new(settings.root.clone())),
+            backends: Arc::clone(&settings.providers.backends),
             root: settings.root.into(),
             dir: settings.dir.into(),
             data_dir: settings.data_dir.into(),
@@ -129,6 +132,11 @@ impl Project {
     #[must_use]
     pub fn with_files(self, files: Arc<dyn Files>) -> Project {
         Project { files, ..self }
+    }
+
+    /// The backends that configurations can name.
+    pub fn backends(&self) -> &Arc<Backends> {
+        &self.backends
     }
 
     /// The files of the configuration.

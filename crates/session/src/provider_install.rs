@@ -50,7 +50,7 @@ pub(crate) fn install(
     let requirements = configuration.tree.requirements();
     let overrides = hosts.config().provider_installation.as_ref().map(|all| all.dev_overrides.clone());
     let mut problems = Diagnostics::new();
-    problems.extend(about::overrides(&overrides.unwrap_or_default(), true));
+    problems.extend(about::overrides(&overrides.unwrap_or_default(), about::OverridesSeen::ByInit));
     let mut needed = read_all(&requirements, &mut problems);
     if !problems.has_errors() {
         // Objects may have to be destroyed whose providers are not in the configuration any more.
@@ -292,6 +292,7 @@ pub fn lock(
         client: means.services.client(),
         platforms: &platforms,
         signing: means.signing,
+        temporary: &project.environment().temporary(),
     };
     match locking::lock(&wanted, emit) {
         Ok((locks, is_new)) => {

@@ -25,7 +25,7 @@ use yuba_provider::contract::{
     UpgradeRequest,
 };
 use yuba_provider::{Problem, ProviderSchema};
-use yuba_session::backend::{Place, StateFlags};
+use yuba_session::backend::{BackendEnvironment, Backends, StateFlags, StateLocation};
 use yuba_session::providers::OurProviders;
 use yuba_session::{
     ConfigurationCheck, ForgottenInstances, LoadOptions, Loaded, LockOptions, Planned, Progress, Project,
@@ -73,6 +73,8 @@ resource "terraform_data" "new" {
 }
 "#;
 
+static BACKENDS: LazyLock<Arc<Backends>> =
+    LazyLock::new(|| Arc::new(Backends::new(BackendEnvironment::new(Default::default(), ".terraform"))));
 static BUILT_IN: LazyLock<OurProviders> = LazyLock::new(OurProviders::built_in);
 
 /// Writes down what is made and destroyed.
@@ -257,7 +259,7 @@ fn reality(dir: &Path) -> BTreeMap<String, String> {
 
 /// Opens the state as the next command does, and compares it. How many objects exist.
 fn check(dir: &Path, what: &str) -> usize {
-    let place = Place::file(dir.join("terraform.tfstate"), None);
+    let place = StateLocation::file(dir.join("terraform.tfstate"), None, &BACKENDS);
     let opened = place.open("test", &StateFlags::default(), &mut || {});
     let Ok(opened) = opened else { panic!("{what}: the state cannot be opened") };
     let notes: String = opened.notes.iter().map(|note| format!("{}\n{}\n", note.summary, note.detail)).collect();

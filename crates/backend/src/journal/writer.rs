@@ -58,10 +58,10 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// A journal that continues a snapshot of a size.
-    pub(crate) fn new(state: &Path, base: Base, snapshot_size: u64, sealing: Option<Sealing>) -> Writer {
+    /// A journal at a path that continues a snapshot of a size.
+    pub(crate) fn new(path: PathBuf, base: Base, snapshot_size: u64, sealing: Option<Sealing>) -> Writer {
         Writer {
-            path: journal_path(state),
+            path,
             file: None,
             base,
             gathered: Vec::new(),

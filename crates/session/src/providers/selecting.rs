@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use yuba_addrs::{DEFAULT_REGISTRY, ProviderSource};
+use yuba_backend::{BackendEnvironment, Backends};
 use yuba_config::language::LANGUAGE_VERSION;
 use yuba_eval::ConfigTree;
 use yuba_install::Hosts;
 use yuba_install::lock_file::{self, LockFile};
+use yuba_install::providers::diagnostics as about;
 use yuba_install::providers::selected::{Selection, Unusable, check_selections, selected};
 use yuba_install::providers::verified::Verified;
+use yuba_net::Environment;
 use yuba_plugin::{Reattach, Supply};
 use yuba_provider::Problem;
 use yuba_state::{Edit, State};
@@ -30,6 +33,8 @@ pub struct ProviderSettings {
     pub lock_file: PathBuf,
     /// What the CLI configuration says, which is read when it matters.
     pub hosts: Option<Arc<Hosts>>,
+    /// The backends whose states data sources can read.
+    pub backends: Arc<Backends>,
     /// Providers that somebody else runs: what the environment variable for that says.
     pub reattach: String,
     /// Only what is built in counts.
@@ -41,8 +46,10 @@ pub struct ProviderSettings {
 impl ProviderSettings {
     /// For a data directory.
     pub fn new(data_dir: impl Into<PathBuf>) -> ProviderSettings {
+        let data_dir = data_dir.into();
         ProviderSettings {
-            data_dir: data_dir.into(),
+            backends: Arc::new(Backends::new(BackendEnvironment::new(Environment::default(), data_dir.clone()))),
+            data_dir,
             lock_file: lock_file::LOCK_FILE.into(),
             hosts: None,
             reattach: String::new(),
@@ -205,6 +212,6 @@ impl OurProviders {
 
     /// Says that providers under development are used, where that matters.
     pub fn overrides_warning(&self) -> Option<Diagnostic> {
-        yuba_install::providers::diagnostics::overrides(&self.inner.settings.overrides(), false)
+        about::overrides(&self.inner.settings.overrides(), about::OverridesSeen::InUse)
     }
 }

@@ -1,6 +1,6 @@
 //! `yuba state mv`: an object gets another address.
 
-use yuba_session::backend::{Place, Refusal};
+use yuba_session::backend::{Refusal, StateLocation};
 use yuba_session::state::{self, Moves};
 use yuba_state::State;
 use yuba_value::quote::quote;
@@ -65,7 +65,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
                 return Ok(());
             };
             let backup = args.text("backup-out").filter(|path| !path.is_empty()).map(Into::into);
-            let other = Place::file(path, backup).encrypted_as(&place).with_backup_of_its_own();
+            let other =
+                StateLocation::file(path, backup, place.backends()).encrypted_as(&place).with_backup_of_its_own();
             let title = "Failed to refresh destination state";
             let mut destination = state_access::open(messages, &other, "state-mv", &flags, title)?;
             let to = destination.state.take();
