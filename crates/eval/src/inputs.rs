@@ -484,7 +484,8 @@ mod tests {
         for problem in problems.iter() {
             let place = problem.subject.and_then(|span| crate::template::place(Some(&sources), span));
             let severity = if problem.is_error() { "error" } else { "warning" };
-            let detail = problem.detail.lines().next().unwrap_or_default();
+            let explanation = problem.explanation();
+            let detail = explanation.lines().next().unwrap_or_default();
             out += &format!("{severity} {} {}: {detail}\n", place.as_deref().unwrap_or("-"), problem.summary);
         }
         expect.assert_eq(&out);
@@ -550,13 +551,13 @@ variable "strict" {
             &[],
             &flags,
             &expect![[r#"
-            list = [1,2] CommandLine
-            object = {"a":"x","b":2} CommandLine
-            strict = 5 NamedFile
-            text = "[1" CommandLine
-            error <value for var.call>:1,1-9 Function calls not allowed: Functions cannot be called here: the value must be a constant.
-            error <value for var.wrong>:1,1-2 Unterminated tuple constructor expression: The text ends before this bracket is closed. Either "]" is missing, or brackets do not match somewhere inside.
-        "#]],
+                list = [1,2] CommandLine
+                object = {"a":"x","b":2} CommandLine
+                strict = 5 NamedFile
+                text = "[1" CommandLine
+                error <value for var.call>:1,1-9 Function calls not allowed: This value must be a constant, so it cannot call functions.
+                error <value for var.wrong>:1,1-2 Unterminated tuple constructor expression: The input ends before this tuple is closed. Its closing bracket ("]") is missing, or brackets inside of it do not match.
+            "#]],
         );
     }
 
@@ -576,17 +577,17 @@ variable "strict" {
             &[],
             &flags,
             &expect![[r#"
-            n =  NamedFile
-            error - Invalid -var option: The option -var "none" lacks an equals sign: it must be a variable's name and its value, as in -var="name=value".
-            error - Invalid -var option: The variable's name "n " ends with a space. Did you mean -var="n=1"?
-            error b.tfvars:1,1-9 Variable declaration in .tfvars file: A .tfvars file gives values to variables that are declared elsewhere. Move this block to a .tf file, such as variables.tf, to declare the variable "n".
-            error main.tf:1,1-20 No value for required variable: The variable "required" of the root module has no default, and no value was given for it. Give one with -var or -var-file.
-            warning - Value for undeclared variable: The file "a.tfvars" gives a value for a variable "b", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
-            warning - Value for undeclared variable: The file "a.tfvars" gives a value for a variable "c", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
-            error - Value for undeclared variable: The command line gives a value for a variable "undeclared", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
-            warning - Values for undeclared variables: There are 2 more values for variables that the root module does not declare.
-            error main.tf:2,1-13 Invalid value for input variable: The value given for var.n is not suitable: a number is required. It is given at a.tfvars:1,5.
-        "#]],
+                n =  NamedFile
+                error - Invalid -var option: The option -var "none" does not contain an equals sign.
+                error - Invalid -var option: The variable name "n " ends with a space.
+                error b.tfvars:1,1-9 Variable declaration in .tfvars file: A .tfvars file sets variables that a .tf file declares.
+                error main.tf:1,1-20 No value for required variable: The root module variable "required" has no default and is not set.
+                warning - Value for undeclared variable: The file "a.tfvars" sets the variable "b", but the root module does not declare a variable of this name.
+                warning - Value for undeclared variable: The file "a.tfvars" sets the variable "c", but the root module does not declare a variable of this name.
+                error - Value for undeclared variable: A -var option sets the variable "undeclared", but the root module does not declare a variable of this name.
+                warning - Values for undeclared variables: The variable files contain 2 more values for variables that the root module does not declare.
+                error main.tf:2,1-13 Invalid value for input variable: The value of var.n, set at a.tfvars:1,5, is not valid: a number is required.
+            "#]],
         );
     }
 }

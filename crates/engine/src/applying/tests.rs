@@ -723,7 +723,7 @@ fn what_is_not_on_disk_is_not_complete_and_nothing_new_begins() {
         fake_thing.b failed
         Full: The disk is full.
 
-        These operations ended, and their results are not in the journal:
+        These operations ended, but their results are not in the journal:
           - fake_thing.b (create)
         begin fake_thing.b
         finish fake_thing.b Ready

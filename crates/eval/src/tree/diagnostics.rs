@@ -132,7 +132,8 @@ pub(super) fn version_changed(installed: Option<&Version>, span: Span) -> Diagno
 }
 
 pub(super) fn invalid_version(reason: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(&INVALID_MODULE_VERSION, eco_format!("Invalid version constraint: {reason}.")).at(span)
+    Diagnostic::new(&INVALID_MODULE_VERSION, eco_format!("This value cannot be a version constraint: {reason}."))
+        .at(span)
 }
 
 pub(super) fn calls_itself(path: &ModulePath, caller: &ModulePath, dir: &str, span: Span) -> Diagnostic {
@@ -353,7 +354,7 @@ pub(super) fn undefined_in_caller(
 ) -> Diagnostic {
     let provider = provider.map(|provider| provider.for_display()).unwrap_or_default();
     let detail =
-        eco_format!("{module} does not declare a provider with the local name {name:?}. Yuba uses {provider}.");
+        eco_format!("The required_providers of {module} have no entry {name:?}. Yuba uses the provider {provider}.");
     Diagnostic::new(&UNDEFINED_PROVIDER, detail)
         .hint(eco_format!(
             "Add an entry {name:?} with source = {provider:?}, or another source, to its required_providers."
@@ -411,7 +412,7 @@ pub(super) fn alias_not_passed(name: &str, provider: &ProviderSource, module: &s
 pub(super) fn undefined_in_child(name: &str, module: &str, provider: &ProviderSource, span: Span) -> Diagnostic {
     let provider = provider.for_display();
     let detail =
-        eco_format!("{module} does not declare a provider with the local name {name:?}. Yuba uses {provider}.");
+        eco_format!("The required_providers of {module} have no entry {name:?}. Yuba uses the provider {provider}.");
     Diagnostic::new(&UNDEFINED_PROVIDER, detail)
         .hint(eco_format!("Add an entry {name:?} with source = {provider:?} to the required_providers of the module."))
         .at(span)
@@ -501,7 +502,9 @@ pub(super) fn import_provider(address: &str, declared: Option<&str>, span: Span)
         Some(declared) => eco_format!("provider = {declared}"),
         None => "no provider argument".into(),
     };
-    let detail = eco_format!("The block of {address} has {declared}, but the import block has another provider.");
+    let detail = eco_format!(
+        "The provider argument of this import block does not match the block of {address}, which has {declared}."
+    );
     Diagnostic::new(&IMPORT_PROVIDER_DIFFERS, detail)
         .hint("Remove the provider argument of the import block, or change that of the resource.")
         .at(span)

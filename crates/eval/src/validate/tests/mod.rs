@@ -69,7 +69,7 @@ fn found_with(
                 format!("{}:{}:{} ", file.name, at.line, at.column)
             });
             let severity = if problem.severity == Severity::Error { "error" } else { "warning" };
-            let detail = if details { format!("\n{}", problem.detail) } else { String::new() };
+            let detail = if details { format!("\n{}", problem.explanation()) } else { String::new() };
             format!("{}{severity}: {}{detail}\n", place.unwrap_or_default(), problem.summary)
         })
         .collect();
