@@ -146,10 +146,6 @@ fn drop_old_dependencies(value: &mut Value, declared: &BTreeSet<String>) {
 fn record(seen: &mut Map<String, Value>, name: &str, answer: &Answer) {
     let mut events: Vec<String> = answer.lines().iter().filter_map(event).collect();
     events.sort();
-    // OpenTofu counts by address, so it may count several objects of one instance once.
-    if events.windows(2).any(|pair| pair[0] == pair[1] && pair[0].starts_with("apply_start ")) {
-        events.retain(|event| !event.starts_with("change_summary ") || event.contains("\"operation\":\"plan\""));
-    }
     let diagnostics: Vec<String> = answer
         .diagnostics()
         .iter()
