@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::difference::{Difference, Explained, compare};
-use super::observation::observe;
+use super::observation::{AGAIN, observe};
 use super::steps::{Action, Step};
 use super::tool::Tool;
 
@@ -114,10 +114,13 @@ fn differences(ours: &Value, theirs: &Value) -> Vec<Difference> {
 /// Reduces two sorted lists to what only one of them has.
 fn only(ours: &mut Value, theirs: &mut Value) {
     let (Some(left), Some(right)) = (ours.as_array(), theirs.as_array()) else { return };
+    let text = |item: &'_ Value| item.as_str().unwrap_or_default().to_owned();
     let mut rest = right.clone();
     let mut first: Vec<&str> = Vec::new();
     for item in left {
-        match rest.iter().position(|other| other == item) {
+        let same = |other: &Value| text(other).trim_start_matches(AGAIN) == text(item).trim_start_matches(AGAIN);
+        let position = rest.iter().position(|other| other == item).or_else(|| rest.iter().position(same));
+        match position {
             Some(position) => drop(rest.remove(position)),
             None => first.extend(item.as_str()),
         }
@@ -270,4 +273,21 @@ pub(super) fn keep(folder: &Path, steps: &[Step]) {
     }
     let _ = fs::write(folder.join("other.tfstate"), OTHER);
     let _ = fs::write(folder.join("run.sh"), script);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn a_repetition_is_told_from_a_diagnostic_that_only_one_tool_has() {
+        let check = |ours: &[&str], theirs: &[&str]| {
+            let (mut ours, mut theirs) = (json!(ours), json!(theirs));
+            super::only(&mut ours, &mut theirs);
+            (ours, theirs)
+        };
+        assert_eq!(check(&["w: a"], &["(again) w: a", "w: a"]), (json!(""), json!("(again) w: a")));
+        assert_eq!(check(&["w: a", "w: a"], &["(again) w: a", "w: a"]), (json!(""), json!("")));
+        assert_eq!(check(&[], &["w: a"]), (json!(""), json!("w: a")));
+    }
 }
