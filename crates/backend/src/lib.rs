@@ -37,7 +37,7 @@ mod tests;
 
 pub use diagnostics::{lock_left_behind, recovered as recovered_diagnostic};
 pub use errored::{ERRORED_STATE, LastResort, save_errored};
-pub use files::Disk;
+pub use files::{Disk, DiskAt, Files};
 pub use in_memory::InMemory;
 pub use journal::{Journal, Operation, OperationId, Recovered};
 pub use local::state_file::StateFile;

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use yuba_install::Hosts;
-use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
 
 use crate::deprecation::DeprecationChoice;

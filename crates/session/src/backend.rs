@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, Disk, InMemory, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, lock_left_behind,
+    Backend, Disk, Files, InMemory, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, lock_left_behind,
     recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
@@ -73,6 +73,8 @@ impl From<Diagnostic> for Refusal {
 #[derive(Clone, Debug)]
 pub struct Place {
     keeper: Keeper,
+    /// Files of states; relative paths start in the working directory.
+    pub(crate) files: Arc<dyn Files>,
     /// The workspace that is selected.
     pub workspace: String,
     /// How states and plans are encrypted.
@@ -104,10 +106,10 @@ impl Keeper {
 /// configuration has its state where it is by default.
 pub fn find(project: &Project, flags: &StateFlags) -> Result<Place, Refusal> {
     if !project.has_configuration() {
-        let keeper = Keeper::new(in_use(project.data_dir(), None)?, flags);
+        let keeper = Keeper::new(in_use(project, None)?, flags);
         let workspace = project.workspace().to_owned();
         let encryption = encryption::of_environment(project)?;
-        return Ok(Place { keeper, workspace, encryption });
+        return Ok(Place { keeper, files: Arc::clone(project.files()), workspace, encryption });
     }
     let configuration = root_of(project)?;
     place_of(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
@@ -116,10 +118,9 @@ pub fn find(project: &Project, flags: &StateFlags) -> Result<Place, Refusal> {
 /// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
 /// journal this reads no more than the record of `init`.
 pub fn about_journal(project: &Project) -> Diagnostics {
-    let settings =
-        initialized::read(project.data_dir()).map_or_else(|| Some(Default::default()), |before| before.settings);
+    let settings = initialized::read(project).map_or_else(|| Some(Default::default()), |before| before.settings);
     let Some(BackendSettings::Local(settings)) = settings else { return Diagnostics::new() };
-    if !Local::new(Arc::new(Disk), settings).has_journal(project.workspace()) {
+    if !Local::new(Arc::clone(project.files()), settings).has_journal(project.workspace()) {
         return Diagnostics::new();
     }
     // What is wrong with the configuration is said by those who need it.
@@ -161,10 +162,12 @@ pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<Place, Dia
         }
         problems
     })?;
-    let settings = in_use(configuration.project.data_dir(), configured)?;
+    let project = &configuration.project;
+    let settings = in_use(project, configured)?;
     let encryption = encryption::of(configuration)?;
     let keeper = Keeper::new(settings, flags);
-    Ok(Place { keeper, workspace: configuration.project.workspace().to_owned(), encryption })
+    let files = Arc::clone(project.files());
+    Ok(Place { keeper, files, workspace: project.workspace().to_owned(), encryption })
 }
 
 /// What is wrong with a configuration that cannot be loaded, for a command that needs its state too. Where values for modules
@@ -188,19 +191,20 @@ fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
 
 /// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
 pub(crate) fn last_place(configuration: &Loaded) -> Option<Place> {
-    let settings = match initialized::read(configuration.project.data_dir()) {
+    let project = &configuration.project;
+    let settings = match initialized::read(project) {
         None => BackendSettings::default(),
         Some(before) => before.settings?,
     };
     let encryption = encryption::of(configuration).ok()?;
-    Some(Place::of(settings, encryption).in_workspace(configuration.project.workspace()))
+    Some(Place::of(project, settings, encryption).in_workspace(project.workspace()))
 }
 
 /// The backend that `init` was run with. Refuses to go on where that was another one or none: starting with an empty state
 /// would mean to forget all that exists.
-fn in_use(data_dir: &Path, configured: Option<BackendSettings>) -> Result<BackendSettings, Diagnostics> {
+fn in_use(project: &Project, configured: Option<BackendSettings>) -> Result<BackendSettings, Diagnostics> {
     let kind = configured.as_ref().map(BackendSettings::kind);
-    let Some(before) = initialized::read(data_dir) else {
+    let Some(before) = initialized::read(project) else {
         return match kind {
             None => Ok(BackendSettings::default()),
             Some(kind) => Err(diagnostics::backend_not_initialized(kind).into()),
@@ -208,7 +212,7 @@ fn in_use(data_dir: &Path, configured: Option<BackendSettings>) -> Result<Backen
     };
     let is_for = configured.is_some_and(|configured| before.is_for(&configured));
     match before.settings {
-        None => Err(diagnostics::backend_changed(&before.kind, kind, &initialized::file(data_dir)).into()),
+        None => Err(diagnostics::backend_changed(&before.kind, kind, &initialized::file(project.data_dir())).into()),
         Some(settings) if is_for => Ok(settings),
         Some(settings) => Err(diagnostics::state_elsewhere(&settings.place(), kind).into()),
     }
@@ -219,13 +223,15 @@ impl Place {
     pub fn file(path: PathBuf, backup: Option<PathBuf>) -> Place {
         let settings = LocalSettings { state: Some(path), backup, ..LocalSettings::default() };
         let encryption = Encryption::default();
-        Place { keeper: Keeper::Local(settings), workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
+        let workspace = workspace::DEFAULT_WORKSPACE.to_owned();
+        Place { keeper: Keeper::Local(settings), files: Arc::new(Disk), workspace, encryption }
     }
 
     /// The states of a backend, whatever is configured.
-    pub(crate) fn of(settings: BackendSettings, encryption: Encryption) -> Place {
+    pub(crate) fn of(project: &Project, settings: BackendSettings, encryption: Encryption) -> Place {
         let keeper = Keeper::new(settings, &StateFlags::default());
-        Place { keeper, workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
+        let files = Arc::clone(project.files());
+        Place { keeper, files, workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
     }
 
     /// The same backend, with another workspace selected.
@@ -242,13 +248,13 @@ impl Place {
     }
 
     fn local(&self, settings: &LocalSettings) -> Local {
-        Local::new(Arc::new(Disk), settings.clone()).encrypted(self.encryption.state.clone())
+        Local::new(Arc::clone(&self.files), settings.clone()).encrypted(self.encryption.state.clone())
     }
 
-    /// Encrypted as the states of another place.
+    /// Encrypted as the states of another place, with relative paths that start in the same directory.
     #[must_use]
     pub fn encrypted_as(self, other: &Place) -> Place {
-        Place { encryption: other.encryption.clone(), ..self }
+        Place { encryption: other.encryption.clone(), files: Arc::clone(&other.files), ..self }
     }
 
     /// Keeps a copy of its own of the state before each change, named by the time, unless the user has said where to.
@@ -306,7 +312,8 @@ impl Place {
 
     fn opened(&self) -> Result<Opened, Diagnostics> {
         let (store, sealing) = (self.store()?, self.encryption.state.clone());
-        Ok(Opened { store, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
+        let files = Arc::clone(&self.files);
+        Ok(Opened { store, files, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
     }
 
     fn store(&self) -> Result<Box<dyn StateStore>, Diagnostics> {
@@ -340,6 +347,7 @@ impl OpenFailure {
 /// The state of a workspace, open.
 pub struct Opened {
     store: Box<dyn StateStore>,
+    files: Arc<dyn Files>,
     sealing: Option<Sealing>,
     is_locked: bool,
     /// What was read; none where there is no state yet.
@@ -400,7 +408,7 @@ impl Opened {
     /// Puts a state that could not be saved where it is not lost.
     pub fn rescue(&mut self, state: &State) -> LastResort {
         let way = self.store.way_back();
-        save_errored(&Disk, Path::new(""), state, self.sealing.as_ref(), &way)
+        save_errored(&*self.files, Path::new(""), state, self.sealing.as_ref(), &way)
     }
 
     /// Lets others at the state again; gives back what went wrong with that.

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use yuba_syntax::Diagnostic;
 
 use crate::backend::BackendSettings;
+use crate::project::Project;
 use crate::replace::write_private;
 
 /// The backend that was used last.
@@ -34,8 +35,9 @@ pub(crate) fn file(data_dir: &Path) -> PathBuf {
 }
 
 /// Reads it; none if no backend was used.
-pub(crate) fn read(data_dir: &Path) -> Option<Initialized> {
-    let content: Json = serde_json::from_slice(&fs::read(file(data_dir)).ok()?).unwrap_or_default();
+pub(crate) fn read(project: &Project) -> Option<Initialized> {
+    let path = project.path(file(project.data_dir()));
+    let content: Json = serde_json::from_slice(&fs::read(path).ok()?).unwrap_or_default();
     let text = |at: &str| content.pointer(at).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
     let kind = text("/backend/type")?;
     let settings = BackendSettings::new(&kind, |name| text(&format!("/backend/config/{name}")));
@@ -46,14 +48,15 @@ pub(crate) fn read(data_dir: &Path) -> Option<Initialized> {
 }
 
 /// Keeps what is used now, and what its block says: none where the configuration has no backend.
-pub(crate) fn write(data_dir: &Path, used: Option<(&BackendSettings, &BackendSettings)>) -> Result<(), Diagnostic> {
-    let path = file(data_dir);
+pub(crate) fn write(project: &Project, used: Option<(&BackendSettings, &BackendSettings)>) -> Result<(), Diagnostic> {
+    let shown = file(project.data_dir());
+    let path = project.path(&shown);
     let failed = |error: std::io::Error| {
-        let detail = format!("The record of the backend {} could not be written: {error}.", path.display());
+        let detail = format!("The record of the backend {} could not be written: {error}.", shown.display());
         Diagnostic::error("Failed to save backend configuration", detail)
     };
     let Some((settings, block)) = used else {
-        return match read(data_dir) {
+        return match read(project) {
             Some(_) => fs::remove_file(&path).map_err(failed),
             None => Ok(()),
         };
@@ -65,7 +68,7 @@ pub(crate) fn write(data_dir: &Path, used: Option<(&BackendSettings, &BackendSet
     }
     let content = json!({ "version": 3, "backend": backend });
     let write = || {
-        fs::create_dir_all(data_dir)?;
+        fs::create_dir_all(project.path(project.data_dir()))?;
         write_private(&path, format!("{content:#}\n").as_bytes())
     };
     write().map_err(failed)

@@ -23,8 +23,8 @@ pub(crate) fn set_up(
     sources: &mut Sources,
     emit: &mut dyn FnMut(Event),
 ) -> Result<Diagnostics, Diagnostics> {
-    let data_dir = request.project.data_dir();
-    let before = initialized::read(data_dir);
+    let project = request.project;
+    let before = initialized::read(project);
     let mut notes = Diagnostics::new();
     let settings = match block {
         None => {
@@ -48,14 +48,14 @@ pub(crate) fn set_up(
     let is_same = from.is_some_and(|from| from.is_same_place(to));
     if is_same && before.is_some() == settings.is_some() {
         if used.is_some() {
-            initialized::write(data_dir, used)?;
+            initialized::write(project, used)?;
         }
         return Ok(notes);
     }
     if !is_same && !request.reconfigure {
         if let Some(before) = &before {
             let Some(known) = &before.settings else {
-                let pointer = initialized::file(data_dir);
+                let pointer = initialized::file(project.data_dir());
                 return Err(diagnostics::backend_not_movable(&before.kind, &pointer).into());
             };
             if !request.migrate {
@@ -63,12 +63,12 @@ pub(crate) fn set_up(
             }
             emit(Event::BackendChanged);
         }
-        let place = |settings: &BackendSettings| Place::of(settings.clone(), encryption.clone());
+        let place = |settings: &BackendSettings| Place::of(project, settings.clone(), encryption.clone());
         let from = place(from.unwrap_or(&by_default));
         let kinds = (before.as_ref().map_or("local", |before| before.kind.as_str()), to.kind());
         migrate(from.backend().as_ref(), place(to).backend().as_ref(), kinds, request)?;
     }
-    initialized::write(data_dir, used)?;
+    initialized::write(project, used)?;
     if let Some(settings) = &settings {
         emit(Event::BackendReady(settings.kind().into()));
     }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ecow::EcoString;
+use yuba_backend::{DiskAt, Files};
 use yuba_eval::inputs::ENVIRONMENT_PREFIX;
 use yuba_eval::{EvalEnv, World};
 use yuba_install::Hosts;
@@ -81,6 +82,7 @@ pub struct Project {
     home: Option<Arc<Path>>,
     environment: Arc<Environment>,
     world: Arc<dyn World>,
+    files: Arc<dyn Files>,
     hosts: Arc<Hosts>,
     providers: Arc<OurProviders>,
     workspace: Selected,
@@ -90,7 +92,9 @@ pub struct Project {
 
 impl Project {
     /// A project; reads which workspace is selected, and nothing else.
-    pub fn new(settings: ProjectSettings) -> Project {
+    pub fn new(mut settings: ProjectSettings) -> Project {
+        let files: Arc<dyn Files> = Arc::new(DiskAt::new(&settings.root));
+        settings.providers.files = Arc::clone(&files);
         let workspace = match settings.environment.get(WORKSPACE) {
             Some(name) => Selected { name: name.to_owned(), is_overridden: true },
             None => {
@@ -106,6 +110,7 @@ impl Project {
             home: settings.home.map(Arc::from),
             environment: Arc::new(settings.environment),
             world: Arc::new(world),
+            files,
             hosts: settings.hosts,
             providers: Arc::new(OurProviders::new(settings.providers)),
             workspace,
@@ -168,6 +173,11 @@ impl Project {
     /// Files, time and randomness, as expressions see them.
     pub fn world(&self) -> &dyn World {
         &*self.world
+    }
+
+    /// The files of states: relative paths start in the working directory.
+    pub fn files(&self) -> &Arc<dyn Files> {
+        &self.files
     }
 
     /// The CLI configuration and the services of hosts.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use yuba_backend::{Disk, workspace};
+use yuba_backend::workspace;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
@@ -43,12 +43,12 @@ pub fn create(place: &Place, data_dir: &Path, name: &str, selected: &Selected) -
         return Err(diagnostics::workspace_exists(name).into());
     }
     place.backend().open(name)?;
-    workspace::select(&Disk, data_dir, name)
+    workspace::select(&*place.files, data_dir, name)
 }
 
 /// Gives the state of a new workspace the content of a file.
 pub fn fill(place: &Place, name: &str, file: &Path, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
-    let mut state = crate::state::read_file(file, place.encryption.state.as_ref())
+    let mut state = crate::state::read_file(&*place.files, file, place.encryption.state.as_ref())
         .map_err(|problems| crate::state::under("Error reading the given state", &problems))?;
     let place = place.in_workspace(name);
     let mut opened = place
@@ -102,7 +102,7 @@ pub fn select(
     if !exists {
         place.backend().open(name)?;
     }
-    workspace::select(&Disk, data_dir, name)?;
+    workspace::select(&*place.files, data_dir, name)?;
     Ok(if exists { Selection::Changed } else { Selection::Created })
 }
 

@@ -116,6 +116,8 @@ pub struct Extra {
     pub difference: Option<(EcoString, EcoString)>,
     /// It is the result of a `check` block.
     pub of_check: bool,
+    /// It is about the data resource of a `check` block, not about an assertion.
+    pub of_check_data: bool,
     /// It reports an assertion of a `check` block that does not hold.
     pub failed_assertion: bool,
     /// The object whose condition does not hold, or is not known yet, by its address.

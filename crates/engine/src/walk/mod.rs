@@ -393,6 +393,7 @@ pub(crate) fn of_check_data(problem: Diagnostic, check: &EcoString) -> Diagnosti
     let was_error = problem.is_error();
     let mut problem = of_check(Diagnostic { severity: Severity::Warning, ..problem });
     let extra = problem.extra.get_or_insert_default();
+    extra.of_check_data = true;
     (extra.was_error, extra.condition_of) = (was_error, Some(check.clone()));
     problem
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use ecow::{EcoString, eco_format};
-use yuba_backend::{Backend as _, Disk, Local, LocalSettings};
+use yuba_backend::{Backend as _, Files, Local, LocalSettings};
 use yuba_provider::builtin::{self, RemoteOutput, RemoteState, StateReader, Terraform};
 use yuba_provider::contract::ready;
 use yuba_provider::{Answer, EvalExpr, LocalNames, Outcome, Problem, ProviderSchema};
@@ -18,8 +18,8 @@ use crate::encryption::Encryption;
 pub(super) static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Arc::new(builtin::TERRAFORM.clone()));
 
 /// Makes one, which reads states of others that are encrypted as said.
-pub(super) fn start(encryption: Encryption) -> Terraform {
-    Terraform::new(Arc::new(new_id), Arc::new(LocalStates { encryption })).with_constants(constants)
+pub(super) fn start(encryption: Encryption, files: Arc<dyn Files>) -> Terraform {
+    Terraform::new(Arc::new(new_id), Arc::new(LocalStates { encryption, files })).with_constants(constants)
 }
 
 /// A new random UUID.
@@ -56,15 +56,20 @@ impl EvalExpr for Constants {
 /// States that others have stored on this machine.
 struct LocalStates {
     encryption: Encryption,
+    files: Arc<dyn Files>,
 }
 
 impl StateReader for LocalStates {
     fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>> {
-        ready(read(&request, &self.encryption))
+        ready(read(&request, &self.encryption, &self.files))
     }
 }
 
-fn read(request: &RemoteState, encryption: &Encryption) -> Outcome<Option<BTreeMap<EcoString, RemoteOutput>>> {
+fn read(
+    request: &RemoteState,
+    encryption: &Encryption,
+    files: &Arc<dyn Files>,
+) -> Outcome<Option<BTreeMap<EcoString, RemoteOutput>>> {
     // It ends with the process, so nobody else has left a state there.
     if request.backend == "inmem" {
         return Outcome::ok(None);
@@ -84,7 +89,7 @@ fn read(request: &RemoteState, encryption: &Encryption) -> Outcome<Option<BTreeM
     let settings =
         LocalSettings { path: path("path"), workspace_directory: path("workspace_dir"), ..LocalSettings::default() };
     let sealing = encryption.of_remote(&request.address).cloned();
-    let backend = Local::new(Arc::new(Disk), settings).encrypted(sealing);
+    let backend = Local::new(Arc::clone(files), settings).encrypted(sealing);
     let found = backend.open(&request.workspace).and_then(|mut store| store.read());
     match found {
         Err(problems) => Outcome::failed_with(problems.into_iter().map(Problem::nowhere).collect()),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use yuba_addrs::{DEFAULT_REGISTRY, ProviderSource};
+use yuba_backend::{Disk, Files};
 use yuba_config::language::LANGUAGE_VERSION;
 use yuba_eval::ConfigTree;
 use yuba_install::Hosts;
@@ -34,6 +35,8 @@ pub struct ProviderSettings {
     pub reattach: String,
     /// Only what is built in counts.
     pub only_built_in: bool,
+    /// Files of states that data sources read.
+    pub files: Arc<dyn Files>,
     /// How processes are dealt with.
     pub plugins: yuba_plugin::Settings,
 }
@@ -47,6 +50,7 @@ impl ProviderSettings {
             hosts: None,
             reattach: String::new(),
             only_built_in: false,
+            files: Arc::new(Disk),
             plugins: yuba_plugin::Settings::new(LANGUAGE_VERSION),
         }
     }
