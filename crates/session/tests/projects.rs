@@ -52,7 +52,7 @@ fn lock() -> LockOptions {
 fn apply(project: &Project) -> String {
     let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
     let loaded = load(project);
-    let locked = loaded.lock(lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
+    let locked = loaded.lock(&lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
     let planned = locked.plan(&PlanOptions::default(), progress);
     let applied = planned.apply(ForgottenInstances::Error, &NoProvisioners, progress);
     assert!(!applied.has_failed(), "{:?}", applied.diagnostics);
@@ -84,11 +84,11 @@ fn a_lock_that_nobody_ends_is_released() {
     sandbox.write("text", "");
     let project = project(&sandbox.dir(), &[("TF_VAR_name", "x")]);
     let loaded = load(&project);
-    let locked = loaded.lock(lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
-    assert!(loaded.lock(lock(), &mut || {}).is_err(), "the state is locked");
+    let locked = loaded.lock(&lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
+    assert!(loaded.lock(&lock(), &mut || {}).is_err(), "the state is locked");
     drop(locked);
-    let locked = loaded.lock(lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
+    let locked = loaded.lock(&lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
     let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
     drop(locked.plan(&PlanOptions::default(), progress));
-    assert!(loaded.lock(lock(), &mut || {}).is_ok(), "a plan that is dropped holds no lock");
+    assert!(loaded.lock(&lock(), &mut || {}).is_ok(), "a plan that is dropped holds no lock");
 }

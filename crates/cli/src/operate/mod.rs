@@ -52,7 +52,7 @@ fn operate(speaker: &mut Speaker<'_>, project: &Project, settings: &OperationSet
         Ok(loaded) => loaded,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(settings.lock_options(), &mut || speaker.waiting()) {
+    let locked = match loaded.lock(&settings.lock_options(), &mut || speaker.waiting()) {
         Ok(locked) => locked,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
@@ -183,7 +183,7 @@ fn apply_saved(speaker: &mut Speaker<'_>, project: &Project, settings: &Operatio
         Ok(loaded) => loaded,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(settings.lock_options(), &mut || speaker.waiting()) {
+    let locked = match loaded.lock(&settings.lock_options(), &mut || speaker.waiting()) {
         Ok(locked) => locked,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
