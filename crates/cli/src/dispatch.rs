@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::commands::{self, Command, Run};
 use crate::exit::{self, Failure};
+use crate::telemetry::Telemetry;
 use crate::terminal::Terminal;
 use crate::{flags, help, words};
 use yuba_install::Hosts;
@@ -178,7 +179,11 @@ fn run_command(
             args.original_dir = original_dir;
             args.hosts = hosts;
             terminal.configure(&args);
-            function(terminal, &args)
+            Telemetry::start(command.name, &args).and_then(|telemetry| {
+                args.telemetry = telemetry;
+                let _span = tracing::info_span!("command", name = command.name).entered();
+                function(terminal, &args)
+            })
         }
         Err(message) => {
             if args.iter().any(|arg| arg == "-no-color") {

@@ -8,6 +8,7 @@ use yuba_install::Hosts;
 use yuba_syntax::suggestion::closest;
 
 use crate::deprecation::DeprecationChoice;
+use crate::telemetry::Telemetry;
 
 /// `-json`
 pub(crate) const JSON: Flag = Flag::switch("json", "Write messages as lines of JSON.");
@@ -74,6 +75,12 @@ pub(crate) const COMMON: &[Flag] = &[
          \"module.a.b:none\" those about one module or one output. The option can be given several times.",
     ),
     Flag::text("module-deprecation-warnings", "all", ""),
+    Flag::text(
+        "profile",
+        "FILE",
+        "Write a trace of this run to a file: how long each phase, resource instance, provider call and request takes. \
+         Perfetto and chrome://tracing open it.",
+    ),
 ];
 
 /// What the arguments of a command say.
@@ -87,6 +94,8 @@ pub(crate) struct Args {
     pub(crate) original_dir: Option<String>,
     /// How to speak to hosts, as the CLI configuration says.
     pub(crate) hosts: Arc<Hosts>,
+    /// The log of the process.
+    pub(crate) telemetry: Telemetry,
 }
 
 impl Args {
@@ -125,7 +134,14 @@ impl Args {
 /// Parses the arguments of a command. The error says what is wrong with which argument.
 pub(crate) fn parse(table: &'static [Flag], args: &[String]) -> Result<Args, String> {
     let given = args.iter().filter_map(|arg| common_anywhere(arg)).collect();
-    let mut parsed = Args { table, given, positional: Vec::new(), original_dir: None, hosts: Arc::default() };
+    let mut parsed = Args {
+        table,
+        given,
+        positional: Vec::new(),
+        original_dir: None,
+        hosts: Arc::default(),
+        telemetry: Telemetry::default(),
+    };
     let mut rest = args.iter().filter(|arg| common_anywhere(arg).is_none());
     while let Some(arg) = rest.next() {
         let Some(dashed) = arg.strip_prefix('-').filter(|rest| !rest.is_empty()) else {

@@ -16,7 +16,6 @@ mod exit;
 mod flags;
 mod help;
 mod json_into;
-mod logging;
 mod messages;
 mod operate;
 mod running;
@@ -24,6 +23,7 @@ mod settings;
 mod signals;
 mod speaker;
 mod state_access;
+mod telemetry;
 mod terminal;
 mod typing;
 mod words;
@@ -42,5 +42,6 @@ fn main() -> ExitCode {
         // Address space is limited here; the stack of the process has to do.
         Err(_) => dispatch::run(),
     };
+    telemetry::finish();
     ExitCode::from(code)
 }

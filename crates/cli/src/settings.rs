@@ -14,6 +14,7 @@ use yuba_session::workspaces::Selected;
 use yuba_session::{Project, ProjectSettings};
 
 use crate::flags::{Args, Flag};
+use crate::telemetry::Telemetry;
 use crate::typing::{self, Unseen};
 
 /// `-var`
@@ -85,7 +86,7 @@ pub(crate) fn project(args: &Args) -> ProjectSettings {
         dir: ".".to_owned(),
         original_dir: args.original_dir.clone(),
         home: std::env::home_dir(),
-        providers: provider_settings(&data_dir, &environment, hosts.clone()),
+        providers: provider_settings(&data_dir, &environment, hosts.clone(), &args.telemetry),
         data_dir,
         environment,
         hosts,
@@ -95,12 +96,17 @@ pub(crate) fn project(args: &Args) -> ProjectSettings {
 }
 
 /// How providers are found and started, as the environment and the CLI configuration say.
-fn provider_settings(data_dir: &Path, environment: &Environment, hosts: Arc<Hosts>) -> ProviderSettings {
+fn provider_settings(
+    data_dir: &Path,
+    environment: &Environment,
+    hosts: Arc<Hosts>,
+    telemetry: &Telemetry,
+) -> ProviderSettings {
     let mut settings = ProviderSettings::new(data_dir);
     settings.plugins.schema_cache = environment.cache("schemas");
     settings.hosts = Some(hosts);
     settings.plugins.tls = environment.get("TF_DISABLE_PLUGIN_TLS").is_none();
-    settings.plugins.log = crate::logging::of_providers();
+    settings.plugins.log = telemetry.provider_sink();
     settings.reattach = environment.get("TF_REATTACH_PROVIDERS").unwrap_or_default().to_owned();
     settings
 }

@@ -43,6 +43,7 @@ impl Cancel {
                     client.interrupt();
                 }
                 if signals.next().is_some() {
+                    crate::telemetry::finish();
                     std::process::exit(1);
                 }
             });

@@ -75,6 +75,7 @@ pub(crate) fn config(fixture: &str) -> Config {
         purpose: Purpose::Use,
     };
     let (tree, problems) = yuba_eval::link(&mut files, &options);
+    let problems = problems.into_all();
     assert!(!problems.has_errors(), "{}", show(&problems, &files.sources));
     Config { tree, sources: files.sources }
 }

@@ -131,6 +131,7 @@ pub fn read_adopting(path: &Path, sources: &mut Sources) -> (LockFile, Diagnosti
 
 /// Writes a lock file. A reader sees the old or the new content, never a part of it.
 pub fn write(path: &Path, locks: &LockFile) -> Result<(), Diagnostic> {
+    let _span = tracing::debug_span!("write file", path = %path.display()).entered();
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let new = path.with_file_name(name);

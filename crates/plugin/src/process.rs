@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use crate::handshake::{self, Handshake};
+use crate::handshake::{self, Handshake, HandshakeError};
 use crate::last_words::LastWords;
 use crate::log::{Level, LogSink, Record};
 use crate::socket_dir::SocketDir;
@@ -55,13 +55,13 @@ enum Order {
 
 /// Why a provider did not start.
 pub(crate) enum StartFailure {
-    /// The program could not be started.
+    /// The executable cannot be started.
     Spawn(io::Error),
-    /// It ended at once: how, and what it said.
+    /// The process exited at once: its status, and the last lines of its log.
     Exited(EcoString, Option<String>),
-    /// What it printed is not the handshake: a sentence, and what it said.
-    NoHandshake(EcoString, Option<String>),
-    /// It did not say anything in time.
+    /// The handshake failed; with the last lines of its log.
+    NoHandshake(HandshakeError, Option<String>),
+    /// The process printed no handshake line in time; with the last lines of its log.
     Silent(Duration, Option<String>),
 }
 
@@ -128,17 +128,17 @@ impl Launch<'_> {
                 let exited = timeout(GRACE, process.exited()).await;
                 process.end().await;
                 let words = process.last_words();
-                let reason = "It closed its standard output without saying how it can be reached";
+                let reason = "it closed its standard output without printing a handshake line".into();
                 Err(match exited {
                     Ok(how) => StartFailure::Exited(how, words),
-                    Err(_) => StartFailure::NoHandshake(reason.into(), words),
+                    Err(_) => StartFailure::NoHandshake(HandshakeError { reason, hint: "" }, words),
                 })
             }
             Ok(Some(line)) => match handshake::read(&line) {
                 Ok(handshake) => Ok((process, handshake, sockets)),
-                Err(reason) => {
+                Err(error) => {
                     process.end().await;
-                    Err(StartFailure::NoHandshake(reason, process.last_words()))
+                    Err(StartFailure::NoHandshake(error, process.last_words()))
                 }
             },
         }

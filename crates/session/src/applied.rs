@@ -114,7 +114,7 @@ impl Locked<'_> {
         diagnostics.extend(project.providers().failures());
         let mut unsaved = None;
         let has_failed = recorder.has_failed();
-        match recorder.close(&mut state) {
+        match tracing::info_span!("save state").in_scope(|| recorder.close(&mut state)) {
             Ok(_) if has_failed => diagnostics.push(crate::diagnostics::saved_after_all()),
             Ok(_) => {}
             Err(found) => {

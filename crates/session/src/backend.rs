@@ -19,6 +19,7 @@ use crate::diagnostics;
 use crate::encryption::{self, Encryption};
 use crate::initialized;
 use crate::loaded::{LoadOptions, Loaded};
+use crate::module_install::Missing;
 use crate::project::Project;
 
 pub(crate) use overrides::overridden;
@@ -109,7 +110,7 @@ pub fn find(project: &Project, flags: &StateFlags) -> Result<Place, Refusal> {
         let keeper = Keeper::new(in_use(project, None)?, flags);
         let workspace = project.workspace().to_owned();
         let encryption = encryption::of_environment(project)?;
-        return Ok(Place { keeper, files: Arc::clone(project.files()), workspace, encryption });
+        return Ok(Place { keeper, files: Arc::clone(project.state_files()), workspace, encryption });
     }
     let configuration = root_of(project)?;
     place_of(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
@@ -120,7 +121,7 @@ pub fn find(project: &Project, flags: &StateFlags) -> Result<Place, Refusal> {
 pub fn about_journal(project: &Project) -> Diagnostics {
     let settings = initialized::read(project).map_or_else(|| Some(Default::default()), |before| before.settings);
     let Some(BackendSettings::Local(settings)) = settings else { return Diagnostics::new() };
-    if !Local::new(Arc::clone(project.files()), settings).has_journal(project.workspace()) {
+    if !Local::new(Arc::clone(project.state_files()), settings).has_journal(project.workspace()) {
         return Diagnostics::new();
     }
     // What is wrong with the configuration is said by those who need it.
@@ -139,14 +140,10 @@ pub fn sealing(project: &Project) -> Option<Sealing> {
 
 /// The configuration, where the root module is in order.
 fn root_of(project: &Project) -> Result<Loaded, Refusal> {
-    let mut configuration = project.load(LoadOptions::new(Purpose::Look))?;
-    let problems = std::mem::take(&mut configuration.diagnostics);
-    let about_root = configuration.tree.stages.root;
-    // What is wrong with the modules that are called is of no interest here.
-    let mut found = Diagnostics::new();
-    found.extend(problems.into_iter().take(about_root));
-    match found.has_errors() {
-        true => Err(Refusal { problems: found, sources: configuration.sources }),
+    let (configuration, found) = project.load_or_install(LoadOptions::new(Purpose::Look), Missing::Told)?;
+    // Errors in called modules do not matter here.
+    match found.root.has_errors() {
+        true => Err(Refusal { problems: found.root, sources: configuration.sources }),
         false => Ok(configuration),
     }
 }
@@ -166,7 +163,7 @@ pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<Place, Dia
     let settings = in_use(project, configured)?;
     let encryption = encryption::of(configuration)?;
     let keeper = Keeper::new(settings, flags);
-    let files = Arc::clone(project.files());
+    let files = Arc::clone(project.state_files());
     Ok(Place { keeper, files, workspace: project.workspace().to_owned(), encryption })
 }
 
@@ -183,7 +180,7 @@ pub(crate) fn not_loaded(mut configuration: Loaded) -> Refusal {
 /// Adds what is not known yet. A variable without value is reported once, whatever needs it.
 fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
     for other in others {
-        if problems.iter().all(|known| known.summary != other.summary || known.subject != other.subject) {
+        if problems.iter().all(|known| !known.is(other.code) || known.subject != other.subject) {
             problems.push(other);
         }
     }
@@ -230,7 +227,7 @@ impl Place {
     /// The states of a backend, whatever is configured.
     pub(crate) fn of(project: &Project, settings: BackendSettings, encryption: Encryption) -> Place {
         let keeper = Keeper::new(settings, &StateFlags::default());
-        let files = Arc::clone(project.files());
+        let files = Arc::clone(project.state_files());
         Place { keeper, files, workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
     }
 
@@ -361,6 +358,7 @@ impl Opened {
         if !flags.lock {
             return Ok(());
         }
+        let _span = tracing::info_span!("lock state", operation).entered();
         let holder = LockHolder::ourselves(operation);
         let mut wait = |delay| {
             waiting();
@@ -374,6 +372,7 @@ impl Opened {
     }
 
     fn read(&mut self) -> Result<(), Diagnostics> {
+        let _span = tracing::info_span!("read state").entered();
         let reading = self.store.read()?;
         self.state = reading.state;
         self.notes.extend(reading.diagnostics);
@@ -390,13 +389,13 @@ impl Opened {
 
     /// Saves a new state.
     pub fn save(&mut self, state: &mut State) -> Result<Saved, Diagnostics> {
-        self.store.write(state)
+        tracing::info_span!("save state").in_scope(|| self.store.write(state))
     }
 
     /// Saves a new state, or puts it where it is not lost: `errored.tfstate` in the working directory, or, where that
     /// cannot be written either, text to be printed.
     pub fn save_or_rescue(&mut self, state: &mut State) -> Result<Saved, LastResort> {
-        let written = self.store.write(state);
+        let written = self.save(state);
         written.map_err(|mut problems| {
             let mut resort = self.rescue(state);
             problems.extend(resort.diagnostics);
@@ -414,7 +413,7 @@ impl Opened {
     /// Lets others at the state again; gives back what went wrong with that.
     pub fn close(mut self) -> Diagnostics {
         match self.is_locked {
-            true => self.store.unlock().err().unwrap_or_default(),
+            true => tracing::info_span!("unlock state").in_scope(|| self.store.unlock()).err().unwrap_or_default(),
             false => Diagnostics::new(),
         }
     }

@@ -11,7 +11,7 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
-use yuba_eval::tree::{Manifest, Purpose, Requirement};
+use yuba_eval::tree::{LinkDiagnostics, Manifest, Purpose, Requirement};
 use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
@@ -127,20 +127,17 @@ impl Report {
 pub fn get(project: &Project, ask: Option<Ask>, upgrade: bool, emit: &mut dyn FnMut(Event)) -> Report {
     let mut installer = Installer::new(project, upgrade, emit);
     let options = LoadOptions::new(Purpose::Install).asking(ask);
-    let mut configuration = match project.load_or_install(options, Missing::Brought(&mut installer)) {
-        Ok(configuration) => configuration,
+    let (configuration, found) = match project.load_or_install(options, Missing::Brought(&mut installer)) {
+        Ok(loaded) => loaded,
         Err(Refusal { problems, sources }) => return Report::new(problems, sources),
     };
-    let problems = std::mem::take(&mut configuration.diagnostics);
-    let stages = configuration.tree.stages;
-    let mut kept = Diagnostics::new();
-    let about_modules_failed = problems.iter().take(stages.modules).any(Diagnostic::is_error);
-    for (at, mut problem) in problems.into_iter().enumerate() {
-        if at >= stages.modules && !about_modules_failed {
-            problem.severity = Severity::Warning;
-        }
-        kept.push(problem);
-    }
+    let LinkDiagnostics { root: mut kept, modules, rules } = found;
+    kept.extend(modules);
+    let failed = kept.has_errors();
+    kept.extend(rules.into_iter().map(|problem| match failed {
+        true => problem,
+        false => problem.with_severity(Severity::Warning),
+    }));
     match kept.has_errors() {
         true => record_rest(&configuration, upgrade),
         false => kept.extend(write_manifest(project, &records(&configuration, upgrade)).err()),
@@ -166,29 +163,28 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         true => (Missing::Noted { any: &mut any, of_root: &mut of_root, upgrade: request.upgrade }, Purpose::Install),
         false => (Missing::Told, Purpose::Use),
     };
-    let mut configuration = match project.load_or_install(LoadOptions::new(purpose).asking(first_ask), missing) {
-        Ok(configuration) => configuration,
+    let loaded = project.load_or_install(LoadOptions::new(purpose).asking(first_ask), missing);
+    let (mut configuration, mut found) = match loaded {
+        Ok(loaded) => loaded,
         Err(Refusal { problems, sources }) => return Outcome::Invalid(Report::new(problems, sources)),
     };
-    let mut problems = std::mem::take(&mut configuration.diagnostics);
     // Except for symbol libraries of the root module: the arguments of the backend can refer to them.
     let mut second_ask = second_ask;
     if of_root {
         emit(Event::Modules { upgrade: request.upgrade });
-        (configuration, problems) =
+        (configuration, found) =
             match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask.take()), emit) {
                 Ok(loaded) => loaded,
                 Err(report) => return Outcome::Invalid(report),
             };
-        if problems.has_errors() {
+        if found.has_errors() {
             record_rest(&configuration, request.upgrade);
-            return Outcome::Done(Report::new(problems, configuration.sources));
+            return Outcome::Done(Report::new(found.into_all(), configuration.sources));
         }
         any = false;
     }
-    let about_root = configuration.tree.stages.root;
-    if problems.iter().take(about_root).any(Diagnostic::is_error) {
-        return Outcome::Invalid(Report::new(problems, configuration.sources));
+    if found.root.has_errors() {
+        return Outcome::Invalid(Report::new(found.into_all(), configuration.sources));
     }
     let about_backend = match request.backend {
         true => set_up_backend(&request, &mut configuration, emit).unwrap_or_else(|problems| problems),
@@ -199,7 +195,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         emit(Event::Modules { upgrade: request.upgrade });
     }
     if any && !about_backend.has_errors() {
-        (configuration, problems) = match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask), emit) {
+        (configuration, found) = match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask), emit) {
             Ok(loaded) => loaded,
             Err(report) => return Outcome::Invalid(report),
         };
@@ -207,9 +203,9 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         announce(&configuration, request.upgrade, emit);
     }
     let backend_failed = about_backend.has_errors();
+    let mut repeated = found.root.clone();
+    let mut problems = found.into_all();
     problems.extend(about_backend);
-    let mut repeated = Diagnostics::new();
-    repeated.extend(problems.iter().take(about_root).cloned());
     if problems.has_errors() {
         if installs {
             if !backend_failed {
@@ -232,20 +228,15 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
 }
 
-/// Loads the configuration and installs the modules that are missing. The second part of the result are its mistakes.
+/// Loads the configuration and installs the modules that are missing.
 fn load_and_bring(
     request: &InitRequest<'_>,
     options: LoadOptions<'_>,
     emit: &mut dyn FnMut(Event),
-) -> Result<(Loaded, Diagnostics), Report> {
+) -> Result<(Loaded, LinkDiagnostics), Report> {
     let mut installer = Installer::new(request.project, request.upgrade, emit);
-    match request.project.load_or_install(options, Missing::Brought(&mut installer)) {
-        Ok(mut configuration) => {
-            let problems = std::mem::take(&mut configuration.diagnostics);
-            Ok((configuration, problems))
-        }
-        Err(Refusal { problems, sources }) => Err(Report::new(problems, sources)),
-    }
+    let loaded = request.project.load_or_install(options, Missing::Brought(&mut installer));
+    loaded.map_err(|Refusal { problems, sources }| Report::new(problems, sources))
 }
 
 /// Sets up the backend of the configuration. The result are warnings.

@@ -12,6 +12,7 @@ pub mod backend;
 pub mod clock;
 pub mod console;
 pub mod encryption;
+pub mod files;
 pub mod format;
 pub mod graph;
 pub mod install;

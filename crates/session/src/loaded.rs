@@ -3,12 +3,12 @@
 use yuba_eval::graph::References;
 use yuba_eval::inputs::{Ask, Inputs};
 use yuba_eval::static_eval::StaticEnv;
-use yuba_eval::tree::{Link, Manifest, Purpose};
+use yuba_eval::tree::{Link, LinkDiagnostics, Manifest, Purpose};
 use yuba_eval::{ConfigTree, EvalEnv, link};
 use yuba_syntax::{Diagnostics, FileId, Sources, Span};
 
 use crate::backend::{self, Refusal};
-use crate::load::{ModuleDirs, Snapshot, read_inputs};
+use crate::load::{Snapshot, read_inputs};
 use crate::manifest::read_manifest;
 use crate::module_install::{Directories, Missing};
 use crate::project::Project;
@@ -85,21 +85,23 @@ impl Project {
     /// Reads and links the configuration. Its mistakes are in the result; without the values of variables or the record of
     /// installed modules there is no configuration.
     pub fn load(&self, options: LoadOptions<'_>) -> Result<Loaded, Refusal> {
-        self.load_or_install(options, Missing::Told)
+        let (loaded, found) = self.load_or_install(options, Missing::Told)?;
+        Ok(Loaded { diagnostics: found.into_all(), ..loaded })
     }
 
-    /// The same, with modules installed that are missing.
+    /// The same, with modules installed that are missing. The diagnostics are apart, by subject.
     pub(crate) fn load_or_install(
         &self,
         options: LoadOptions<'_>,
         missing: Missing<'_, '_>,
-    ) -> Result<Loaded, Refusal> {
+    ) -> Result<(Loaded, LinkDiagnostics), Refusal> {
+        let _span = tracing::info_span!("load configuration", dir = self.dir()).entered();
         let LoadOptions { purpose, tests, ask, snapshot } = options;
         let tests = self.test_dir().filter(|_| tests == TestFiles::Included);
-        let mut dirs = ModuleDirs::of(self, tests, snapshot);
-        let (inputs, mut problems) = read_inputs(self, None, &mut dirs.sources);
+        let mut reader = self.reader(tests, snapshot);
+        let (inputs, mut problems) = read_inputs(self, None, reader.sources_mut());
         if problems.has_errors() {
-            return Err(Refusal { problems, sources: dirs.sources });
+            return Err(Refusal { problems, sources: reader.into_kept().sources });
         }
         let inputs = match snapshot {
             None => inputs,
@@ -118,25 +120,27 @@ impl Project {
             Ok(manifest) => manifest,
             Err(problem) => {
                 problems.push(problem);
-                return Err(Refusal { problems, sources: dirs.sources });
+                return Err(Refusal { problems, sources: reader.into_kept().sources });
             }
         };
-        let mut directories = Directories::new(&mut dirs, &manifest, missing);
-        let (mut tree, found) = link(&mut directories, &self.link_options(&inputs, &manifest, purpose));
-        tree.stages.root += problems.len();
-        tree.stages.modules += problems.len();
-        problems.extend(found);
-        Ok(Loaded {
+        let mut directories = Directories::new(&mut reader, &manifest, missing);
+        let link = || link(&mut directories, &self.link_options(&inputs, &manifest, purpose));
+        let (tree, mut found) = tracing::info_span!("link modules").in_scope(link);
+        problems.extend(std::mem::take(&mut found.root));
+        found.root = problems;
+        let kept = reader.into_kept();
+        let loaded = Loaded {
             project: self.clone(),
             purpose,
             tree,
             inputs,
-            sources: dirs.sources,
+            libraries: kept.libraries(),
+            sources: kept.sources,
             manifest,
-            libraries: dirs.libraries,
-            diagnostics: problems,
+            diagnostics: Diagnostics::new(),
             is_snapshot: snapshot.is_some(),
-        })
+        };
+        Ok((loaded, found))
     }
 
     /// How the root module of the project is linked.

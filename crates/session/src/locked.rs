@@ -9,8 +9,8 @@ use ecow::EcoString;
 use yuba_addrs::AbsResourceInstance;
 use yuba_config::resource::ResourceKey;
 use yuba_engine::{PlanOptions, RootVariable};
-use yuba_eval::LASTING_SUMMARIES;
 use yuba_eval::graph::References;
+use yuba_eval::outlives_planning;
 use yuba_provider::Providers;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
@@ -129,8 +129,7 @@ impl Loaded {
             warnings.extend(found);
             return (references, Diagnostics::new());
         }
-        let is_lasting = |problem: &&Diagnostic| LASTING_SUMMARIES.contains(&&*problem.summary);
-        warnings.extend(found.iter().filter(is_lasting).cloned().collect::<Vec<_>>());
+        warnings.extend(found.iter().filter(|problem| outlives_planning(problem)).cloned().collect::<Vec<_>>());
         found.retain(Diagnostic::is_about_deprecated_variable);
         (references, found)
     }

@@ -18,7 +18,7 @@ pub const MANIFEST: &str = "modules/modules.json";
 /// Reads the record of installed modules; where there is none nothing is installed.
 pub fn read_manifest(project: &Project) -> Result<Manifest, Diagnostic> {
     let path = project.data_dir().join(MANIFEST);
-    let text = match fs::read(project.path(&path)) {
+    let text = match project.files().read(&path.to_string_lossy()) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Manifest::default()),
         Err(error) => return Err(manifest_problem(&path, &error.to_string())),
@@ -35,6 +35,7 @@ pub fn write_manifest(project: &Project, manifest: &Manifest) -> Result<(), Diag
     if fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
+    let _span = tracing::debug_span!("write file", path = %path.display(), bytes = text.len()).entered();
     let write = || {
         let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
         fs::create_dir_all(&parent)?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ModuleSource, RegistryModule, RemoteModule, Version, VersionConstraints, without_secrets};
+use yuba_analysis::ModuleReader;
 use yuba_config::Module;
 use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
 use yuba_eval::tree::{Installed, Manifest, ModuleFiles, Wanted};
@@ -15,7 +16,6 @@ use yuba_install::modules::{Fetcher, PackageLocation, Registry, RegistryError, c
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::install::Event;
-use crate::load::ModuleDirs;
 use crate::project::Project;
 
 /// Brings modules.
@@ -60,7 +60,7 @@ pub(crate) enum Missing<'m, 'a> {
 
 /// The directories of modules, and what is done about those that are missing.
 pub(crate) struct Directories<'d, 'm, 'a> {
-    pub(crate) dirs: &'d mut ModuleDirs,
+    pub(crate) reader: &'d mut ModuleReader,
     pub(crate) manifest: &'d Manifest,
     pub(crate) missing: Missing<'m, 'a>,
     /// A directory beside its caller that is told when it was read.
@@ -69,18 +69,18 @@ pub(crate) struct Directories<'d, 'm, 'a> {
 
 impl<'d, 'm, 'a> Directories<'d, 'm, 'a> {
     pub(crate) fn new(
-        dirs: &'d mut ModuleDirs,
+        reader: &'d mut ModuleReader,
         manifest: &'d Manifest,
         missing: Missing<'m, 'a>,
     ) -> Directories<'d, 'm, 'a> {
-        Directories { dirs, manifest, missing, awaited: None }
+        Directories { reader, manifest, missing, awaited: None }
     }
 }
 
 impl ModuleFiles for Directories<'_, '_, '_> {
     fn install(&mut self, wanted: &Wanted<'_>) -> Option<(Option<Installed>, Diagnostics)> {
         let key = wanted.key;
-        let recorded = self.manifest.modules.get(key).filter(|recorded| is_right(self.dirs, recorded, wanted));
+        let recorded = self.manifest.modules.get(key).filter(|recorded| is_right(&self.reader, recorded, wanted));
         match &mut self.missing {
             Missing::Told => None,
             Missing::Noted { upgrade, .. } if wanted.dir.is_some() || (recorded.is_some() && !*upgrade) => None,
@@ -107,21 +107,21 @@ impl ModuleFiles for Directories<'_, '_, '_> {
         }
     }
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
-        self.dirs.module(dir)
+        self.reader.module(dir)
     }
     fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
-        self.dirs.library(path)
+        self.reader.library(path)
     }
     fn identity(&mut self, dir: &str) -> EcoString {
-        self.dirs.identity(dir)
+        self.reader.identity(dir)
     }
     fn sources(&self) -> Option<&Sources> {
-        self.dirs.sources()
+        self.reader.sources()
     }
 }
 
 /// Whether what is recorded is what is wanted, and is still there.
-fn is_right(dirs: &ModuleDirs, recorded: &Installed, wanted: &Wanted<'_>) -> bool {
+fn is_right(reader: &ModuleReader, recorded: &Installed, wanted: &Wanted<'_>) -> bool {
     let version_is_right = match (&recorded.version, wanted.constraints) {
         (Some(version), Some(constraints)) => constraints.allows(version),
         (_, None) => true,
@@ -129,7 +129,7 @@ fn is_right(dirs: &ModuleDirs, recorded: &Installed, wanted: &Wanted<'_>) -> boo
     };
     let is_there = match wanted.dir {
         Some(dir) => recorded.dir == dir,
-        None => dirs.path(&recorded.dir).is_dir(),
+        None => reader.files().is_dir(&recorded.dir).unwrap_or_default(),
     };
     recorded.source == eco_format!("{}", wanted.source) && version_is_right && is_there
 }
@@ -297,10 +297,7 @@ pub(crate) fn copy_root(project: &Project, source: &str) -> Result<(), Diagnosti
         false => None,
     };
     let text = absolute.as_deref().unwrap_or(source);
-    let source = ModuleSource::parse(text).map_err(|error| {
-        let at_nowhere = error.at(yuba_syntax::Span::default());
-        Diagnostic::error(at_nowhere.summary, at_nowhere.detail)
-    })?;
+    let source = ModuleSource::parse(text).map_err(|error| error.diagnostic())?;
     let temporary = project.data_dir().join("init-from-module");
     clear(project, &temporary)?;
     let (key, name) = ("root".into(), "module.root".into());
@@ -316,7 +313,7 @@ pub(crate) fn copy_root(project: &Project, source: &str) -> Result<(), Diagnosti
             problems.retain(Diagnostic::is_error);
             let first = problems.into_iter().next();
             let problem = first.unwrap_or_else(|| diagnostics::root_not_copied(text, "there is nothing"));
-            Err(Diagnostic::error(problem.summary, problem.detail))
+            Err(Diagnostic { subject: None, context: None, ..problem })
         }
     };
     let _ = clear(project, &temporary);
@@ -329,7 +326,7 @@ pub(crate) fn copy_root(project: &Project, source: &str) -> Result<(), Diagnosti
 
 /// The address of a module that a copied root module expects beside itself, where it was in its package.
 fn above(project: &Project, source: &ModuleSource) -> Option<String> {
-    let (module, _) = ModuleDirs::of(project, None, None).module(project.dir())?;
+    let (module, _) = project.reader(None, None).module(project.dir())?;
     let (package, subdir) = match source {
         ModuleSource::Registry(module) => {
             (eco_format!("{}", RegistryModule { subdir: None, ..module.clone() }), module.subdir.clone())

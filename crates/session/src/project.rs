@@ -15,14 +15,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ecow::EcoString;
-use yuba_backend::{DiskAt, Files};
+use yuba_analysis::ModuleReader;
+use yuba_backend::DiskAt;
 use yuba_eval::inputs::ENVIRONMENT_PREFIX;
 use yuba_eval::{EvalEnv, World};
 use yuba_install::Hosts;
 use yuba_net::Environment;
 use yuba_syntax::Sources;
+use yuba_syntax::files::Files;
 
-use crate::load::{VariableFlag, has_configuration, selected_workspace};
+use crate::files::DiskFiles;
+use crate::load::{Snapshot, VariableFlag, selected_workspace};
 use crate::providers::{OurProviders, ProviderSettings};
 use crate::workspaces::Selected;
 use crate::world::SystemWorld;
@@ -83,6 +86,7 @@ pub struct Project {
     environment: Arc<Environment>,
     world: Arc<dyn World>,
     files: Arc<dyn Files>,
+    state_files: Arc<dyn yuba_backend::Files>,
     hosts: Arc<Hosts>,
     providers: Arc<OurProviders>,
     workspace: Selected,
@@ -93,8 +97,8 @@ pub struct Project {
 impl Project {
     /// A project; reads which workspace is selected, and nothing else.
     pub fn new(mut settings: ProjectSettings) -> Project {
-        let files: Arc<dyn Files> = Arc::new(DiskAt::new(&settings.root));
-        settings.providers.files = Arc::clone(&files);
+        let state_files: Arc<dyn yuba_backend::Files> = Arc::new(DiskAt::new(&settings.root));
+        settings.providers.files = Arc::clone(&state_files);
         let workspace = match settings.environment.get(WORKSPACE) {
             Some(name) => Selected { name: name.to_owned(), is_overridden: true },
             None => {
@@ -103,6 +107,7 @@ impl Project {
         };
         let world = SystemWorld::new(settings.root.clone(), settings.home.clone(), &settings.environment);
         Project {
+            files: Arc::new(DiskFiles::new(settings.root.clone())),
             root: settings.root.into(),
             dir: settings.dir.into(),
             data_dir: settings.data_dir.into(),
@@ -110,7 +115,7 @@ impl Project {
             home: settings.home.map(Arc::from),
             environment: Arc::new(settings.environment),
             world: Arc::new(world),
-            files,
+            state_files,
             hosts: settings.hosts,
             providers: Arc::new(OurProviders::new(settings.providers)),
             workspace,
@@ -123,6 +128,31 @@ impl Project {
     #[must_use]
     pub fn with_world(self, world: Arc<dyn World>) -> Project {
         Project { world, ..self }
+    }
+
+    /// The same project with other files of the configuration, such as unsaved buffers of an editor.
+    #[must_use]
+    pub fn with_files(self, files: Arc<dyn Files>) -> Project {
+        Project { files, ..self }
+    }
+
+    /// The files of the configuration.
+    pub fn files(&self) -> &dyn Files {
+        &*self.files
+    }
+
+    /// A reader of modules that has read nothing yet: of the files of the project or, for a saved plan, of those in the plan.
+    pub(crate) fn reader(&self, tests: Option<&str>, snapshot: Option<&Snapshot>) -> ModuleReader {
+        let files = match snapshot {
+            None => Arc::clone(&self.files),
+            Some(snapshot) => Arc::new(snapshot.files.clone()),
+        };
+        ModuleReader::new(files).with_tests(self.dir(), tests)
+    }
+
+    /// A reader of modules with files that were read before.
+    pub(crate) fn reader_with(&self, sources: Sources) -> ModuleReader {
+        ModuleReader::with_sources(Arc::clone(&self.files), sources)
     }
 
     /// The same project with another workspace selected.
@@ -176,8 +206,8 @@ impl Project {
     }
 
     /// The files of states: relative paths start in the working directory.
-    pub fn files(&self) -> &Arc<dyn Files> {
-        &self.files
+    pub fn state_files(&self) -> &Arc<dyn yuba_backend::Files> {
+        &self.state_files
     }
 
     /// The CLI configuration and the services of hosts.
@@ -218,7 +248,7 @@ impl Project {
 
     /// Whether the directory of the root module has any configuration files.
     pub fn has_configuration(&self) -> bool {
-        has_configuration(&self.path(&*self.dir))
+        yuba_analysis::has_configuration(self.files(), &self.dir)
     }
 
     /// Whatever evaluation needs besides a configuration.

@@ -44,6 +44,7 @@ pub(crate) fn install(
     backend: bool,
     emit: &mut dyn FnMut(Event),
 ) -> Diagnostics {
+    let _span = tracing::info_span!("install providers").entered();
     let project = configuration.project.clone();
     let hosts = &**project.hosts();
     let requirements = configuration.tree.requirements();
@@ -272,7 +273,7 @@ pub fn lock(
             match ProviderSource::parse(text) {
                 Ok(provider) if needed.contains_key(&provider) => drop(chosen.insert(provider)),
                 Ok(provider) => problems.push(about::not_needed(&provider)),
-                Err(problem) => problems.push(Diagnostic::error(problem.summary, problem.detail)),
+                Err(problem) => problems.push(problem.diagnostic()),
             }
         }
         needed.retain(|provider, _| chosen.contains(provider));

@@ -15,10 +15,11 @@ use yuba_plan::file::{self, Files, PlanFile, SavedBackend};
 use yuba_plan::{Plan, ResourceChange};
 use yuba_provider::ProviderSchema;
 use yuba_state::State;
+use yuba_syntax::files::MemoryFiles;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::backend::Refusal;
-use crate::load::{Snapshot, shown_path};
+use crate::load::Snapshot;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::manifest::{parse_planned, planned_text};
 use crate::operation::diagnostics;
@@ -222,7 +223,7 @@ pub(crate) fn saved_plan(path: &Path, project: &Project) -> Result<SavedPlan, Pl
             return Err(PlanProblem::Configuration(reason));
         };
         for (name, content) in module {
-            let path = shown_path(&record.dir, &name);
+            let path = yuba_syntax::files::entry_path(&record.dir, &name);
             if files.get(&path).is_some_and(|other| *other != content) {
                 return Err(PlanProblem::Configuration(format!("it has two versions of {path}")));
             }
@@ -235,7 +236,7 @@ pub(crate) fn saved_plan(path: &Path, project: &Project) -> Result<SavedPlan, Pl
     }
     let given = contents.plan.variables.iter().filter(|(_, variable)| !variable.ephemeral);
     let snapshot = Snapshot {
-        files,
+        files: MemoryFiles::new(files),
         manifest,
         variables: given.map(|(name, variable)| (name.clone(), variable.value.clone())).collect(),
     };

@@ -12,7 +12,6 @@ use yuba_plan::file::Problem;
 use yuba_syntax::Diagnostics;
 
 use crate::backend::Refusal;
-use crate::load::ModuleDirs;
 use crate::load::diagnostics;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::project::Project;
@@ -96,9 +95,9 @@ pub fn is_json(project: &Project, path: &Path) -> bool {
 
 /// One module, without the modules it calls.
 pub fn single_module(project: &Project, dir: &str) -> Result<Arc<Module>, Refusal> {
-    let mut dirs = ModuleDirs::of(project, None, None);
-    let (module, problems) = dirs
+    let mut reader = project.reader(None, None);
+    let (module, problems) = reader
         .module(dir)
         .unwrap_or_else(|| (Arc::default(), Diagnostics::from(diagnostics::module_directory_unreadable(dir))));
-    if problems.has_errors() { Err(Refusal { problems, sources: dirs.sources }) } else { Ok(module) }
+    if problems.has_errors() { Err(Refusal { problems, sources: reader.into_kept().sources }) } else { Ok(module) }
 }

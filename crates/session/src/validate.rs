@@ -85,6 +85,7 @@ impl<'a> Validation<'a> {
         tree: &'a ConfigTree,
         not_loaded: &dyn Fn(&ProviderSource, &Diagnostic) -> Diagnostic,
     ) -> (Diagnostics, References<'a>) {
+        let _span = tracing::info_span!("validate configuration").entered();
         let first = self.check_once(tree, not_loaded);
         match first.0.has_errors() && self.project.providers().renew_schemas() {
             true => self.check_once(tree, not_loaded),

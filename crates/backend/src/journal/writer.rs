@@ -184,6 +184,7 @@ impl Writer {
     }
 
     pub(crate) fn flush(&mut self, files: &dyn Files) -> io::Result<()> {
+        let _span = tracing::debug_span!("flush journal", path = %self.path.display()).entered();
         self.hand_over(files)?;
         if let Some(file) = &self.file
             && !file.is_at(&self.path)?

@@ -152,6 +152,7 @@ impl StateFile {
         content: &Content<'_>,
         announce: &mut dyn FnMut(&str) -> Result<(), SaveFailure>,
     ) -> Result<(String, u64), SaveFailure> {
+        let _span = tracing::debug_span!("write state snapshot", path = %target.display()).entered();
         if let Some(replaced) = self.replaced().map_err(SaveFailure::File)? {
             return Err(SaveFailure::Replaced(replaced));
         }

@@ -42,7 +42,7 @@ fn linked(fixture: &str, expressions: &[&str]) -> String {
         purpose: Purpose::Use,
     };
     let (tree, problems) = link(&mut memory, &options);
-    let mut out = told(&problems, &memory.sources);
+    let mut out = told(&problems.into_all(), &memory.sources);
     for text in expressions {
         let file = memory.sources.add(SourceFile::new("<expression>", text.as_bytes()));
         let (expr, problems) = parse_expression(file, text.as_bytes());

@@ -150,7 +150,7 @@ pub(crate) fn run(memory: &mut Memory, vars: &[&str], manifest: &Manifest, purpo
         purpose,
     };
     let (tree, problems) = link(memory, &options);
-    let text = shown(&problems, &memory.sources);
+    let text = shown(&problems.into_all(), &memory.sources);
     (tree, text)
 }
 

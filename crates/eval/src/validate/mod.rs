@@ -32,7 +32,7 @@ use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
 
-pub use diagnostics::{LASTING_SUMMARIES, missing_provider};
+pub use diagnostics::{condition_failed, is_about_assertion, is_about_condition, missing_provider, outlives_planning};
 pub use named::deprecated_root_variable;
 pub use values::check_values;
 

@@ -235,7 +235,7 @@ fn overrides(body: &[Item], installation: &mut ProviderInstallation, problems: &
                 installation.dev_overrides.insert(provider, path);
             }
             (Err(error), _) => {
-                let detail = eco_format!("At {} in dev_overrides: {}", item.place, error.detail);
+                let detail = eco_format!("At {} in dev_overrides: {}", item.place, error.diagnostic().explanation());
                 problems.push(Diagnostic::error("Invalid provider installation dev overrides", detail));
             }
             (_, Err(reason)) => {

@@ -211,6 +211,7 @@ fn hash_of(archive: &Path, dir: &Path) -> Result<EcoString, String> {
 }
 
 fn write(path: &Path, content: &Json) -> Result<(), String> {
+    let _span = tracing::debug_span!("write file", path = %path.display()).entered();
     let new = path.with_extension("json.new");
     let text = format!("{content:#}");
     fs::write(&new, text)

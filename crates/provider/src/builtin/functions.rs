@@ -76,10 +76,10 @@ fn check(text: &str, problems: &Diagnostics) -> Result<()> {
     match problems.iter().find(|problem| problem.is_error()) {
         None => Ok(()),
         Some(problem) => Err(FunctionError::new(eco_format!(
-            "the text cannot be read as a .tfvars file: {}{}: {}",
+            "failed to parse the string as a .tfvars file: {}{}: {}",
             place(text, problem),
             problem.summary,
-            problem.detail.trim_end_matches('.')
+            problem.explanation().trim_end_matches('.')
         ))),
     }
 }

@@ -5,7 +5,6 @@ use std::sync::{Arc, LazyLock};
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsResourceInstance, ResourceMode};
-use yuba_syntax::Diagnostic;
 use yuba_value::Value;
 use yuba_value::function::FunctionError;
 
@@ -16,6 +15,7 @@ use crate::contract::{
     UpgradeRequest, ready,
 };
 use crate::decode::EvalExpr;
+use crate::diagnostics;
 use crate::problem::Problem;
 use crate::schema::ProviderSchema;
 
@@ -87,8 +87,7 @@ impl Terraform {
 }
 
 fn no_such<T>(what: &str, kind: &str) -> Outcome<T> {
-    let detail = eco_format!("The built-in provider has no {what} {kind:?}.");
-    Outcome::failed(Problem::nowhere(Diagnostic::error("Unsupported resource type", detail)))
+    Outcome::failed(Problem::nowhere(diagnostics::builtin_type_unknown(what, kind)))
 }
 
 /// An answer about a managed resource, of which there is one type.
@@ -152,10 +151,7 @@ impl Provider for Terraform {
                 private: Private::new(),
                 identity: None,
             }]),
-            ImportBy::Identity(_) => {
-                let detail = "Objects of this type have no identity. Use an id.";
-                Outcome::failed(Problem::nowhere(Diagnostic::error("Import by identity not supported", detail)))
-            }
+            ImportBy::Identity(_) => Outcome::failed(Problem::nowhere(diagnostics::import_by_identity_unsupported())),
         })
     }
     fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {

@@ -10,7 +10,7 @@ use yuba_value::{Deprecation, Mark, Marks, Path, Type, Value, ops};
 
 use super::provider::{RemoteState, StateReader};
 use crate::contract::{DataAnswer, DataRequest, Outcome};
-use crate::diagnostics;
+use crate::diagnostics::{self, RemoteStateProblem};
 use crate::legality::child;
 use crate::problem::Problem;
 use crate::schema::{Attribute, BlockSchema, Schema};
@@ -54,7 +54,7 @@ pub(super) fn validate(config: &Value) -> Vec<Problem> {
     if settings.is_wholly_known() && backend.is_known() {
         problems.extend(validate_backend(&backend, &settings));
     } else if !is_object_like(settings.ty()) {
-        let problem = diagnostics::invalid_backend_configuration("The configuration has to be an object.".into());
+        let problem = diagnostics::invalid_backend_configuration(&RemoteStateProblem::NotObject);
         problems.push(Problem::at(problem, Path::new().attr("config")));
     }
     if !is_object_like(get("defaults").ty()) {
@@ -68,44 +68,43 @@ fn is_object_like(ty: &Type) -> bool {
 }
 
 fn validate_backend(backend: &Value, settings: &Value) -> Vec<Problem> {
-    let at_backend = |detail| {
-        let problem = diagnostics::invalid_backend_configuration(detail);
+    let at_backend = |problem| {
+        let problem = diagnostics::invalid_backend_configuration(&problem);
         vec![Problem::at(problem, Path::new().attr("backend"))]
     };
     match backend.as_str().map(|name| name.as_str()) {
-        None => at_backend("The kind of backend must not be null.".into()),
+        None => at_backend(RemoteStateProblem::NullBackend),
         Some("local" | "_local") => validate_local(settings),
-        Some("azure") => at_backend("The backend \"azure\" is called \"azurerm\" now.".into()),
-        Some(name) if REMOVED_BACKENDS.contains(&name) => {
-            at_backend(eco_format!("The backend {name:?} is not there any more."))
-        }
+        Some("azure") => at_backend(RemoteStateProblem::Renamed { from: "azure", to: "azurerm" }),
+        Some(name) if REMOVED_BACKENDS.contains(&name) => at_backend(RemoteStateProblem::Removed(name)),
         Some(name) if BACKENDS.contains(&name) => {
             if is_object_like(settings.ty()) {
                 return Vec::new();
             }
-            invalid_settings(name, "an object is required")
+            invalid_settings(&RemoteStateProblem::ConfigNotObject(name))
         }
-        Some(name) => at_backend(eco_format!("There is no backend {name:?}.")),
+        Some(name) => at_backend(RemoteStateProblem::UnknownBackend(name)),
     }
 }
 
-fn invalid_settings(backend: &str, why: &str) -> Vec<Problem> {
-    let detail = eco_format!("This configuration does not fit the backend {backend:?}: {why}.");
-    vec![Problem::at(diagnostics::invalid_backend_configuration(detail), Path::new().attr("config"))]
+fn invalid_settings(problem: &RemoteStateProblem<'_>) -> Vec<Problem> {
+    vec![Problem::at(diagnostics::invalid_backend_configuration(problem), Path::new().attr("config"))]
 }
 
 fn validate_local(settings: &Value) -> Vec<Problem> {
     if settings.is_null() {
         return Vec::new();
     }
-    let Some(entries) = settings.entries() else { return invalid_settings("local", "an object is required") };
+    let Some(entries) = settings.entries() else {
+        return invalid_settings(&RemoteStateProblem::ConfigNotObject("local"));
+    };
     let mut problems = Vec::new();
     for (name, value) in entries {
         if name != "path" && name != "workspace_dir" {
-            return invalid_settings("local", &eco_format!("there is no argument {name:?}"));
+            return invalid_settings(&RemoteStateProblem::UnknownArgument("local", &name));
         }
         match convert(&value, &Type::string()) {
-            Err(error) => return invalid_settings("local", &eco_format!("{name}: {}", error.message)),
+            Err(error) => return invalid_settings(&RemoteStateProblem::WrongType("local", &name, &error.message)),
             Ok(path) if path.as_str().is_some_and(|path| path.is_empty()) => {
                 problems.push(Problem::at(diagnostics::empty_local_path(&name), Path::new().attr(&name)));
             }

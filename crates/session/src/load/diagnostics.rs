@@ -8,14 +8,6 @@ use yuba_syntax::Diagnostic;
 yuba_syntax::catalogue! {
     /// A file with values for variables does not exist or cannot be read.
     VARIABLES_FILE_UNREADABLE = error "variables-file-unreadable", "Failed to read variables file";
-    /// The directory of test files exists and cannot be read.
-    TEST_DIRECTORY_UNREADABLE = error "test-directory-unreadable", "Failed to read test directory";
-    /// The directory that `-test-directory` names does not exist.
-    TEST_DIRECTORY_MISSING = warning "test-directory-missing", "Test directory does not exist";
-    /// The directory that a `mock_provider` block names cannot be read.
-    MOCK_DIRECTORY_UNREADABLE = error "mock-directory-unreadable", "Failed to read mock directory";
-    /// A configuration file cannot be read.
-    CONFIGURATION_FILE_UNREADABLE = error "configuration-file-unreadable", "Failed to read file";
     /// `show -config` is run in a directory without configuration files.
     NO_CONFIGURATION_TO_SHOW = error "no-configuration-to-show", "No configuration files";
     /// `show -module` names a directory that does not exist or cannot be read.
@@ -28,22 +20,6 @@ pub(crate) fn unreadable_values(path: &str, error: &io::Error) -> Diagnostic {
         _ => eco_format!("Failed to read the file {path} with values for variables: {error}."),
     };
     Diagnostic::new(&VARIABLES_FILE_UNREADABLE, detail)
-}
-
-pub(crate) fn unreadable_tests(path: &str, error: &io::Error) -> Diagnostic {
-    Diagnostic::new(&TEST_DIRECTORY_UNREADABLE, eco_format!("Failed to read the test directory {path}: {error}."))
-}
-
-pub(crate) fn no_test_dir(path: &str) -> Diagnostic {
-    Diagnostic::new(&TEST_DIRECTORY_MISSING, eco_format!("The test directory {path} does not exist."))
-}
-
-pub(crate) fn no_mocks(path: &str, error: &io::Error) -> Diagnostic {
-    Diagnostic::new(&MOCK_DIRECTORY_UNREADABLE, eco_format!("Failed to read the mock directory {path}: {error}."))
-}
-
-pub(crate) fn unreadable_file(path: &str, error: &io::Error) -> Diagnostic {
-    Diagnostic::new(&CONFIGURATION_FILE_UNREADABLE, eco_format!("Failed to read the file {path:?}: {error}."))
 }
 
 pub(crate) fn no_configuration_to_show() -> Diagnostic {

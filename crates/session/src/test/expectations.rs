@@ -62,13 +62,14 @@ impl Expectations {
                 left.push(problem);
                 continue;
             };
-            let (of_check, of_data, was_error) = (extra.of_check, extra.of_check_data, extra.was_error);
+            let (of_check, was_error) = (extra.of_check, extra.was_error);
             let Some(object) = extra.condition_of.clone() else {
                 left.push(problem);
                 continue;
             };
             // Data of a check may have warnings of their own.
-            let fails = match (of_check, of_data) {
+            let is_data = of_check && !is_rule(&problem);
+            let fails = match (of_check, is_data) {
                 (true, true) => was_error,
                 (true, false) => true,
                 (false, _) => problem.is_error(),
@@ -100,4 +101,9 @@ impl Expectations {
         }
         notes
     }
+}
+
+/// Whether it is about a condition of a check, and not about its data.
+fn is_rule(problem: &Diagnostic) -> bool {
+    yuba_eval::is_about_assertion(problem)
 }

@@ -18,7 +18,6 @@ use super::substitution::Objects;
 use super::suite::{Again, Suite};
 use super::variables::{self, RunValues, TestNames};
 use super::{TestRequest, substitution};
-use crate::load::ModuleDirs;
 use crate::operation::variables::root_variable;
 use crate::validate::Validation;
 
@@ -168,9 +167,9 @@ impl<'a> Subject<'a> {
             let mocks = providers.mocks(&tree, self.objects(), problems);
             return Some((tree, None, mocks));
         }
-        let dirs = ModuleDirs::with_sources(request.project, (*suite.sources).clone());
+        let reader = request.project.reader_with((*suite.sources).clone());
         let root = (dir.clone(), providers.module.clone().unwrap_or_else(|| module.clone()));
-        let mut files = Again { dirs, known: &suite.modules, root };
+        let mut files = Again { reader, known: &suite.modules, root };
         let options = Link { root_dir: dir, ..request.project.link_options(inputs, &suite.manifest, Purpose::Use) };
         let path = run.module.as_ref().map(|_| (self.file_name.as_str(), &run.name));
         let (tree, mut found) = link_tested(&mut files, &options, path, tested.clone());
@@ -181,7 +180,7 @@ impl<'a> Subject<'a> {
             return None;
         }
         let mocks = providers.mocks(&tree, self.objects(), problems);
-        Some((Arc::new(tree), Some(Arc::new(files.dirs.sources)), mocks))
+        Some((Arc::new(tree), Some(Arc::new(files.reader.into_kept().sources)), mocks))
     }
 
     /// What is wrong with the tested module for all values. That is found once for each module, unless the run changes it.

@@ -46,6 +46,7 @@ pub(super) type Creating<'a> = dyn Fn(&[AbsResourceInstance]) + 'a;
 
 /// Does a run.
 pub(super) fn execute(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &Creating<'_>) -> Executed {
+    let _span = tracing::info_span!("test run", name = %subject.run.name).entered();
     let began = Instant::now();
     let mut executed = inner(subject, state, place, creating);
     executed.report.took = began.elapsed();
@@ -242,7 +243,7 @@ impl<'a> Work<'a> {
         let mut recorder = Record::new((*plan.prior_state).clone(), place);
         let applied = self.with_context(plan_time, |context| {
             let doors = ApplyDoors { recorder: &mut recorder, provisioners: &provisioners, random: &random };
-            futures_executor::block_on(apply_into(context, plan, doors, live))
+            tracing::info_span!("apply").in_scope(|| futures_executor::block_on(apply_into(context, plan, doors, live)))
         });
         let mut problems = applied.problems;
         if self.request().stop.is_now() {

@@ -86,7 +86,7 @@ fn providers(from: &str, to: &str) -> Result<(ProviderSource, ProviderSource), R
     let read = |which: &str, text: &str| {
         ProviderSource::parse(text).map_err(|error| {
             let title = format!("Invalid \"{which}\" provider {}", quote(text));
-            Diagnostic::error(title, format!("{}: {}", error.summary, error.detail))
+            Diagnostic::error(title, format!("{}: {}", error.code.summary, error.diagnostic().explanation()))
         })
     };
     match (read("from", from), read("to", to)) {

@@ -161,6 +161,7 @@ fn once(teller: &mut Teller<'_>, request: &TestRequest<'_>, only: Option<&[EcoSt
         if stuck {
             // The runs do not end, and everything is reported.
             teller.finish();
+            crate::telemetry::finish();
             std::process::exit(1);
         }
     });

@@ -45,7 +45,8 @@ fn found_with(
         manifest: &manifest,
         purpose: Purpose::Use,
     };
-    let (tree, mut problems) = link(&mut files, &options);
+    let (tree, problems) = link(&mut files, &options);
+    let mut problems = problems.into_all();
     if !problems.has_errors() {
         let eval = EvalEnv {
             world: &world,

@@ -14,6 +14,7 @@ use yuba_value::function::{self, FunctionError, Param, Signature};
 use yuba_value::{Path, Type, Value};
 
 use super::found_with;
+use crate::diagnostics::OPERATION_FAILED;
 use crate::provider_functions::{AskProviders, Asked, ConfigurationOf, Opinion};
 
 /// Has the function `half`, and resources whose `name` must not be "bad".
@@ -41,7 +42,8 @@ impl AskProviders for Halves {
             name == "name" && value.as_str().is_some_and(|text| text == "bad") && config.is_deeply_unmarked()
         };
         let path = Path::new().attr("name");
-        let problem = || Problem::at(Diagnostic::error("Bad name", eco_format!("{of:?}")), path.clone());
+        let problem =
+            || Problem::at(Diagnostic::new(&OPERATION_FAILED, eco_format!("{of:?}")).titled("Bad name"), path.clone());
         let found = entries.iter().filter(|entry| is_bad(entry)).map(|_| problem()).collect();
         Box::new(move || found)
     }
