@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 mod disk;
 #[cfg(test)]
 pub(crate) mod faulty;
+mod rooted;
 
 pub use disk::Disk;
+pub use rooted::DiskAt;
 
 /// What this crate asks of a file system.
 pub trait Files: Debug + Send + Sync {

@@ -22,7 +22,7 @@ use yuba_value::Value;
 
 use crate::diagnostics;
 use crate::encryption::Sealing;
-use crate::files::Disk;
+use crate::files::{Disk, Files};
 use crate::kinds::BACKENDS;
 use crate::local::{DEFAULT_STATE, Local, LocalSettings};
 use crate::store::Backend;
@@ -76,6 +76,8 @@ pub struct BackendEnvironment {
     pub services: Arc<Services>,
     /// The directory that belongs to the working directory: `.terraform` usually. Journals of remote states are in it.
     pub data_dir: PathBuf,
+    /// Files of states and journals. Relative paths start where they say.
+    pub files: Arc<dyn Files>,
     /// Retries of requests that may pass.
     pub retries: Retries,
 }
@@ -110,6 +112,7 @@ impl BackendEnvironment {
             variables,
             services: Arc::new(services),
             data_dir: data_dir.into(),
+            files: Arc::new(Disk),
             retries: Retries::default(),
         }
     }
@@ -146,6 +149,12 @@ impl Backends {
         Backends { kinds: self.kinds.iter().chain(kinds).copied().collect(), ..self }
     }
 
+    /// With other files, such as those that are seen from another directory.
+    #[must_use]
+    pub fn with_files(self, files: Arc<dyn Files>) -> Backends {
+        Backends { environment: BackendEnvironment { files, ..self.environment }, ..self }
+    }
+
     /// The row with this name.
     pub fn find(&self, name: &str) -> Option<BackendKind> {
         self.kinds.iter().copied().find(|kind| kind.name == name)
@@ -158,8 +167,7 @@ impl Backends {
 
     /// Whether a run has left a journal of a state that is kept elsewhere, or is writing one. Opens nothing.
     pub fn has_journal(&self, workspace: &str) -> bool {
-        use crate::files::Files as _;
-        let names = Disk.names(&self.environment.journals(workspace)).unwrap_or_default();
+        let names = self.environment.files.names(&self.environment.journals(workspace)).unwrap_or_default();
         names.iter().any(|name| name.ends_with(".journal"))
     }
 
@@ -178,10 +186,13 @@ impl Backends {
     /// The backend over a storage.
     pub fn backend(&self, storage: &Storage, sealing: Option<Sealing>) -> Box<dyn Backend> {
         match storage {
-            Storage::Files(settings) => Box::new(Local::new(Arc::new(Disk), settings.clone()).encrypted(sealing)),
-            Storage::Store(store) => {
-                Box::new(StoredBackend::new(store.clone(), Arc::new(Disk), &self.environment).encrypted(sealing))
+            Storage::Files(settings) => {
+                Box::new(Local::new(Arc::clone(&self.environment.files), settings.clone()).encrypted(sealing))
             }
+            Storage::Store(store) => Box::new(
+                StoredBackend::new(store.clone(), Arc::clone(&self.environment.files), &self.environment)
+                    .encrypted(sealing),
+            ),
         }
     }
 }

@@ -42,7 +42,7 @@ mod tests;
 pub use diagnostics::recovered as recovered_diagnostic;
 pub use diagnostics::{BACKEND_UNSUPPORTED, backend_not_available, lock_left_behind};
 pub use errored::{ERRORED_STATE, LastResort, save_errored};
-pub use files::Disk;
+pub use files::{Disk, DiskAt, Files};
 pub use journal::{Journal, Operation, OperationId, Recovered};
 pub use kit::{BackendConfiguration, BackendEnvironment, BackendKind, Backends, Constructor, Storage};
 pub use local::state_file::StateFile;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, BackendConfiguration, Disk, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, Storage,
+    Backend, BackendConfiguration, Files, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, Storage,
     lock_left_behind, recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
@@ -116,14 +116,16 @@ pub fn find(project: &Project, flags: &StateFlags) -> Result<StateLocation, Refu
 /// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
 /// journal this reads no more than the record of `init`.
 pub fn about_journal(project: &Project) -> Diagnostics {
-    let before = initialized::read(project.data_dir(), project.backends());
+    let before = initialized::read(project);
     let configuration = before.map_or_else(|| Some(Default::default()), |before| before.configuration);
     let storage = configuration.and_then(|configuration| match configuration.is_file() {
         true => project.backends().open(&configuration).ok(),
         false => None,
     });
     let has_journal = match storage {
-        Some(Storage::Files(settings)) => Local::new(Arc::new(Disk), settings).has_journal(project.workspace()),
+        Some(Storage::Files(settings)) => {
+            Local::new(Arc::clone(project.state_files()), settings).has_journal(project.workspace())
+        }
         _ => project.backends().has_journal(project.workspace()),
     };
     if !has_journal {
@@ -194,7 +196,7 @@ fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
 /// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
 pub(crate) fn last_place(configuration: &Loaded) -> Option<StateLocation> {
     let project = &configuration.project;
-    let before = match initialized::read(project.data_dir(), project.backends()) {
+    let before = match initialized::read(project) {
         None => BackendConfiguration::default(),
         Some(before) => before.configuration?,
     };
@@ -207,7 +209,7 @@ pub(crate) fn last_place(configuration: &Loaded) -> Option<StateLocation> {
 /// would mean to forget all that exists.
 fn in_use(project: &Project, configured: Option<BackendConfiguration>) -> Result<BackendConfiguration, Diagnostics> {
     let kind = configured.as_ref().map(BackendConfiguration::kind);
-    let Some(before) = initialized::read(project.data_dir(), project.backends()) else {
+    let Some(before) = initialized::read(project) else {
         return match kind {
             None => Ok(BackendConfiguration::default()),
             Some(kind) => Err(crate::diagnostics::backend_not_initialized(kind).into()),
@@ -253,6 +255,11 @@ impl StateLocation {
     /// The backend, with all workspaces.
     pub fn backend(&self) -> Box<dyn Backend> {
         self.backends.backend(&self.storage, self.encryption.state.clone())
+    }
+
+    /// Files of states; relative paths start in the working directory.
+    pub(crate) fn files(&self) -> &dyn Files {
+        &*self.backends.environment.files
     }
 
     /// The backends that the location belongs to.
@@ -419,7 +426,7 @@ impl Opened {
     /// Puts a state that could not be saved where it is not lost.
     pub fn rescue(&mut self, state: &State) -> LastResort {
         let way = self.store.way_back();
-        save_errored(&Disk, Path::new(""), state, self.sealing.as_ref(), &way)
+        save_errored(&*self.backends.environment.files, Path::new(""), state, self.sealing.as_ref(), &way)
     }
 
     /// Lets others at the state again; gives back what went wrong with that.

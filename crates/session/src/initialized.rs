@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
-use yuba_backend::{BackendConfiguration, BackendKind, Backends};
+use yuba_backend::{BackendConfiguration, BackendKind};
 use yuba_syntax::Diagnostic;
 
 use crate::backend::diagnostics;
+use crate::project::Project;
 use crate::replace::write_private;
 
 /// The backend that was used last.
@@ -35,10 +36,11 @@ pub(crate) fn file(data_dir: &Path) -> PathBuf {
 }
 
 /// Reads it; none if no backend was used.
-pub(crate) fn read(data_dir: &Path, backends: &Backends) -> Option<Initialized> {
-    let content: Json = serde_json::from_slice(&fs::read(file(data_dir)).ok()?).unwrap_or_default();
+pub(crate) fn read(project: &Project) -> Option<Initialized> {
+    let path = project.path(file(project.data_dir()));
+    let content: Json = serde_json::from_slice(&fs::read(path).ok()?).unwrap_or_default();
     let kind = content.pointer("/backend/type").and_then(Json::as_str).filter(|kind| !kind.is_empty())?;
-    let row = backends.find(kind).filter(BackendKind::is_available);
+    let row = project.backends().find(kind).filter(BackendKind::is_available);
     let stored = |at: &str| Some(BackendConfiguration::of_json(row?, content.pointer(at)?));
     // A record without arguments means that none are set.
     let configuration = stored("/backend/config").or_else(|| Some(BackendConfiguration::of_json(row?, &Json::Null)));
@@ -47,14 +49,14 @@ pub(crate) fn read(data_dir: &Path, backends: &Backends) -> Option<Initialized> 
 
 /// Keeps what is used now, and what its block says: none where the configuration has no backend.
 pub(crate) fn write(
-    data_dir: &Path,
-    backends: &Backends,
+    project: &Project,
     used: Option<(&BackendConfiguration, &BackendConfiguration)>,
 ) -> Result<(), Diagnostic> {
-    let path = file(data_dir);
-    let failed = |error: std::io::Error| diagnostics::backend_record_not_written(&path, &error);
+    let shown = file(project.data_dir());
+    let path = project.path(&shown);
+    let failed = |error: std::io::Error| diagnostics::backend_record_not_written(&shown, &error);
     let Some((used, block)) = used else {
-        return match read(data_dir, backends) {
+        return match read(project) {
             Some(_) => fs::remove_file(&path).map_err(failed),
             None => Ok(()),
         };
@@ -66,7 +68,7 @@ pub(crate) fn write(
     }
     let content = json!({ "version": 3, "backend": backend });
     let write = || {
-        fs::create_dir_all(data_dir)?;
+        fs::create_dir_all(project.path(project.data_dir()))?;
         write_private(&path, format!("{content:#}\n").as_bytes())
     };
     write().map_err(failed)

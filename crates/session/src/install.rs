@@ -172,12 +172,11 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     let mut second_ask = second_ask;
     if of_root {
         emit(Event::Modules { upgrade: request.upgrade });
-        let mut installer = Installer::new(project, request.upgrade, emit);
-        let options = LoadOptions::new(purpose).asking(second_ask.take());
-        (configuration, found) = match project.load_or_install(options, Missing::Brought(&mut installer)) {
-            Ok(loaded) => loaded,
-            Err(Refusal { problems, sources }) => return Outcome::Invalid(Report::new(problems, sources)),
-        };
+        (configuration, found) =
+            match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask.take()), emit) {
+                Ok(loaded) => loaded,
+                Err(report) => return Outcome::Invalid(report),
+            };
         if found.has_errors() {
             record_rest(&configuration, request.upgrade);
             return Outcome::Done(Report::new(found.into_all(), configuration.sources));
@@ -187,27 +186,18 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     if found.root.has_errors() {
         return Outcome::Invalid(Report::new(found.into_all(), configuration.sources));
     }
-    let mut about_backend = Diagnostics::new();
-    if request.backend {
-        emit(Event::Backend);
-        let set_up = configured(&configuration).and_then(|block| {
-            let encryption = encryption::of(&configuration)?;
-            let mut about = migration::set_up(&request, block.as_ref(), &encryption, &mut configuration.sources, emit)?;
-            about.extend(encryption.notes);
-            Ok(about)
-        });
-        about_backend = set_up.unwrap_or_else(|problems| problems);
-    }
+    let about_backend = match request.backend {
+        true => set_up_backend(&request, &mut configuration, emit).unwrap_or_else(|problems| problems),
+        false => Diagnostics::new(),
+    };
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs && !of_root {
         emit(Event::Modules { upgrade: request.upgrade });
     }
     if any && !about_backend.has_errors() {
-        let mut installer = Installer::new(project, request.upgrade, emit);
-        let options = LoadOptions::new(purpose).asking(second_ask);
-        (configuration, found) = match project.load_or_install(options, Missing::Brought(&mut installer)) {
+        (configuration, found) = match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask), emit) {
             Ok(loaded) => loaded,
-            Err(Refusal { problems, sources }) => return Outcome::Invalid(Report::new(problems, sources)),
+            Err(report) => return Outcome::Invalid(report),
         };
     } else if installs && !of_root && !about_backend.has_errors() {
         announce(&configuration, request.upgrade, emit);
@@ -236,6 +226,31 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     let found = provider_install::install(&mut configuration, &request.providers, request.backend, emit);
     problems.extend(found);
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
+}
+
+/// Loads the configuration and installs the modules that are missing.
+fn load_and_bring(
+    request: &InitRequest<'_>,
+    options: LoadOptions<'_>,
+    emit: &mut dyn FnMut(Event),
+) -> Result<(Loaded, LinkDiagnostics), Report> {
+    let mut installer = Installer::new(request.project, request.upgrade, emit);
+    let loaded = request.project.load_or_install(options, Missing::Brought(&mut installer));
+    loaded.map_err(|Refusal { problems, sources }| Report::new(problems, sources))
+}
+
+/// Sets up the backend of the configuration. The result are warnings.
+fn set_up_backend(
+    request: &InitRequest<'_>,
+    configuration: &mut Loaded,
+    emit: &mut dyn FnMut(Event),
+) -> Result<Diagnostics, Diagnostics> {
+    emit(Event::Backend);
+    let block = configured(configuration)?;
+    let encryption = encryption::of(configuration)?;
+    let mut about = migration::set_up(request, block.as_ref(), &encryption, &mut configuration.sources, emit)?;
+    about.extend(encryption.notes);
+    Ok(about)
 }
 
 /// What is to be recorded: the modules of the configuration, and those of before that are still there. Somebody who goes

@@ -71,7 +71,7 @@ impl Loaded {
 
     /// Prepares the variables, validates the configuration, and opens and locks its state. `waiting` is called when another
     /// process holds the lock.
-    pub fn lock(&self, options: LockOptions, waiting: &mut dyn FnMut()) -> Result<Locked<'_>, Refusal> {
+    pub fn lock(&self, options: &LockOptions, waiting: &mut dyn FnMut()) -> Result<Locked<'_>, Refusal> {
         let mut warnings = self.diagnostics.clone();
         let (variables, found) = root_variables(self, WithoutValue::Refused);
         warnings.extend(found);

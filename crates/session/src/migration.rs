@@ -25,8 +25,9 @@ pub(crate) fn set_up(
     sources: &mut Sources,
     emit: &mut dyn FnMut(Event),
 ) -> Result<Diagnostics, Diagnostics> {
-    let (data_dir, backends) = (request.project.data_dir(), request.project.backends());
-    let before = initialized::read(data_dir, backends);
+    let project = request.project;
+    let backends = project.backends();
+    let before = initialized::read(project);
     let mut notes = Diagnostics::new();
     let configured = match block {
         None => {
@@ -53,14 +54,14 @@ pub(crate) fn set_up(
     let is_same = from.is_some_and(|from| from.is_same_location(to));
     if is_same && before.is_some() == configured.is_some() {
         if used.is_some() {
-            initialized::write(data_dir, backends, used)?;
+            initialized::write(project, used)?;
         }
         return Ok(notes);
     }
     if !is_same && !request.reconfigure {
         if let Some(before) = &before {
             let Some(known) = &before.configuration else {
-                let pointer = initialized::file(data_dir);
+                let pointer = initialized::file(project.data_dir());
                 return Err(diagnostics::backend_not_movable(&before.kind, &pointer).into());
             };
             if !request.migrate {
@@ -73,7 +74,7 @@ pub(crate) fn set_up(
         let kinds = (before.as_ref().map_or("local", |before| before.kind.as_str()), to.kind());
         migrate(from.backend().as_ref(), to_location.backend().as_ref(), kinds, request)?;
     }
-    initialized::write(data_dir, backends, used)?;
+    initialized::write(project, used)?;
     if let Some(configured) = &configured {
         emit(Event::BackendReady(configured.kind().into()));
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use yuba_analysis::ModuleReader;
-use yuba_backend::Backends;
+use yuba_backend::{Backends, DiskAt};
 use yuba_eval::inputs::ENVIRONMENT_PREFIX;
 use yuba_eval::{EvalEnv, World};
 use yuba_install::Hosts;
@@ -96,7 +96,10 @@ pub struct Project {
 
 impl Project {
     /// A project; reads which workspace is selected, and nothing else.
-    pub fn new(settings: ProjectSettings) -> Project {
+    pub fn new(mut settings: ProjectSettings) -> Project {
+        let state_files: Arc<dyn yuba_backend::Files> = Arc::new(DiskAt::new(&settings.root));
+        let backends = (*settings.providers.backends).clone().with_files(state_files);
+        settings.providers.backends = Arc::new(backends);
         let workspace = match settings.environment.get(WORKSPACE) {
             Some(name) => Selected { name: name.to_owned(), is_overridden: true },
             None => {
@@ -206,6 +209,11 @@ impl Project {
     /// Files, time and randomness, as expressions see them.
     pub fn world(&self) -> &dyn World {
         &*self.world
+    }
+
+    /// The files of states: relative paths start in the working directory.
+    pub fn state_files(&self) -> &Arc<dyn yuba_backend::Files> {
+        &self.backends.environment.files
     }
 
     /// The CLI configuration and the services of hosts.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use yuba_backend::{Disk, workspace};
+use yuba_backend::workspace;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
@@ -43,12 +43,12 @@ pub fn create(location: &StateLocation, data_dir: &Path, name: &str, selected: &
         return Err(diagnostics::workspace_exists(name).into());
     }
     location.backend().open(name)?;
-    workspace::select(&Disk, data_dir, name)
+    workspace::select(location.files(), data_dir, name)
 }
 
 /// Gives the state of a new workspace the content of a file.
 pub fn fill(location: &StateLocation, name: &str, file: &Path, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
-    let mut state = crate::state::read_file(file, location.encryption.state.as_ref())
+    let mut state = crate::state::read_file(location.files(), file, location.encryption.state.as_ref())
         .map_err(|problems| crate::state::under("Error reading the given state", &problems))?;
     let location = location.in_workspace(name);
     let mut opened = location
@@ -102,7 +102,7 @@ pub fn select(
     if !exists {
         location.backend().open(name)?;
     }
-    workspace::select(&Disk, data_dir, name)?;
+    workspace::select(location.files(), data_dir, name)?;
     Ok(if exists { Selection::Changed } else { Selection::Created })
 }
 

@@ -200,7 +200,7 @@ fn child() {
         parallelism: 10,
         check: ConfigurationCheck::Full,
     };
-    let Ok(mut locked) = loaded.lock(lock, &mut || {}) else { panic!("it cannot begin") };
+    let Ok(mut locked) = loaded.lock(&lock, &mut || {}) else { panic!("it cannot begin") };
     locked.set_providers(&recording);
     let apply = |planned: Planned<'_>| {
         let applied = planned.apply(ForgottenInstances::Error, &NoProvisioners, progress);

@@ -102,7 +102,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         Ok(loaded) => loaded,
         Err(refusal) => return operate::failed(&mut speaker, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(lock, &mut || speaker.waiting()) {
+    let locked = match loaded.lock(&lock, &mut || speaker.waiting()) {
         Ok(locked) => locked,
         Err(refusal) => return operate::failed(&mut speaker, &refusal.problems, &refusal.sources),
     };

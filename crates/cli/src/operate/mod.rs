@@ -52,7 +52,7 @@ fn operate(speaker: &mut Speaker<'_>, project: &Project, settings: &OperationSet
         Ok(loaded) => loaded,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(settings.lock_options(), &mut || speaker.waiting()) {
+    let locked = match loaded.lock(&settings.lock_options(), &mut || speaker.waiting()) {
         Ok(locked) => locked,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
@@ -165,7 +165,7 @@ fn apply(
             return Ok(end(speaker, planned, &loaded.sources, 1));
         }
     }
-    let applied = carry_out(speaker, planned, settings, stop);
+    let applied = carry_out(speaker, planned, &loaded.project, settings, stop);
     Ok(conclude(speaker, applied, &loaded.sources, settings.kind))
 }
 
@@ -183,7 +183,7 @@ fn apply_saved(speaker: &mut Speaker<'_>, project: &Project, settings: &Operatio
         Ok(loaded) => loaded,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(settings.lock_options(), &mut || speaker.waiting()) {
+    let locked = match loaded.lock(&settings.lock_options(), &mut || speaker.waiting()) {
         Ok(locked) => locked,
         Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
     };
@@ -194,15 +194,21 @@ fn apply_saved(speaker: &mut Speaker<'_>, project: &Project, settings: &Operatio
     if let Some(plan) = planned.plan() {
         speaker.saved_plan(plan);
     }
-    let applied = carry_out(speaker, planned, settings, &Stop::watch());
+    let applied = carry_out(speaker, planned, &project, settings, &Stop::watch());
     Ok(conclude(speaker, applied, &loaded.sources, settings.kind))
 }
 
-fn carry_out(speaker: &Speaker<'_>, planned: Planned<'_>, settings: &OperationSettings, stop: &Stop) -> Applied {
+fn carry_out(
+    speaker: &Speaker<'_>,
+    planned: Planned<'_>,
+    project: &Project,
+    settings: &OperationSettings,
+    stop: &Stop,
+) -> Applied {
     if let Some(plan) = planned.plan() {
         speaker.expect(plan);
     }
-    let provisioners = LocalProvisioners::new(stop.now_flag());
+    let provisioners = LocalProvisioners::new(project, stop.now_flag());
     with_progress(speaker, stop, |progress| planned.apply(settings.forgotten, &provisioners, progress))
 }
 

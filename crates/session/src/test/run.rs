@@ -239,7 +239,7 @@ impl<'a> Work<'a> {
         live: &Live,
         place: Option<Place>,
     ) -> (State, Diagnostics) {
-        let provisioners = LocalProvisioners::new(self.request().stop.now.clone());
+        let provisioners = LocalProvisioners::new(self.request().project, self.request().stop.now.clone());
         let mut recorder = Record::new((*plan.prior_state).clone(), place);
         let applied = self.with_context(plan_time, |context| {
             let doors = ApplyDoors { recorder: &mut recorder, provisioners: &provisioners, random: &random };

@@ -201,7 +201,8 @@ fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<
 fn state_file(settings: &Settings, path: &Path) -> Result<State, Refusal> {
     let project = settings.project();
     let sealing = yuba_session::backend::sealing(project);
-    state::read_file(&project.path(path), sealing.as_ref()).map_err(|problems| match show::is_json(project, path) {
+    let read = state::read_file(&**project.state_files(), path, sealing.as_ref());
+    read.map_err(|problems| match show::is_json(project, path) {
         true => diagnostics::state_file_not_shown(&problems).into(),
         false => diagnostics::neither_state_nor_plan(&problems).into(),
     })

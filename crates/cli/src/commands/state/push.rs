@@ -1,5 +1,7 @@
 //! `yuba state push`: a file becomes the state.
 
+use std::io::Read as _;
+
 use yuba_session::backend::Refusal;
 use yuba_session::state;
 
@@ -39,7 +41,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let flags = state_access::flags(args)?;
     let mut messages = Messages::new(terminal, args)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let given = state::read_given(file)?;
+        let given = state::read_given(file, read(file))?;
         let settings = Settings::new(args);
         state_access::check_configuration(&settings)?;
         let place = state_access::place(&settings, &flags)?;
@@ -50,4 +52,14 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     };
     let done = work(&mut messages);
     messages.conclude(done)
+}
+
+/// The content of a file; `-` is standard input.
+fn read(name: &str) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    match name {
+        "-" => std::io::stdin().lock().read_to_end(&mut content)?,
+        name => std::fs::File::open(name)?.read_to_end(&mut content)?,
+    };
+    Ok(content)
 }
