@@ -35,7 +35,7 @@ yuba_syntax::catalogue! {
     /// A request to a provider is cancelled.
     PROVIDER_REQUEST_CANCELLED = error "provider-request-cancelled", "Request cancelled";
     /// A provider does not implement a request.
-    PROVIDER_REQUEST_UNSUPPORTED = error "provider-request-unsupported", "Unsupported plugin method";
+    PROVIDER_METHOD_UNSUPPORTED = error "provider-method-unsupported", "Unsupported plugin method";
     /// A request to a provider, or its response, is larger than the limit.
     PROVIDER_MESSAGE_TOO_LARGE = error "provider-message-too-large", "Plugin error";
     /// A provider responds with an error of the protocol.
@@ -231,7 +231,7 @@ pub(crate) fn call_failed(who: &ProviderSource, call: &str, error: &CallError) -
             Diagnostic::new(&PROVIDER_REQUEST_CANCELLED, eco_format!("Provider {who} cancelled {call}."))
         }
         CallError::Status(Code::UNIMPLEMENTED, _) => {
-            Diagnostic::new(&PROVIDER_REQUEST_UNSUPPORTED, eco_format!("Provider {who} does not support {call}."))
+            Diagnostic::new(&PROVIDER_METHOD_UNSUPPORTED, eco_format!("Provider {who} does not support {call}."))
                 .hint("Use a newer version of the provider.")
         }
         CallError::AnswerTooLarge => Diagnostic::new(

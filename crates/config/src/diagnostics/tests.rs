@@ -19,7 +19,7 @@ yuba_syntax::catalogue! {
     /// The module block of a run has no source.
     RUN_MODULE_WITHOUT_SOURCE = error "run-module-without-source", "Missing \"source\" attribute for module block";
     /// A run in refresh-only mode sets `refresh` to false.
-    REFRESH_ONLY_WITHOUT_REFRESH = error "refresh-only-without-refresh", "Incompatible plan options";
+    RUN_REFRESH_ONLY_WITHOUT_REFRESH = error "run-refresh-only-without-refresh", "Incompatible plan options";
     /// An item of `expect_failures` refers to an object without conditions.
     EXPECT_FAILURES_REFERENCE = error "expect-failures-reference", "Invalid `expect_failures` reference";
     /// A provider configuration of a test file does not match that of the tested module in its use of `for_each`.
@@ -61,7 +61,7 @@ pub(crate) fn module_without_source(at: Span) -> Diagnostic {
 }
 pub(crate) fn refresh_only_without_refresh(at: Span) -> Diagnostic {
     let detail = "A run in the mode \"refresh-only\" only refreshes, so \"refresh\" cannot be false.";
-    Diagnostic::new(&REFRESH_ONLY_WITHOUT_REFRESH, detail).at(at)
+    Diagnostic::new(&RUN_REFRESH_ONLY_WITHOUT_REFRESH, detail).at(at)
 }
 pub(crate) fn cannot_fail(subject: &str, at: Span) -> Diagnostic {
     let detail = eco_format!(

@@ -274,7 +274,7 @@ mod tests {
             "decode_tfvars",
             r#""a = 1\na {}""#,
             expect![[
-                r#"error: the text cannot be read as a .tfvars file: line 2, column 1: Unexpected "a" block: No blocks can be here"#
+                r#"error: failed to parse the string as a .tfvars file: line 2, column 1: Unexpected "a" block: Blocks are not allowed here"#
             ]],
         );
         check("nope", "1", expect!["no such function"]);

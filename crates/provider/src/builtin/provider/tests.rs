@@ -168,7 +168,7 @@ fn stored_objects_are_read() {
     );
     check(
         r#"{"id":"x","more":1}"#,
-        expect![[r#"The stored object cannot be read: the object has no attribute "more" (at byte 17)."#]],
+        expect![[r#"Failed to read the stored object: the object has no attribute "more" (at byte 17)."#]],
     );
     let import = ImportRequest { kind: "terraform_data".into(), by: ImportBy::Id("abc".into()) };
     let imported = now(provider.import(import)).value.unwrap_or_default();
