@@ -105,6 +105,14 @@ impl Args {
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.iter().filter(|(given, _)| *given == name).last().map(|(_, value)| value)
     }
+    /// The last value of a flag, if it was given and is not empty.
+    pub(crate) fn non_empty(&self, name: &str) -> Option<&str> {
+        self.text(name).filter(|value| !value.is_empty())
+    }
+    /// All values of a flag, in the order they were given.
+    pub(crate) fn list(&self, name: &str) -> Vec<String> {
+        self.iter().filter(|(given, _)| *given == name).map(|(_, value)| value.to_owned()).collect()
+    }
     /// Which warnings about deprecated things are wanted.
     pub(crate) fn deprecation(&self) -> Result<DeprecationChoice, String> {
         let mut choice = DeprecationChoice::default();

@@ -20,6 +20,7 @@ use yuba_session::provisioners::LocalProvisioners;
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources, Span};
 use yuba_value::EcoString;
 
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::settings::{Settings, ask, may_ask};
@@ -348,8 +349,7 @@ fn failed(speaker: &mut Speaker<'_>, problems: &Diagnostics, sources: &Sources) 
 /// Asks whether the changes shall be made.
 fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan, stop: &signals::Stop) -> Result<bool, Failure> {
     if !may_ask(args) {
-        let detail = "Nobody can be asked whether the changes shall be made. Use -auto-approve, or apply a saved plan.";
-        return Err(Failure::failed("Cannot apply without approval", detail));
+        return Err(Failure::failed(diagnostics::approval_not_possible()));
     }
     let (question, more) = match plan.mode {
         Mode::Destroy => (
@@ -372,8 +372,7 @@ fn approved(speaker: &mut Speaker<'_>, args: &Args, plan: &Plan, stop: &signals:
     let answer = line(stop);
     speaker.raw("\n");
     if answer.is_none() && !stop.interrupt().is_raised() {
-        let detail = "Standard input ended before the question was answered. Use -auto-approve, or apply a saved plan.";
-        return Err(Failure::failed("error asking for approval: EOF", detail));
+        return Err(Failure::failed(diagnostics::approval_input_ended()));
     }
     if answer.is_some_and(|line| line.trim() == "yes") {
         return Ok(true);
@@ -429,25 +428,20 @@ fn write_generated(plan: &Plan, path: &Path) -> Option<Diagnostic> {
 fn options(args: &Args, kind: Kind) -> Result<Options, Failure> {
     let changes = matches!(kind, Kind::Apply | Kind::Destroy);
     if changes && args.is_on("json") && !args.is_on("auto-approve") && args.positional.is_empty() {
-        let detail = "Nobody can be asked with -json whether the changes shall be made. Use -auto-approve, or apply a saved \
-                      plan.";
-        return Err(Failure::usage("Plan file or auto-approve required", detail));
+        return Err(Failure::usage(diagnostics::approval_required()));
     }
-    let usage = |summary: &str, detail: &str| Failure::usage(summary, detail);
     let most = usize::from(kind == Kind::Apply);
     if args.positional.len() > most {
-        let detail = match kind {
-            Kind::Apply => "At most one plan file can be given.",
-            _ => "This command takes no arguments. Did you mean to use -chdir?",
-        };
-        return Err(usage("Too many command line arguments", detail));
+        return Err(Failure::usage(match kind {
+            Kind::Apply => diagnostics::too_many_arguments("plan file"),
+            _ => diagnostics::no_arguments_expected_to_show(),
+        }));
     }
     let destroys = args.is_on("destroy") || kind == Kind::Destroy;
     let refresh_only = args.is_on("refresh-only");
     let refresh = args.is_on("refresh");
     if kind == Kind::Destroy && args.is_on("destroy") && args.text("destroy").is_some() {
-        let detail = "The command destroys anyway: leave -destroy out.";
-        return Err(usage("Invalid mode option", detail));
+        return Err(Failure::usage(diagnostics::mode_flag_redundant()));
     }
     let mut plan = PlanOptions {
         mode: match (destroys, refresh_only) {
@@ -532,13 +526,10 @@ pub(crate) fn parallelism(args: &Args) -> Result<usize, Failure> {
     match text.parse::<i64>().map(usize::try_from) {
         Ok(Ok(0)) => Ok(PARALLELISM),
         Ok(Ok(count)) => Ok(count),
-        Ok(Err(_)) => {
-            let detail = format!("-parallelism must be a number above zero, and {text} is none.");
-            Err(Failure::failed("Invalid parallelism value", detail))
-        }
+        Ok(Err(_)) => Err(Failure::failed(diagnostics::parallelism_invalid(text))),
         Err(_) => {
-            let detail = format!("invalid value {text:?} for flag -parallelism: it must be a whole number");
-            Err(Failure::usage("Failed to parse command-line flags", detail))
+            let message = format!("invalid value {text:?} for flag -parallelism: it must be a whole number");
+            Err(Failure::usage(diagnostics::invalid_flags(message)))
         }
     }
 }

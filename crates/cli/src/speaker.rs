@@ -20,7 +20,7 @@ use yuba_view::{outputs, plan, progress};
 
 use crate::exit::Failure;
 use crate::flags::Args;
-use crate::json_into::JsonInto;
+use crate::json_into::{JsonInto, JsonSettings};
 use crate::messages::{diagnostic_lines, greeting, now};
 use crate::running::Running;
 use crate::settings::environment;
@@ -48,7 +48,7 @@ struct Inner<'t> {
 impl<'t> Speaker<'t> {
     /// As the flags want it.
     pub(crate) fn new(terminal: &'t mut Terminal, args: &Args) -> Result<Speaker<'t>, Failure> {
-        let into = JsonInto::open(args)?;
+        let into = JsonInto::open(&JsonSettings::resolve(args)?)?;
         let look = Look {
             style: terminal.style(),
             width: terminal.width(),

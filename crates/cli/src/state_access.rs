@@ -7,10 +7,11 @@ use yuba_eval::tree::Purpose;
 use yuba_session::backend::{self, Opened, Place, Refusal, StateFlags};
 use yuba_session::state;
 use yuba_session::workspaces::is_valid_name;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::{Code, Diagnostic, Diagnostics};
 use yuba_value::functions::timestamp::parse_duration;
 use yuba_value::quote::quote;
 
+use crate::diagnostics;
 use crate::exit::Failure;
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
@@ -60,7 +61,7 @@ pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
             .map(|nanos| Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)))
             .ok_or_else(|| {
                 let message = format!("invalid value {} for flag -lock-timeout: parse error", quote(text));
-                Failure::usage("Failed to parse command-line flags", message)
+                Failure::usage(diagnostics::invalid_flags(message))
             })?,
     };
     Ok(StateFlags {
@@ -108,7 +109,7 @@ pub(crate) fn open(
     place: &Place,
     operation: &str,
     flags: &StateFlags,
-    unreadable: &str,
+    unreadable: &'static Code,
 ) -> Result<Opened, Refusal> {
     let mut said = false;
     let mut waiting = || {

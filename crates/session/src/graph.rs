@@ -6,9 +6,10 @@ use yuba_eval::graph::{Arguments, RefGraph, build};
 use yuba_eval::{ConfigTree, Evaluation, Mode};
 use yuba_plan::Plan;
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
 
 use crate::backend::{Refusal, StateFlags, not_loaded, place_of};
+use crate::diagnostics;
 use crate::load::{LoadRequest, load};
 use crate::operation::{SavedPlan, read_plan};
 use crate::validate::eval_env;
@@ -38,10 +39,7 @@ pub fn draw(
     let mut notes = Diagnostics::new();
     let saved: Option<SavedPlan> = match plan {
         None => None,
-        Some(path) => Some(read_plan(path, request).map_err(|problem| {
-            let detail = format!("The plan cannot be drawn. {}", problem.detail);
-            Diagnostic::error("Failed loading the plan file", detail)
-        })?),
+        Some(path) => Some(read_plan(path, request).map_err(|problem| diagnostics::plan_not_drawn(&problem))?),
     };
     let request = LoadRequest {
         workspace: saved.as_ref().map_or(request.workspace, |saved| &saved.workspace),

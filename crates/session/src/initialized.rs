@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use yuba_syntax::Diagnostic;
 
 use crate::backend::BackendSettings;
+use crate::diagnostics;
 use crate::replace::write_private;
 
 /// The backend that was used last.
@@ -48,10 +49,7 @@ pub(crate) fn read(data_dir: &Path) -> Option<Initialized> {
 /// Keeps what is used now, and what its block says: none where the configuration has no backend.
 pub(crate) fn write(data_dir: &Path, used: Option<(&BackendSettings, &BackendSettings)>) -> Result<(), Diagnostic> {
     let path = file(data_dir);
-    let failed = |error: std::io::Error| {
-        let detail = format!("The record of the backend {} could not be written: {error}.", path.display());
-        Diagnostic::error("Failed to save backend configuration", detail)
-    };
+    let failed = |error: std::io::Error| diagnostics::backend_record_not_written(&path, &error);
     let Some((settings, block)) = used else {
         return match read(data_dir) {
             Some(_) => fs::remove_file(&path).map_err(failed),

@@ -10,6 +10,8 @@ use yuba_eval::tree::{Installed, Manifest};
 use yuba_syntax::Diagnostic;
 use yuba_value::{Value, json as value_json};
 
+use crate::diagnostics;
+
 /// Where installed modules are recorded, in the directory for the data of a working directory.
 pub const MANIFEST: &str = "modules/modules.json";
 
@@ -19,9 +21,9 @@ pub fn read_manifest(data_dir: &Path) -> Result<Manifest, Diagnostic> {
     let text = match fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Manifest::default()),
-        Err(error) => return Err(manifest_problem(&path, &error.to_string())),
+        Err(error) => return Err(diagnostics::manifest_unreadable(&path, &error.to_string())),
     };
-    parse_manifest(&text).map_err(|reason| manifest_problem(&path, &reason))
+    parse_manifest(&text).map_err(|reason| diagnostics::manifest_unreadable(&path, &reason))
 }
 
 /// Writes the record of installed modules, unless it says so already. A reader sees the old or the new
@@ -39,18 +41,7 @@ pub fn write_manifest(data_dir: &Path, manifest: &Manifest) -> Result<(), Diagno
         fs::write(&new, &text)?;
         fs::rename(&new, &path)
     };
-    write().map_err(|error| {
-        let detail = eco_format!("The record of installed modules {} could not be written: {error}.", path.display());
-        Diagnostic::error("Failed to update module manifest", detail)
-    })
-}
-
-fn manifest_problem(path: &Path, reason: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "The record of installed modules {} could not be read: {reason}. Delete it and run \"yuba init\".",
-        path.display()
-    );
-    Diagnostic::error("Failed to read modules manifest file", detail)
+    write().map_err(|error| diagnostics::manifest_not_written(&path, &error))
 }
 
 fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {

@@ -1,9 +1,8 @@
 //! From one backend to another: where the state was before, and whether it comes along.
 
-use ecow::eco_format;
 use yuba_backend::{Backend, StateStore};
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+use yuba_syntax::{Diagnostics, Sources};
 
 use crate::backend::{BackendSettings, Place, StateFlags, overridden};
 use crate::diagnostics;
@@ -86,27 +85,23 @@ fn migrate(
     let mut workspaces = from.workspaces()?;
     workspaces.sort();
     let confirmed = |question: &str, more: &str| {
-        confirm.and_then(|confirm| confirm(question, more)).ok_or_else(|| {
-            let detail = "Whether to copy the state cannot be asked. Use -force-copy to copy it, or -reconfigure to leave it \
-                          where it is.";
-            Diagnostics::from(Diagnostic::error("Can't ask approval for state migration", detail))
-        })
+        confirm
+            .and_then(|confirm| confirm(question, more))
+            .ok_or_else(|| Diagnostics::from(diagnostics::migration_not_confirmable()))
     };
     if workspaces.len() > 1 {
         let question = format!("Do you want to migrate all workspaces to {new:?}?");
         let more = format!(
-            "Both the previous {old:?} backend and the new one have workspaces. All of them are copied, and replace those of \
-             the same name.\n  Enter \"yes\" to copy all workspaces, \"no\" to stop here."
+            "The previous {old:?} backend has several workspaces. Yuba copies all of them to the new backend and overwrites \
+             workspaces with the same name.\n  Enter \"yes\" to copy all workspaces, \"no\" to cancel."
         );
         if !confirmed(&question, &more)? {
-            return Err(Diagnostic::error("Migration aborted by user.", "Nothing was changed.").into());
+            return Err(diagnostics::migration_declined().into());
         }
         for workspace in &workspaces {
             let (mut source, mut target) = (from.open(workspace)?, to.open(workspace)?);
-            copy(source.as_mut(), target.as_mut(), flags, &mut |_, _| Ok(true)).map_err(|problems| {
-                let title = eco_format!("Error migrating the workspace {workspace:?}");
-                crate::state::under(&title, &problems)
-            })?;
+            copy(source.as_mut(), target.as_mut(), flags, &mut |_, _| Ok(true))
+                .map_err(|problems| diagnostics::workspace_not_migrated(workspace, &problems))?;
         }
         return Ok(());
     }
@@ -116,12 +111,12 @@ fn migrate(
         let question = "Do you want to copy existing state to the new backend?";
         let more = match present {
             None => format!(
-                "There is a state in the previous {old:?} backend ({here}), and none yet in the new one ({there}).\n  Enter \
-                 \"yes\" to copy it, \"no\" to start with an empty state."
+                "The previous {old:?} backend ({here}) has a state, and the new backend ({there}) is empty.\n  Enter \"yes\" to \
+                 copy the state, \"no\" to start with an empty state."
             ),
             Some(_) => format!(
-                "There is a state in the previous {old:?} backend ({here}), and another one in the new backend \
-                 ({there}).\n  Enter \"yes\" to overwrite the new one with the previous one, \"no\" to keep the new one."
+                "The previous {old:?} backend ({here}) has a state, and the new backend ({there}) has a different state.\n  \
+                 Enter \"yes\" to overwrite the state in the new backend, \"no\" to use the state in the new backend."
             ),
         };
         confirmed(question, &more)

@@ -15,6 +15,7 @@ use yuba_install::Hosts;
 use yuba_install::modules::{Fetcher, PackageLocation, Registry, RegistryError, copy_directory, find_subdir};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
+use crate::diagnostics::without_location;
 use crate::install::Event;
 use crate::load::ModuleDirs;
 
@@ -292,10 +293,7 @@ pub(crate) fn copy_root(dir: &Path, data_dir: &Path, source: &str, hosts: &Hosts
         false => None,
     };
     let text = absolute.as_deref().unwrap_or(source);
-    let source = ModuleSource::parse(text).map_err(|error| {
-        let at_nowhere = error.at(yuba_syntax::Span::default());
-        Diagnostic::error(at_nowhere.summary, at_nowhere.detail)
-    })?;
+    let source = ModuleSource::parse(text).map_err(|error| without_location(error.at(yuba_syntax::Span::default())))?;
     let temporary = data_dir.join("init-from-module");
     clear(&temporary)?;
     let (key, name) = ("root".into(), "module.root".into());
@@ -310,8 +308,8 @@ pub(crate) fn copy_root(dir: &Path, data_dir: &Path, source: &str, hosts: &Hosts
         None => {
             problems.retain(Diagnostic::is_error);
             let first = problems.into_iter().next();
-            let problem = first.unwrap_or_else(|| diagnostics::root_not_copied(text, "there is nothing"));
-            Err(Diagnostic::error(problem.summary, problem.detail))
+            let problem = first.unwrap_or_else(|| diagnostics::root_not_copied(text, "the package is empty"));
+            Err(without_location(problem))
         }
     };
     let _ = clear(&temporary);

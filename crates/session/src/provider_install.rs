@@ -18,7 +18,7 @@ use yuba_install::providers::selected::{check_selections, packages_dir};
 use yuba_install::providers::source::{Place, Places, QueryError};
 use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
-use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+use yuba_syntax::{Code, Diagnostics, Sources, Span};
 
 use crate::backend::{self, Opened, StateFlags};
 use crate::diagnostics;
@@ -53,7 +53,7 @@ pub(crate) fn install(
     if !problems.has_errors() {
         // Objects may have to be destroyed whose providers are not in the configuration any more.
         let found = match backend {
-            true => of_state(configuration, request, "Error refreshing state"),
+            true => of_state(configuration, request, &diagnostics::INIT_STATE_UNREADABLE),
             false => Ok((of_last_state(configuration, request), Diagnostics::new())),
         };
         match found {
@@ -194,13 +194,13 @@ fn read_all(
 pub(crate) fn of_state(
     configuration: &Configuration,
     request: &LoadRequest<'_>,
-    title: &str,
+    code: &'static Code,
 ) -> Result<(BTreeSet<ProviderSource>, Diagnostics), Diagnostics> {
     let place = match backend::place_of(configuration, request, &StateFlags::default()) {
         Err(_) if backend::is_out_of_reach(configuration) => return Ok(Default::default()),
         place => place?,
     };
-    let opened = place.look().map_err(|problems| Diagnostics::from(Diagnostic::error(title, problems.joined())))?;
+    let opened = place.look().map_err(|problems| Diagnostics::from(diagnostics::under(code, &problems)))?;
     Ok((providers_of(&opened), opened.notes))
 }
 
@@ -273,7 +273,7 @@ pub fn lock(
             match ProviderSource::parse(text) {
                 Ok(provider) if needed.contains_key(&provider) => drop(chosen.insert(provider)),
                 Ok(provider) => problems.push(about::not_needed(&provider)),
-                Err(problem) => problems.push(Diagnostic::error(problem.summary, problem.detail)),
+                Err(problem) => problems.push(diagnostics::without_location(problem.at(Span::default()))),
             }
         }
         needed.retain(|provider, _| chosen.contains(provider));

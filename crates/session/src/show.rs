@@ -97,7 +97,7 @@ pub fn with_providers(
         (Ok(configuration), problems) => return Err(not_loaded(configuration, request, problems)),
         (Err(sources), problems) => return Err(Refusal { problems, sources }),
     };
-    match of_state(&configuration, request, "Failed to load state") {
+    match of_state(&configuration, request, &crate::diagnostics::SCHEMAS_STATE_UNREADABLE) {
         Ok((of_state, notes)) => {
             let mut providers: BTreeSet<ProviderSource> = configuration.tree.requirements().into_keys().collect();
             let is_adopted =

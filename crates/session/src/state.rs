@@ -11,12 +11,14 @@ use std::path::Path;
 
 use yuba_addrs::{AbsResourceInstance, ProviderSource};
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
+use yuba_syntax::{Diagnostic, SourceFile, Sources};
 
-pub use changing::{Marked, Removal, replace_provider, resources_of, set_tainted, with_provider};
+pub use changing::{Marked, Removal, TaintMark, replace_provider, resources_of, set_tainted, with_provider};
 pub use moving::{Moved, Moves, move_objects};
-pub use selecting::{Addresses, has_id};
+pub use selecting::{Addresses, Unmatched, has_id};
 pub use transferring::{read_file, read_given};
+
+pub use crate::diagnostics::under;
 
 use crate::backend::Refusal;
 use crate::diagnostics;
@@ -64,9 +66,4 @@ pub fn usable_configuration(request: &LoadRequest<'_>) -> Result<(), Refusal> {
         Err(sources) => sources,
     };
     if problems.has_errors() { Err(Refusal { problems, sources }) } else { Ok(()) }
-}
-
-/// The same problems, as one under the title of a command.
-pub fn under(title: &str, problems: &Diagnostics) -> Diagnostic {
-    Diagnostic::error(title, problems.joined())
 }

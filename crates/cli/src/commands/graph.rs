@@ -8,6 +8,7 @@ use yuba_syntax::Sources;
 use yuba_view::graph::{layout, objects, picture, svg};
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::settings::{Settings, VAR, VAR_FILE};
@@ -42,24 +43,15 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     if !args.positional.is_empty() {
-        let detail = "This command takes no arguments. Did you mean to use -chdir?";
-        return Err(Failure::usage("Unexpected argument", detail));
+        return Err(Failure::usage(diagnostics::no_arguments_expected()));
     }
     let plan = args.text("plan").filter(|path| !path.is_empty()).map(Path::new);
     let kind = match args.text("type").filter(|kind| !kind.is_empty()) {
         None if plan.is_some() => "apply",
         None => "plan",
         Some(kind @ ("plan" | "plan-refresh-only" | "plan-destroy" | "apply")) => kind,
-        Some(kind @ ("eval" | "validate")) => {
-            let detail =
-                format!("There is no graph of the type {kind:?} any more. That of the type \"plan\" is similar.");
-            return Err(Failure::failed("Graph type no longer available", detail));
-        }
-        Some(kind) => {
-            let detail =
-                format!("{kind:?} is none of \"plan\", \"plan-refresh-only\", \"plan-destroy\" and \"apply\".");
-            return Err(Failure::failed("Unsupported graph type", detail));
-        }
+        Some(kind @ ("eval" | "validate")) => return Err(Failure::failed(diagnostics::graph_type_removed(kind))),
+        Some(kind) => return Err(Failure::failed(diagnostics::graph_type_unknown(kind))),
     };
     let draw_cycles = args.is_on("draw-cycles");
     let drawing = |found: &Objects<'_>| -> String {

@@ -12,6 +12,7 @@ use yuba_session::operation::{Operation, OperationRequest, Watch};
 use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::operate;
@@ -51,8 +52,8 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let [address, id] = args.positional.as_slice() else {
-        let detail = "Give the address of a resource instance, and the id of the object.";
-        return Err(Failure::usage("Invalid number of arguments", detail));
+        let required = "two arguments: the address of a resource instance and the ID of the object";
+        return Err(Failure::usage(diagnostics::argument_count(required)));
     };
     let flags = state_access::flags(args)?;
     let mut settings = Settings::new(args);

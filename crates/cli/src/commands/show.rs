@@ -12,9 +12,10 @@ use yuba_state::State;
 use yuba_syntax::{Diagnostic, Sources};
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
-use crate::json_into::JsonInto;
+use crate::json_into::{JsonInto, JsonSettings};
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::state_access::{self, SHOW_SENSITIVE};
 use crate::terminal::Terminal;
@@ -56,12 +57,10 @@ enum Subject<'a> {
 fn subject(args: &Args) -> Result<Subject<'_>, Failure> {
     let text = |name: &str| args.text(name).filter(|text| !text.is_empty());
     if args.is_on("config") && !args.is_on("json") {
-        let detail = "A configuration is shown as JSON only: -config needs -json.";
-        return Err(Failure::usage("JSON output required for configuration", detail));
+        return Err(Failure::usage(diagnostics::configuration_needs_json()));
     }
     if text("module").is_some() && !args.is_on("json") {
-        let detail = "A module is shown as JSON only: -module needs -json.";
-        return Err(Failure::usage("JSON output required for module", detail));
+        return Err(Failure::usage(diagnostics::module_needs_json()));
     }
     let mut wanted = Vec::new();
     wanted.extend(args.is_on("state").then_some(Subject::State));
@@ -71,16 +70,10 @@ fn subject(args: &Args) -> Result<Subject<'_>, Failure> {
     match (wanted.len(), args.positional.as_slice()) {
         (0, []) => Ok(Subject::State),
         (0, [file]) => Ok(Subject::File(file)),
-        (0, _) => Err(Failure::usage("Too many command line arguments", "At most one file can be given.")),
-        (_, [_, ..]) => {
-            let detail = "Where an option says what to show, no file can be given besides.";
-            Err(Failure::usage("Unexpected command line arguments", detail))
-        }
+        (0, _) => Err(Failure::usage(diagnostics::too_many_arguments("file"))),
+        (_, [_, ..]) => Err(Failure::usage(diagnostics::show_file_unexpected())),
         (1, []) => Ok(wanted.swap_remove(0)),
-        _ => {
-            let detail = "-state, -plan, -config and -module exclude each other: choose one of them.";
-            Err(Failure::usage("Conflicting object types to show", detail))
-        }
+        _ => Err(Failure::usage(diagnostics::show_flags_conflict())),
     }
 }
 
@@ -95,7 +88,7 @@ enum Shown {
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let subject = subject(args)?;
-    let mut into = JsonInto::open(args)?;
+    let mut into = JsonInto::open(&JsonSettings::resolve(args)?)?;
     let settings = Settings::new(args);
     let shown =
         find(terminal, &settings, &subject).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
@@ -197,10 +190,10 @@ fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<
 fn state_file(settings: &Settings, path: &str) -> Result<State, Refusal> {
     let sealing = yuba_session::backend::sealing(&settings.request(Purpose::Look));
     state::read_file(Path::new(path), sealing.as_ref()).map_err(|problems| {
-        let title = match show::is_json(Path::new(path)) {
-            true => "Couldn't show state file",
-            false => "Failed to read the given file as a state or plan file",
+        let code = match show::is_json(Path::new(path)) {
+            true => &diagnostics::STATE_FILE_NOT_SHOWN,
+            false => &diagnostics::FILE_NOT_SHOWN,
         };
-        state::under(title, &problems).into()
+        state::under(code, &problems).into()
     })
 }

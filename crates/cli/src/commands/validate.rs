@@ -9,9 +9,10 @@ use yuba_value::function::Signature;
 use yuba_view::validate_json;
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
-use crate::json_into::JsonInto;
+use crate::json_into::{JsonInto, JsonSettings};
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
 use crate::terminal::Terminal;
 
@@ -39,10 +40,9 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     if args.positional.len() > 1 {
-        let detail = "At most one directory can be given.";
-        return Err(Failure::usage("Too many command line arguments", detail));
+        return Err(Failure::usage(diagnostics::too_many_arguments("directory")));
     }
-    let mut into = JsonInto::open(args)?;
+    let mut into = JsonInto::open(&JsonSettings::resolve(args)?)?;
     let mut settings = Settings::new(args);
     if let Some(dir) = args.positional.first() {
         settings.dir = shown_dir(dir).to_owned();

@@ -9,9 +9,10 @@ use yuba_backend::{Backend as _, Disk, Local, LocalSettings};
 use yuba_provider::builtin::{self, RemoteOutput, RemoteState, StateReader, Terraform};
 use yuba_provider::contract::ready;
 use yuba_provider::{Answer, EvalExpr, LocalNames, Outcome, Problem, ProviderSchema};
-use yuba_syntax::{Diagnostic, Diagnostics, Expr};
+use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::Value;
 
+use crate::diagnostics;
 use crate::encryption::Encryption;
 
 /// What it has.
@@ -70,12 +71,8 @@ fn read(request: &RemoteState, encryption: &Encryption) -> Outcome<Option<BTreeM
         return Outcome::ok(None);
     }
     if request.backend != "local" {
-        let detail = eco_format!(
-            "This version of Yuba reads states of the backend \"local\" only, and {} asks for one of {:?}.",
-            request.address,
-            request.backend
-        );
-        return Outcome::failed(Problem::nowhere(Diagnostic::error("Backend not available", detail)));
+        let problem = diagnostics::remote_state_not_available(&request.address, &request.backend);
+        return Outcome::failed(Problem::nowhere(problem));
     }
     let path = |name: &str| {
         let value = request.config.entries()?.into_iter().find(|(key, _)| key == name)?.1;

@@ -21,10 +21,9 @@ pub fn read_given(name: &str) -> Result<State, Diagnostic> {
         name => fs::read(name),
     };
     let content = content.map_err(|error| diagnostics::unopenable_state(name, &error))?;
-    let title = format!("Failed to read source state {}", yuba_value::quote::quote(name));
     match yuba_state::read(&content) {
         Ok((state, _)) => Ok(state),
-        Err(problems) => Err(super::under(&title, &problems)),
+        Err(problems) => Err(diagnostics::unreadable_given_state(name, &problems)),
     }
 }
 

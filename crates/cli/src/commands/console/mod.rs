@@ -11,6 +11,7 @@ use yuba_session::world::SystemWorld;
 use yuba_view::value::{format_type, format_value};
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::settings::{Settings, VAR, VAR_FILE};
@@ -61,20 +62,13 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 /// Refuses what this version cannot do, instead of ignoring it.
 fn check(args: &Args) -> Result<(), Failure> {
     if !args.positional.is_empty() {
-        let detail = "The console takes no arguments. Type expressions at its prompt or pipe them into it.";
-        return Err(Failure::usage("Too many command line arguments", detail));
+        return Err(Failure::usage(diagnostics::console_arguments()));
     }
     if args.is_on("json") {
-        let detail = "The console writes values as people read them. Use an output of the configuration and \
-                      `output -json`, or the function jsonencode, to get JSON.";
-        return Err(Failure::usage("Output only in json is not allowed", detail));
+        return Err(Failure::usage(diagnostics::console_without_json()));
     }
     if let Some((name, _)) = args.iter().find(|(name, _)| *name == "json-into") {
-        let detail = format!(
-            "The option -{name} is part of the OpenTofu command line, but the console of this version of Yuba does not \
-             have it yet. Leave the option out to evaluate expressions without it."
-        );
-        return Err(Failure::usage("Option not available yet", detail));
+        return Err(Failure::usage(diagnostics::flag_not_available(name)));
     }
     Ok(())
 }
@@ -89,11 +83,10 @@ fn piped(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
         match stdin.read_until(b'\n', &mut line) {
             Ok(0) => break,
             Ok(_) => {}
-            Err(error) => return Err(Failure::failed("Failed to read input", format!("Standard input: {error}."))),
+            Err(error) => return Err(Failure::failed(diagnostics::console_input_unreadable(&error))),
         }
         let Ok(text) = std::str::from_utf8(&line) else {
-            let detail = "Expressions must be UTF-8 text, but the input has bytes that are not.";
-            return Err(Failure::failed("Invalid character encoding", detail));
+            return Err(Failure::failed(diagnostics::console_input_encoding()));
         };
         let input = session.line(text);
         open = matches!(input, Input::Incomplete(_));

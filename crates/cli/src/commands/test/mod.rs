@@ -12,6 +12,7 @@ use yuba_session::test::{Affected, Event, Status, Stop, Suite, TestRequest, Watc
 use yuba_value::EcoString;
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
 use crate::settings::{Settings, VAR, VAR_FILE};
@@ -74,10 +75,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
         let Some(text) = args.text(name) else { return Ok(None) };
         match text.parse::<u64>() {
             Ok(number) if number >= least => Ok(Some(number)),
-            _ => {
-                let detail = format!("-{name} needs a whole number of at least {least}, and {text:?} is none.");
-                Err(Failure::usage("Invalid argument", detail))
-            }
+            _ => Err(Failure::usage(diagnostics::flag_number_invalid(name, least, text))),
         }
     };
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);

@@ -16,7 +16,7 @@ use yuba_view::{diagnostic, messages_json, plan, plan_json, state, state_json};
 use crate::commands::validate::signature;
 use crate::exit::Failure;
 use crate::flags::Args;
-use crate::json_into::JsonInto;
+use crate::json_into::{JsonInto, JsonSettings};
 use crate::messages::{greeting, now};
 use crate::signals;
 use crate::terminal::Terminal;
@@ -54,7 +54,7 @@ fn object((addr, deposed): &Leftover) -> String {
 impl<'t> Teller<'t> {
     /// As the flags want it.
     pub(super) fn new(terminal: &'t mut Terminal, args: &Args) -> Result<Teller<'t>, Failure> {
-        let into = JsonInto::open(args)?;
+        let into = JsonInto::open(&JsonSettings::resolve(args)?)?;
         let junit = args.text("junit-xml").filter(|path| !path.is_empty()).map(|path| (path.to_owned(), Vec::new()));
         let json = args.is_on("json");
         let mut teller = Teller { terminal, into, json, args: args.clone(), counts: Counts::default(), junit };
