@@ -201,7 +201,7 @@ impl Terminal {
         self.stdout.flush();
         match self.stdout.failed.take() {
             Some(error) if error.kind() != ErrorKind::BrokenPipe => {
-                self.err(&format!("\nError: Failed to write output\n\nStandard output cannot be written: {error}.\n"));
+                self.err(&format!("\nError: Failed to write output\n\nFailed to write to standard output: {error}.\n"));
                 code.max(1)
             }
             _ => code,
