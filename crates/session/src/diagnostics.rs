@@ -277,7 +277,7 @@ pub(crate) fn state_elsewhere(before: &str, now: Option<&str>) -> Diagnostic {
 
 fn before_and_now(before: &str, now: Option<&str>) -> String {
     let now = match now {
-        None => "has no backend any more".to_owned(),
+        None => "has no backend".to_owned(),
         Some(now) => format!("sets another location in the backend {now:?}"),
     };
     format!(

@@ -48,7 +48,7 @@ fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {
     if text.is_empty() {
         return Ok(Manifest::default());
     }
-    let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    let text = std::str::from_utf8(text).map_err(|_| "it is not valid UTF-8".to_owned())?;
     let root = value_json::decode_implied(text).map_err(|error| error.to_string())?;
     let modules = attribute(&root, "Modules");
     records(modules.as_ref().and_then(Value::as_seq).unwrap_or_default())
@@ -67,7 +67,7 @@ fn records(list: &[Value]) -> Result<Manifest, String> {
         let (key, source, version) = (field("Key"), field("Source"), field("Version"));
         let version = match version.as_str() {
             "" => None,
-            text => Some(Version::parse(text).map_err(|_| format!("{text:?} is no version"))?),
+            text => Some(Version::parse(text).map_err(|_| format!("{text:?} is not a valid version"))?),
         };
         let source = match source.as_str() {
             "" => source,
