@@ -10,6 +10,7 @@ mod allocator;
 mod commands;
 mod crash;
 mod deprecation;
+mod diagnostics;
 mod dispatch;
 mod downloads;
 mod exit;

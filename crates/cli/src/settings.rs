@@ -19,23 +19,17 @@ use crate::telemetry::Telemetry;
 use crate::typing::{self, Unseen};
 
 /// `-var`
-pub(crate) const VAR: Flag = Flag::list(
-    "var",
-    "'foo=bar'",
-    "Set a variable of the root module. Give the option several times to set several variables.",
-);
+pub(crate) const VAR: Flag =
+    Flag::list("var", "'foo=bar'", "Set a variable of the root module. Repeat the option to set several variables.");
 /// `-var-file`
 pub(crate) const VAR_FILE: Flag = Flag::list(
     "var-file",
     "filename",
-    "Set variables from a file, in addition to terraform.tfvars and *.auto.tfvars, which are always read.",
+    "Load variable values from a file, in addition to terraform.tfvars and *.auto.tfvars.",
 );
 /// `-test-directory`
-pub(crate) const TEST_DIR: Flag = Flag::text(
-    "test-directory",
-    "path",
-    "The directory of test files within the configuration; \"tests\" if not given.",
-);
+pub(crate) const TEST_DIR: Flag =
+    Flag::text("test-directory", "path", "Directory of test files in the configuration. The default is \"tests\".");
 
 /// Settings of a command that works in the working directory and needs nothing else.
 pub(crate) struct Settings {

@@ -22,7 +22,7 @@ use yuba_view::{outputs, plan, progress};
 use crate::deprecation::DeprecationChoice;
 use crate::exit::Failure;
 use crate::flags::Args;
-use crate::json_into::JsonInto;
+use crate::json_into::{JsonInto, JsonSettings};
 use crate::messages::{diagnostic_lines, greeting, now};
 use crate::operate::Kind;
 use crate::running::Running;
@@ -58,7 +58,7 @@ impl OutputSettings {
     /// Resolves the settings, and opens the file of `-json-into`.
     pub(crate) fn resolve(args: &Args, environment: &Environment) -> Result<OutputSettings, Failure> {
         Ok(OutputSettings {
-            into: JsonInto::open(args)?,
+            into: JsonInto::open(&JsonSettings::resolve(args)?)?,
             json: args.is_on("json"),
             show_sensitive: args.table_has("show-sensitive") && args.is_on("show-sensitive"),
             concise: args.is_on("concise"),

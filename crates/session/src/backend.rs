@@ -13,7 +13,7 @@ use yuba_backend::{
 use yuba_eval::static_eval::is_unavailable;
 use yuba_eval::tree::{Purpose, unavailable_sources};
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+use yuba_syntax::{Code, Diagnostic, Diagnostics, Sources};
 
 use crate::encryption::{self, Encryption};
 use crate::initialized;
@@ -348,11 +348,11 @@ pub enum OpenFailure {
 
 impl OpenFailure {
     /// As one list, where a state that cannot be read is said under a title of the command.
-    pub fn under(self, title: &str) -> Diagnostics {
+    pub fn under(self, code: &'static Code) -> Diagnostics {
         match self {
             OpenFailure::Locked(problems) => problems,
             OpenFailure::Unreadable(problems, others) => {
-                let mut all = Diagnostics::from(Diagnostic::error(title, problems.joined()));
+                let mut all = Diagnostics::from(crate::diagnostics::under(code, &problems));
                 all.extend(others);
                 all
             }

@@ -375,7 +375,7 @@ pub fn requirements(
     };
     let mut problems = std::mem::take(&mut configuration.diagnostics);
     let tree = requirement_tree(&configuration.tree, yuba_eval::ModuleId::ROOT, &mut problems);
-    let of_state = provider_install::of_state(&configuration, "Failed refreshing the state");
+    let of_state = provider_install::of_state(&configuration, &diagnostics::REQUIREMENTS_STATE_UNREADABLE);
     let (of_state, about_state) = of_state.unwrap_or_else(|found| (BTreeSet::new(), found));
     problems.extend(about_state);
     if let Ok(encryption) = encryption::of(&configuration) {

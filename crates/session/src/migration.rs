@@ -116,8 +116,8 @@ fn migrate(
     if workspaces.len() > 1 {
         let question = format!("Do you want to migrate all workspaces to {new:?}?");
         let more = format!(
-            "Both the previous {old:?} backend and the new one have workspaces. All of them are copied, and replace those of \
-             the same name.\n  Enter \"yes\" to copy all workspaces, \"no\" to stop here."
+            "The previous {old:?} backend has several workspaces. Yuba copies all of them to the new backend and overwrites \
+             workspaces with the same name.\n  Enter \"yes\" to copy all workspaces, \"no\" to cancel."
         );
         if !confirmed(&question, &more)? {
             return Err(migration_aborted().into());
@@ -135,12 +135,12 @@ fn migrate(
         let question = "Do you want to copy existing state to the new backend?";
         let more = match present {
             None => format!(
-                "There is a state in the previous {old:?} backend ({here}), and none yet in the new one ({there}).\n  Enter \
-                 \"yes\" to copy it, \"no\" to start with an empty state."
+                "The previous {old:?} backend ({here}) has a state, and the new backend ({there}) is empty.\n  Enter \"yes\" to \
+                 copy the state, \"no\" to start with an empty state."
             ),
             Some(_) => format!(
-                "There is a state in the previous {old:?} backend ({here}), and another one in the new backend \
-                 ({there}).\n  Enter \"yes\" to overwrite the new one with the previous one, \"no\" to keep the new one."
+                "The previous {old:?} backend ({here}) has a state, and the new backend ({there}) has a different state.\n  \
+                 Enter \"yes\" to overwrite the state in the new backend, \"no\" to use the state in the new backend."
             ),
         };
         confirmed(question, &more)

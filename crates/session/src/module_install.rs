@@ -15,6 +15,7 @@ use yuba_eval::tree::{Installed, Manifest, ModuleFiles, Wanted};
 use yuba_install::modules::{Fetcher, PackageLocation, Registry, RegistryError, copy_directory, find_subdir};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
+use crate::diagnostics::without_location;
 use crate::install::Event;
 use crate::project::Project;
 
@@ -312,8 +313,8 @@ pub(crate) fn copy_root(project: &Project, source: &str) -> Result<(), Diagnosti
         None => {
             problems.retain(Diagnostic::is_error);
             let first = problems.into_iter().next();
-            let problem = first.unwrap_or_else(|| diagnostics::root_not_copied(text, "there is nothing"));
-            Err(Diagnostic { subject: None, context: None, ..problem })
+            let problem = first.unwrap_or_else(|| diagnostics::root_not_copied(text, "the package is empty"));
+            Err(without_location(problem))
         }
     };
     let _ = clear(project, &temporary);

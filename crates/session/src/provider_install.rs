@@ -18,7 +18,7 @@ use yuba_install::providers::selected::{check_selections, packages_dir};
 use yuba_install::providers::source::{Place, Places, QueryError};
 use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
-use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+use yuba_syntax::{Code, Diagnostics, Sources};
 
 use crate::backend::{self, Opened, Refusal, StateFlags};
 use crate::diagnostics;
@@ -55,7 +55,7 @@ pub(crate) fn install(
     if !problems.has_errors() {
         // Objects may have to be destroyed whose providers are not in the configuration any more.
         let found = match backend {
-            true => of_state(configuration, "Error refreshing state"),
+            true => of_state(configuration, &diagnostics::INIT_STATE_UNREADABLE),
             false => Ok((of_last_state(configuration), Diagnostics::new())),
         };
         match found {
@@ -195,13 +195,13 @@ fn read_all(
 /// none.
 pub(crate) fn of_state(
     configuration: &Loaded,
-    title: &str,
+    code: &'static Code,
 ) -> Result<(BTreeSet<ProviderSource>, Diagnostics), Diagnostics> {
     let place = match backend::place_of(configuration, &StateFlags::default()) {
         Err(_) if backend::is_out_of_reach(configuration) => return Ok(Default::default()),
         place => place?,
     };
-    let opened = place.look().map_err(|problems| Diagnostics::from(Diagnostic::error(title, problems.joined())))?;
+    let opened = place.look().map_err(|problems| Diagnostics::from(diagnostics::under(code, &problems)))?;
     Ok((providers_of(&opened), opened.notes))
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     }
     // The full text stays beside the file until the file has it too.
     overwrite(old, content).map_err(|error| {
-        io::Error::other(format!("{error}; the text is in {} now, please move it", beside.display()))
+        io::Error::other(format!("{error}; the content is in {}: rename that file", beside.display()))
     })?;
     fs::remove_file(&beside)
 }

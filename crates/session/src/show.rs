@@ -75,7 +75,7 @@ pub fn configuration(project: &Project) -> Result<Loaded, Refusal> {
 pub fn with_providers(project: &Project) -> Result<(Loaded, BTreeSet<ProviderSource>, Diagnostics), Refusal> {
     let options = LoadOptions::new(Purpose::Use).without_tests();
     let configuration = project.load(options).and_then(Loaded::valid_with_backend)?;
-    match of_state(&configuration, "Failed to load state") {
+    match of_state(&configuration, &crate::diagnostics::SCHEMAS_STATE_UNREADABLE) {
         Ok((of_state, notes)) => {
             let mut providers: BTreeSet<ProviderSource> = configuration.tree.requirements().into_keys().collect();
             let is_adopted =

@@ -10,12 +10,14 @@ mod transferring;
 use yuba_addrs::{AbsResourceInstance, ProviderSource};
 use yuba_eval::tree::Purpose;
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
+use yuba_syntax::{Diagnostic, SourceFile, Sources};
 
-pub use changing::{Marked, Removal, replace_provider, resources_of, set_tainted, with_provider};
+pub use changing::{Marked, Removal, TaintMark, replace_provider, resources_of, set_tainted, with_provider};
 pub use moving::{Moved, Moves, move_objects};
-pub use selecting::{Addresses, has_id};
+pub use selecting::{Addresses, Unmatched, has_id};
 pub use transferring::{read_file, read_given};
+
+pub use crate::diagnostics::under;
 
 use crate::backend::Refusal;
 use crate::diagnostics;
@@ -59,9 +61,4 @@ pub fn usable_configuration(project: &Project, purpose: Purpose) -> Result<(), R
         true => project.load(LoadOptions::new(purpose)).and_then(Loaded::valid).map(drop),
         false => Ok(()),
     }
-}
-
-/// The same problems, as one under the title of a command.
-pub fn under(title: &str, problems: &Diagnostics) -> Diagnostic {
-    Diagnostic::error(title, problems.joined())
 }

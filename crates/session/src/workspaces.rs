@@ -49,11 +49,11 @@ pub fn create(location: &StateLocation, data_dir: &Path, name: &str, selected: &
 /// Gives the state of a new workspace the content of a file.
 pub fn fill(location: &StateLocation, name: &str, file: &Path, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
     let mut state = crate::state::read_file(location.files(), file, location.encryption.state.as_ref())
-        .map_err(|problems| crate::state::under("Error reading the given state", &problems))?;
+        .map_err(|problems| diagnostics::under(&diagnostics::NEW_WORKSPACE_STATE_UNREADABLE, &problems))?;
     let location = location.in_workspace(name);
     let mut opened = location
         .open("workspace-new", flags, &mut || ())
-        .map_err(|failure| failure.under("Error getting the state manager for the new workspace"))?;
+        .map_err(|failure| failure.under(&diagnostics::NEW_WORKSPACE_NOT_OPENED))?;
     // A copy is a state of its own.
     state.lineage = Default::default();
     state.serial = 0;
@@ -80,13 +80,22 @@ pub enum Selection {
     Created,
 }
 
+/// What [`select`] does if the workspace does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingWorkspace {
+    /// It fails.
+    Fail,
+    /// It creates the workspace.
+    Create,
+}
+
 /// Selects a workspace.
 pub fn select(
     location: &StateLocation,
     data_dir: &Path,
     name: &str,
     selected: &Selected,
-    create: bool,
+    missing: MissingWorkspace,
 ) -> Result<Selection, Diagnostics> {
     if selected.is_overridden {
         return Err(diagnostics::overridden_select().into());
@@ -96,7 +105,7 @@ pub fn select(
     if selected.name == name {
         return Ok(Selection::Same);
     }
-    if !exists && !create {
+    if !exists && missing == MissingWorkspace::Fail {
         return Err(diagnostics::no_workspace(name).into());
     }
     if !exists {
@@ -106,8 +115,22 @@ pub fn select(
     Ok(if exists { Selection::Changed } else { Selection::Created })
 }
 
-/// Deletes a workspace with its state. Whether that had objects comes back.
-pub fn delete(location: &StateLocation, name: &str, force: bool, flags: &StateFlags) -> Result<bool, Diagnostics> {
+/// Which workspaces [`delete`] deletes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// Workspaces whose state contains no objects.
+    OnlyEmpty,
+    /// All workspaces.
+    Forced,
+}
+
+/// Deletes a workspace with its state. Returns whether the state contained objects.
+pub fn delete(
+    location: &StateLocation,
+    name: &str,
+    deletion: Deletion,
+    flags: &StateFlags,
+) -> Result<bool, Diagnostics> {
     if !list(location)?.iter().any(|there| there == name) {
         return Err(diagnostics::no_workspace(name).into());
     }
@@ -118,8 +141,8 @@ pub fn delete(location: &StateLocation, name: &str, force: bool, flags: &StateFl
     let there = location.in_workspace(name);
     let mut opened = match there.open("workspace-delete", flags, &mut || ()) {
         Ok(opened) => opened,
-        Err(failure @ OpenFailure::Locked(_)) => return Err(failure.under("")),
-        Err(failure) => return Err(failure.under("Failed to refresh state")),
+        Err(OpenFailure::Locked(problems)) => return Err(problems),
+        Err(failure) => return Err(failure.under(&diagnostics::DELETED_WORKSPACE_UNREADABLE)),
     };
     let state = opened.state.take().unwrap_or_else(State::empty);
     let problems = opened.close();
@@ -127,7 +150,7 @@ pub fn delete(location: &StateLocation, name: &str, force: bool, flags: &StateFl
         return Err(problems);
     }
     let has_objects = state.has_managed_objects();
-    if has_objects && !force {
+    if has_objects && deletion == Deletion::OnlyEmpty {
         return Err(diagnostics::workspace_not_empty(name, &state).into());
     }
     location.backend().delete_workspace(name)?;

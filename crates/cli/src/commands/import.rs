@@ -23,14 +23,14 @@ pub(crate) const COMMAND: Command = Command {
     name: "import",
     synopsis: "Associate existing infrastructure with a resource",
     usage: "[options] ADDR ID",
-    about: "Takes an object that exists already into the state, so that it is managed from then on. ADDR is the resource \
-            instance it becomes, which the configuration has to declare; ID is what the provider knows it by.\n\n\
-            The object itself is only read. What differs between it and the configuration is for the next plan to say. \
-            With \"import\" blocks several objects can be imported at once, and the plan shows it before it happens.",
+    about: "Imports an existing object into the state, so that Yuba manages it. ADDR is the address of a resource instance \
+            that the configuration declares. ID is the identifier of the object; the provider defines its format.\n\n\
+            The command only reads the object. The next plan shows the differences to the configuration. With \"import\" \
+            blocks, a plan can import several objects and shows the imports before they happen.",
     flags: &[
-        Flag::text("config", "path", "The directory of the configuration; the current one if not given."),
-        Flag::switch_off("input", "Do not ask for values of variables."),
-        Flag::text("parallelism", "10", "How many operations may run at the same time."),
+        Flag::text("config", "path", "Directory of the configuration. The default is the current directory."),
+        Flag::switch_off("input", "Do not prompt for values of variables."),
+        Flag::text("parallelism", "10", "Number of operations that can run at the same time."),
         BACKUP,
         LOCK,
         LOCK_TIMEOUT,
@@ -118,7 +118,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
     if !has_failed {
         let title = "Import successful!";
-        let more = "What is shown above was imported. It is in the state now and managed by Yuba from here on.";
+        let more = "The objects shown above are in the state now, and Yuba manages them.";
         speaker.succeeded(title, more);
     }
     speaker.report(&imported.diagnostics, &loaded.sources);

@@ -13,10 +13,9 @@ use crate::diagnostics;
 /// The state in a file that the caller has read, or in standard input, whose name is `-`.
 pub fn read_given(name: &str, content: io::Result<Vec<u8>>) -> Result<State, Diagnostic> {
     let content = content.map_err(|error| diagnostics::unopenable_state(name, &error))?;
-    let title = format!("Failed to read source state {}", yuba_value::quote::quote(name));
     match yuba_state::read(&content) {
         Ok((state, _)) => Ok(state),
-        Err(problems) => Err(super::under(&title, &problems)),
+        Err(problems) => Err(diagnostics::unreadable_given_state(name, &problems)),
     }
 }
 

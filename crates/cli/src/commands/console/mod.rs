@@ -23,18 +23,18 @@ pub(crate) const COMMAND: Command = Command {
     name: "console",
     synopsis: "Try expressions at an interactive command prompt",
     usage: "[options]",
-    about: "Reads expressions and shows their values.\n\n\
-            On a terminal it has editing, a history and completion of function names with Tab; an expression with an open \
-            bracket goes on in the next line. Reading from a pipe, it evaluates line by line and stops at the first \
-            mistake.\n\n\
-            It never changes anything.",
+    about: "Reads expressions and prints their values.\n\n\
+            On a terminal it supports line editing, a history and completion of function names with Tab. An expression \
+            with an open bracket continues on the next line. With other input, it evaluates line by line and stops at the \
+            first error.\n\n\
+            The command never changes the state.",
     flags: &[
-        Flag::text("state", "path", "Read the state from this file instead of that of the selected workspace."),
+        Flag::text("state", "path", "State file to read instead of the state of the selected workspace."),
         VAR,
         VAR_FILE,
         Flag::switch_off("lock", "Do not lock the state."),
-        Flag::text("lock-timeout", "0s", "How long to wait for a lock of the state."),
-        Flag::text("json-into", "out.json", "Also write the answers as JSON to this file. Not available yet."),
+        Flag::text("lock-timeout", "0s", "Duration to wait for the state lock, like \"30s\" or \"5m\"."),
+        Flag::text("json-into", "out.json", "Write results as JSON to a file. Not available yet."),
         Flag::switch("json", ""),
         Flag::switch_off("input", ""),
     ],

@@ -15,7 +15,7 @@ use yuba_syntax::{Diagnostic, Sources};
 use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
-use crate::json_into::JsonInto;
+use crate::json_into::{JsonInto, JsonSettings};
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::state_access::{self, SHOW_SENSITIVE};
 use crate::terminal::Terminal;
@@ -24,17 +24,14 @@ pub(crate) const COMMAND: Command = Command {
     name: "show",
     synopsis: "Show the current state or a saved plan",
     usage: "[options] [file]",
-    about: "Shows the state of the selected workspace, or what is in the file of a state or a plan. With -json also the \
-            configuration, or one module of it.",
+    about: "Shows the state of the selected workspace, a state file or a saved plan. With -json, it can show the configuration \
+            or one module too.",
     flags: &[
-        Flag::switch(
-            "state",
-            "Show the state of the selected workspace; that is what happens without this option too.",
-        ),
+        Flag::switch("state", "Show the state of the selected workspace. This is the default."),
         Flag::text("plan", "file", "Show a saved plan."),
-        Flag::switch("config", "Show the configuration. Needs -json."),
-        Flag::text("module", "dir", "Show one module alone. Needs -json."),
-        Flag::switch("json", "Write a JSON document. It has all values, sensitive or not."),
+        Flag::switch("config", "Show the configuration. Requires -json."),
+        Flag::text("module", "dir", "Show one module. Requires -json."),
+        Flag::switch("json", "Write a JSON document. It contains sensitive values too."),
         JSON_INTO,
         SHOW_SENSITIVE,
         VAR,
@@ -67,7 +64,7 @@ impl ShowSettings {
     fn resolve(args: &Args) -> Result<ShowSettings, Failure> {
         Ok(ShowSettings {
             subject: subject(args).map_err(|problem| Failure::Usage(problem.into()))?,
-            into: JsonInto::open(args)?,
+            into: JsonInto::open(&JsonSettings::resolve(args)?)?,
             json: args.is_on("json"),
             show_sensitive: args.is_on("show-sensitive"),
         })

@@ -27,34 +27,37 @@ pub(crate) const COMMAND: Command = Command {
     name: "test",
     synopsis: "Execute integration tests for OpenTofu modules",
     usage: "[options]",
-    about: "Runs the tests of the current module: the \"run\" blocks of the files that end with .tftest.hcl or \
-            .tofutest.hcl (or the same with .json), here and in the directory \"tests\", one after the other. Each run \
-            plans or applies the module, or another one, and checks its assertions.\n\n\
-            What the runs create is real, except where the tests use mocks, and is destroyed at the end of each file. \
-            What could not be destroyed is listed, and its state is kept in errored_test.tfstate.\n\n\
-            The exit code is 0 if all tests passed, and 1 if not.",
+    about: "Runs the tests of the current module: the \"run\" blocks of the .tftest.hcl, .tftest.json, .tofutest.hcl and \
+            .tofutest.json files in the current directory and in the directory \"tests\". Each run plans or applies a \
+            module and checks its assertions.\n\n\
+            Runs create real objects unless the tests use mocks. Yuba destroys the objects at the end of each file. It lists \
+            objects that it fails to destroy and writes their state to errored_test.tfstate.\n\n\
+            The exit code is 0 if all tests pass, and 1 if not.",
     flags: &[
-        Flag::list("filter", "testfile", "Run only this test file. The option can be given several times."),
-        Flag::switch("json", "Write the results as lines of JSON, for programs."),
+        Flag::list("filter", "testfile", "Run only this test file. Repeat the option for several files."),
+        Flag::switch("json", "Write results as lines of JSON."),
         JSON_INTO,
-        Flag::text("junit-xml", "path", "Write the results to a file as JUnit XML, too."),
+        Flag::text("junit-xml", "path", "Write results to a file as JUnit XML too."),
         Flag::text(
             "parallel",
             "n",
-            "How many test files run at the same time; as many as there are processors if not given. Only files whose \
-             objects nobody else can see run beside others: those with mocks, and with what is built in.",
+            "Number of test files that can run at the same time. The default is the number of processors. Only files that \
+             create no remote objects run in parallel: those that use only mocks and the built-in provider.",
         ),
-        Flag::text("parallelism", "10", "How many operations of one run may happen at the same time."),
-        Flag::text("seed", "n", "Values that mocks make up are the same for the same number; 0 if not given."),
+        Flag::text("parallelism", "10", "Number of operations of one run that can run at the same time."),
+        Flag::text("seed", "n", "Seed of the values that mocks generate. The default is 0."),
         Flag::text(
             "test-directory",
             "path",
-            "The directory of test files, beside the current one; \"tests\" if not given.",
+            "Directory of test files, in addition to the current directory. The default is \"tests\".",
         ),
         VAR,
         VAR_FILE,
-        Flag::switch("verbose", "Show the plan or the state of each run, too."),
-        Flag::switch("watch", "Stay, and run again what a saved file affects, until Ctrl-C is pressed."),
+        Flag::switch("verbose", "Show the plan or the state of each run."),
+        Flag::switch(
+            "watch",
+            "Watch the directory and rerun affected tests when a file changes. Press Ctrl-C to stop.",
+        ),
     ],
     json: JsonForm::Document,
     long_help: true,

@@ -18,7 +18,7 @@ use crate::commands::validate::signature;
 use crate::deprecation::DeprecationChoice;
 use crate::exit::Failure;
 use crate::flags::Args;
-use crate::json_into::JsonInto;
+use crate::json_into::{JsonInto, JsonSettings};
 use crate::messages::{greeting, now};
 use crate::signals;
 use crate::terminal::Terminal;
@@ -41,7 +41,7 @@ impl TellerSettings {
     /// Resolves the settings, and opens the file of `-json-into`.
     pub(super) fn resolve(args: &Args) -> Result<TellerSettings, Failure> {
         Ok(TellerSettings {
-            into: JsonInto::open(args)?,
+            into: JsonInto::open(&JsonSettings::resolve(args)?)?,
             junit: args.text("junit-xml").filter(|path| !path.is_empty()).map(str::to_owned),
             json: args.is_on("json"),
             deprecation: args.deprecation().unwrap_or_default(),

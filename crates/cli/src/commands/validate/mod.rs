@@ -13,7 +13,7 @@ use super::{Command, JsonForm, Run};
 use crate::deprecation::DeprecationChoice;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
-use crate::json_into::JsonInto;
+use crate::json_into::{JsonInto, JsonSettings};
 use crate::settings::{TEST_DIR, VAR, VAR_FILE, project};
 use crate::terminal::Terminal;
 
@@ -21,15 +21,15 @@ pub(crate) const COMMAND: Command = Command {
     name: "validate",
     synopsis: "Check whether the configuration is valid",
     usage: "[options] [directory]",
-    about: "Checks the configuration of a directory, or of the current one: syntax, references, types, arguments, test \
-            files. It needs no values for variables and no state, and asks no remote service.\n\n\
-            Local modules and what is built in need no preparation. Modules and providers from elsewhere must be \
-            installed; \"yuba init -backend=false\" does that without touching a state.\n\n\
-            The exit code is 0 if the configuration is valid, with or without warnings, and 1 if not.",
+    about: "Checks the configuration in a directory: syntax, references, types, arguments and test files. The default is the \
+            current directory. The command needs no variable values and no state, and accesses no remote service.\n\n\
+            Other than local modules and the built-in provider, modules and providers must be installed. Run \"yuba init \
+            -backend=false\" to install them without initializing the backend.\n\n\
+            The exit code is 0 if the configuration is valid, with or without warnings, and 1 if it is not.",
     flags: &[
         Flag::switch("json", "Write the result as a JSON object, for editors and other programs."),
         JSON_INTO,
-        Flag::switch("no-tests", "Leave test files out."),
+        Flag::switch("no-tests", "Do not check test files."),
         TEST_DIR,
         VAR,
         VAR_FILE,
@@ -54,7 +54,7 @@ impl ValidateSettings {
         if args.positional.len() > 1 {
             return Err(Failure::Usage(diagnostics::several_directories().into()));
         }
-        let into = JsonInto::open(args)?;
+        let into = JsonInto::open(&JsonSettings::resolve(args)?)?;
         let mut project = project(args);
         if let Some(dir) = args.positional.first() {
             project.dir = shown_dir(dir).to_owned();
