@@ -1,4 +1,4 @@
-//! What the user sees when Yuba itself is broken: a panic is always a bug, never a mistake of the user.
+//! The message of a panic, which is always a bug in Yuba.
 
 use std::io::Write as _;
 
@@ -21,9 +21,9 @@ pub(crate) fn install_hook() {
 
 fn message(what: &str, place: &str) -> String {
     format!(
-        "\nYuba crashed. This is a bug in Yuba, not a mistake of yours.\n\n  {what}\n  at {place}\n  yuba {version}, \
-         {platform}\n\nPlease report it with the lines above, the command you ran and, if you can share it, the smallest\n\
-         configuration that still crashes. RUST_BACKTRACE=1 adds the call stack.\n",
+        "\nYuba crashed. This is a bug in Yuba.\n\n  {what}\n  at {place}\n  yuba {version}, \
+         {platform}\n\nPlease report it with the lines above, the command and, if possible, the smallest configuration that\n\
+         causes the crash. RUST_BACKTRACE=1 adds the call stack.\n",
         version = env!("CARGO_PKG_VERSION"),
         platform = crate::commands::version::platform(),
     )

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use crate::commands::{self, Command, Run};
-use crate::exit::{self, Failure};
-use crate::terminal::Terminal;
-use crate::{flags, help, words};
+use crate::exit::{self, Audience, Failure};
+use crate::telemetry::Telemetry;
+use crate::terminal::{DisplaySettings, Terminal};
+use crate::{diagnostics, flags, help, words};
 use yuba_install::Hosts;
+use yuba_net::Environment;
 use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
 
@@ -22,8 +24,8 @@ const NO_COMMAND: u8 = 127;
 pub(crate) fn run() -> u8 {
     let mut terminal = Terminal::new();
     // The file may be named relative to where the process was started, whatever -chdir says.
-    let hosts = Arc::new(Hosts::new());
-    tell_cli_config(&mut terminal, hosts.problems());
+    let hosts = Arc::new(Hosts::new(Environment::of_process()));
+    report_cli_config(&mut terminal, hosts.problems());
     match request(std::env::args_os().skip(1)) {
         Ok(request) => run_request(&mut terminal, &request, hosts),
         Err(message) => {
@@ -33,8 +35,8 @@ pub(crate) fn run() -> u8 {
     }
 }
 
-/// Tells what is wrong with the CLI configuration. Commands go on with the rest of it.
-fn tell_cli_config(terminal: &mut Terminal, problems: &Diagnostics) {
+/// Reports problems in the CLI configuration. Commands use the valid rest of it.
+fn report_cli_config(terminal: &mut Terminal, problems: &Diagnostics) {
     if problems.is_empty() {
         return;
     }
@@ -45,7 +47,7 @@ fn tell_cli_config(terminal: &mut Terminal, problems: &Diagnostics) {
     }
 }
 
-/// What the process was asked for, after `-chdir` and the environment had their say.
+/// The arguments of the process after `-chdir` and the environment variables are applied.
 struct Request {
     args: Vec<String>,
     /// Where the process was started, if `-chdir` led elsewhere.
@@ -126,7 +128,7 @@ fn named_command(args: &[String]) -> Option<&str> {
 fn run_request(terminal: &mut Terminal, request: &Request, hosts: Arc<Hosts>) -> u8 {
     let args = &request.args;
     if let Some(flag) = args.first().filter(|arg| AUTOCOMPLETE.contains(&arg.as_str())) {
-        terminal.err(&format!("Yuba does not support {flag}: it has no completion for shells yet.\n"));
+        terminal.err(&format!("Yuba does not support {flag}: shell completion is not available yet.\n"));
         return 1;
     }
     let before_end = args.iter().take_while(|arg| *arg != "--");
@@ -146,16 +148,8 @@ fn run_request(terminal: &mut Terminal, request: &Request, hosts: Arc<Hosts>) ->
     let start = args.iter().position(|arg| !arg.is_empty() && !arg.starts_with('-')).unwrap_or(0);
     if start > 0 {
         let flag = &args[0];
-        let detail = format!(
-            "{flag:?} stands before the subcommand {name:?}. Only -chdir, -help and -version may stand there; put the \
-             options of the subcommand after its name."
-        );
-        return exit::code(
-            terminal,
-            command,
-            Err(Failure::usage("Invalid flags before the subcommand", detail)),
-            false,
-        );
+        let failure = Failure::usage(diagnostics::flag_before_subcommand(flag, name));
+        return exit::code(terminal, command, Err(failure), Audience::People);
     }
     let args = &args[start + command.name.split(' ').count()..];
     run_command(terminal, command, args, request.original_dir.clone(), hosts)
@@ -177,24 +171,28 @@ fn run_command(
         Ok(mut args) => {
             args.original_dir = original_dir;
             args.hosts = hosts;
-            terminal.configure(&args);
-            function(terminal, &args)
+            terminal.configure(&DisplaySettings::resolve(&args));
+            Telemetry::start(command.name, &args).and_then(|telemetry| {
+                args.telemetry = telemetry;
+                let _span = tracing::info_span!("command", name = command.name).entered();
+                function(terminal, &args)
+            })
         }
         Err(message) => {
             if args.iter().any(|arg| arg == "-no-color") {
                 terminal.disable_colour();
             }
-            Err(Failure::usage("Failed to parse command-line flags", message))
+            Err(Failure::usage(diagnostics::invalid_flags(message)))
         }
     };
-    exit::code(terminal, command, outcome, exit::is_for_programs(command, args))
+    exit::code(terminal, command, outcome, exit::audience(command, args))
 }
 
 fn unknown(name: &str) -> String {
     if commands::NOT_YET.contains(&name) {
         return format!(
-            "`{name}` is part of the OpenTofu command line, but this version of Yuba does not have it yet.\n\n\
-             To see what this version has, run:\n  yuba -help\n"
+            "`{name}` is a command of OpenTofu that this version of Yuba does not support yet.\n\n\
+             To list the commands of this version, run:\n  yuba -help\n"
         );
     }
     let known = commands::COMMANDS.iter().map(|command| command.name).chain(commands::NOT_YET.iter().copied());

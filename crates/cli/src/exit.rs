@@ -1,4 +1,4 @@
-//! What a command answers, and the one place where that becomes an exit code.
+//! The outcome of a command, and the one place where it becomes an exit code.
 
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
@@ -6,39 +6,52 @@ use crate::commands::{Command, JsonForm};
 use crate::terminal::Terminal;
 use crate::{help, messages};
 
-/// The answer of a command: an exit code of its own choice, or why it stopped.
+/// The outcome of a command: an exit code of its own choice, or why it failed.
 pub(crate) type Outcome = Result<u8, Failure>;
 
-/// Why a command stopped.
+/// Why a command failed.
 pub(crate) enum Failure {
-    /// The arguments make no sense: reported with the help, or a pointer to it.
+    /// The arguments are invalid: reported with the help, or with the command that shows it.
     Usage(Diagnostics),
-    /// The work failed: reported with the code of these sources. Exit code 1.
+    /// The operation failed: reported with excerpts of these sources. Exit code 1.
     Failed(Diagnostics, Sources),
-    /// The work failed, with an exit code that the command promises.
+    /// The operation failed, with an exit code that the command documents.
     FailedWith(u8, Diagnostics, Sources),
 }
 
 impl Failure {
-    /// The arguments make no sense.
-    pub(crate) fn usage(summary: &str, detail: impl Into<String>) -> Failure {
-        Failure::Usage(Diagnostic::error(summary, detail.into()).into())
+    /// The arguments are invalid.
+    pub(crate) fn usage(problem: Diagnostic) -> Failure {
+        Failure::Usage(problem.into())
     }
-    /// The work failed, nothing to point at.
-    pub(crate) fn failed(summary: &str, detail: impl Into<String>) -> Failure {
-        Failure::Failed(Diagnostic::error(summary, detail.into()).into(), Sources::new())
+    /// The operation failed, without a location in a file.
+    pub(crate) fn failed(problem: Diagnostic) -> Failure {
+        Failure::Failed(problem.into(), Sources::new())
     }
 }
 
-/// Whether programs read the messages of a command.
-pub(crate) fn is_for_programs(command: &Command, args: &[String]) -> bool {
+/// The readers of the messages of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Text for people.
+    People,
+    /// JSON lines for programs.
+    Programs,
+}
+
+/// The readers of the messages of a command with these arguments, which may be invalid.
+pub(crate) fn audience(command: &Command, args: &[String]) -> Audience {
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| matches!(arg.as_str(), "-json" | "--json"));
-    wants_json && command.json == JsonForm::Messages
+    match wants_json && command.json == JsonForm::Messages {
+        true => Audience::Programs,
+        false => Audience::People,
+    }
 }
 
-/// Reports a failure and gives the exit code of the process. Programs that have heard nothing yet are told of it as they
-/// are told of everything else.
-pub(crate) fn code(terminal: &mut Terminal, command: &Command, outcome: Outcome, for_programs: bool) -> u8 {
+/// Reports a failure and returns the exit code of the process. If programs read standard output and nothing is written to it
+/// yet, it gets the failure in JSON.
+pub(crate) fn code(terminal: &mut Terminal, command: &Command, outcome: Outcome, audience: Audience) -> u8 {
+    let for_programs = audience == Audience::Programs;
     let code = match outcome {
         Ok(code) => code,
         Err(Failure::Usage(diagnostics)) if for_programs && !terminal.has_written() => {

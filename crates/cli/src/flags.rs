@@ -1,4 +1,4 @@
-//! Flags as Go programs have them (`-var x`, `-var=x`, `--var`), parsed by a command's table.
+//! Flags with the conventions of Go (`-var x`, `-var=x`, `--var`), parsed by the table of a command.
 //!
 //! The same table gives the help text, so that a flag cannot exist without being documented.
 
@@ -6,35 +6,35 @@ use std::sync::Arc;
 
 use yuba_install::Hosts;
 use yuba_syntax::suggestion::closest;
-use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::deprecation::DeprecationChoice;
+use crate::telemetry::Telemetry;
 
 /// `-json`
 pub(crate) const JSON: Flag = Flag::switch("json", "Write messages as lines of JSON.");
 /// `-json-into`
 pub(crate) const JSON_INTO: Flag =
-    Flag::text("json-into", "out.json", "Write the same JSON to a file, beside the output for people.");
+    Flag::text("json-into", "out.json", "Write JSON to a file, in addition to text on standard output.");
 
 /// One row of a command's table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flag {
     /// Name without dashes.
     pub(crate) name: &'static str,
-    /// What it takes.
+    /// The kind of its value.
     pub(crate) kind: Kind,
-    /// What it does, for the help: full sentences.
+    /// Its description in the help, in full sentences.
     pub(crate) help: &'static str,
 }
 
-/// What a flag takes.
+/// The kind of value that a flag takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Nothing, or `=true` / `=false`; absent it has this value.
     Switch(bool),
-    /// A text; the last one counts. What the help shows as the value.
+    /// A string; the last one counts. The placeholder for it in the help.
     Text(&'static str),
-    /// A text, as often as wanted. What the help shows as the value.
+    /// A string that can be repeated. The placeholder for it in the help.
     List(&'static str),
 }
 
@@ -47,11 +47,11 @@ impl Flag {
     pub(crate) const fn switch_off(name: &'static str, help: &'static str) -> Flag {
         Flag { name, kind: Kind::Switch(true), help }
     }
-    /// A text.
+    /// A string.
     pub(crate) const fn text(name: &'static str, value: &'static str, help: &'static str) -> Flag {
         Flag { name, kind: Kind::Text(value), help }
     }
-    /// A text that may be given several times.
+    /// A string that can be given several times.
     pub(crate) const fn list(name: &'static str, value: &'static str, help: &'static str) -> Flag {
         Flag { name, kind: Kind::List(value), help }
     }
@@ -59,35 +59,43 @@ impl Flag {
 
 /// The flags that every command has.
 pub(crate) const COMMON: &[Flag] = &[
-    Flag::switch("no-color", "Write no colors. The environment variable NO_COLOR does the same for all commands."),
+    Flag::switch("no-color", "Disable colors. The environment variable NO_COLOR disables them for all commands."),
     Flag::switch(
         "compact-warnings",
-        "If there are warnings but no errors, show only the title and the place of each warning.",
+        "If there are warnings and no errors, show only the title and the location of each warning.",
     ),
-    Flag::switch_off("consolidate-warnings", "Show warnings with the same title one by one instead of as one."),
-    Flag::switch("consolidate-errors", "Show errors with the same title as one."),
-    Flag::switch("concise", "Leave progress messages out."),
+    Flag::switch_off("consolidate-warnings", "Show each warning instead of combining similar warnings."),
+    Flag::switch("consolidate-errors", "Combine similar errors."),
+    Flag::switch("concise", "Disable progress messages."),
     Flag::text(
         "deprecation",
         "module:all",
-        "Which warnings about deprecated variables and outputs to show: \"module:all\", \"module:local\" (only where a \
-         local module uses them) or \"module:none\". \"provider:none\" hides those about attributes of resources, \
-         \"module.a.b:none\" those about one module or one output. The option can be given several times.",
+        "Deprecation warnings to show. For variables and outputs: \"module:all\", \"module:local\" (only uses in local \
+         modules) or \"module:none\". For attributes of resources: \"provider:all\" or \"provider:none\". For one module \
+         or output: its address and \":all\" or \":none\". Repeat the option to combine them.",
     ),
     Flag::text("module-deprecation-warnings", "all", ""),
+    Flag::text(
+        "profile",
+        "FILE",
+        "Write a trace of this run to a file: how long each phase, resource instance, provider call and request takes. \
+         Perfetto and chrome://tracing open it.",
+    ),
 ];
 
-/// What the arguments of a command say.
+/// The parsed arguments of a command. Each command resolves them once into its settings.
 #[derive(Clone)]
 pub(crate) struct Args {
     table: &'static [Flag],
     given: Vec<(&'static str, String)>,
-    /// What is not a flag.
+    /// Arguments that are not flags.
     pub(crate) positional: Vec<String>,
-    /// Where the process was started, if `-chdir` led elsewhere.
+    /// The directory the process was started in, if `-chdir` changed it.
     pub(crate) original_dir: Option<String>,
-    /// How to speak to hosts, as the CLI configuration says.
+    /// Access to hosts, with the settings of the CLI configuration.
     pub(crate) hosts: Arc<Hosts>,
+    /// The log of the process.
+    pub(crate) telemetry: Telemetry,
 }
 
 impl Args {
@@ -105,7 +113,15 @@ impl Args {
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.iter().filter(|(given, _)| *given == name).last().map(|(_, value)| value)
     }
-    /// Which warnings about deprecated things are wanted.
+    /// The last value of a flag, if it was given and is not empty.
+    pub(crate) fn non_empty(&self, name: &str) -> Option<&str> {
+        self.text(name).filter(|value| !value.is_empty())
+    }
+    /// All values of a flag, in the order they were given.
+    pub(crate) fn list(&self, name: &str) -> Vec<String> {
+        self.iter().filter(|(given, _)| *given == name).map(|(_, value)| value.to_owned()).collect()
+    }
+    /// The deprecation warnings to show. The error is a message about an invalid value.
     pub(crate) fn deprecation(&self) -> Result<DeprecationChoice, String> {
         let mut choice = DeprecationChoice::default();
         for (name, value) in self.iter() {
@@ -117,24 +133,23 @@ impl Args {
         }
         Ok(choice)
     }
-    /// Without warnings about deprecated things that nobody wants to see.
-    pub(crate) fn wanted(&self, problems: Diagnostics) -> Diagnostics {
-        let choice = self.deprecation().unwrap_or_default();
-        let mut wanted = Diagnostics::new();
-        let is_wanted = |problem: &Diagnostic| problem.deprecation().is_none_or(|use_| choice.wants(use_));
-        wanted.extend(problems.into_iter().filter(is_wanted));
-        wanted
-    }
     /// All flags in the order they were given.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.given.iter().map(|(name, value)| (*name, value.as_str()))
     }
 }
 
-/// Parses the arguments of a command. The error says what is wrong with which argument.
+/// Parses the arguments of a command. The error is a message about the first invalid argument.
 pub(crate) fn parse(table: &'static [Flag], args: &[String]) -> Result<Args, String> {
     let given = args.iter().filter_map(|arg| common_anywhere(arg)).collect();
-    let mut parsed = Args { table, given, positional: Vec::new(), original_dir: None, hosts: Arc::default() };
+    let mut parsed = Args {
+        table,
+        given,
+        positional: Vec::new(),
+        original_dir: None,
+        hosts: Arc::default(),
+        telemetry: Telemetry::default(),
+    };
     let mut rest = args.iter().filter(|arg| common_anywhere(arg).is_none());
     while let Some(arg) = rest.next() {
         let Some(dashed) = arg.strip_prefix('-').filter(|rest| !rest.is_empty()) else {

@@ -1,4 +1,4 @@
-//! Help texts, made from the tables of commands and flags.
+//! Help texts, generated from the tables of commands and flags.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::flags::{COMMON, Flag, Kind};
 /// Column at which help wraps.
 const WIDTH: usize = 79;
 
-/// What `yuba -help` shows.
+/// Output of `yuba -help`.
 pub(crate) fn main() -> String {
     let mut text = "Usage: yuba [global options] <subcommand> [args]\n\n".to_owned();
     let top_level: Vec<&Command> = COMMANDS.iter().copied().filter(|command| !command.name.contains(' ')).collect();
@@ -29,16 +29,16 @@ pub(crate) fn main() -> String {
     }
     text.push_str("Global options (use these before the subcommand, if any):\n");
     for (option, help) in [
-        ("-chdir=DIR", "Work in this directory instead of the current one."),
+        ("-chdir=DIR", "Switch to this directory before running the subcommand."),
         ("-help", "Show this help, or the help of the given subcommand."),
-        ("-version", "The same as the \"version\" subcommand."),
+        ("-version", "Show the version, like the \"version\" subcommand."),
     ] {
         let _ = writeln!(text, "  {option:longest$}  {help}");
     }
     text
 }
 
-/// What `yuba <command> -help` shows.
+/// Output of `yuba <command> -help`.
 pub(crate) fn command(command: &Command) -> String {
     let mut text = format!("Usage: yuba [global options] {} {}", command.name, command.usage).trim_end().to_owned();
     text.push_str("\n\n");

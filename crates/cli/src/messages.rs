@@ -1,10 +1,8 @@
-//! What commands say on the way: to people, or to programs as lines of JSON, or to both.
+//! Messages of commands: text for people, lines of JSON for programs, or both.
 
 use std::io::BufRead as _;
 
-use yuba_eval::World as _;
 use yuba_install::providers::installing;
-use yuba_session::SystemWorld;
 use yuba_session::backend::Refusal;
 use yuba_session::install::{Event, Report};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
@@ -17,8 +15,7 @@ use crate::commands::validate::signature;
 use crate::commands::version::LANGUAGE_LEVEL;
 use crate::downloads::Downloads;
 use crate::exit::{Failure, Outcome};
-use crate::flags::Args;
-use crate::json_into::JsonInto;
+use crate::json_into::{JsonInto, JsonSettings};
 use crate::terminal::Terminal;
 
 /// Where messages go.
@@ -30,26 +27,17 @@ pub(crate) struct Messages<'t> {
 }
 
 impl<'t> Messages<'t> {
-    /// As the flags want it.
-    pub(crate) fn new(terminal: &'t mut Terminal, args: &Args) -> Result<Messages<'t>, Failure> {
-        let mut messages = Messages {
-            json: args.is_on("json"),
-            into: JsonInto::open(args)?,
-            terminal,
-            downloads: Downloads::default(),
-        };
+    /// For these flags. Opens the file of `-json-into`.
+    pub(crate) fn new(terminal: &'t mut Terminal, json: &JsonSettings) -> Result<Messages<'t>, Failure> {
+        let mut messages = Messages::silent(terminal, json)?;
         messages.line(&greeting());
         Ok(messages)
     }
 
-    /// The same for a command whose JSON is a document: programs are told nothing on the way.
-    pub(crate) fn silent(terminal: &'t mut Terminal, args: &Args) -> Result<Messages<'t>, Failure> {
-        Ok(Messages {
-            json: args.is_on("json"),
-            into: JsonInto::open(args)?,
-            terminal,
-            downloads: Downloads::default(),
-        })
+    /// The same for a command whose JSON is one document: programs get no messages.
+    pub(crate) fn silent(terminal: &'t mut Terminal, json: &JsonSettings) -> Result<Messages<'t>, Failure> {
+        let into = JsonInto::open(json)?;
+        Ok(Messages { json: json.is_on, into, terminal, downloads: Downloads::default() })
     }
 
     /// Whether a file is to get JSON.
@@ -64,7 +52,7 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Says something: a text for people, and one for programs.
+    /// Prints text for people and a message for programs.
     pub(crate) fn say(&mut self, human: &str, program: &str) {
         if !self.json {
             self.terminal.out(human);
@@ -72,25 +60,25 @@ impl<'t> Messages<'t> {
         self.line(&messages_json::line(Level::Info, program, &now(), Vec::new()));
     }
 
-    /// Says something to people only.
+    /// Prints text for people only.
     pub(crate) fn show(&mut self, human: &str) {
         if !self.json {
             self.terminal.out(human);
         }
     }
 
-    /// A line that says that all went well, for people.
+    /// A line that reports success, for people.
     pub(crate) fn success(&self, text: &str) -> String {
         format!("{} {}", self.terminal.coloured("32;1", "Success!"), self.terminal.bold(text))
     }
 
-    /// Says a line, to people and programs alike.
+    /// Prints the same line for people and programs.
     pub(crate) fn tell(&mut self, text: &str) {
         // Programs get it without the full stop.
         self.say(&format!("{text}\n"), text.strip_suffix('.').unwrap_or(text));
     }
 
-    /// Says something: a text for people, and one with more members for programs.
+    /// Prints text for people and a message with more members for programs.
     pub(crate) fn say_with(&mut self, human: &str, program: &str, members: Vec<(&str, Json)>) {
         if !self.json {
             self.terminal.out(human);
@@ -98,7 +86,7 @@ impl<'t> Messages<'t> {
         self.line(&messages_json::line(Level::Info, program, &now(), members));
     }
 
-    /// Asks a question that only `yes` answers; people only can be asked.
+    /// Prompts for approval, which only `yes` gives.
     pub(crate) fn confirm(&mut self, question: &str, description: &str) -> bool {
         let question = format!("{}\n  {description}\n\n  {} ", self.bold(question), self.bold("Enter a value:"));
         self.terminal.out(&question);
@@ -108,7 +96,7 @@ impl<'t> Messages<'t> {
         read.is_ok() && answer.trim_end_matches(['\r', '\n']) == "yes"
     }
 
-    /// Tells what there is to say about a state besides what the command was asked for.
+    /// Reports diagnostics about a state on standard error, as standard output contains data.
     pub(crate) fn note(&mut self, notes: &Diagnostics) {
         if !self.json {
             self.terminal.report_aside(notes, &Sources::new());
@@ -116,7 +104,7 @@ impl<'t> Messages<'t> {
         self.line(&diagnostic_lines(notes.iter(), &Sources::new()));
     }
 
-    /// Tells what was found, each with an empty line after it.
+    /// Reports diagnostics with an empty line after each.
     pub(crate) fn diagnostics(&mut self, problems: &Diagnostics, sources: &Sources) {
         if !self.json {
             self.terminal.report_spaced(problems, sources);
@@ -124,7 +112,7 @@ impl<'t> Messages<'t> {
         self.line(&diagnostic_lines(problems.iter(), sources));
     }
 
-    /// The end of a command: what kept it from its work is told.
+    /// The end of a command: reports why it failed.
     pub(crate) fn conclude(mut self, done: Result<(), Refusal>) -> Outcome {
         match done {
             Ok(()) => Ok(0),
@@ -140,7 +128,7 @@ impl<'t> Messages<'t> {
         self.terminal
     }
 
-    /// Complains: a text for people, and one for programs.
+    /// Prints an error: text for people on standard error, and a message for programs.
     pub(crate) fn complain(&mut self, human: &str, program: &str) {
         if !self.json {
             self.terminal.err(human);
@@ -153,7 +141,7 @@ impl<'t> Messages<'t> {
         self.terminal.bold(text)
     }
 
-    /// Says what is going on.
+    /// Prints the progress of an installation.
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::Backend => {
@@ -162,12 +150,12 @@ impl<'t> Messages<'t> {
             }
             Event::BackendChanged => {
                 let text = "Backend configuration changed!";
-                let more = "The state was kept elsewhere before. Looking for states in both places.";
+                let more = "The state was stored in another location before. Looking for states in both locations.";
                 self.say(&format!("{text}\n\n{more}\n\n"), &format!("{text} {more}"));
             }
             Event::BackendReady(kind) => {
                 let text = format!("Successfully configured the backend \"{kind}\"!");
-                let more = ["Yuba will automatically", "use it until the configuration says otherwise."];
+                let more = ["Yuba will automatically", "use this backend unless the backend configuration changes."];
                 self.say(&format!("\n{text} {}\n", more.join("\n")), &format!("{text} {}", more.join(" ")));
             }
             Event::Modules { upgrade } => {
@@ -212,7 +200,7 @@ impl<'t> Messages<'t> {
         self.say(&format!("\n{}\n", yuba_view::wrap::wrap(text, 78)), text);
     }
 
-    /// Says what happens to a provider.
+    /// Prints the progress of the installation of a provider.
     fn provider(&mut self, event: &installing::Event) {
         use installing::Event as Happens;
         if let Happens::Progress { provider, received, total } = event {
@@ -296,7 +284,7 @@ impl<'t> Messages<'t> {
         self.item_at(Level::Info, text, text);
     }
 
-    /// Tells what was found.
+    /// Reports the diagnostics of an installation.
     pub(crate) fn report(&mut self, report: &Report) {
         if !self.json {
             let cleared = self.downloads.clear();
@@ -316,13 +304,13 @@ impl<'t> Messages<'t> {
     }
 }
 
-/// What programs hear first.
+/// The first message for programs.
 pub(crate) fn greeting() -> String {
     let name = format!("Yuba {}", env!("CARGO_PKG_VERSION"));
     messages_json::version(&name, LANGUAGE_LEVEL, &now())
 }
 
-/// Tells programs why there is nothing else to hear.
+/// Writes a failure for programs before any other message.
 pub(crate) fn tell_programs(terminal: &mut Terminal, problems: &Diagnostics, sources: &Sources) {
     terminal.out(&greeting());
     terminal.out(&diagnostic_lines(problems.iter(), sources));
@@ -336,7 +324,7 @@ pub(crate) fn diagnostic_lines<'p>(problems: impl Iterator<Item = &'p Diagnostic
 
 /// The time, in the form of messages.
 pub(crate) fn now() -> String {
-    let now = SystemWorld.now();
+    let now = yuba_session::world::now();
     let time = Timestamp::from_unix(now.seconds, 0).to_string();
     format!("{}.{:06}Z", time.trim_end_matches('Z'), now.nanos / 1000)
 }

@@ -140,7 +140,7 @@ impl Running {
             return out;
         }
         if count > lines.len() {
-            lines.push(format!("and {} more", count - lines.len()));
+            lines.push(format!("and {} more operations", count - lines.len()));
         }
         lines.push(progress::counter(done, total, count, elapsed));
         self.drawn = lines.len();
@@ -183,14 +183,14 @@ mod tests {
         assert_eq!(running.draw(Style::Plain, 80), "", "nothing is under way");
         running.event(&started("a.a"));
         running.event(&Event::ProvisionStarted { addr: addr("a.a"), provisioner: "local-exec".into() });
-        let first = "a.a: Provisioning with 'local-exec'... [0s]\n0 of 12 done, 1 under way [0s elapsed]\n";
+        let first = "a.a: Provisioning with 'local-exec'... [0s]\n0 of 12 done, 1 running [0s elapsed]\n";
         assert_eq!(running.draw(Style::Plain, 80), first);
         assert_eq!(running.draw(Style::Plain, 12), "\x1b[2A\r\x1b[Ja.a: Provis\n0 of 12 don\n", "lines never wrap");
         for number in 0..10 {
             running.event(&started(&format!("a.b[{number}]")));
         }
         let lines = running.draw(Style::Plain, 80);
-        assert!(lines.ends_with("and 3 more\n0 of 12 done, 11 under way [0s elapsed]\n"), "{lines}");
+        assert!(lines.ends_with("and 3 more operations\n0 of 12 done, 11 running [0s elapsed]\n"), "{lines}");
         assert_eq!(running.erase().as_deref(), Some("\x1b[10A\r\x1b[J"));
         assert_eq!(running.erase(), None, "it is gone");
     }

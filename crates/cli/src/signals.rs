@@ -1,4 +1,4 @@
-//! Ctrl-C: the first asks to stop when what is under way is done, the second stops now.
+//! Ctrl-C: the first stops when the running operations are finished, the second stops now.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -6,30 +6,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use yuba_engine::Interrupt;
+use yuba_syntax::Diagnostics;
 
 use crate::messages::Messages;
 use crate::settings::Settings;
 
-/// What is said when somebody asks to stop for the first time.
-pub(crate) const FIRST: &str = "\nInterrupt received.\nPlease wait until what is under way has come to an end, or press \
-                                Ctrl-C again to stop now.\nGracefully shutting down...\n";
-/// What is said the second time.
-pub(crate) const SECOND: &str = "\nTwo interrupts received. Stopping now; what was done is saved.\n";
+/// Message of the first interrupt.
+pub(crate) const FIRST: &str = "\nInterrupt received.\nPlease wait for Yuba to finish the running operations, or press Ctrl-C again to \
+                                stop now.\nGracefully shutting down...\n";
+/// Message of the second interrupt.
+pub(crate) const SECOND: &str = "\nTwo interrupts received. Stopping now. All finished operations are saved.\n";
 
 static HANDLED: AtomicBool = AtomicBool::new(false);
 
-/// Whether requests to stop are answered by the work that is under way, so that they do not end the process at once.
+/// Whether the running operation handles interrupts, so that they do not end the process at once.
 pub(crate) fn are_handled() -> bool {
     HANDLED.load(Ordering::SeqCst)
 }
 
-/// Ctrl-C while packages are brought: downloads are given up, and nothing is left of what was not finished.
+/// Ctrl-C while packages are installed: downloads are cancelled, and unfinished packages are removed.
 pub(crate) struct Cancel {
     raised: Arc<AtomicBool>,
 }
 
 impl Cancel {
-    /// Watches from now on: the first request to stop is passed on, the second one ends the process.
+    /// Handles signals from now on: the first one cancels downloads, the second one ends the process.
     pub(crate) fn watch(settings: &Settings) -> Cancel {
         let cancel = Cancel { raised: Arc::default() };
         if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
@@ -43,6 +44,7 @@ impl Cancel {
                     client.interrupt();
                 }
                 if signals.next().is_some() {
+                    crate::telemetry::finish();
                     std::process::exit(1);
                 }
             });
@@ -50,9 +52,9 @@ impl Cancel {
         cancel
     }
 
-    /// If something failed because of it, says so instead of what the failure looks like.
-    pub(crate) fn tell(&self, messages: &mut Messages<'_>, what: &str, has_failed: bool) -> bool {
-        let is_canceled = has_failed && self.raised.load(Ordering::SeqCst);
+    /// Whether an operation failed because of an interrupt, which is reported instead of the errors it caused.
+    pub(crate) fn reported(&self, messages: &mut Messages<'_>, what: &str, problems: &Diagnostics) -> bool {
+        let is_canceled = problems.has_errors() && self.raised.load(Ordering::SeqCst);
         if is_canceled {
             let text = format!("{what} was canceled by an interrupt signal.");
             messages.complain(&format!("{text}\n"), &text);
@@ -61,14 +63,14 @@ impl Cancel {
     }
 }
 
-/// What somebody at the keyboard wants.
+/// Interrupts of an operation that saves its results before it stops.
 pub(crate) struct Stop {
     interrupt: Arc<Interrupt>,
     now: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// Watches from now on.
+    /// Handles signals from now on.
     pub(crate) fn watch() -> Stop {
         let stop = Stop { interrupt: Arc::default(), now: Arc::default() };
         // Without it Ctrl-C ends the process at once, and the journal has what was done.
@@ -86,12 +88,12 @@ impl Stop {
         stop
     }
 
-    /// Raised by whoever asks to stop.
+    /// Raised by each signal.
     pub(crate) fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }
 
-    /// Set when everything shall stop now.
+    /// Set by the second signal.
     pub(crate) fn now_flag(&self) -> Arc<AtomicBool> {
         self.now.clone()
     }

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use yuba_eval::tree::Purpose;
-use yuba_session::backend::{self, Opened, Place, Refusal, StateFlags};
+use yuba_session::backend::{self, Opened, Refusal, StateFlags, StateLocation};
 use yuba_session::state;
 use yuba_session::workspaces::is_valid_name;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::{Code, Diagnostic, Diagnostics};
 use yuba_value::functions::timestamp::parse_duration;
 use yuba_value::quote::quote;
 
+use crate::diagnostics;
 use crate::exit::Failure;
 use crate::flags::{Args, Flag};
 use crate::messages::Messages;
@@ -18,37 +19,38 @@ use crate::settings::Settings;
 
 /// `-state` of commands that look at a state.
 pub(crate) const STATE: Flag =
-    Flag::text("state", "path", "The state file to read, instead of the state of the selected workspace.");
+    Flag::text("state", "path", "State file to read instead of the state of the selected workspace.");
 /// `-state` of commands that change a state.
 pub(crate) const STATE_TO_CHANGE: Flag =
-    Flag::text("state", "path", "The state file to change, instead of the state of the selected workspace.");
+    Flag::text("state", "path", "State file to change instead of the state of the selected workspace.");
 /// `-state-out`
 pub(crate) const STATE_OUT: Flag =
-    Flag::text("state-out", "path", "The file to write the new state to, instead of the one it was read from.");
+    Flag::text("state-out", "path", "File to write the new state to. The default is the file it was read from.");
 /// `-backup`
 pub(crate) const BACKUP: Flag = Flag::text(
     "backup",
     "path",
-    "Where to keep the state as it was before; beside the state file if not given, nowhere if it is \"-\".",
+    "File for the backup of the state. The default is the path of the state file with the extension \".backup\". \"-\" disables \
+     the backup.",
 );
 /// `-backup` of commands that always keep a backup.
 pub(crate) const BACKUP_ALWAYS: Flag = Flag::text(
     "backup",
     "path",
-    "Where to keep the state as it was before. If not given, a file beside the state with the time in its name.",
+    "File for the backup of the state. The default is a file next to the state with the time in its name.",
 );
 /// `-lock`
 pub(crate) const LOCK: Flag = Flag::switch_off(
     "lock",
-    "Do not lock the state. Somebody else could change it at the same time, and changes could get lost.",
+    "Do not lock the state. Changes can be lost if another process changes the state at the same time.",
 );
 /// `-lock-timeout`
 pub(crate) const LOCK_TIMEOUT: Flag =
-    Flag::text("lock-timeout", "0s", "How long to wait for somebody else's lock of the state, like \"30s\" or \"5m\".");
+    Flag::text("lock-timeout", "0s", "Duration to wait for the state lock, like \"30s\" or \"5m\".");
 /// `-ignore-remote-version`
 pub(crate) const IGNORE_REMOTE_VERSION: Flag = Flag::switch("ignore-remote-version", "");
 /// `-show-sensitive`
-pub(crate) const SHOW_SENSITIVE: Flag = Flag::switch("show-sensitive", "Show sensitive values too.");
+pub(crate) const SHOW_SENSITIVE: Flag = Flag::switch("show-sensitive", "Show sensitive values.");
 
 /// What the flags say about the state.
 pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
@@ -60,7 +62,7 @@ pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
             .map(|nanos| Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)))
             .ok_or_else(|| {
                 let message = format!("invalid value {} for flag -lock-timeout: parse error", quote(text));
-                Failure::usage("Failed to parse command-line flags", message)
+                Failure::usage(diagnostics::invalid_flags(message))
             })?,
     };
     Ok(StateFlags {
@@ -74,11 +76,11 @@ pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
 
 /// Fails where the configuration has errors. Commands that exchange or change the state without it check that first.
 pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
-    state::usable_configuration(&settings.request(Purpose::Look))
+    state::usable_configuration(settings.project(), Purpose::Look)
 }
 
 /// Where the state is.
-pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
+pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     let selected = settings.selected();
     if selected.is_overridden && !is_valid_name(&selected.name) {
         let detail = format!(
@@ -87,16 +89,16 @@ pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Re
         );
         return Err(Diagnostic::error("Error selecting workspace", detail).into());
     }
-    backend::find(&settings.request(Purpose::Look), flags)
+    backend::find(settings.project(), flags)
 }
 
 /// Where a state is that a command changes and always keeps a backup of.
-pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
+pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     check_configuration(settings)?;
     let place = place(settings, flags)?;
     // A file that was named is the state, whatever workspace is selected.
     let place = match &flags.state {
-        Some(path) => Place::file(path.clone(), flags.backup.clone()).encrypted_as(&place),
+        Some(path) => StateLocation::file(path.clone(), flags.backup.clone(), place.backends()).encrypted_as(&place),
         None => place,
     };
     Ok(place.with_backup_of_its_own())
@@ -105,10 +107,10 @@ pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Resu
 /// Opens a state to change it.
 pub(crate) fn open(
     messages: &mut Messages<'_>,
-    place: &Place,
+    place: &StateLocation,
     operation: &str,
     flags: &StateFlags,
-    unreadable: &str,
+    unreadable: &'static Code,
 ) -> Result<Opened, Refusal> {
     let mut said = false;
     let mut waiting = || {

@@ -11,6 +11,26 @@ use crate::flags::Args;
 /// Width of text when the output is no terminal.
 const DEFAULT_WIDTH: usize = 78;
 
+/// How diagnostics are shown, as the flags of every command say.
+pub(crate) struct DisplaySettings {
+    no_color: bool,
+    diagnostics: diagnostic::Options,
+}
+
+impl DisplaySettings {
+    /// The values of the flags.
+    pub(crate) fn resolve(args: &Args) -> DisplaySettings {
+        DisplaySettings {
+            no_color: args.is_on("no-color"),
+            diagnostics: diagnostic::Options {
+                compact_warnings: args.is_on("compact-warnings"),
+                consolidate_warnings: args.is_on("consolidate-warnings"),
+                consolidate_errors: args.is_on("consolidate-errors"),
+            },
+        }
+    }
+}
+
 /// The two output streams of the process.
 pub(crate) struct Terminal {
     stdout: Stream,
@@ -62,13 +82,11 @@ impl Terminal {
     }
 
     /// Applies the flags that every command has.
-    pub(crate) fn configure(&mut self, args: &Args) {
-        if args.is_on("no-color") {
+    pub(crate) fn configure(&mut self, settings: &DisplaySettings) {
+        if settings.no_color {
             self.disable_colour();
         }
-        self.diagnostics.compact_warnings = args.is_on("compact-warnings");
-        self.diagnostics.consolidate_warnings = args.is_on("consolidate-warnings");
-        self.diagnostics.consolidate_errors = args.is_on("consolidate-errors");
+        self.diagnostics = settings.diagnostics;
     }
 
     /// Writes no colours from here on.
@@ -183,7 +201,7 @@ impl Terminal {
         self.stdout.flush();
         match self.stdout.failed.take() {
             Some(error) if error.kind() != ErrorKind::BrokenPipe => {
-                self.err(&format!("\nError: Failed to write output\n\nStandard output cannot be written: {error}.\n"));
+                self.err(&format!("\nError: Failed to write output\n\nFailed to write to standard output: {error}.\n"));
                 code.max(1)
             }
             _ => code,

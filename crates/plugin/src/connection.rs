@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tracing::Instrument as _;
 use yuba_addrs::ProviderSource;
 use yuba_provider::Problem;
 
@@ -115,7 +116,7 @@ impl Connection {
 
     /// Calls; what went wrong with the call itself is a problem. What the provider finds wrong is in the response.
     pub(crate) async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Box<Problem>> {
-        match self.client.call::<C>(request).await {
+        match self.client.call::<C>(request).instrument(self.span::<C>()).await {
             Ok(response) => Ok(response),
             Err(error) => Err(self.explain(name_of::<C>(), &error).await),
         }
@@ -126,11 +127,15 @@ impl Connection {
         &self,
         request: C::Request,
     ) -> Result<Option<C::Response>, Box<Problem>> {
-        match self.client.call::<C>(request).await {
+        match self.client.call::<C>(request).instrument(self.span::<C>()).await {
             Ok(response) => Ok(Some(response)),
             Err(CallError::Status(Code::UNIMPLEMENTED, _)) => Ok(None),
             Err(error) => Err(self.explain(name_of::<C>(), &error).await),
         }
+    }
+
+    fn span<C: Call>(&self) -> tracing::Span {
+        tracing::debug_span!("call provider", provider = %self.who, method = name_of::<C>())
     }
 
     /// Why a call failed: if the process is gone that is the reason, whatever the error says.

@@ -15,6 +15,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
+use yuba_net::Environment;
 
 use crate::handshake::{self, Handshake, HandshakeError};
 use crate::last_words::LastWords;
@@ -74,12 +75,13 @@ pub(crate) struct Launch<'a> {
     pub(crate) certificate: Option<&'a str>,
     pub(crate) log: &'a LogSink,
     pub(crate) patience: Duration,
+    pub(crate) environment: &'a Environment,
 }
 
 impl Launch<'_> {
     /// Starts it and waits until it says where it listens. Whatever happens, no process is left behind.
     pub(crate) async fn run(self) -> Result<(Process, Handshake, SocketDir), StartFailure> {
-        let sockets = SocketDir::new().map_err(StartFailure::Spawn)?;
+        let sockets = SocketDir::new(&self.environment.temporary()).map_err(StartFailure::Spawn)?;
         let mut command = Command::new(self.executable);
         command
             .envs(handshake::environment())
@@ -89,7 +91,7 @@ impl Launch<'_> {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let unset = |(name, _): &(String, &str)| std::env::var_os(name).is_none();
+        let unset = |(name, _): &(String, &str)| self.environment.get(name).is_none();
         command.envs(self.log.environment(self.kind).into_iter().filter(unset));
         match self.certificate {
             Some(pem) => command.env("PLUGIN_CLIENT_CERT", pem),

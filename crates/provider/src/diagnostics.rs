@@ -69,10 +69,6 @@ yuba_syntax::catalogue! {
     REMOTE_STATE_NOT_FOUND = error "remote-state-not-found", "Unable to find remote state";
     /// The state that terraform_remote_state reads cannot be read.
     REMOTE_STATE_UNREADABLE = error "remote-state-unreadable", "{address}: Unable to read remote state";
-    /// The path of the local backend in terraform_remote_state is empty.
-    REMOTE_STATE_PATH_EMPTY = error "remote-state-path-empty", "Invalid local state file path";
-    /// The workspace directory of the local backend in terraform_remote_state is empty.
-    REMOTE_STATE_WORKSPACE_DIR_EMPTY = error "remote-state-workspace-dir-empty", "Invalid local workspace directory path";
 
     /// A test overrides a field that the schema of the resource does not have, or a block that is not configured.
     MOCK_BLOCK_FIELD_INVALID = error "mock-block-field-invalid", "Invalid override for block field `{name}`";
@@ -284,34 +280,16 @@ pub(crate) enum RemoteStateProblem<'a> {
     /// The configuration is not an object, whatever the backend.
     NotObject,
     NullBackend,
-    /// The backend has another name now.
-    Renamed {
-        from: &'a str,
-        to: &'a str,
-    },
-    Removed(&'a str),
-    UnknownBackend(&'a str),
     /// The configuration of a backend is not an object.
     ConfigNotObject(&'a str),
-    UnknownArgument(&'a str, &'a str),
-    WrongType(&'a str, &'a str, &'a str),
 }
 
 pub(crate) fn invalid_backend_configuration(problem: &RemoteStateProblem<'_>) -> Diagnostic {
     let detail = match problem {
         RemoteStateProblem::NotObject => "The configuration must be an object.".into(),
         RemoteStateProblem::NullBackend => "The backend must not be null.".into(),
-        RemoteStateProblem::Renamed { from, to } => eco_format!("The backend {from:?} has been renamed to {to:?}."),
-        RemoteStateProblem::Removed(backend) => eco_format!("The backend {backend:?} is no longer supported."),
-        RemoteStateProblem::UnknownBackend(backend) => eco_format!("The backend {backend:?} does not exist."),
         RemoteStateProblem::ConfigNotObject(backend) => {
             eco_format!("The configuration of the backend {backend:?} must be an object.")
-        }
-        RemoteStateProblem::UnknownArgument(backend, argument) => {
-            eco_format!("The backend {backend:?} does not have an argument {argument:?}.")
-        }
-        RemoteStateProblem::WrongType(backend, argument, reason) => {
-            eco_format!("The argument {argument:?} of the backend {backend:?} is invalid: {reason}.")
         }
     };
     Diagnostic::new(&REMOTE_STATE_BACKEND_INVALID, detail)
@@ -329,14 +307,6 @@ pub(crate) fn unable_to_find_remote_state() -> Diagnostic {
 
 pub(crate) fn unable_to_read_remote_state(address: &yuba_addrs::AbsResourceInstance) -> Diagnostic {
     Diagnostic::new(&REMOTE_STATE_UNREADABLE, "").titled(eco_format!("{address}: Unable to read remote state"))
-}
-
-pub(crate) fn empty_local_path(name: &str) -> Diagnostic {
-    let code = match name {
-        "path" => &REMOTE_STATE_PATH_EMPTY,
-        _ => &REMOTE_STATE_WORKSPACE_DIR_EMPTY,
-    };
-    Diagnostic::new(code, eco_format!("The argument {name:?} must not be an empty string."))
 }
 
 // Mock providers

@@ -3,6 +3,8 @@
 //! Messages never show values: passphrases and keys are among them. So texts of the environment are no source that a message
 //! could quote.
 
+mod diagnostics;
+
 use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
@@ -13,17 +15,16 @@ use yuba_config::encryption as config;
 use yuba_eval::static_eval::{Place, StaticCache, StaticEnv, Statics};
 use yuba_eval::{ConfigTree, ModuleId};
 use yuba_syntax::body::AttributeSchema;
-use yuba_syntax::{
-    Body, BodySchema, Diagnostic, Diagnostics, Expr, FileId, Sources, Span, TraversalStep, json, parser,
-};
+use yuba_syntax::{Body, BodySchema, Diagnostics, Expr, FileId, Sources, Span, TraversalStep, json, parser};
 use yuba_value::{Type, Value, View, convert};
 
-use crate::load::{Configuration, LoadRequest};
+use crate::loaded::Loaded;
+use crate::project::Project;
 
 /// The variable of the environment with an encryption configuration, in native or JSON syntax.
 pub const VARIABLE: &str = "TF_ENCRYPTION";
 
-/// Key providers and methods that OpenTofu has besides.
+/// Key providers that OpenTofu supports and this version does not.
 const OTHER_PROVIDERS: [&str; 5] = ["aws_kms", "azure_vault", "gcp_kms", "openbao", "xor"];
 
 /// What is encrypted, and how.
@@ -61,30 +62,30 @@ impl Encryption {
 type Eval<'e> = &'e dyn Fn(&Expr, &Place) -> (Value, Diagnostics);
 
 /// What a configuration and the environment ask for.
-pub fn of(configuration: &Configuration, request: &LoadRequest<'_>) -> Result<Encryption, Diagnostics> {
-    of_tree(&configuration.tree, configuration.static_env(request))
+pub fn of(loaded: &Loaded) -> Result<Encryption, Diagnostics> {
+    of_tree(&loaded.project, &loaded.tree, loaded.static_env())
 }
 
 /// The same for modules that are not read to be planned.
-pub(crate) fn of_tree(tree: &ConfigTree, env: StaticEnv<'_>) -> Result<Encryption, Diagnostics> {
+pub(crate) fn of_tree(project: &Project, tree: &ConfigTree, env: StaticEnv<'_>) -> Result<Encryption, Diagnostics> {
     let written = tree.root().module.encryption.clone();
-    let Some(wanted) = merged(written)? else { return Ok(Encryption::default()) };
+    let Some(wanted) = merged(project, written)? else { return Ok(Encryption::default()) };
     let cache = StaticCache::default();
     let statics = Statics::new(tree, env, &cache);
     prepare(&wanted, &|expr, place| statics.evaluate(ModuleId::ROOT, expr, place))
 }
 
 /// What the environment asks for, where there is no configuration.
-pub fn of_environment() -> Result<Encryption, Diagnostics> {
-    match merged(None)? {
+pub fn of_environment(project: &Project) -> Result<Encryption, Diagnostics> {
+    match merged(project, None)? {
         Some(wanted) => prepare(&wanted, &|expr, _| yuba_eval::constant(expr)),
         None => Ok(Encryption::default()),
     }
 }
 
 /// What is written in the configuration, with what the environment changes.
-fn merged(written: Option<config::Encryption>) -> Result<Option<config::Encryption>, Diagnostics> {
-    let text = std::env::var(VARIABLE).unwrap_or_default();
+fn merged(project: &Project, written: Option<config::Encryption>) -> Result<Option<config::Encryption>, Diagnostics> {
+    let text = project.environment().get(VARIABLE).unwrap_or_default();
     if text.trim().is_empty() {
         return Ok(written);
     }
@@ -100,11 +101,7 @@ fn merged(written: Option<config::Encryption>) -> Result<Option<config::Encrypti
     problems.extend(wrong);
     let Some(found) = found.filter(|_| !problems.has_errors()) else {
         let mut placed = Diagnostics::new();
-        placed.extend(problems.into_iter().map(|mut problem| {
-            problem.detail = eco_format!("In the environment variable {VARIABLE}: {}", problem.detail);
-            (problem.subject, problem.context) = (None, None);
-            problem
-        }));
+        placed.extend(problems.into_iter().map(|problem| diagnostics::in_environment(VARIABLE, problem)));
         return Err(placed);
     };
     Ok(Some(match written {
@@ -125,9 +122,7 @@ fn prepare(wanted: &config::Encryption, eval: Eval<'_>) -> Result<Encryption, Di
     let preparing = Preparing { wanted, eval };
     let mut notes = Diagnostics::new();
     if wanted.methods.iter().any(|method| method.kind == "unencrypted") {
-        let detail = "The configuration has a method \"unencrypted\": states and plans may be kept in clear text. That is \
-                      for migrating only; take it away when that is done.";
-        notes.push(Diagnostic::warning("Unencrypted method configured", detail).at(wanted.span));
+        notes.push(diagnostics::unencrypted_method(wanted.span));
     }
     let sealing = |target: &Option<config::Target>, name: &str| match target {
         Some(target) => preparing.sealing(target, name).map(Some),
@@ -154,8 +149,7 @@ impl Preparing<'_> {
             at = target.fallback.as_deref();
         }
         if target.enforced && methods.iter().any(|method| matches!(method, Method::Unencrypted)) {
-            let detail = eco_format!("\"enforced\" is set for the {name}, so no method may leave it in clear text.");
-            return Err(Diagnostic::error("Unencrypted method is forbidden", detail).at(self.wanted.span).into());
+            return Err(diagnostics::unencrypted_method_forbidden(name, self.wanted.span).into());
         }
         Ok(Sealing::new(name, providers, methods)?)
     }
@@ -164,15 +158,13 @@ impl Preparing<'_> {
     fn method_of(&self, target: &config::Target) -> Result<&config::Method, Diagnostics> {
         let named = target.method.as_ref().and_then(|expr| two_names(expr, "method"));
         let Some((kind, name)) = named else {
-            let detail = "A method is named like this: method.aes_gcm.example";
             let at = target.method.as_ref().map_or(target.span, |expr| expr.span);
-            return Err(Diagnostic::error("Invalid encryption method identifier", detail).at(at).into());
+            return Err(diagnostics::invalid_method_reference(at).into());
         };
         let mut methods = self.wanted.methods.iter();
-        methods.find(|method| method.kind == kind && method.name == name).ok_or_else(|| {
-            let detail = eco_format!("There is no block method {kind:?} {name:?} in the encryption configuration.");
-            Diagnostic::error("Reference to undeclared encryption method", detail).at(target.span).into()
-        })
+        methods
+            .find(|method| method.kind == kind && method.name == name)
+            .ok_or_else(|| diagnostics::undeclared_method(&kind, &name, target.span).into())
     }
 
     fn method(
@@ -197,7 +189,8 @@ impl Preparing<'_> {
                 };
                 Ok(Method::AesGcm { keys, aad })
             }
-            kind => Err(not_available("encryption method", kind, &["external"], method.span)),
+            "external" => Err(diagnostics::not_available("encryption method", "external", method.span).into()),
+            kind => Err(diagnostics::unknown_method_type(kind, method.span).into()),
         }
     }
 
@@ -207,9 +200,7 @@ impl Preparing<'_> {
         let entries = value.entries().unwrap_or_default();
         let key = |wanted: &str| entries.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| bytes(value));
         let Some(encryption) = key("encryption_key") else {
-            let detail = "Name a key provider here, such as key_provider.pbkdf2.example, or give an object with \
-                          encryption_key and decryption_key, which are lists of bytes.";
-            return Err(Diagnostic::error("Expected key_provider value", detail).at(expr.span).into());
+            return Err(diagnostics::keys_expected(expr.span).into());
         };
         Ok(Keys::Given { encryption, decryption: key("decryption_key").unwrap_or_default() })
     }
@@ -226,17 +217,12 @@ impl Preparing<'_> {
         let key = (kind.clone(), name.clone());
         match positions.get(&key) {
             Some(Some(position)) => return Ok(*position),
-            Some(None) => {
-                let detail = eco_format!("key_provider.{kind}.{name} needs itself, directly or through others.");
-                return Err(Diagnostic::error("Circular reference detected", detail).at(at).into());
-            }
+            Some(None) => return Err(diagnostics::key_provider_cycle(kind, name, at).into()),
             None => {}
         }
         let mut blocks = self.wanted.key_providers.iter();
         let Some(block) = blocks.find(|block| block.kind == *kind && block.name == *name) else {
-            let detail =
-                eco_format!("There is no block key_provider {kind:?} {name:?} in the encryption configuration.");
-            return Err(Diagnostic::error("Reference to undeclared key provider", detail).at(at).into());
+            return Err(diagnostics::undeclared_key_provider(kind, name, at).into());
         };
         positions.insert(key.clone(), None);
         let place = Place::new(eco_format!("encryption.key_provider.{kind}.{name}"), block.span);
@@ -252,12 +238,15 @@ impl Preparing<'_> {
                     _ => None,
                 });
                 let Some(command) = texts else {
-                    let detail = "The command is a list of texts: the program and its arguments.";
-                    return Err(Diagnostic::error("Unsuitable value type", detail).at(expr.span).into());
+                    let expected = "a list of strings: the executable and its arguments";
+                    return Err(diagnostics::unsuitable_argument("command", expected, expr.span).into());
                 };
                 KeySource::External { command }
             }
-            kind => return Err(not_available("key provider", kind, &OTHER_PROVIDERS, block.span)),
+            kind if OTHER_PROVIDERS.contains(&kind) => {
+                return Err(diagnostics::not_available("key provider", kind, block.span).into());
+            }
+            kind => return Err(diagnostics::unknown_key_provider_type(kind, block.span).into()),
         };
         let meta_key = block.metadata_alias.as_deref().filter(|alias| !alias.is_empty());
         let meta_key = meta_key.map_or_else(|| format!("key_provider.{kind}.{name}"), str::to_owned);
@@ -281,45 +270,33 @@ impl Preparing<'_> {
                 let value = self.value(expr, place)?;
                 let number =
                     convert::convert(&value, &Type::number()).ok().and_then(|value| value.as_number()?.to_u64());
-                number.ok_or_else(|| {
-                    let detail = eco_format!("{name} has to be a whole number.");
-                    Diagnostics::from(Diagnostic::error("Unsuitable value type", detail).at(expr.span))
-                })
+                let problem = || diagnostics::unsuitable_argument(name, "a whole number", expr.span);
+                number.ok_or_else(|| Diagnostics::from(problem()))
             }
         };
         let words = |name: &str| match attributes.get(name) {
             None => Ok(None),
             Some(expr) => match text(&self.value(expr, place)?) {
                 Some(text) => Ok(Some(text)),
-                None => {
-                    let detail = eco_format!("{name} has to be a text.");
-                    Err(Diagnostics::from(Diagnostic::error("Unsuitable value type", detail).at(expr.span)))
-                }
+                None => Err(Diagnostics::from(diagnostics::unsuitable_argument(name, "a string", expr.span))),
             },
         };
         let hash = match words("hash_function")?.as_deref() {
             None => Hash::Sha512,
-            Some(name) => Hash::parse(name).ok_or_else(|| {
-                let detail = eco_format!("The hash function of {} has to be sha256 or sha512.", place.name);
-                Diagnostics::from(Diagnostic::error("Unable to build encryption key data", detail).at(block.span))
-            })?,
+            Some(name) => {
+                Hash::parse(name).ok_or_else(|| diagnostics::unknown_hash_function(&place.name, block.span))?
+            }
         };
         let (key_length, salt_length) = (number("key_length", 32)?, number("salt_length", 32)?);
         let iterations = number("iterations", 600_000)?;
         let passphrase = match (words("passphrase")?, attributes.get("chain")) {
-            (Some(_), Some(_)) => {
-                let detail = eco_format!("{} has both passphrase and chain: choose one of them.", place.name);
-                return Err(Diagnostic::error("Unable to build encryption key data", detail).at(block.span).into());
-            }
+            (Some(_), Some(_)) => return Err(diagnostics::passphrase_and_chain(&place.name, block.span).into()),
             (text, None) => Passphrase::Text(text.unwrap_or_default()),
             (None, Some(expr)) => match two_names(expr, "key_provider") {
                 Some((kind, name)) => {
                     Passphrase::Chain(self.key_provider(&kind, &name, expr.span, providers, positions)?)
                 }
-                None => {
-                    let detail = "chain names another key provider, such as key_provider.external.example.";
-                    return Err(Diagnostic::error("Expected key_provider value", detail).at(expr.span).into());
-                }
+                None => return Err(diagnostics::chain_expected(expr.span).into()),
             },
         };
         let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
@@ -379,25 +356,5 @@ fn bytes(value: &Value) -> Option<Vec<u8>> {
 }
 
 fn not_bytes(name: &str, at: Span) -> Diagnostics {
-    let detail = eco_format!("{name} has to be a list of bytes: numbers from 0 to 255.");
-    Diagnostic::error("Unsuitable value type", detail).at(at).into()
-}
-
-/// Something that OpenTofu has, or nobody.
-fn not_available(what: &str, kind: &str, known: &[&str], at: Span) -> Diagnostics {
-    let problem = match known.contains(&kind) {
-        true => {
-            let detail = eco_format!(
-                "This version of Yuba has no {what} {kind:?} yet, and does not write states or plans in clear text where the \
-                 configuration asks for encryption. It has the key providers \"pbkdf2\" and \"external\" and the method \
-                 \"aes_gcm\"."
-            );
-            Diagnostic::error("Encryption not available yet", detail)
-        }
-        false if what == "key provider" => {
-            Diagnostic::error("Unknown key_provider type", eco_format!("There is no key provider {kind:?}."))
-        }
-        false => Diagnostic::error("Unknown encryption method type", eco_format!("There is no {what} {kind:?}.")),
-    };
-    problem.at(at).into()
+    diagnostics::unsuitable_argument(name, "a list of bytes: numbers from 0 to 255", at).into()
 }

@@ -10,28 +10,33 @@ use yuba_eval::tree::{Installed, Manifest};
 use yuba_syntax::Diagnostic;
 use yuba_value::{Value, json as value_json};
 
+use crate::diagnostics;
+use crate::project::Project;
+
 /// Where installed modules are recorded, in the directory for the data of a working directory.
 pub const MANIFEST: &str = "modules/modules.json";
 
 /// Reads the record of installed modules; where there is none nothing is installed.
-pub fn read_manifest(data_dir: &Path) -> Result<Manifest, Diagnostic> {
-    let path = data_dir.join(MANIFEST);
-    let text = match fs::read(&path) {
+pub fn read_manifest(project: &Project) -> Result<Manifest, Diagnostic> {
+    let path = project.data_dir().join(MANIFEST);
+    let text = match project.files().read(&path.to_string_lossy()) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Manifest::default()),
-        Err(error) => return Err(manifest_problem(&path, &error.to_string())),
+        Err(error) => return Err(diagnostics::manifest_unreadable(&path, &error.to_string())),
     };
-    parse_manifest(&text).map_err(|reason| manifest_problem(&path, &reason))
+    parse_manifest(&text).map_err(|reason| diagnostics::manifest_unreadable(&path, &reason))
 }
 
 /// Writes the record of installed modules, unless it says so already. A reader sees the old or the new
 /// record, never a part of it.
-pub fn write_manifest(data_dir: &Path, manifest: &Manifest) -> Result<(), Diagnostic> {
-    let path = data_dir.join(MANIFEST);
+pub fn write_manifest(project: &Project, manifest: &Manifest) -> Result<(), Diagnostic> {
+    let shown = project.data_dir().join(MANIFEST);
+    let path = project.path(&shown);
     let text = manifest_text(manifest);
     if fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
+    let _span = tracing::debug_span!("write file", path = %path.display(), bytes = text.len()).entered();
     let write = || {
         let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
         fs::create_dir_all(&parent)?;
@@ -39,25 +44,14 @@ pub fn write_manifest(data_dir: &Path, manifest: &Manifest) -> Result<(), Diagno
         fs::write(&new, &text)?;
         fs::rename(&new, &path)
     };
-    write().map_err(|error| {
-        let detail = eco_format!("The record of installed modules {} could not be written: {error}.", path.display());
-        Diagnostic::error("Failed to update module manifest", detail)
-    })
-}
-
-fn manifest_problem(path: &Path, reason: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "The record of installed modules {} could not be read: {reason}. Delete it and run \"yuba init\".",
-        path.display()
-    );
-    Diagnostic::error("Failed to read modules manifest file", detail)
+    write().map_err(|error| diagnostics::manifest_not_written(&shown, &error))
 }
 
 fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {
     if text.is_empty() {
         return Ok(Manifest::default());
     }
-    let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    let text = std::str::from_utf8(text).map_err(|_| "it is not valid UTF-8".to_owned())?;
     let root = value_json::decode_implied(text).map_err(|error| error.to_string())?;
     let modules = attribute(&root, "Modules");
     records(modules.as_ref().and_then(Value::as_seq).unwrap_or_default())
@@ -76,7 +70,7 @@ fn records(list: &[Value]) -> Result<Manifest, String> {
         let (key, source, version) = (field("Key"), field("Source"), field("Version"));
         let version = match version.as_str() {
             "" => None,
-            text => Some(Version::parse(text).map_err(|_| format!("{text:?} is no version"))?),
+            text => Some(Version::parse(text).map_err(|_| format!("{text:?} is not a valid version"))?),
         };
         let source = match source.as_str() {
             "" => source,

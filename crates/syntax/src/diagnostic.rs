@@ -237,10 +237,10 @@ impl Diagnostic {
     pub fn warning(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(summary, detail) }
     }
-    /// At this location.
+    /// At this location, if there is one.
     #[must_use]
-    pub fn at(mut self, subject: Span) -> Diagnostic {
-        self.subject = Some(subject);
+    pub fn at(mut self, subject: impl Into<Option<Span>>) -> Diagnostic {
+        self.subject = subject.into().or(self.subject);
         self
     }
     /// With a wider range around its location.
@@ -255,10 +255,26 @@ impl Diagnostic {
         self.extra.get_or_insert_default().first_definition = Some(first);
         self
     }
+    /// Whether it repeats another diagnostic: same code, same location, same text.
+    pub fn is_same_as(&self, other: &Diagnostic) -> bool {
+        self.key() == other.key()
+    }
+    /// Equal for diagnostics that repeat each other, for sets of those already reported.
+    pub fn key(&self) -> DiagnosticKey {
+        DiagnosticKey { code: self.code.id, subject: self.subject, text: (self.summary.clone(), self.explanation()) }
+    }
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+}
+
+/// The identity of one reported diagnostic ([`Diagnostic::key`]).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DiagnosticKey {
+    code: &'static str,
+    subject: Option<Span>,
+    text: (EcoString, EcoString),
 }
 
 /// Diagnostics in the order they were found.

@@ -431,7 +431,12 @@ fn logs_have_levels() {
     let logged = Arc::new(Mutex::new(Vec::new()));
     let inner = logged.clone();
     let sink = LogSink::new(Level::Info, move |record| {
-        inner.lock().expect("because nobody panics").push(record.text());
+        inner.lock().expect("because nobody panics").push(format!(
+            "{} {}: {}",
+            record.level.name(),
+            record.logger,
+            record.message
+        ));
     });
     let place = Place::with("logs", |settings| settings.log = sink);
     configured(&place, "TESTING_LOG=1");
@@ -440,11 +445,12 @@ fn logs_have_levels() {
     // They come over two streams.
     lines.sort_by_key(|line| line.contains("unexpected"));
     expect![[r#"
-        [INFO]  provider.providerTESTING_LOG_1: chatter at info: @module=testing n=1 timestamp=2026-01-02T03:04:05.000000Z
-        [WARN]  provider.providerTESTING_LOG_1: chatter at warn: @module=testing n=1 timestamp=2026-01-02T03:04:05.000000Z
-        [ERROR] provider.providerTESTING_LOG_1: chatter at error: @module=testing n=1 timestamp=2026-01-02T03:04:05.000000Z
-        [WARN]  provider.providerTESTING_LOG_1: [WARN] chatter with a level in brackets
-        [WARN]  provider.providerTESTING_LOG_1: unexpected data on standard output: printed by accident"#]].assert_eq(&lines.join("\n"));
+        INFO provider.providerTESTING_LOG_1: chatter at info
+        WARN provider.providerTESTING_LOG_1: chatter at warn
+        ERROR provider.providerTESTING_LOG_1: chatter at error
+        WARN provider.providerTESTING_LOG_1: [WARN] chatter with a level in brackets
+        WARN provider.providerTESTING_LOG_1: unexpected data on standard output: printed by accident"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 /// A provider that somebody else has started.

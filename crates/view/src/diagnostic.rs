@@ -14,14 +14,14 @@ use crate::paint::{GREY, Paint, RED, YELLOW};
 use crate::snippet::{Excerpts, Snippet};
 use crate::wrap::wrap;
 
-/// How many diagnostics are shown, and how much of each.
+/// Which diagnostics are shown, and how much of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Warnings without an error among them show title and place only.
+    /// If there are warnings and no errors, only title and location of each warning are shown.
     pub compact_warnings: bool,
-    /// Warnings that say the same are shown as one.
+    /// Warnings with the same code, title and message are shown as one.
     pub consolidate_warnings: bool,
-    /// Errors with the same title are shown as one.
+    /// Errors with the same code and title are shown as one.
     pub consolidate_errors: bool,
 }
 
@@ -34,7 +34,7 @@ impl Default for Options {
 /// Longest line of code that is shown in full, in bytes; of longer ones only the part around the highlight.
 const MAX_CODE_LINE: usize = 500;
 
-/// How many diagnostics are shown. Who has more has one mistake many times.
+/// Number of diagnostics that are shown. More than that are usually one mistake many times.
 const MAX_SHOWN: usize = 1000;
 
 /// All diagnostics in the order people read them: warnings first, then by place. The text of each ends a line.
@@ -63,14 +63,14 @@ pub fn render_all(
     };
     let excess = groups.len().saturating_sub(MAX_SHOWN);
     if excess > 0 {
-        // Warnings go first: what stops the work has to be seen.
+        // Warnings are dropped first, so that errors stay visible.
         let warnings = groups.iter().filter(|group| !group.first.is_error()).count();
         groups.drain(warnings - excess.min(warnings)..warnings);
         groups.truncate(MAX_SHOWN);
     }
     let mut shown: Vec<(Severity, String)> = groups.iter().map(render_group).collect();
     if excess > 0 {
-        shown.push((Severity::Error, format!("\n({excess} more are not shown)\n")));
+        shown.push((Severity::Error, format!("\n({excess} more diagnostics are not shown)\n")));
     }
     shown
 }
@@ -271,18 +271,33 @@ impl Group<'_> {
     }
 }
 
-/// Severity, title and message of what is shown as one.
-type Sameness<'a> = (Severity, &'a str, &'a str, &'a str);
+/// What diagnostics have in common that are shown as one: first of all their code.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Sameness<'a> {
+    severity: Severity,
+    code: &'static str,
+    /// The title of a code can contain values.
+    title: &'a str,
+    subject: FoldedSubject<'a>,
+}
 
-/// What diagnostics must have in common to be shown as one. A warning never hides another message than its own: those about
-/// something deprecated share its declaration and its author's message, others their detail.
+/// The subject that folded diagnostics share. A warning never hides a message that differs from its own.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum FoldedSubject<'a> {
+    /// Errors share their code and title only.
+    Any,
+    /// Declaration and message of something deprecated.
+    Deprecated(&'a str, &'a str),
+    Detail(&'a str),
+}
+
 fn sameness(diagnostic: &Diagnostic) -> Sameness<'_> {
-    let (origin, message) = match (diagnostic.severity, diagnostic.deprecation()) {
-        (Severity::Error, _) => ("", ""),
-        (Severity::Warning, Some(used)) => (&*used.origin, &*used.message),
-        (Severity::Warning, None) => ("", &*diagnostic.detail),
+    let subject = match (diagnostic.severity, diagnostic.deprecation()) {
+        (Severity::Error, _) => FoldedSubject::Any,
+        (Severity::Warning, Some(used)) => FoldedSubject::Deprecated(&used.origin, &used.message),
+        (Severity::Warning, None) => FoldedSubject::Detail(&diagnostic.detail),
     };
-    (diagnostic.severity, &diagnostic.summary, origin, message)
+    Sameness { severity: diagnostic.severity, code: diagnostic.code.id, title: &diagnostic.summary, subject }
 }
 
 fn sorted<'a>(diagnostics: &'a Diagnostics, sources: &Sources) -> Vec<&'a Diagnostic> {
@@ -350,6 +365,7 @@ mod tests {
     use yuba_syntax::{SourceFile, Span};
 
     use super::*;
+    use crate::testing;
 
     /// `«subject»` marks the subject of a diagnostic, `‹context›` its context.
     fn diagnostic(severity: Severity, summary: &str, detail: &str, code: &str) -> (Diagnostic, Sources) {
@@ -365,7 +381,7 @@ mod tests {
         let mut sources = Sources::new();
         let file = sources.add(SourceFile::new("main.tf", plain.into_bytes()));
         let span = |from, to| Some(Span::new(file, *marks.get(&from)?, *marks.get(&to)?));
-        let mut diagnostic = Diagnostic { severity, ..Diagnostic::error(summary, detail) };
+        let mut diagnostic = testing::diagnostic(severity, summary, detail);
         diagnostic.subject = span('«', '»');
         diagnostic.context = span('‹', '›');
         (diagnostic, sources)
@@ -374,6 +390,10 @@ mod tests {
     fn check(code: &str, expect: &Expect) {
         let (diagnostic, sources) = diagnostic(Severity::Error, "Bad thing", "What to do.", code);
         expect.assert_eq(&render(&diagnostic, &Excerpts::new(&sources), Style::Plain, 78));
+    }
+
+    fn warning(summary: &str, detail: &str) -> Diagnostic {
+        testing::diagnostic(Severity::Warning, summary, detail)
     }
 
     /// Control sequences as text.
@@ -665,7 +685,7 @@ mod tests {
         let mut sources = Sources::new();
         let file = sources.add(SourceFile::new("a.tf", &b"x\ny\nz\n"[..]));
         for start in [4, 0, 2] {
-            all.push(Diagnostic::warning("Old", "Use new.").at(Span::new(file, start, start + 1)));
+            all.push(warning("Old", "Use new.").at(Span::new(file, start, start + 1)));
         }
         let show = |all: &Diagnostics, options: Options| {
             let rendered = render_all(all, &sources, Style::Plain, 78, &options);
@@ -682,7 +702,7 @@ mod tests {
             To see the full warning notes, run Yuba without -compact-warnings.
         "#]]
         .assert_eq(&show(&all, compact));
-        all.push(Diagnostic::error("Broken", "").at(Span::new(file, 0, 1)));
+        all.push(testing::diagnostic(Severity::Error, "Broken", "").at(Span::new(file, 0, 1)));
         expect![[r#"
 
             Warning: Old
@@ -701,18 +721,21 @@ mod tests {
 
         "#]]
         .assert_eq(&show(&all, compact));
-        let other = Diagnostic::warning("Old", "Use newer.").at(Span::new(file, 0, 1));
-        let mut both = all.clone();
-        both.push(other);
-        assert_eq!(show(&both, Options::default()).matches("Warning: Old").count(), 2);
+        let other = warning("Old", "Use newer.").at(Span::new(file, 0, 1));
+        let other_code = Diagnostic { code: &testing::OTHER_CODE, ..warning("Old", "Use new.") };
+        for (other, shown) in [(other, 2), (other_code.at(Span::new(file, 0, 1)), 2)] {
+            let mut both = all.clone();
+            both.push(other);
+            assert_eq!(show(&both, Options::default()).matches("Warning: Old").count(), shown);
+        }
         let apart = Options { consolidate_warnings: false, ..Options::default() };
         assert_eq!(show(&all, apart).matches("Warning: Old").count(), 3);
         for _ in 0..2 * MAX_SHOWN {
-            all.push(Diagnostic::warning("Many", ""));
+            all.push(warning("Many", ""));
         }
         let many = render_all(&all, &sources, Style::Plain, 78, &Options::default());
         assert_eq!(many.len(), MAX_SHOWN + 1);
         assert!(many[MAX_SHOWN - 1].1.contains("Error: Broken"));
-        assert_eq!(many[MAX_SHOWN].1, format!("\n({} more are not shown)\n", MAX_SHOWN + 2));
+        assert_eq!(many[MAX_SHOWN].1, format!("\n({} more diagnostics are not shown)\n", MAX_SHOWN + 2));
     }
 }

@@ -136,7 +136,8 @@ mod tests {
     fn every_member_is_there() {
         let mut sources = Sources::new();
         let file = sources.add(SourceFile::new("a.tf", &b"a = 1\nb = join(local.x)\n"[..]));
-        let mut diagnostic = Diagnostic::error("Invalid <value>", "No.").at(Span::new(file, 15, 22));
+        let mut diagnostic =
+            crate::testing::diagnostic(Severity::Error, "Invalid <value>", "No.").at(Span::new(file, 15, 22));
         diagnostic.extra = Some(Box::new(Extra {
             values: vec![("local.x".into(), "is 5".into())],
             function_call: Some(FunctionCall { called_as: "join".into(), signature: None }),
@@ -206,7 +207,8 @@ mod tests {
                 "after_unknown": false,
                 "before_sensitive": {},
                 "after_sensitive": [false,false]
-              }
+              },
+              "code": "test"
             }"#]]
         .assert_eq(&render(&diagnostic, &Excerpts::new(&sources), &signature).indented());
     }
@@ -214,7 +216,8 @@ mod tests {
     #[test]
     fn what_is_not_known_is_left_out() {
         let sources = Sources::new();
-        let json = render(&Diagnostic::warning("Hm", ""), &Excerpts::new(&sources), &|_| None);
-        assert_eq!(json.compact(), r#"{"severity":"warning","summary":"Hm","detail":""}"#);
+        let json =
+            render(&crate::testing::diagnostic(Severity::Warning, "Hm", ""), &Excerpts::new(&sources), &|_| None);
+        assert_eq!(json.compact(), r#"{"severity":"warning","summary":"Hm","detail":"","code":"test"}"#);
     }
 }

@@ -10,6 +10,7 @@ mod checks_json;
 pub mod config_json;
 pub mod diagnostic;
 pub mod diagnostic_json;
+mod diagnostics;
 pub mod diff;
 pub mod functions;
 pub mod graph;

@@ -79,8 +79,14 @@ mod tests {
             format!("{head}\"Yuba\",{tail},\"tofu\":\"1.12.6\",\"type\":\"version\",\"ui\":\"1.2\"}}\n")
         );
         let sources = Sources::new();
-        let shown = diagnostic(&Diagnostic::warning("W", "w"), &Excerpts::new(&sources), &|_| None, time);
-        let object = r#""diagnostic":{"severity":"warning","summary":"W","detail":"w"},"type":"diagnostic""#;
+        let shown = diagnostic(
+            &crate::testing::diagnostic(Severity::Warning, "W", "w"),
+            &Excerpts::new(&sources),
+            &|_| None,
+            time,
+        );
+        let object =
+            r#""diagnostic":{"severity":"warning","summary":"W","detail":"w","code":"test"},"type":"diagnostic""#;
         assert_eq!(shown, format!("{{\"@level\":\"warn\",\"@message\":\"Warning: W\",{tail},{object}}}\n"));
     }
 }

@@ -80,7 +80,7 @@ pub fn under_way(started: &Event, seconds: u64) -> Option<String> {
 /// How far everything is. Without `total` nobody knows how much there is to do.
 pub fn counter(done: usize, total: Option<usize>, running: usize, seconds: u64) -> String {
     let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
-    format!("{done}{of} done, {running} under way [{} elapsed]", duration(seconds))
+    format!("{done}{of} done, {running} running [{} elapsed]", duration(seconds))
 }
 
 struct Verbs {

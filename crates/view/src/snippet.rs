@@ -83,7 +83,8 @@ impl<'a> Excerpts<'a> {
             return diagnostic.explanation();
         };
         let line = file.line_at(span.start as usize);
-        eco_format!("{} The first definition is at {}:{line}.", diagnostic.explanation(), file.name)
+        let detail = eco_format!("{} The first definition is at {}:{line}.", diagnostic.detail, file.name);
+        Diagnostic { detail, ..diagnostic.clone() }.explanation()
     }
 
     /// The file and line a diagnostic points at; cheaper than its [`Place`].
@@ -249,6 +250,8 @@ fn json_path(json: &Json, byte: usize) -> String {
 mod tests {
     use proptest::prelude::*;
 
+    use yuba_syntax::Severity;
+
     use super::*;
     use crate::{diagnostic, diagnostic_json};
 
@@ -259,7 +262,7 @@ mod tests {
         let id = sources.add(SourceFile::new("a.tf.json", text.as_bytes()));
         let context = |part: &str| {
             let start = text.find(part).expect("because the part is there");
-            let diagnostic = Diagnostic::error("Bad", "").at(Span::new(id, start, start + 1));
+            let diagnostic = crate::testing::diagnostic(Severity::Error, "Bad", "").at(Span::new(id, start, start + 1));
             Excerpts::new(&sources).snippet(&diagnostic, 100).and_then(|snippet| snippet.context)
         };
         assert_eq!(context("1").as_deref(), Some("locals[0]"));
@@ -277,7 +280,7 @@ mod tests {
         ) {
             let mut sources = Sources::new();
             let id = sources.add(SourceFile::new("a.tf", bytes));
-            let mut diagnostic = Diagnostic::error("Bad", "Detail.").at(Span::new(id, subject.0, subject.1));
+            let mut diagnostic = crate::testing::diagnostic(Severity::Error, "Bad", "Detail.").at(Span::new(id, subject.0, subject.1));
             diagnostic.context = context.map(|(start, end)| Span::new(id, start, end));
             let excerpts = Excerpts::new(&sources);
             for max_line in [max_line, usize::MAX] {

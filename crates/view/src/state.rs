@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use yuba_addrs::AbsResourceInstance;
 use yuba_state::{DeposedKey, Object, Resource, State, Status};
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
 
 use crate::change::{Change, Node, Options};
+use crate::diagnostics;
 use crate::plan::{Look, Schemas};
 use crate::state_json::schema_of;
 
@@ -89,22 +90,18 @@ fn write_object(
     schemas: Schemas<'_>,
     options: Options,
 ) -> Result<(), Diagnostics> {
-    let failed = |detail: String| Diagnostics::from(Diagnostic::error("Failed to show the state", detail));
     let name = &addr.resource;
     let provider = schemas(&resource.provider.provider);
     let Some(schema) = schema_of(provider.as_deref(), name) else {
-        return Err(failed(format!("The provider {} does not know what {addr} is.", resource.provider.provider)));
+        return Err(diagnostics::object_type_unknown(addr, &resource.provider.provider).into());
     };
     if deposed.is_none() && schema.version != object.schema_version {
-        return Err(failed(format!(
-            "The stored object {addr} is of version {} of its schema, and the provider {} has version {}.",
-            object.schema_version, resource.provider.provider, schema.version
-        )));
+        let versions = (object.schema_version, schema.version);
+        return Err(diagnostics::object_schema_version(addr, &resource.provider.provider, versions).into());
     }
     let schema = &schema.block;
-    let value = object
-        .decode(schema.implied_type())
-        .map_err(|e| failed(format!("The stored object {addr} is not as its schema wants it: {}.", e.message)))?;
+    let value =
+        object.decode(schema.implied_type()).map_err(|error| diagnostics::object_mismatch(addr, &error.message))?;
     let note = match deposed {
         Some(key) => format!(" (deposed object {key})"),
         None if object.status == Status::Tainted => " (tainted)".to_owned(),

@@ -1,4 +1,4 @@
-//! Plans made by hand, for tests.
+//! Plans and diagnostics made by hand, for tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,17 @@ use yuba_plan::{Action, ExecGraph, Mode, OutputChange, Plan, Reason, ResourceCha
 use yuba_provider::ProviderSchema;
 use yuba_provider::builtin::TERRAFORM;
 use yuba_state::{Edit, Object, Output, State};
-use yuba_syntax::{Diagnostics, FileId, SourceFile, Sources, parser};
+use yuba_syntax::{Code, Diagnostic, Diagnostics, FileId, Severity, SourceFile, Sources, parser};
 use yuba_value::Value;
+
+/// The code of all diagnostics in tests that do not depend on codes.
+static CODE: Code = Code { id: "test", severity: Severity::Error, summary: "", meaning: "" };
+/// Another one.
+pub(crate) static OTHER_CODE: Code = Code { id: "other-test", severity: Severity::Error, summary: "", meaning: "" };
+
+pub(crate) fn diagnostic(severity: Severity, summary: &str, detail: &str) -> Diagnostic {
+    Diagnostic::new(&CODE, detail).titled(summary).with_severity(severity)
+}
 
 pub(crate) fn addr(text: &str) -> AbsResourceInstance {
     AbsResourceInstance::parse_text(FileId(0), text).expect("because it is well-formed")
@@ -159,6 +168,7 @@ pub(crate) fn tree<const N: usize>(files: [(&'static str, &'static str); N]) -> 
         purpose: Purpose::Use,
     };
     let (tree, problems) = link(&mut memory, &options);
+    let problems = problems.into_all();
     assert!(!problems.has_errors(), "{problems:?}");
     tree
 }

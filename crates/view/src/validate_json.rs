@@ -26,7 +26,7 @@ pub fn render(diagnostics: &Diagnostics, sources: &Sources, signature: &dyn Fn(&
 
 #[cfg(test)]
 mod tests {
-    use yuba_syntax::Diagnostic;
+    use yuba_syntax::Severity;
 
     use super::*;
 
@@ -40,12 +40,12 @@ mod tests {
             &diagnostics,
             r#"{"format_version":"1.0","valid":true,"error_count":0,"warning_count":0,"diagnostics":[]}"#,
         );
-        diagnostics.push(Diagnostic::warning("W", "w"));
-        let warning = r#"{"severity":"warning","summary":"W","detail":"w"}"#;
+        diagnostics.push(crate::testing::diagnostic(Severity::Warning, "W", "w"));
+        let warning = r#"{"severity":"warning","summary":"W","detail":"w","code":"test"}"#;
         let head = r#"{"format_version":"1.0","valid":true,"error_count":0,"warning_count":1,"diagnostics":["#;
         check(&diagnostics, &format!("{head}{warning}]}}"));
-        diagnostics.push(Diagnostic::error("E", "e"));
-        let error = r#"{"severity":"error","summary":"E","detail":"e"}"#;
+        diagnostics.push(crate::testing::diagnostic(Severity::Error, "E", "e"));
+        let error = r#"{"severity":"error","summary":"E","detail":"e","code":"test"}"#;
         let head = r#"{"format_version":"1.0","valid":false,"error_count":1,"warning_count":1,"diagnostics":["#;
         check(&diagnostics, &format!("{head}{warning},{error}]}}"));
     }

@@ -1,11 +1,12 @@
 //! `yuba get`: installs the modules of a configuration.
 
-use yuba_eval::tree::Purpose;
 use yuba_session::install;
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
 use crate::signals::Cancel;
@@ -15,11 +16,11 @@ pub(crate) const COMMAND: Command = Command {
     name: "get",
     synopsis: "Install the modules of the configuration",
     usage: "[options]",
-    about: "Installs the modules that the configuration in the current directory calls, and those that they call. \
-            \"yuba init\" does that too, so there is seldom a reason to run this.\n\n\
-            Local modules stay where they are, and no command needs this for them.",
+    about: "Installs the modules that the configuration in the current directory calls, directly and through other modules. \
+            \"yuba init\" installs them too.\n\n\
+            Local modules are used in their own directory and need no installation.",
     flags: &[
-        Flag::switch("update", "Look for newer versions of modules that are installed already."),
+        Flag::switch("update", "Update installed modules to the newest allowed versions."),
         JSON,
         JSON_INTO,
         TEST_DIR,
@@ -31,18 +32,32 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
-fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    if !args.positional.is_empty() {
-        let detail = "This command takes no arguments. Did you mean to use -chdir?";
-        return Err(Failure::usage("Unexpected argument", detail));
+/// Settings of `yuba get`.
+struct GetSettings {
+    update: bool,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl GetSettings {
+    fn resolve(args: &Args) -> Result<GetSettings, Failure> {
+        if !args.positional.is_empty() {
+            return Err(Failure::usage(diagnostics::no_arguments_expected()));
+        }
+        Ok(GetSettings {
+            update: args.is_on("update"),
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
     }
-    let settings = Settings::new(args);
-    let mut messages = Messages::new(terminal, args)?;
-    let request = settings.request(Purpose::Install);
-    let cancel = Cancel::watch(&settings);
-    let report =
-        install::get(&request, None, args.is_on("update"), settings.hosts(), &mut |event| messages.event(&event));
-    if cancel.tell(&mut messages, "Module installation", report.problems.has_errors()) {
+}
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    let GetSettings { update, json, project } = GetSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &json)?;
+    let cancel = Cancel::watch(&project);
+    let report = install::get(project.project(), None, update, &mut |event| messages.event(&event));
+    if cancel.reported(&mut messages, "Module installation", &report.problems) {
         return Ok(1);
     }
     messages.report(&report);

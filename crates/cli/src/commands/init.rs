@@ -1,15 +1,19 @@
-//! `yuba init`: prepares a working directory.
+//! `yuba init`: initializes a working directory.
 
 use std::io::{BufRead as _, Write as _};
+use std::path::PathBuf;
 
-use yuba_eval::tree::Purpose;
+use yuba_eval::inputs::Ask;
+use yuba_session::backend::StateFlags;
 use yuba_session::install::{self, Event, InitRequest};
-use yuba_session::migration::Confirm;
 use yuba_session::provider_install::ProviderFlags;
+use yuba_syntax::Diagnostics;
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE, ask, may_ask};
 use crate::signals::Cancel;
@@ -19,25 +23,32 @@ pub(crate) const COMMAND: Command = Command {
     name: "init",
     synopsis: "Prepare your working directory for other commands",
     usage: "[options]",
-    about: "Installs what the configuration in the current directory needs: modules, providers, the backend of its \
-            state. It is safe to run it again; then it does what is still to do.\n\n\
-            Local modules, the built-in provider and a local state need no preparation at all: other commands find them \
-            by themselves.",
+    about: "Initializes the current directory for its configuration: installs modules and providers, and initializes the \
+            backend. Running it again is safe and completes the missing steps.\n\n\
+            Local modules, the built-in provider and a local state need no initialization.",
     flags: &[
-        Flag::switch_off("backend", "Leave the backend alone: the state is not needed to validate a configuration."),
+        Flag::switch_off("backend", "Do not initialize the backend. Validating a configuration does not need it."),
         Flag::switch_off("cloud", "The same as -backend."),
         Flag::list("backend-config", "path", "Arguments for the backend, from a file or as 'key=value'."),
-        Flag::switch("force-copy", "Answer \"yes\" to questions about copying a state."),
-        Flag::text("from-module", "source", "Copy a module into the current directory first, which must be empty."),
+        Flag::switch("force-copy", "Copy the state to the new backend without a prompt."),
+        Flag::text(
+            "from-module",
+            "source",
+            "Copy a module into the current directory, which must be empty, before anything else.",
+        ),
         Flag::switch_off("get", "Do not install modules."),
-        Flag::switch_off("input", "Do not ask for values of variables that are needed now."),
+        Flag::switch_off("input", "Do not prompt for values of variables."),
         Flag::switch_off("lock", "Do not lock the state."),
-        Flag::text("lock-timeout", "0s", "How long to wait for a lock of the state."),
-        Flag::list("plugin-dir", "path", "Where to look for providers instead of the usual places."),
-        Flag::switch("reconfigure", "Forget what was known about the backend."),
+        Flag::text("lock-timeout", "0s", "Duration to wait for the state lock, like \"30s\" or \"5m\"."),
+        Flag::list("plugin-dir", "path", "Directory to search for providers instead of the default locations."),
+        Flag::switch("reconfigure", "Ignore the backend that was initialized before."),
         Flag::switch("migrate-state", "Copy the state from the old backend to the new one."),
-        Flag::switch("upgrade", "Look for newer versions of modules and providers that are installed already."),
-        Flag::text("lockfile", "MODE", "What to do with the dependency lock file. \"readonly\" leaves it alone."),
+        Flag::switch("upgrade", "Update installed modules and providers to the newest allowed versions."),
+        Flag::text(
+            "lockfile",
+            "MODE",
+            "Mode of the dependency lock file. With \"readonly\" it is verified and not changed.",
+        ),
         Flag::switch("ignore-remote-version", ""),
         JSON,
         JSON_INTO,
@@ -50,37 +61,95 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of `yuba init`.
+struct InitSettings {
+    /// The backend is initialized.
+    backend: bool,
+    backend_config: Vec<String>,
+    reconfigure: bool,
+    migrate: bool,
+    /// `-force-copy`: states are copied without a prompt.
+    force_copy: bool,
+    /// The command can prompt.
+    may_prompt: bool,
+    ask: Option<Ask>,
+    state: StateFlags,
+    modules: bool,
+    from_module: Option<String>,
+    upgrade: bool,
+    plugin_dirs: Vec<PathBuf>,
+    /// `-lockfile=readonly`
+    readonly_lock_file: bool,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl InitSettings {
+    fn resolve(args: &Args) -> Result<InitSettings, Failure> {
+        if !args.positional.is_empty() {
+            return Err(Failure::usage(diagnostics::no_arguments_expected()));
+        }
+        if args.text("backend").is_some() && args.text("cloud").is_some() {
+            return Err(Failure::usage(diagnostics::backend_flags_conflict()));
+        }
+        let (reconfigure, force_copy) = (args.is_on("reconfigure"), args.is_on("force-copy"));
+        let migrate = args.is_on("migrate-state") || force_copy;
+        if reconfigure && migrate {
+            return Err(Failure::usage(diagnostics::migration_flags_conflict()));
+        }
+        let json = JsonSettings::resolve(args)?;
+        Ok(InitSettings {
+            backend: args.is_on("backend") && args.is_on("cloud"),
+            backend_config: args.list("backend-config"),
+            reconfigure,
+            migrate,
+            force_copy,
+            may_prompt: !json.is_on && may_ask(args),
+            ask: if json.is_on { None } else { ask(args) },
+            state: crate::state_access::flags(args)?,
+            modules: args.is_on("get"),
+            from_module: args.non_empty("from-module").map(str::to_owned),
+            upgrade: args.is_on("upgrade"),
+            plugin_dirs: args.list("plugin-dir").into_iter().map(PathBuf::from).collect(),
+            readonly_lock_file: args.text("lockfile") == Some("readonly"),
+            json,
+            project: Settings::new(args),
+        })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let backend = check(args)?;
-    let settings = Settings::new(args);
-    let mut messages = Messages::new(terminal, args)?;
-    if args.is_on("upgrade") && args.text("lockfile") == Some("readonly") {
+    let settings = InitSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &settings.json)?;
+    if settings.upgrade && settings.readonly_lock_file {
         let text = "The -upgrade flag conflicts with -lockfile=readonly.";
         messages.complain(&format!("{text}\n"), text);
         return Ok(1);
     }
-    let backend_config: Vec<String> =
-        args.iter().filter(|(name, _)| *name == "backend-config").map(|(_, given)| given.to_owned()).collect();
+    let project = &settings.project;
     let request = InitRequest {
-        load: settings.request(Purpose::Install),
-        ask: if args.is_on("json") { None } else { ask(args) },
-        backend,
-        backend_config: &backend_config,
-        reconfigure: args.is_on("reconfigure"),
-        migrate: args.is_on("migrate-state") || args.is_on("force-copy"),
-        confirm: confirm(args),
-        flags: crate::state_access::flags(args)?,
-        modules: args.is_on("get"),
-        from_module: args.text("from-module").filter(|source| !source.is_empty()),
-        hosts: settings.hosts(),
-        upgrade: args.is_on("upgrade"),
+        project: project.project(),
+        ask: settings.ask,
+        backend: settings.backend,
+        backend_config: &settings.backend_config,
+        reconfigure: settings.reconfigure,
+        migrate: settings.migrate,
+        confirm: match () {
+            () if settings.force_copy => Some(Box::new(|_: &str, _: &str| Some(true))),
+            () if settings.may_prompt => Some(Box::new(confirmed)),
+            () => None,
+        },
+        flags: settings.state,
+        modules: settings.modules,
+        from_module: settings.from_module.as_deref(),
+        upgrade: settings.upgrade,
         providers: ProviderFlags {
-            plugin_dirs: args.iter().filter(|(name, _)| *name == "plugin-dir").map(|(_, dir)| dir.into()).collect(),
-            readonly: args.text("lockfile") == Some("readonly"),
-            upgrade: args.is_on("upgrade"),
+            plugin_dirs: settings.plugin_dirs,
+            readonly: settings.readonly_lock_file,
+            upgrade: settings.upgrade,
         },
     };
-    // Begins when packages are brought. Before, when questions are asked, Ctrl-C ends the process as usual.
+    // Starts with the installation of packages. During prompts before it, Ctrl-C ends the process as usual.
     let mut cancel: Option<(Cancel, &str)> = None;
     let outcome = install::init(request, &mut |event| {
         let what = match &event {
@@ -89,31 +158,30 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             _ => None,
         };
         if let Some(what) = what {
-            let watching = cancel.take().map_or_else(|| Cancel::watch(&settings), |(cancel, _)| cancel);
+            let watching = cancel.take().map_or_else(|| Cancel::watch(project), |(cancel, _)| cancel);
             cancel = Some((watching, what));
         }
         messages.event(&event);
     });
-    let failed = match &outcome {
-        install::Outcome::Empty => false,
-        install::Outcome::Invalid(_) => true,
-        install::Outcome::Done(report) => report.problems.has_errors(),
+    let none = Diagnostics::new();
+    let problems = match &outcome {
+        install::Outcome::Empty => &none,
+        install::Outcome::Invalid(report) | install::Outcome::Done(report) => &report.problems,
     };
-    if cancel.is_some_and(|(cancel, what)| cancel.tell(&mut messages, what, failed)) {
+    if cancel.is_some_and(|(cancel, what)| cancel.reported(&mut messages, what, problems)) {
         return Ok(1);
     }
     match outcome {
         install::Outcome::Empty => {
             let text = "Yuba initialized in an empty directory!";
             let more =
-                "There are no configuration files here. Create some and you can begin to work with them at once.";
+                "The directory contains no configuration files. Create configuration files to start working with Yuba.";
             messages.say(&format!("{}\n\n{more}\n", messages.bold(text)), &format!("{text} {more}"));
             Ok(0)
         }
         install::Outcome::Invalid(report) => {
             let why = "There are problems with the configuration, described below.";
-            let more =
-                "It must be valid before anything can be installed: it says which modules and providers are needed.";
+            let more = "The configuration must be valid to determine which modules and providers to install.";
             messages.complain(&format!("\n{why}\n\n{more}\n"), &format!("{why} {more}"));
             messages.report(&report);
             Ok(1)
@@ -126,50 +194,25 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             messages.report(&report);
             let text = "Yuba has been successfully initialized!";
             messages.say(&format!("\n{}\n", messages.bold(text)), text);
-            let more = "You may now begin working with Yuba. If you set or change modules, providers or the backend, run \
-                        this command again; other commands remind you of it if necessary.";
+            let more = "You may now begin working with Yuba. If you add or change modules, providers or the backend, run this \
+                        command again. Other commands remind you if it is necessary.";
             messages.say(&format!("\n{}\n", yuba_view::wrap::wrap(more, 78)), more);
             Ok(0)
         }
     }
 }
 
-/// Somebody who can be asked whether a state is copied.
-fn confirm(args: &Args) -> Option<Box<Confirm>> {
-    if args.is_on("force-copy") {
-        return Some(Box::new(|_, _| Some(true)));
+/// Prompts for approval to copy a state. `None` if standard input has ended.
+fn confirmed(question: &str, more: &str) -> Option<bool> {
+    let mut stdout = std::io::stdout();
+    let prompt = format!("{question}\n  {more}\n\n  Enter a value: ");
+    stdout.write_all(prompt.as_bytes()).and_then(|()| stdout.flush()).ok()?;
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line).ok()?;
+    let _ = stdout.write_all(b"\n");
+    match line.trim() {
+        "yes" => Some(true),
+        _ if read == 0 => None,
+        _ => Some(false),
     }
-    if args.is_on("json") || !may_ask(args) {
-        return None;
-    }
-    Some(Box::new(|question, more| {
-        let mut stdout = std::io::stdout();
-        let prompt = format!("{question}\n  {more}\n\n  Enter a value: ");
-        stdout.write_all(prompt.as_bytes()).and_then(|()| stdout.flush()).ok()?;
-        let mut line = String::new();
-        let read = std::io::stdin().lock().read_line(&mut line).ok()?;
-        let _ = stdout.write_all(b"\n");
-        match line.trim() {
-            "yes" => Some(true),
-            _ if read == 0 => None,
-            _ => Some(false),
-        }
-    }))
-}
-
-/// Whether the backend is wanted. Refuses flags that make no sense together, and what this version cannot do.
-fn check(args: &Args) -> Result<bool, Failure> {
-    if !args.positional.is_empty() {
-        let detail = "This command takes no arguments. Did you mean to use -chdir?";
-        return Err(Failure::usage("Unexpected argument", detail));
-    }
-    if args.text("backend").is_some() && args.text("cloud").is_some() {
-        let detail = "-backend and -cloud are two names for one thing: give one of them.";
-        return Err(Failure::usage("Wrong combination of options", detail));
-    }
-    if args.is_on("reconfigure") && (args.is_on("migrate-state") || args.is_on("force-copy")) {
-        let detail = "-reconfigure forgets what -migrate-state and -force-copy would copy: give one of them.";
-        return Err(Failure::usage("Wrong combination of migration options", detail));
-    }
-    Ok(args.is_on("backend") && args.is_on("cloud"))
 }

@@ -1,12 +1,15 @@
-//! `yuba logout`: forgets the token for a host.
+//! `yuba logout`: removes the saved token of a host.
 
+use yuba_addrs::Hostname;
 use yuba_net::credentials::Kept;
-use yuba_syntax::{Diagnostic, Sources};
+use yuba_syntax::Sources;
 
 use super::login::hostname;
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::Settings;
 use crate::terminal::Terminal;
@@ -15,25 +18,32 @@ pub(crate) const COMMAND: Command = Command {
     name: "logout",
     synopsis: "Remove locally-stored credentials for a remote host",
     usage: "[options] hostname",
-    about: "Removes the token that \"yuba login\" saved for a host. The host does not learn of that: the token is valid until \
-            you revoke it there.",
+    about: "Removes the token that \"yuba login\" saved for a host. The token stays valid until you revoke it on the host.",
     flags: &[JSON, JSON_INTO],
     json: JsonForm::Messages,
     long_help: false,
     run: Run::Function(run),
 };
 
+/// Settings of `yuba logout`.
+struct LogoutSettings {
+    host: Hostname,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl LogoutSettings {
+    fn resolve(args: &Args) -> Result<LogoutSettings, Failure> {
+        Ok(LogoutSettings { host: hostname(args)?, json: JsonSettings::resolve(args)?, project: Settings::new(args) })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let host = hostname(args)?;
-    let settings = Settings::new(args);
-    let mut messages = Messages::new(terminal, args)?;
-    let credentials = settings.hosts().services().credentials();
+    let LogoutSettings { host, json, project } = LogoutSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &json)?;
+    let credentials = project.hosts().services().credentials();
     let place = match (credentials.kept(&host), credentials.helper(), credentials.file()) {
-        (Kept::Elsewhere, ..) => {
-            let detail = "The credentials for this host are in a CLI configuration file that was written by hand. To log out, \
-                          revoke them and remove their block from that file.";
-            return Err(Failure::failed(&format!("Credentials for {host} are manually configured"), detail));
-        }
+        (Kept::Elsewhere, ..) => return Err(Failure::failed(diagnostics::manually_configured(&host, "log out"))),
         (Kept::ByHelper, Some(helper), _) => format!("from the configured {helper:?} credentials helper."),
         (Kept::InFile, _, Some(file)) => format!("from the following file:\n    {}", file.display()),
         _ => {
@@ -45,9 +55,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let text = format!("Removing the stored credentials for {host} {place}");
     messages.say(&format!("{text}\n\n"), &text);
     if let Err(reason) = credentials.store(&host, None) {
-        let problem =
-            Diagnostic::error("Failed to remove API token", format!("The token could not be removed: {reason}."));
-        messages.diagnostics(&problem.into(), &Sources::new());
+        messages.diagnostics(&diagnostics::token_not_removed(&reason).into(), &Sources::new());
         return Ok(1);
     }
     let success = messages.success(&format!("Yuba has removed the stored API token for {host}."));

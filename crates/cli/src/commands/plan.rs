@@ -8,26 +8,30 @@ use crate::settings::{VAR, VAR_FILE};
 use crate::state_access::{BACKUP, LOCK, LOCK_TIMEOUT, SHOW_SENSITIVE, STATE, STATE_OUT};
 use crate::terminal::Terminal;
 
-const DESTROY: Flag = Flag::switch("destroy", "Plan to destroy everything that is managed.");
+const DESTROY: Flag = Flag::switch("destroy", "Plan to destroy all managed objects.");
 const REFRESH_ONLY: Flag =
-    Flag::switch("refresh-only", "Only bring the state up to date with what exists; change nothing.");
-const REFRESH: Flag = Flag::switch_off("refresh", "Do not read what exists again before planning.");
-const REPLACE: Flag = Flag::list("replace", "resource", "Replace this resource instance, whether it changes or not.");
-const TARGET: Flag = Flag::list("target", "resource", "Work only on this and on what it depends on.");
-const TARGET_FILE: Flag = Flag::list("target-file", "file", "Read such addresses from a file, one per line.");
-const EXCLUDE: Flag = Flag::list("exclude", "resource", "Leave this out, and what depends on it.");
-const EXCLUDE_FILE: Flag = Flag::list("exclude-file", "file", "Read such addresses from a file, one per line.");
-const INPUT: Flag = Flag::switch_off("input", "Do not ask for values of variables.");
-const PARALLELISM: Flag = Flag::text("parallelism", "10", "How many operations may run at the same time.");
-const AUTO_APPROVE: Flag = Flag::switch("auto-approve", "Do not ask before changes are made.");
+    Flag::switch("refresh-only", "Update the state to match remote objects, without changing them.");
+const REFRESH: Flag = Flag::switch_off("refresh", "Do not refresh the state from remote objects before planning.");
+const REPLACE: Flag = Flag::list(
+    "replace",
+    "resource",
+    "Replace this resource instance even if the plan would update it or leave it unchanged.",
+);
+const TARGET: Flag = Flag::list("target", "resource", "Limit the operation to this resource and its dependencies.");
+const TARGET_FILE: Flag = Flag::list("target-file", "file", "Read addresses for -target from a file, one per line.");
+const EXCLUDE: Flag = Flag::list("exclude", "resource", "Exclude this resource and everything that depends on it.");
+const EXCLUDE_FILE: Flag = Flag::list("exclude-file", "file", "Read addresses for -exclude from a file, one per line.");
+const INPUT: Flag = Flag::switch_off("input", "Do not prompt for values of variables.");
+const PARALLELISM: Flag = Flag::text("parallelism", "10", "Number of operations that can run at the same time.");
+const AUTO_APPROVE: Flag = Flag::switch("auto-approve", "Apply without a prompt for approval.");
 
 /// `yuba plan`
 pub(crate) const PLAN: Command = Command {
     name: "plan",
     synopsis: "Show changes required by the current configuration",
     usage: "[options]",
-    about: "Reads what exists, compares it with the configuration, and shows what would have to change. It changes nothing \
-            itself. With -out the plan is kept in a file, so that \"yuba apply\" does exactly that later.",
+    about: "Compares the configuration with remote objects and shows the changes that \"yuba apply\" would make. The command \
+            itself changes nothing. With -out it writes the plan to a file that \"yuba apply\" can execute.",
     flags: &[
         DESTROY,
         REFRESH_ONLY,
@@ -37,9 +41,16 @@ pub(crate) const PLAN: Command = Command {
         TARGET_FILE,
         EXCLUDE,
         EXCLUDE_FILE,
-        Flag::switch("detailed-exitcode", "Exit with 0 if nothing changes, 2 if something does, and 1 after an error."),
-        Flag::text("generate-config-out", "path", "Write configuration for imported objects that have none."),
-        Flag::text("out", "path", "Keep the plan in a file, for \"yuba apply\"."),
+        Flag::switch(
+            "detailed-exitcode",
+            "Exit with 0 if the plan is empty, 2 if it contains changes, and 1 after an error.",
+        ),
+        Flag::text(
+            "generate-config-out",
+            "path",
+            "Write configuration for imported objects that the configuration does not declare.",
+        ),
+        Flag::text("out", "path", "Write the plan to a file that \"yuba apply\" can execute."),
         INPUT,
         LOCK,
         LOCK_TIMEOUT,
@@ -76,10 +87,7 @@ const CHANGING: &[Flag] = &[
     JSON,
     JSON_INTO,
     SHOW_SENSITIVE,
-    Flag::switch(
-        "suppress-forget-errors",
-        "Do not fail when objects are only forgotten where they were to be destroyed.",
-    ),
+    Flag::switch("suppress-forget-errors", "Do not fail if a destroy operation only forgets objects."),
     VAR,
     VAR_FILE,
 ];
@@ -89,8 +97,8 @@ pub(crate) const APPLY: Command = Command {
     name: "apply",
     synopsis: "Create or update infrastructure",
     usage: "[options] [PLAN]",
-    about: "Makes the changes that the configuration asks for, after showing them and asking. With the file of a plan that \
-            \"yuba plan -out\" made, it makes those changes, without asking.",
+    about: "Plans the changes that the configuration requires, shows them, prompts for approval and applies them. With a plan \
+            file of \"yuba plan -out\", applies that plan without a prompt.",
     flags: CHANGING,
     json: JsonForm::Messages,
     long_help: true,
@@ -102,8 +110,8 @@ pub(crate) const DESTROY_COMMAND: Command = Command {
     name: "destroy",
     synopsis: "Destroy previously-created infrastructure",
     usage: "[options]",
-    about: "Destroys everything that this configuration manages, after showing it and asking. The same as \"yuba apply \
-            -destroy\".",
+    about: "Plans to destroy all objects that this configuration manages, shows the plan, prompts for approval and destroys \
+            the objects. Equivalent to \"yuba apply -destroy\".",
     flags: CHANGING,
     json: JsonForm::Messages,
     long_help: true,
@@ -115,13 +123,13 @@ pub(crate) const REFRESH_COMMAND: Command = Command {
     name: "refresh",
     synopsis: "Update the state to match remote systems",
     usage: "[options]",
-    about: "Brings the state up to date with what exists, without asking. \"yuba apply -refresh-only\" does the same and \
-            shows what changes first.",
+    about: "Updates the state to match remote objects, without a prompt. Prefer \"yuba apply -refresh-only\", which shows the \
+            changes first.",
     flags: &[
-        Flag::switch("destroy", "Has no effect: the command changes only the state."),
-        Flag::switch("refresh-only", "Has no effect: the command changes only the state."),
-        Flag::switch_off("refresh", "Has no effect: the command always reads what exists."),
-        Flag::list("replace", "resource", "Has no effect: the command changes only the state."),
+        Flag::switch("destroy", "No effect: the command changes only the state."),
+        Flag::switch("refresh-only", "No effect: the command changes only the state."),
+        Flag::switch_off("refresh", "No effect: the command always refreshes the state."),
+        Flag::list("replace", "resource", "No effect: the command changes only the state."),
         TARGET,
         TARGET_FILE,
         EXCLUDE,

@@ -1,10 +1,10 @@
-//! `yuba providers`: which modules need which providers.
+//! `yuba providers`: the providers that each module requires.
 
-use yuba_eval::tree::Purpose;
 use yuba_session::install::{self, RequirementTree};
 use yuba_view::requirements::{self, Tree};
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
@@ -14,21 +14,31 @@ pub(crate) const COMMAND: Command = Command {
     name: "providers",
     synopsis: "Show the providers required for this configuration",
     usage: "[options]",
-    about: "Shows the modules of the configuration as a tree, each with the providers it needs and what it demands of \
-            their versions; and the providers of the objects in the state.",
+    about: "Shows the modules of the configuration as a tree, each with the providers and versions it requires, and the \
+            providers of the objects in the state.",
     flags: &[TEST_DIR, VAR, VAR_FILE],
     json: JsonForm::None,
     long_help: false,
     run: Run::Function(run),
 };
 
-fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    if !args.positional.is_empty() {
-        let detail = "This command takes no arguments. Did you mean to use -chdir?";
-        return Err(Failure::usage("Unexpected argument", detail));
+/// Settings of `yuba providers`.
+struct ProvidersSettings {
+    project: Settings,
+}
+
+impl ProvidersSettings {
+    fn resolve(args: &Args) -> Result<ProvidersSettings, Failure> {
+        match args.positional.as_slice() {
+            [] => Ok(ProvidersSettings { project: Settings::new(args) }),
+            _ => Err(Failure::usage(diagnostics::no_arguments_expected())),
+        }
     }
-    let settings = Settings::new(args);
-    let (found, report) = install::requirements(&settings.request(Purpose::Use), None);
+}
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    let ProvidersSettings { project } = ProvidersSettings::resolve(args)?;
+    let (found, report) = install::requirements(project.project(), None);
     let Some((tree, of_state)) = found else { return Err(Failure::Failed(report.problems, report.sources)) };
     let drawn = requirements::render(&labelled(String::new(), tree));
     terminal.out(&format!("\nProviders required by configuration:\n{drawn}\n"));

@@ -1,12 +1,13 @@
 //! `yuba providers lock`: checksums of packages for other platforms.
 
-use yuba_eval::tree::Purpose;
 use yuba_install::providers::locking::{Change, Event};
 use yuba_session::provider_install::{self, LockRequest};
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::signals::Cancel;
@@ -16,19 +17,18 @@ pub(crate) const COMMAND: Command = Command {
     name: "providers lock",
     synopsis: "Write out dependency locks for the configured providers",
     usage: "[options] [providers...]",
-    about: "Adds checksums to the dependency lock file, .terraform.lock.hcl, so that the providers of the configuration can \
-            be installed on other platforms too. \"yuba init\" knows the checksums for the platform at hand only, where \
-            packages come from a mirror.\n\n\
-            Packages come from the registries of the providers, whatever the CLI configuration says. Without arguments \
-            all providers of the configuration are locked.",
+    about: "Adds checksums for other platforms to the dependency lock file .terraform.lock.hcl. If packages come from a \
+            mirror, \"yuba init\" adds the checksums for the current platform only.\n\n\
+            The command downloads packages from the registries of the providers and ignores the installation methods in \
+            the CLI configuration. Without arguments, it locks all providers of the configuration.",
     flags: &[
-        Flag::text("fs-mirror", "dir", "Take packages from a directory that is a mirror instead of registries."),
-        Flag::text("net-mirror", "url", "Take packages from a network mirror instead of registries."),
+        Flag::text("fs-mirror", "dir", "Use a directory with a mirror instead of registries."),
+        Flag::text("net-mirror", "url", "Use a network mirror instead of registries."),
         Flag::list(
             "platform",
             "os_arch",
-            "Add checksums for a platform, like linux_amd64. Give the option several times for several platforms; \
-             without it, checksums for this one are added.",
+            "Platform to add checksums for, like linux_amd64. Repeat the option for several platforms. The default is the \
+             current platform.",
         ),
         JSON,
         JSON_INTO,
@@ -40,25 +40,35 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
-fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let text = |name: &str| args.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
-    let request = LockRequest {
-        platforms: args.iter().filter(|(name, _)| *name == "platform").map(|(_, value)| value.to_owned()).collect(),
-        fs_mirror: text("fs-mirror").map(Into::into),
-        net_mirror: text("net-mirror"),
-        providers: args.positional.clone(),
-    };
-    if request.fs_mirror.is_some() && request.net_mirror.is_some() {
-        let detail = "-fs-mirror and -net-mirror exclude each other: packages come from one place.";
-        return Err(Failure::usage("Invalid installation method options", detail));
+/// Settings of `yuba providers lock`.
+struct LockSettings {
+    request: LockRequest,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl LockSettings {
+    fn resolve(args: &Args) -> Result<LockSettings, Failure> {
+        let request = LockRequest {
+            platforms: args.list("platform"),
+            fs_mirror: args.non_empty("fs-mirror").map(Into::into),
+            net_mirror: args.non_empty("net-mirror").map(str::to_owned),
+            providers: args.positional.clone(),
+        };
+        if request.fs_mirror.is_some() && request.net_mirror.is_some() {
+            return Err(Failure::usage(diagnostics::mirror_flags_conflict()));
+        }
+        Ok(LockSettings { request, json: JsonSettings::resolve(args)?, project: Settings::new(args) })
     }
-    let settings = Settings::new(args);
-    let mut messages = Messages::new(terminal, args)?;
-    let load = settings.request(Purpose::Use);
-    let cancel = Cancel::watch(&settings);
+}
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    let LockSettings { request, json, project } = LockSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &json)?;
+    let cancel = Cancel::watch(&project);
     let (done, report) =
-        provider_install::lock(&load, None, settings.hosts(), &request, &mut |event| tell(&mut messages, event));
-    if cancel.tell(&mut messages, "Locking of providers", report.problems.has_errors()) {
+        provider_install::lock(project.project(), None, &request, &mut |event| tell(&mut messages, event));
+    if cancel.reported(&mut messages, "Locking of providers", &report.problems) {
         return Ok(1);
     }
     messages.report(&report);

@@ -1,14 +1,15 @@
 //! `yuba providers mirror`: copies packages into a directory.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use yuba_eval::tree::Purpose;
 use yuba_install::providers::mirroring::{Event, Why};
 use yuba_session::provider_install;
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::signals::Cancel;
@@ -18,15 +19,15 @@ pub(crate) const COMMAND: Command = Command {
     name: "providers mirror",
     synopsis: "Save local copies of all required provider plugins",
     usage: "[options] <target-dir>",
-    about: "Copies the packages of all providers that the configuration needs from their registries into a directory. With \
-            that directory as a mirror in the CLI configuration, providers can be installed without the registries.\n\n\
-            The directory also gets index files in JSON: published by a web server, it is a network mirror.",
+    about: "Downloads the packages of all providers that the configuration requires into a directory. The CLI configuration \
+            can use the directory as a filesystem mirror, to install providers without access to their registries.\n\n\
+            The directory contains JSON index files too: a web server can publish it as a network mirror.",
     flags: &[
         Flag::list(
             "platform",
             "os_arch",
-            "Copy packages for a platform, like linux_amd64. Give the option several times for several platforms; without \
-             it, packages for this one are copied.",
+            "Platform to download packages for, like linux_amd64. Repeat the option for several platforms. The default is \
+             the current platform.",
         ),
         JSON,
         JSON_INTO,
@@ -38,21 +39,36 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of `yuba providers mirror`.
+struct MirrorSettings {
+    target_dir: PathBuf,
+    platforms: Vec<String>,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl MirrorSettings {
+    fn resolve(args: &Args) -> Result<MirrorSettings, Failure> {
+        let [dir] = args.positional.as_slice() else {
+            return Err(Failure::usage(diagnostics::mirror_directory_expected()));
+        };
+        Ok(MirrorSettings {
+            target_dir: dir.into(),
+            platforms: args.list("platform"),
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let [dir] = args.positional.as_slice() else {
-        let detail = "The providers mirror command needs one argument: the directory to copy packages into.";
-        return Err(Failure::usage("Wrong number of arguments", detail));
-    };
-    let platforms: Vec<String> =
-        args.iter().filter(|(name, _)| *name == "platform").map(|(_, value)| value.to_owned()).collect();
-    let settings = Settings::new(args);
-    let mut messages = Messages::new(terminal, args)?;
-    let load = settings.request(Purpose::Use);
-    let cancel = Cancel::watch(&settings);
-    let report = provider_install::mirror(&load, None, settings.hosts(), &platforms, Path::new(dir), &mut |event| {
+    let MirrorSettings { target_dir, platforms, json, project } = MirrorSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &json)?;
+    let cancel = Cancel::watch(&project);
+    let report = provider_install::mirror(project.project(), None, &platforms, &target_dir, &mut |event| {
         tell(&mut messages, event);
     });
-    if cancel.tell(&mut messages, "Mirroring of providers", report.problems.has_errors()) {
+    if cancel.reported(&mut messages, "Mirroring of providers", &report.problems) {
         return Ok(1);
     }
     messages.report(&report);

@@ -1,10 +1,10 @@
-//! `yuba providers schema`: what providers know, for programs.
+//! `yuba providers schema`: the schemas of providers as JSON.
 
-use yuba_eval::tree::Purpose;
 use yuba_session::show;
 use yuba_view::provider_json;
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
 use crate::settings::{Settings, VAR, VAR_FILE};
@@ -14,35 +14,42 @@ pub(crate) const COMMAND: Command = Command {
     name: "providers schema",
     synopsis: "Show schemas for the providers used in the configuration",
     usage: "[options] -json",
-    about: "Writes a JSON document with the schemas of all providers that the configuration and the objects in the state \
-            need: their resources, data and functions, with all arguments.",
+    about: "Writes a JSON document with the schemas of all providers that the configuration and the state require: their \
+            resources, data sources and functions, with all arguments.",
     flags: &[Flag::switch("json", "Write JSON. This option is required."), VAR, VAR_FILE],
     json: JsonForm::Document,
     long_help: false,
     run: Run::Function(run),
 };
 
+/// Settings of `yuba providers schema`.
+struct SchemaSettings {
+    project: Settings,
+}
+
+impl SchemaSettings {
+    fn resolve(args: &Args) -> Result<SchemaSettings, Failure> {
+        if !args.positional.is_empty() {
+            return Err(Failure::usage(diagnostics::no_arguments_expected_to_show()));
+        }
+        match args.is_on("json") {
+            true => Ok(SchemaSettings { project: Settings::new(args) }),
+            false => Err(Failure::usage(diagnostics::schemas_need_json())),
+        }
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    if !args.positional.is_empty() {
-        let detail = "This command takes no arguments. Did you mean to use -chdir?";
-        return Err(Failure::usage("Too many command line arguments", detail));
-    }
-    if !args.is_on("json") {
-        let detail = "Schemas are shown as JSON only: \"yuba providers schema\" needs -json.";
-        return Err(Failure::usage("Output only in json is allowed", detail));
-    }
-    let settings = Settings::new(args);
-    let mut request = settings.request(Purpose::Use);
-    request.test_dir = None;
-    let (mut configuration, sources, notes) =
-        show::with_providers(&request).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    let SchemaSettings { project: settings } = SchemaSettings::resolve(args)?;
+    let (mut configuration, sources, notes) = show::with_providers(settings.project())
+        .map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
     terminal.report_aside(&notes, &configuration.sources);
     let providers = settings.providers();
-    let problems = providers.check(&mut configuration);
+    let problems = providers.check(&configuration.tree, &mut configuration.sources);
     if problems.has_errors() {
         return Err(Failure::Failed(problems, configuration.sources));
     }
-    // Whoever asks for nothing else wants to know what providers have now.
+    // The schemas of the installed providers, not those in the cache.
     sources.iter().for_each(|source| drop(providers.schemas()(source)));
     providers.renew_schemas();
     let mut found = Vec::new();

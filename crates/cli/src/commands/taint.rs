@@ -1,21 +1,23 @@
-//! `yuba taint` and `yuba untaint`: whether an object is to be replaced.
+//! `yuba taint` and `yuba untaint`: mark an object to be replaced, or remove the mark.
 
-use yuba_addrs::ResourceMode;
-use yuba_session::backend::Refusal;
-use yuba_session::state::{self, Marked};
+use yuba_addrs::{AbsResourceInstance, ResourceMode};
+use yuba_session::backend::{Refusal, StateFlags};
+use yuba_session::state::{self, Marked, TaintMark};
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Severity, Sources};
+use yuba_syntax::Sources;
 
 use super::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::state_access::{self, BACKUP, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_OUT, STATE_TO_CHANGE};
 use crate::terminal::Terminal;
 
 const FLAGS: &[Flag] = &[
-    Flag::switch("allow-missing", "Succeed even if there is no such resource instance."),
+    Flag::switch("allow-missing", "Succeed even if the state does not contain the resource instance."),
     BACKUP,
     LOCK,
     LOCK_TIMEOUT,
@@ -32,75 +34,97 @@ pub(crate) const TAINT: Command = Command {
     name: "taint",
     synopsis: "Mark a resource instance as not fully functional",
     usage: "[options] <address>",
-    about: "Marks a resource instance in the state as one that is not fit for use. The next plan replaces it. Nothing \
-            happens to the object itself now.\n\n\
-            \"yuba apply -replace=ADDRESS\" replaces it without a mark, and shows what else that means before anything is \
-            changed.",
+    about: "Marks a resource instance in the state as tainted: the next plan replaces it. The command changes the state only, \
+            not the object.\n\n\
+            Prefer \"yuba apply -replace=ADDRESS\", which shows all effects of the replacement before it changes anything.",
     flags: FLAGS,
     json: JsonForm::Messages,
     long_help: false,
-    run: Run::Function(|terminal, args| run(terminal, args, true)),
+    run: Run::Function(|terminal, args| run(terminal, args, TaintMark::Tainted)),
 };
 
 pub(crate) const UNTAINT: Command = Command {
     name: "untaint",
     synopsis: "Remove the 'tainted' state from a resource instance",
     usage: "[options] name",
-    about: "Takes the mark off a resource instance that \"yuba taint\" or an unfinished creation has left, so that the next \
+    about: "Removes the tainted mark of a resource instance that \"yuba taint\" or a failed creation has set, so that the next \
             plan does not replace it.",
     flags: FLAGS,
     json: JsonForm::Messages,
     long_help: false,
-    run: Run::Function(|terminal, args| run(terminal, args, false)),
+    run: Run::Function(|terminal, args| run(terminal, args, TaintMark::Untainted)),
 };
 
-fn run(terminal: &mut Terminal, args: &Args, tainted: bool) -> Outcome {
-    let operation = if tainted { "taint" } else { "untaint" };
-    let [address] = args.positional.as_slice() else {
-        return Err(Failure::usage("Invalid arguments", "Give the address of one resource instance."));
-    };
-    let flags = state_access::flags(args)?;
-    let addr = state::instance_address(address);
-    if let (Err(refusal), false) = (&addr, args.is_on("json")) {
+/// Settings of `yuba taint` and `yuba untaint`.
+struct TaintSettings {
+    mark: TaintMark,
+    address: String,
+    /// `-allow-missing`
+    allow_missing: bool,
+    state: StateFlags,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl TaintSettings {
+    fn resolve(args: &Args, mark: TaintMark) -> Result<TaintSettings, Failure> {
+        let [address] = args.positional.as_slice() else {
+            return Err(Failure::usage(diagnostics::instance_to_taint_expected()));
+        };
+        Ok(TaintSettings {
+            mark,
+            address: address.clone(),
+            allow_missing: args.is_on("allow-missing"),
+            state: state_access::flags(args)?,
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
+    }
+}
+
+fn run(terminal: &mut Terminal, args: &Args, mark: TaintMark) -> Outcome {
+    let settings = TaintSettings::resolve(args, mark)?;
+    let addr = state::instance_address(&settings.address);
+    if let (Err(refusal), false) = (&addr, settings.json.is_on) {
         return Err(Failure::Usage(refusal.problems.clone()));
     }
-    let mut messages = Messages::new(terminal, args)?;
-    let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let addr = addr?;
-        if tainted && addr.resource.mode != ResourceMode::Managed {
-            let detail = format!("{addr} cannot be tainted: only managed resources can be replaced.");
-            return Err(Diagnostic::error("Invalid resource address", detail).into());
-        }
-        let settings = Settings::new(args);
-        if tainted {
-            state_access::check_configuration(&settings)?;
-        }
-        let place = state_access::place(&settings, &flags)?;
-        let mut opened = state_access::open(messages, &place, operation, &flags, "Error refreshing the state")?;
-        let state = opened.state.take();
-        let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-            let mut state = state.unwrap_or_else(State::empty);
-            match state::set_tainted(&mut state, &addr, tainted) {
-                Marked::Done => {}
-                Marked::Missing(mut problem) if args.is_on("allow-missing") => {
-                    problem.severity = Severity::Warning;
-                    problem.detail =
-                        format!("The state has no resource instance {addr}. Nothing has been changed.").into();
-                    messages.diagnostics(&(*problem).into(), &Sources::new());
-                    return Ok(());
-                }
-                Marked::Missing(problem) | Marked::Refused(problem) => return Err((*problem).into()),
-            }
-            opened.save(&mut state).map_err(|problems| state::under("Error writing state file", &problems))?;
-            let what = if tainted { "marked as tainted" } else { "successfully untainted" };
-            // Quirk: programs get this one with the full stop.
-            let text = format!("Resource instance {addr} has been {what}.");
-            messages.say(&format!("{text}\n"), &text);
-            Ok(())
-        };
-        let done = change(messages);
-        state_access::close(messages, opened, done)
-    };
-    let done = work(&mut messages);
+    let mut messages = Messages::new(terminal, &settings.json)?;
+    let done = addr.and_then(|addr| change(&mut messages, &settings, &addr));
     messages.conclude(done)
+}
+
+fn change(messages: &mut Messages<'_>, settings: &TaintSettings, addr: &AbsResourceInstance) -> Result<(), Refusal> {
+    let (operation, done) = match settings.mark {
+        TaintMark::Tainted => ("taint", "marked as tainted"),
+        TaintMark::Untainted => ("untaint", "successfully untainted"),
+    };
+    if settings.mark == TaintMark::Tainted {
+        if addr.resource.mode != ResourceMode::Managed {
+            return Err(diagnostics::taint_not_managed(addr).into());
+        }
+        state_access::check_configuration(&settings.project)?;
+    }
+    let place = state_access::place(&settings.project, &settings.state)?;
+    let unreadable = &diagnostics::COMMAND_STATE_UNREADABLE;
+    let mut opened = state_access::open(messages, &place, operation, &settings.state, unreadable)?;
+    let state = opened.state.take();
+    let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
+        let mut state = state.unwrap_or_else(State::empty);
+        match state::set_tainted(&mut state, addr, settings.mark) {
+            Marked::Done => {}
+            Marked::Missing(problem) if settings.allow_missing => {
+                let warning = diagnostics::missing_instance_allowed(*problem, addr);
+                messages.diagnostics(&warning.into(), &Sources::new());
+                return Ok(());
+            }
+            Marked::Missing(problem) | Marked::Refused(problem) => return Err((*problem).into()),
+        }
+        opened.save(&mut state).map_err(|problems| state::under(&diagnostics::CHANGED_STATE_NOT_WRITTEN, &problems))?;
+        // Quirk: programs get this one with the full stop.
+        let text = format!("Resource instance {addr} has been {done}.");
+        messages.say(&format!("{text}\n"), &text);
+        Ok(())
+    };
+    let done = change(messages);
+    state_access::close(messages, opened, done)
 }

@@ -1,6 +1,6 @@
-//! `yuba version`: which Yuba this is, and which language it speaks.
+//! `yuba version`: the versions of Yuba, of the language and of the selected providers.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use yuba_install::lock_file::{self, LockFile};
@@ -13,17 +13,17 @@ use crate::exit::Outcome;
 use crate::flags::{Args, Flag};
 use crate::terminal::Terminal;
 
-/// The release of OpenTofu whose language this is. It answers `required_version` and stands in state files.
+/// The release of OpenTofu whose language Yuba implements. `required_version` is compared with it, and state files contain it.
 pub(crate) const LANGUAGE_LEVEL: &str = "1.12.6";
 
 pub(crate) const COMMAND: Command = Command {
     name: "version",
-    synopsis: "Show the version of Yuba and the language it speaks",
+    synopsis: "Show the versions of Yuba and of the language",
     usage: "[options]",
-    about: "Shows the version of Yuba, the release of OpenTofu whose language it speaks, and the versions of providers that \
-            the lock file of the current directory selects.",
+    about: "Shows the version of Yuba, the release of OpenTofu whose language it implements, and the provider versions in the \
+            dependency lock file of the current directory.",
     flags: &[
-        Flag::switch("json", "Show the same as a JSON object."),
+        Flag::switch("json", "Write a JSON object."),
         // `yuba -version` arrives here with the flag still in place.
         Flag::switch("version", ""),
         Flag::switch("v", ""),
@@ -33,15 +33,29 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of `yuba version`.
+struct VersionSettings {
+    /// `-json`
+    json: bool,
+    /// The name the executable was started with.
+    program: Option<OsString>,
+}
+
+impl VersionSettings {
+    fn resolve(args: &Args) -> VersionSettings {
+        VersionSettings { json: args.is_on("json"), program: std::env::args_os().next() }
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    // A lock file that cannot be read is somebody else's business.
+    let settings = VersionSettings::resolve(args);
+    // Other commands report a lock file that cannot be read.
     let (locks, problems) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut Sources::new());
     let locks = if problems.has_errors() { LockFile::default() } else { locks };
     let selected = locks.providers.iter().map(|(source, lock)| (source.to_string(), lock.version.to_string()));
     let mut selected: Vec<(String, String)> = selected.collect();
     selected.sort();
-    let program = std::env::args_os().next();
-    let text = if args.is_on("json") { json(&selected) } else { human(&selected, program.as_deref()) };
+    let text = if settings.json { json(&selected) } else { human(&selected, settings.program.as_deref()) };
     terminal.out(&text);
     Ok(0)
 }
@@ -62,8 +76,8 @@ fn human(selected: &[(String, String)], program: Option<&OsStr>) -> String {
     text
 }
 
-/// Whether somebody who called this program wants OpenTofu. Tools take the first line for the release they work with, and refuse
-/// those that are too old for them.
+/// Whether the executable was started under the name of OpenTofu or Terraform. Tools parse the first line to check that the release
+/// is new enough for them.
 fn stands_in(program: Option<&OsStr>) -> bool {
     let name = program.and_then(|program| Path::new(program).file_stem()).and_then(OsStr::to_str);
     matches!(name, Some("tofu" | "terraform"))

@@ -53,6 +53,11 @@ fn help_of_a_command() {
                                            attributes of resources, "module.a.b:none" those
                                            about one module or one output. The option can
                                            be given several times.
+
+              -profile=FILE                Write a trace of this run to a file: how long
+                                           each phase, resource instance, provider call and
+                                           request takes. Perfetto and chrome://tracing
+                                           open it.
         "#]],
     );
 }

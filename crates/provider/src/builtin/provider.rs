@@ -27,6 +27,8 @@ pub type Constants = fn() -> Box<dyn EvalExpr>;
 
 /// Reads states that others have stored.
 pub trait StateReader: Send + Sync {
+    /// What is wrong with a kind of backend and its arguments, an object.
+    fn check(&self, backend: &str, config: &Value) -> Vec<Problem>;
     /// The outputs of a state, or `None` if there is no such state.
     fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>>;
 }
@@ -107,7 +109,11 @@ impl Provider for Terraform {
         ready(validate_resource_config(ResourceMode::Managed, &kind, &config))
     }
     fn validate_data_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>> {
-        ready(validate_resource_config(ResourceMode::Data, &kind, &config))
+        let mut problems = validate_resource_config(ResourceMode::Data, &kind, &config);
+        if problems.is_empty() && kind == "terraform_remote_state" {
+            problems = remote_state::check(&*self.states, &config.unmark_deep().0);
+        }
+        ready(problems)
     }
     fn validate_ephemeral_config(&self, kind: EcoString, _config: Value) -> Answer<'_, Vec<Problem>> {
         ready(no_such::<()>("ephemeral resource type", &kind).problems)

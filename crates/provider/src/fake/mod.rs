@@ -177,6 +177,9 @@ fn problem(summary: &str, detail: EcoString) -> Problem {
 struct NoStates;
 
 impl StateReader for NoStates {
+    fn check(&self, _backend: &str, _config: &Value) -> Vec<Problem> {
+        Vec::new()
+    }
     fn outputs(&self, _request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>> {
         ready(Outcome::ok(None))
     }

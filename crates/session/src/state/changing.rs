@@ -56,6 +56,15 @@ pub fn with_provider(configuration: &AbsProviderConfig, provider: &ProviderSourc
     AbsProviderConfig { provider: provider.clone(), ..configuration.clone() }
 }
 
+/// Whether an object is marked to be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaintMark {
+    /// The next plan replaces it.
+    Tainted,
+    /// The next plan does not replace it for this reason.
+    Untainted,
+}
+
 /// What came of marking an object.
 #[derive(Debug)]
 pub enum Marked {
@@ -68,7 +77,7 @@ pub enum Marked {
 }
 
 /// Marks the current object of an instance as one to be replaced, or takes the mark off.
-pub fn set_tainted(state: &mut State, addr: &AbsResourceInstance, tainted: bool) -> Marked {
+pub fn set_tainted(state: &mut State, addr: &AbsResourceInstance, mark: TaintMark) -> Marked {
     if state.is_empty() {
         return Marked::Missing(Box::new(diagnostics::empty_state()));
     }
@@ -78,12 +87,19 @@ pub fn set_tainted(state: &mut State, addr: &AbsResourceInstance, tainted: bool)
         return Marked::Missing(Box::new(diagnostics::no_instance_to_mark(addr)));
     };
     let Some(object) = &instance.current else {
-        return Marked::Refused(Box::new(diagnostics::no_object_to_mark(addr, !instance.deposed.is_empty())));
+        let problem = match instance.deposed.is_empty() {
+            true => diagnostics::no_object_to_mark(addr),
+            false => diagnostics::replacement_unfinished(addr),
+        };
+        return Marked::Refused(Box::new(problem));
     };
-    if !tainted && object.status != Status::Tainted {
+    if mark == TaintMark::Untainted && object.status != Status::Tainted {
         return Marked::Refused(Box::new(diagnostics::not_tainted(addr)));
     }
-    let status = if tainted { Status::Tainted } else { Status::Ready };
+    let status = match mark {
+        TaintMark::Tainted => Status::Tainted,
+        TaintMark::Untainted => Status::Ready,
+    };
     let edit = Edit::SetObject {
         addr: addr.clone(),
         deposed: None,

@@ -39,9 +39,8 @@ impl Addresses {
         self.problems.push(problem);
     }
 
-    /// The instances that any of the addresses means, one address after the other. An address that means nothing is an
-    /// error unless `may_miss`.
-    pub fn select(state: &State, given: &[String], may_miss: bool) -> Result<Vec<AbsResourceInstance>, Refusal> {
+    /// The instances at all addresses, in the order of the addresses.
+    pub fn select(state: &State, given: &[String], unmatched: Unmatched) -> Result<Vec<AbsResourceInstance>, Refusal> {
         let mut addresses = Addresses::default();
         let mut selected = Vec::new();
         for text in given {
@@ -68,13 +67,22 @@ impl Addresses {
                     found
                 }
             };
-            if !exists && !may_miss {
+            if !exists && unmatched == Unmatched::Fail {
                 addresses.complain(diagnostics::not_in_state(&subject));
             }
         }
         addresses.finish()?;
         Ok(selected)
     }
+}
+
+/// What [`Addresses::select`] does with an address that is not in the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmatched {
+    /// It fails.
+    Fail,
+    /// It ignores the address.
+    Ignore,
 }
 
 /// Whether the attribute `id` of an object is this.

@@ -52,18 +52,18 @@ pub(super) fn drift_head(look: Look) -> String {
     let paint = look.paint();
     let title =
         format!("\n{}{}\n\n", paint.bold_in(CYAN, "Note:"), paint.bold(" Objects have changed outside of Yuba"));
-    let text = "Since the last \"yuba apply\" the following was changed by something else than Yuba, which may have had \
-                an effect on this plan:";
+    let text = "Yuba detected the following changes made outside of Yuba since the last \"yuba apply\", which may have \
+                affected this plan:";
     title + &wrapped(text, look)
 }
 
 pub(super) fn drift_tail(refresh_only: bool, look: Look) -> String {
     let text = if refresh_only {
-        "\n\nThis is a refresh-only plan: Yuba will not undo any of this. If you expected these changes, apply this plan to \
-         record the new values in the state; nothing but the state changes."
+        "\n\nThis is a refresh-only plan, so Yuba will not undo these changes. If you expected them, apply this plan to record \
+         the new values in the state without changing remote objects."
     } else {
-        "\n\nUnless you changed your configuration in the same way, or told Yuba with ignore_changes to ignore these \
-         attributes, the following plan may undo these changes or respond to them."
+        "\n\nUnless your configuration contains equivalent changes, or ignores these attributes with ignore_changes, the \
+         following plan may include actions to undo or respond to these changes."
     };
     wrapped(text, look)
 }
@@ -83,27 +83,22 @@ pub(super) fn no_changes(plan: &Plan, has_drift: bool, look: Look) -> String {
         Mode::Normal => " Your infrastructure matches the configuration.",
     };
     let text = match plan.mode {
-        Mode::RefreshOnly => {
-            "Yuba looked at the real objects, and they still are as your most recent changes left them."
-        }
-        Mode::Destroy => {
-            "Either there are no objects yet, or those there were have already been deleted by something else than Yuba."
-        }
+        Mode::RefreshOnly => "Yuba found no differences between the state and remote objects.",
+        Mode::Destroy => "The state contains no objects, or all of them were deleted outside of Yuba.",
         Mode::Normal if has_drift && plan.can_apply() => {
-            "Your configuration already says what was changed above. Applying this plan updates the state to include these \
-             changes, and changes no real infrastructure."
+            "Your configuration already contains the changes detected above. Applying this plan updates the state to include \
+             them and does not change remote objects."
         }
         Mode::Normal if has_drift && look.in_automation => {
-            "Your configuration already says what was changed above. To update the state as well, create and apply a \
+            "Your configuration already contains the changes detected above. To update the state too, create and apply a \
              refresh-only plan."
         }
         Mode::Normal if has_drift => {
-            "Your configuration already says what was changed above. To update the state as well, create and apply a \
+            "Your configuration already contains the changes detected above. To update the state too, create and apply a \
              refresh-only plan:\n  yuba apply -refresh-only"
         }
         Mode::Normal => {
-            "Yuba compared your real infrastructure with your configuration and found no differences, so nothing has to be \
-             done."
+            "Yuba found no differences between the configuration and remote objects. The plan contains no actions."
         }
     };
     format!("\n{}{}\n\n{}", paint.bold_in(GREEN, "No changes."), paint.bold(title), wrapped(text, look))
@@ -114,15 +109,17 @@ pub(super) fn next_steps(saved: Option<&str>, generated: Option<&str>, look: Loo
     out.push('\n');
     if let Some(path) = generated {
         let text = format!(
-            "\nYuba has generated configuration and written it to {path}. Please look through it and edit it as needed \
-             before you add it to version control."
+            "\nYuba has generated configuration and written it to {path}. Please review the configuration and edit it as \
+             necessary before adding it to version control."
         );
         out.push_str(&wrapped(&text, look));
     }
     let text = match saved {
-        None => "\nNote: You didn't use the -out option to save this plan, so \"yuba apply\" may do something else if \
-                 something changes until then."
-            .to_owned(),
+        None => {
+            "\nNote: You didn't use the -out option to save this plan, so \"yuba apply\" creates a new plan, which can \
+                 contain other actions."
+                .to_owned()
+        }
         Some(path) => format!(
             "\nSaved the plan to: {path}\n\nTo perform exactly these actions, run the following command to apply:\n    yuba \
              apply {}",

@@ -111,7 +111,7 @@ pub fn cleanup(left: &[Object], saved: Option<&str>, about: About<'_>) -> String
         (file, _) => file.unwrap_or_default().to_owned(),
     };
     let place = saved.map(|path| format!("; their state is in the file {path}")).unwrap_or_default();
-    let message = format!("Objects were made by {run} and still exist{place}; somebody has to remove them.");
+    let message = format!("{run} created objects that still exist{place}. Remove them manually.");
     let members = vec![
         ("test_cleanup", Json::object([("failed_resources", objects(left))])),
         ("type", Json::from("test_cleanup")),
@@ -142,7 +142,7 @@ pub fn interrupted(what: &Interrupted, about: About<'_>) -> String {
     if members.is_empty() {
         return String::new();
     }
-    let message = "The tests were stopped before everything was cleaned up.";
+    let message = "The tests were interrupted before all objects were destroyed.";
     let members = vec![("test_interrupt", Json::object(members)), ("type", Json::from("test_interrupt"))];
     line("error", message, about, members)
 }

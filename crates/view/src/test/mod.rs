@@ -1,4 +1,4 @@
-//! Results of tests: for people, as lines of JSON for programs, as JUnit XML for those who collect reports.
+//! Results of tests as text, as lines of JSON and as JUnit XML.
 
 pub mod json;
 pub mod junit;
@@ -6,18 +6,18 @@ pub mod junit;
 use crate::paint::{GREEN, GREY, Paint, RED, Style};
 use crate::wrap::wrap;
 
-/// How something ended.
+/// Result of a test file or a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// It did not begin.
+    /// Not started.
     Pending,
-    /// It was left out.
+    /// Skipped.
     Skip,
-    /// All is well.
+    /// All assertions hold.
     Pass,
     /// An assertion does not hold.
     Fail,
-    /// Something went wrong.
+    /// The run failed before or while it checked its assertions.
     Error,
 }
 
@@ -48,21 +48,21 @@ impl Status {
     }
 }
 
-/// How many runs ended how.
+/// Number of runs by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All is well.
+    /// Runs whose assertions all hold.
     pub passed: usize,
-    /// An assertion does not hold.
+    /// Runs with an assertion that does not hold.
     pub failed: usize,
-    /// Something went wrong.
+    /// Runs that failed with an error.
     pub errored: usize,
-    /// Left out.
+    /// Runs that were skipped.
     pub skipped: usize,
 }
 
 impl Counts {
-    /// One more.
+    /// Counts the result of one run.
     pub fn add(&mut self, status: Status) {
         match status {
             Status::Pending => {}
@@ -107,7 +107,7 @@ pub fn conclusion(status: Status, counts: Counts, style: Style) -> String {
 
 /// Objects that could not be destroyed. `run` is the file and the run, such as `main.tftest.hcl/setup`.
 pub fn destroy_failed(run: &str, width: usize) -> String {
-    wrap(&format!("\nSomething went wrong while destroying what was made by {run}.\n"), width)
+    wrap(&format!("\nFailed to destroy all objects created by {run}.\n"), width)
 }
 
 /// Objects that still exist, with where their state is.
@@ -116,7 +116,7 @@ pub fn leftovers(run: &str, left: &[String], saved: Option<&str>, width: usize) 
         Some(path) => format!(" Their state is in the file {path}."),
         None => String::new(),
     };
-    let head = format!("\nThese objects were made by {run} and still exist; somebody has to remove them.{place}\n");
+    let head = format!("\n{run} created the following objects, and they still exist. Remove them manually.{place}\n");
     let mut text = wrap(&head, width);
     for one in left {
         text += &format!("  - {one}\n");
@@ -139,7 +139,7 @@ pub struct Interrupted {
 
 /// What exists in a file that was stopped at once, for people.
 pub fn interrupted(file: &str, what: &Interrupted, width: usize) -> String {
-    let mut text = wrap(&format!("\nThe tests in {file} were stopped before everything was cleaned up.\n"), width);
+    let mut text = wrap(&format!("\nThe tests in {file} were interrupted before all objects were destroyed.\n"), width);
     let mut list = |head: String, objects: &[String]| {
         if !objects.is_empty() {
             text += &wrap(&format!("\n{head}\n"), width);

@@ -1,19 +1,21 @@
 //! `yuba console`: type an expression, see its value.
 
+mod diagnostics;
 mod interactive;
 
 use std::io::{BufRead as _, IsTerminal as _};
-use std::sync::Arc;
 
-use yuba_eval::tree::Purpose;
+use yuba_session::Project;
+use yuba_session::backend::StateFlags;
 use yuba_session::console::{Answer, ConsoleSession, HELP, Input};
-use yuba_session::world::SystemWorld;
+use yuba_syntax::{Diagnostic, Sources};
 use yuba_view::value::{format_type, format_value};
 
 use super::{Command, JsonForm, Run};
+use crate::deprecation::DeprecationChoice;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
-use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::settings::{VAR, VAR_FILE, project};
 use crate::state_access;
 use crate::terminal::Terminal;
 
@@ -21,18 +23,18 @@ pub(crate) const COMMAND: Command = Command {
     name: "console",
     synopsis: "Try expressions at an interactive command prompt",
     usage: "[options]",
-    about: "Reads expressions and shows their values.\n\n\
-            On a terminal it has editing, a history and completion of function names with Tab; an expression with an open \
-            bracket goes on in the next line. Reading from a pipe, it evaluates line by line and stops at the first \
-            mistake.\n\n\
-            It never changes anything.",
+    about: "Reads expressions and prints their values.\n\n\
+            On a terminal it supports line editing, a history and completion of function names with Tab. An expression \
+            with an open bracket continues on the next line. With other input, it evaluates line by line and stops at the \
+            first error.\n\n\
+            The command never changes the state.",
     flags: &[
-        Flag::text("state", "path", "Read the state from this file instead of that of the selected workspace."),
+        Flag::text("state", "path", "State file to read instead of the state of the selected workspace."),
         VAR,
         VAR_FILE,
         Flag::switch_off("lock", "Do not lock the state."),
-        Flag::text("lock-timeout", "0s", "How long to wait for a lock of the state."),
-        Flag::text("json-into", "out.json", "Also write the answers as JSON to this file. Not available yet."),
+        Flag::text("lock-timeout", "0s", "Duration to wait for the state lock, like \"30s\" or \"5m\"."),
+        Flag::text("json-into", "out.json", "Write results as JSON to a file. Not available yet."),
         Flag::switch("json", ""),
         Flag::switch_off("input", ""),
     ],
@@ -41,14 +43,34 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of the command.
+struct ConsoleSettings {
+    state: StateFlags,
+    deprecation: DeprecationChoice,
+}
+
+impl ConsoleSettings {
+    /// Refuses flags that this version does not support, instead of ignoring them.
+    fn resolve(args: &Args) -> Result<ConsoleSettings, Failure> {
+        let refuse = |problem: Diagnostic| Err(Failure::Usage(problem.into()));
+        if !args.positional.is_empty() {
+            return refuse(diagnostics::takes_no_arguments());
+        }
+        if args.is_on("json") {
+            return refuse(diagnostics::json_not_supported());
+        }
+        if let Some((name, _)) = args.iter().find(|(name, _)| *name == "json-into") {
+            return refuse(diagnostics::option_not_supported(name));
+        }
+        Ok(ConsoleSettings { state: state_access::flags(args)?, deprecation: args.deprecation().unwrap_or_default() })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    check(args)?;
-    let mut settings = Settings::new(args);
-    let original_dir = args.original_dir.as_deref().map(Into::into);
-    let mut session = ConsoleSession::new(Arc::new(SystemWorld), settings.providers().clone(), original_dir);
-    settings.test_dir = None;
-    match session.read(&settings.request(Purpose::Use), &state_access::flags(args)?) {
-        Ok(problems) => terminal.report_spaced(&args.wanted(problems), session.sources()),
+    let settings = ConsoleSettings::resolve(args)?;
+    let mut session = ConsoleSession::new(Project::new(project(args)));
+    match session.read(&settings.state) {
+        Ok(problems) => terminal.report_spaced(&settings.deprecation.wanted(problems), session.sources()),
         Err(problems) => return Err(Failure::Failed(problems, session.sources().clone())),
     }
     if std::io::stdin().is_terminal() {
@@ -56,27 +78,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     } else {
         piped(terminal, &mut session)
     }
-}
-
-/// Refuses what this version cannot do, instead of ignoring it.
-fn check(args: &Args) -> Result<(), Failure> {
-    if !args.positional.is_empty() {
-        let detail = "The console takes no arguments. Type expressions at its prompt or pipe them into it.";
-        return Err(Failure::usage("Too many command line arguments", detail));
-    }
-    if args.is_on("json") {
-        let detail = "The console writes values as people read them. Use an output of the configuration and \
-                      `output -json`, or the function jsonencode, to get JSON.";
-        return Err(Failure::usage("Output only in json is not allowed", detail));
-    }
-    if let Some((name, _)) = args.iter().find(|(name, _)| *name == "json-into") {
-        let detail = format!(
-            "The option -{name} is part of the OpenTofu command line, but the console of this version of Yuba does not \
-             have it yet. Leave the option out to evaluate expressions without it."
-        );
-        return Err(Failure::usage("Option not available yet", detail));
-    }
-    Ok(())
 }
 
 /// Evaluates standard input line by line; the first mistake ends it.
@@ -89,11 +90,12 @@ fn piped(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
         match stdin.read_until(b'\n', &mut line) {
             Ok(0) => break,
             Ok(_) => {}
-            Err(error) => return Err(Failure::failed("Failed to read input", format!("Standard input: {error}."))),
+            Err(error) => {
+                return Err(Failure::Failed(diagnostics::input_unreadable(&error).into(), Sources::new()));
+            }
         }
         let Ok(text) = std::str::from_utf8(&line) else {
-            let detail = "Expressions must be UTF-8 text, but the input has bytes that are not.";
-            return Err(Failure::failed("Invalid character encoding", detail));
+            return Err(Failure::Failed(diagnostics::input_not_utf8().into(), Sources::new()));
         };
         let input = session.line(text);
         open = matches!(input, Input::Incomplete(_));

@@ -1,4 +1,4 @@
-//! `yuba state ...`: looking at a state and changing it by hand.
+//! `yuba state ...`: shows and changes single objects in a state.
 
 pub(crate) mod list;
 pub(crate) mod mv;
@@ -9,15 +9,29 @@ pub(crate) mod rm;
 pub(crate) mod show;
 
 use super::{Command, JsonForm, Run};
+use crate::flags::Args;
+
+/// Whether a command changes the state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RunMode {
+    Change,
+    /// `-dry-run`: it prints what it would change.
+    Dry,
+}
+
+impl RunMode {
+    fn resolve(args: &Args) -> RunMode {
+        if args.is_on("dry-run") { RunMode::Dry } else { RunMode::Change }
+    }
+}
 
 pub(crate) const GROUP: Command = Command {
     name: "state",
     synopsis: "Advanced state management",
     usage: "<subcommand> [options] [args]",
-    about: "Looks at a state and changes it by hand, one object at a time. Usually no one needs to: \"yuba apply\" keeps \
-            the state right, and \"moved\", \"removed\" and \"import\" blocks in the configuration say what happens to \
-            objects in a way that others can read.\n\n\
-            Each subcommand that changes the state keeps a copy of it first, with the time in its name.",
+    about: "Shows and changes single objects in a state. \"yuba apply\" updates the state itself. To move, remove and import \
+            objects, prefer \"moved\", \"removed\" and \"import\" blocks in the configuration: others can review them.\n\n\
+            Each subcommand that changes the state writes a backup first, with the time in its name.",
     flags: &[],
     json: JsonForm::None,
     long_help: false,

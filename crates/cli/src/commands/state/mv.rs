@@ -1,13 +1,18 @@
-//! `yuba state mv`: an object gets another address.
+//! `yuba state mv`: moves objects to another address.
 
-use yuba_session::backend::{Place, Refusal};
+use std::path::{Path, PathBuf};
+
+use yuba_session::backend::{Opened, Refusal, StateFlags, StateLocation};
 use yuba_session::state::{self, Moves};
 use yuba_state::State;
 use yuba_value::quote::quote;
 
+use super::RunMode;
 use crate::commands::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::state_access::{self, BACKUP_ALWAYS, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_TO_CHANGE};
@@ -17,19 +22,19 @@ pub(crate) const COMMAND: Command = Command {
     name: "state mv",
     synopsis: "Move an item in the state",
     usage: "[options] SOURCE DESTINATION",
-    about: "Gives a module, a resource or a resource instance another address in the state, or moves it to another state \
-            file. Nothing happens to the object itself. Rename it in the configuration too, or it will be destroyed and \
-            made anew under the old address.\n\n\
-            The same can be said with a \"moved\" block in the configuration, which works for everybody who uses it.",
+    about: "Moves a module, a resource or a resource instance to another address in the state, or to another state file. The \
+            object itself does not change. Rename it in the configuration too, or the next apply destroys it and creates a \
+            new object at the old address.\n\n\
+            A \"moved\" block in the configuration does the same for everyone who applies it.",
     flags: &[
-        Flag::switch("dry-run", "Only say what would be moved."),
+        Flag::switch("dry-run", "Print the moves without changing the state."),
         BACKUP_ALWAYS,
-        Flag::text("backup-out", "path", "The same as -backup, for the state of -state-out."),
+        Flag::text("backup-out", "path", "File for the backup of the state in -state-out."),
         LOCK,
         LOCK_TIMEOUT,
         IGNORE_REMOTE_VERSION,
         STATE_TO_CHANGE,
-        Flag::text("state-out", "path", "The state file to move to, if it is not the same one."),
+        Flag::text("state-out", "path", "State file to move to. The default is the source state."),
         JSON,
         JSON_INTO,
         VAR,
@@ -40,68 +45,111 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
-fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let [source, target] = args.positional.as_slice() else {
-        let detail = "Give two addresses: what to move, and where to.";
-        return Err(Failure::usage("Invalid number of arguments", detail));
-    };
-    let mut flags = state_access::flags(args)?;
-    let state_out = flags.state_out.take();
-    let mut messages = Messages::new(terminal, args)?;
-    let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let place = state_access::place_with_backup(&Settings::new(args), &flags)?;
-        let mut opened = state_access::open(messages, &place, "state-mv", &flags, "Failed to refresh source state")?;
-        let state = opened.state.take();
-        let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-            let mut from = state::required(state)?;
-            let Some(path) = state_out else {
-                let moves = state::move_objects(&from, &from, source, target)?;
-                let count = say(messages, args, &moves);
-                if !args.is_on("dry-run") {
-                    moves.apply(&mut from);
-                    opened.save(&mut from).map_err(|problems| state_access::not_saved(&problems))?;
-                    conclude(messages, count);
-                }
-                return Ok(());
-            };
-            let backup = args.text("backup-out").filter(|path| !path.is_empty()).map(Into::into);
-            let other = Place::file(path, backup).encrypted_as(&place).with_backup_of_its_own();
-            let title = "Failed to refresh destination state";
-            let mut destination = state_access::open(messages, &other, "state-mv", &flags, title)?;
-            let to = destination.state.take();
-            let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-                let mut to = to.unwrap_or_else(State::empty);
-                let moves = state::move_objects(&from, &to, source, target)?;
-                let count = say(messages, args, &moves);
-                if !args.is_on("dry-run") {
-                    moves.apply_between(&mut from, &mut to);
-                    // First where it goes to: better twice than nowhere.
-                    destination.save(&mut to).map_err(|problems| state_access::not_saved(&problems))?;
-                    opened.save(&mut from).map_err(|problems| state_access::not_saved(&problems))?;
-                    conclude(messages, count);
-                }
-                Ok(())
-            };
-            let done = change(messages);
-            state_access::close(messages, destination, done)
+/// Settings of `yuba state mv`.
+struct MoveSettings {
+    source: String,
+    target: String,
+    run: RunMode,
+    state: StateFlags,
+    /// `-state-out`: the state file to move to.
+    state_out: Option<PathBuf>,
+    backup_out: Option<PathBuf>,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl MoveSettings {
+    fn resolve(args: &Args) -> Result<MoveSettings, Failure> {
+        let [source, target] = args.positional.as_slice() else {
+            return Err(Failure::usage(diagnostics::argument_count(
+                "two arguments: the source and the target address",
+            )));
         };
-        let done = change(messages);
-        state_access::close(messages, opened, done)
-    };
-    let done = work(&mut messages);
+        let mut state = state_access::flags(args)?;
+        Ok(MoveSettings {
+            source: source.clone(),
+            target: target.clone(),
+            run: RunMode::resolve(args),
+            state_out: state.state_out.take(),
+            state,
+            backup_out: args.non_empty("backup-out").map(Into::into),
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
+    }
+}
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    let settings = MoveSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &settings.json)?;
+    let done = move_in_state(&mut messages, &settings);
     messages.conclude(done)
 }
 
-/// Says what moves; how many comes back.
-fn say(messages: &mut Messages<'_>, args: &Args, moves: &Moves) -> usize {
-    let verb = if args.is_on("dry-run") { "Would move" } else { "Move" };
+fn move_in_state(messages: &mut Messages<'_>, settings: &MoveSettings) -> Result<(), Refusal> {
+    let place = state_access::place_with_backup(&settings.project, &settings.state)?;
+    let unreadable = &diagnostics::SOURCE_STATE_UNREADABLE;
+    let mut opened = state_access::open(messages, &place, "state-mv", &settings.state, unreadable)?;
+    let state = opened.state.take();
+    let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
+        let mut from = state::required(state)?;
+        if let Some(path) = &settings.state_out {
+            return move_to_file(messages, settings, (&place, &mut opened), from, path);
+        }
+        let moves = state::move_objects(&from, &from, &settings.source, &settings.target)?;
+        announce(messages, settings.run, &moves);
+        if settings.run == RunMode::Change {
+            let count = moves.moved.len();
+            moves.apply(&mut from);
+            opened.save(&mut from).map_err(|problems| state_access::not_saved(&problems))?;
+            conclude(messages, count);
+        }
+        Ok(())
+    };
+    let done = change(messages);
+    state_access::close(messages, opened, done)
+}
+
+fn move_to_file(
+    messages: &mut Messages<'_>,
+    settings: &MoveSettings,
+    (place, opened): (&StateLocation, &mut Opened),
+    mut from: State,
+    path: &Path,
+) -> Result<(), Refusal> {
+    let other = StateLocation::file(path.to_owned(), settings.backup_out.clone(), place.backends())
+        .encrypted_as(place)
+        .with_backup_of_its_own();
+    let unreadable = &diagnostics::DESTINATION_STATE_UNREADABLE;
+    let mut destination = state_access::open(messages, &other, "state-mv", &settings.state, unreadable)?;
+    let to = destination.state.take();
+    let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
+        let mut to = to.unwrap_or_else(State::empty);
+        let moves = state::move_objects(&from, &to, &settings.source, &settings.target)?;
+        announce(messages, settings.run, &moves);
+        if settings.run == RunMode::Change {
+            let count = moves.moved.len();
+            moves.apply_between(&mut from, &mut to);
+            // The destination first: after a failure both states contain the objects, never neither.
+            destination.save(&mut to).map_err(|problems| state_access::not_saved(&problems))?;
+            opened.save(&mut from).map_err(|problems| state_access::not_saved(&problems))?;
+            conclude(messages, count);
+        }
+        Ok(())
+    };
+    let done = change(messages);
+    state_access::close(messages, destination, done)
+}
+
+/// Prints the addresses that move.
+fn announce(messages: &mut Messages<'_>, run: RunMode, moves: &Moves) {
+    let verb = if run == RunMode::Dry { "Would move" } else { "Move" };
     for moved in &moves.moved {
         messages.tell(&format!("{verb} {} to {}", quote(&moved.from), quote(&moved.to)));
     }
-    if moves.moved.is_empty() && args.is_on("dry-run") {
+    if moves.moved.is_empty() && run == RunMode::Dry {
         messages.tell("Would have moved nothing.");
     }
-    moves.moved.len()
 }
 
 fn conclude(messages: &mut Messages<'_>, count: usize) {

@@ -1,9 +1,10 @@
-//! `yuba state pull`: the state as a file, on standard output.
+//! `yuba state pull`: writes the state to standard output.
 
-use yuba_session::backend::Refusal;
-use yuba_syntax::{Diagnostic, Sources};
+use yuba_session::backend::{Refusal, StateFlags};
+use yuba_syntax::Sources;
 
 use crate::commands::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::settings::{Settings, VAR, VAR_FILE};
@@ -14,30 +15,37 @@ pub(crate) const COMMAND: Command = Command {
     name: "state pull",
     synopsis: "Pull current state and output to stdout",
     usage: "[options]",
-    about: "Writes the state of the selected workspace to standard output, in the current format, wherever it is kept. \
-            Where there is no state yet, nothing is written.",
+    about: "Writes the state of the selected workspace to standard output, in the current format of state files. Writes \
+            nothing if the workspace has no state yet.",
     flags: &[VAR, VAR_FILE],
     json: JsonForm::None,
     long_help: false,
     run: Run::Function(run),
 };
 
-fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    if !args.positional.is_empty() {
-        let detail = "This command takes no arguments. Did you mean to use -chdir?";
-        return Err(Failure::usage("Unexpected argument", detail));
+/// Settings of `yuba state pull`.
+struct PullSettings {
+    state: StateFlags,
+    project: Settings,
+}
+
+impl PullSettings {
+    fn resolve(args: &Args) -> Result<PullSettings, Failure> {
+        if !args.positional.is_empty() {
+            return Err(Failure::usage(diagnostics::no_arguments_expected()));
+        }
+        Ok(PullSettings { state: state_access::flags(args)?, project: Settings::new(args) })
     }
-    let flags = state_access::flags(args)?;
-    let work = || -> Result<_, Refusal> {
-        let settings = Settings::new(args);
-        state_access::check_configuration(&settings)?;
-        let place = state_access::place(&settings, &flags)?;
-        // Quirk: all there is to say is in the title.
-        Ok(place
-            .look()
-            .map_err(|problems| Diagnostic::error(format!("Failed to refresh state: {}", problems.joined()), ""))?)
+}
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    let PullSettings { state, project } = PullSettings::resolve(args)?;
+    let look = || -> Result<_, Refusal> {
+        state_access::check_configuration(&project)?;
+        let place = state_access::place(&project, &state)?;
+        Ok(place.look().map_err(|problems| diagnostics::pulled_state_unreadable(&problems))?)
     };
-    match work() {
+    match look() {
         Ok(opened) => {
             terminal.report_aside(&opened.notes, &Sources::new());
             if let Some(state) = &opened.state {

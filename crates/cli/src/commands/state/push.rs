@@ -1,11 +1,15 @@
-//! `yuba state push`: a file becomes the state.
+//! `yuba state push`: replaces the state with a file.
 
-use yuba_session::backend::Refusal;
+use std::io::Read as _;
+
+use yuba_session::backend::{Refusal, StateFlags};
 use yuba_session::state;
 
 use crate::commands::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::state_access::{self, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT};
@@ -15,10 +19,10 @@ pub(crate) const COMMAND: Command = Command {
     name: "state push",
     synopsis: "Update remote state from a local state file",
     usage: "[options] PATH",
-    about: "Makes the content of a file the state of the selected workspace; \"-\" means standard input. The file has to \
-            be a later version of the state that is there: of the same lineage, with a greater serial.",
+    about: "Replaces the state of the selected workspace with a state file; \"-\" reads standard input. The file must have \
+            the same lineage as the current state and a greater serial.",
     flags: &[
-        Flag::switch("force", "Write the state even if it is not a later version of the one that is there."),
+        Flag::switch("force", "Write the state even if its lineage differs or its serial is not greater."),
         LOCK,
         LOCK_TIMEOUT,
         IGNORE_REMOTE_VERSION,
@@ -32,22 +36,55 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of `yuba state push`.
+struct PushSettings {
+    file: String,
+    /// `-force`: lineage and serial are not compared.
+    force: bool,
+    state: StateFlags,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl PushSettings {
+    fn resolve(args: &Args) -> Result<PushSettings, Failure> {
+        let [file] = args.positional.as_slice() else {
+            let required = "exactly one argument: the path of a state file";
+            return Err(Failure::usage(diagnostics::argument_count(required)));
+        };
+        Ok(PushSettings {
+            file: file.clone(),
+            force: args.is_on("force"),
+            state: state_access::flags(args)?,
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let [file] = args.positional.as_slice() else {
-        return Err(Failure::usage("Invalid number of arguments", "Give the path of one state file."));
-    };
-    let flags = state_access::flags(args)?;
-    let mut messages = Messages::new(terminal, args)?;
-    let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let given = state::read_given(file)?;
-        let settings = Settings::new(args);
-        state_access::check_configuration(&settings)?;
-        let place = state_access::place(&settings, &flags)?;
-        let title = "Failed to refresh destination state";
-        let mut opened = state_access::open(messages, &place, "state-push", &flags, title)?;
-        let saved = opened.store().push(&given, args.is_on("force"));
-        state_access::close(messages, opened, saved.map(|_| ()).map_err(Refusal::from))
-    };
-    let done = work(&mut messages);
+    let settings = PushSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &settings.json)?;
+    let done = push(&mut messages, &settings);
     messages.conclude(done)
+}
+
+fn push(messages: &mut Messages<'_>, settings: &PushSettings) -> Result<(), Refusal> {
+    let given = state::read_given(&settings.file, read(&settings.file))?;
+    state_access::check_configuration(&settings.project)?;
+    let place = state_access::place(&settings.project, &settings.state)?;
+    let unreadable = &diagnostics::DESTINATION_STATE_UNREADABLE;
+    let mut opened = state_access::open(messages, &place, "state-push", &settings.state, unreadable)?;
+    let saved = opened.store().push(&given, settings.force);
+    state_access::close(messages, opened, saved.map(|_| ()).map_err(Refusal::from))
+}
+
+/// The content of a file; `-` is standard input.
+fn read(name: &str) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    match name {
+        "-" => std::io::stdin().lock().read_to_end(&mut content)?,
+        name => std::fs::File::open(name)?.read_to_end(&mut content)?,
+    };
+    Ok(content)
 }

@@ -1,15 +1,16 @@
-//! `yuba state replace-provider`: objects belong to another provider.
+//! `yuba state replace-provider`: replaces the provider of resources in the state.
 
-use yuba_addrs::ProviderSource;
-use yuba_session::backend::Refusal;
+use yuba_addrs::{ProviderSource, ProviderSourceError};
+use yuba_session::backend::{Refusal, StateFlags};
 use yuba_session::state;
-use yuba_syntax::{Diagnostic, Diagnostics};
-use yuba_value::quote::quote;
+use yuba_syntax::Diagnostics;
 use yuba_view::json::Json;
 
 use crate::commands::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::state_access::{self, BACKUP_ALWAYS, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_TO_CHANGE};
@@ -19,10 +20,10 @@ pub(crate) const COMMAND: Command = Command {
     name: "state replace-provider",
     synopsis: "Replace provider in the state",
     usage: "[options] FROM_PROVIDER_FQN TO_PROVIDER_FQN",
-    about: "Gives all resources of a provider to another one: for a provider that has moved to another namespace or \
-            registry. Which configuration of the provider a resource belongs to, and which instance of it, stays.",
+    about: "Replaces the provider of all resources of a provider in the state, for example after a provider moved to another \
+            namespace or registry. The alias and the instance key of provider configurations do not change.",
     flags: &[
-        Flag::switch("auto-approve", "Do not ask before the change."),
+        Flag::switch("auto-approve", "Do not prompt for approval."),
         BACKUP_ALWAYS,
         LOCK,
         LOCK_TIMEOUT,
@@ -38,56 +39,87 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
-fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let [from, to] = args.positional.as_slice() else {
-        let detail = "Give the addresses of two providers: the old one and the new one.";
-        return Err(Failure::usage("Invalid number of arguments", detail));
-    };
-    if args.is_on("json") && !args.is_on("auto-approve") {
-        let detail = "With -json nobody can be asked, so -auto-approve is needed too.";
-        return Err(Failure::usage("Invalid usage", detail));
-    }
-    let flags = state_access::flags(args)?;
-    let mut messages = Messages::new(terminal, args)?;
-    let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let (from, to) = providers(from, to)?;
-        let place = state_access::place_with_backup(&Settings::new(args), &flags)?;
-        let title = "Failed to refresh source state";
-        let mut opened = state_access::open(messages, &place, "state-replace-provider", &flags, title)?;
-        let state = opened.state.take();
-        let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-            let mut state = state::required(state)?;
-            let resources = state::resources_of(&state, &from);
-            if resources.is_empty() {
-                messages.tell("No matching resources found.");
-                return Ok(());
-            }
-            let names: Vec<String> = resources.iter().map(ToString::to_string).collect();
-            announce(messages, &from, &to, &names);
-            if !args.is_on("auto-approve")
-                && !messages.confirm("\nDo you want to make these changes?", "Only 'yes' will be accepted to continue.")
-            {
-                messages.tell("Cancelled replacing providers.");
-                return Ok(());
-            }
-            state::replace_provider(&mut state, &resources, &to);
-            opened.save(&mut state).map_err(|problems| state_access::not_saved(&problems))?;
-            messages.tell(&format!("Successfully replaced provider for {} resources.", resources.len()));
-            Ok(())
+/// Settings of `yuba state replace-provider`.
+struct ReplaceSettings {
+    from: String,
+    to: String,
+    approval: Approval,
+    state: StateFlags,
+    json: JsonSettings,
+    project: Settings,
+}
+
+/// Whether the user has to approve the change.
+#[derive(PartialEq, Eq)]
+enum Approval {
+    Prompt,
+    /// `-auto-approve`
+    Given,
+}
+
+impl ReplaceSettings {
+    fn resolve(args: &Args) -> Result<ReplaceSettings, Failure> {
+        let [from, to] = args.positional.as_slice() else {
+            let required = "two arguments: the addresses of the old and the new provider";
+            return Err(Failure::usage(diagnostics::argument_count(required)));
         };
-        let done = change(messages);
-        state_access::close(messages, opened, done)
-    };
-    let done = work(&mut messages);
+        let approval = if args.is_on("auto-approve") { Approval::Given } else { Approval::Prompt };
+        if args.is_on("json") && approval == Approval::Prompt {
+            return Err(Failure::usage(diagnostics::replacement_needs_approval()));
+        }
+        Ok(ReplaceSettings {
+            from: from.clone(),
+            to: to.clone(),
+            approval,
+            state: state_access::flags(args)?,
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
+    }
+}
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    let settings = ReplaceSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &settings.json)?;
+    let done = replace(&mut messages, &settings);
     messages.conclude(done)
+}
+
+fn replace(messages: &mut Messages<'_>, settings: &ReplaceSettings) -> Result<(), Refusal> {
+    let (from, to) = providers(&settings.from, &settings.to)?;
+    let place = state_access::place_with_backup(&settings.project, &settings.state)?;
+    let unreadable = &diagnostics::SOURCE_STATE_UNREADABLE;
+    let mut opened = state_access::open(messages, &place, "state-replace-provider", &settings.state, unreadable)?;
+    let state = opened.state.take();
+    let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
+        let mut state = state::required(state)?;
+        let resources = state::resources_of(&state, &from);
+        if resources.is_empty() {
+            messages.tell("No matching resources found.");
+            return Ok(());
+        }
+        let names: Vec<String> = resources.iter().map(ToString::to_string).collect();
+        announce(messages, &from, &to, &names);
+        if settings.approval == Approval::Prompt
+            && !messages.confirm("\nDo you want to make these changes?", "Only 'yes' will be accepted to continue.")
+        {
+            messages.tell("Cancelled replacing providers.");
+            return Ok(());
+        }
+        state::replace_provider(&mut state, &resources, &to);
+        opened.save(&mut state).map_err(|problems| state_access::not_saved(&problems))?;
+        messages.tell(&format!("Successfully replaced provider for {} resources.", resources.len()));
+        Ok(())
+    };
+    let done = change(messages);
+    state_access::close(messages, opened, done)
 }
 
 fn providers(from: &str, to: &str) -> Result<(ProviderSource, ProviderSource), Refusal> {
     let read = |which: &str, text: &str| {
-        ProviderSource::parse(text).map_err(|error| {
-            let title = format!("Invalid \"{which}\" provider {}", quote(text));
-            Diagnostic::error(title, format!("{}: {}", error.code.summary, error.diagnostic().explanation()))
-        })
+        let problem = |error: ProviderSourceError| error.diagnostic();
+        ProviderSource::parse(text)
+            .map_err(|error| diagnostics::replaced_provider_invalid(which, text, &problem(error)))
     };
     match (read("from", from), read("to", to)) {
         (Ok(from), Ok(to)) => Ok((from, to)),

@@ -1,14 +1,16 @@
 //! `yuba state show`: one object of the state.
 
-use yuba_session::backend::Refusal;
+use yuba_addrs::AbsResourceInstance;
+use yuba_session::backend::{Refusal, StateFlags};
 use yuba_session::state;
 use yuba_state::{Edit, State};
-use yuba_syntax::{Diagnostic, Sources};
-use yuba_value::quote::quote;
+use yuba_syntax::Sources;
 
 use crate::commands::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::state_access::{self, SHOW_SENSITIVE, STATE};
@@ -18,11 +20,11 @@ pub(crate) const COMMAND: Command = Command {
     name: "state show",
     synopsis: "Show a resource in the state",
     usage: "[options] ADDRESS",
-    about: "Shows the attributes of one resource instance as the state has them.",
+    about: "Shows the attributes of one resource instance in the state.",
     flags: &[
         STATE,
         SHOW_SENSITIVE,
-        Flag::switch("json", "Write a JSON document with this instance alone. It has all values, sensitive or not."),
+        Flag::switch("json", "Write a JSON document with this instance. It contains sensitive values too."),
         JSON_INTO,
         VAR,
         VAR_FILE,
@@ -32,62 +34,84 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
-fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let [address] = args.positional.as_slice() else {
-        return Err(Failure::usage("Invalid number of arguments", "Give the address of one resource instance."));
-    };
-    let flags = state_access::flags(args)?;
-    let mut messages = Messages::silent(terminal, args)?;
-    let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let settings = Settings::new(args);
-        let place = state_access::place(&settings, &flags)?;
-        let hint = "Give the address of one resource instance. \"yuba state list\" shows what there is.";
-        let addr = state::instance_address(address)
-            .map_err(|_| Diagnostic::error(format!("Error parsing instance address {}", quote(address)), hint))?;
-        state_access::check_configuration(&settings)?;
-        let opened = place
-            .look()
-            .map_err(|problems| Diagnostic::error(format!("error loading state: {}", problems.joined()), ""))?;
-        // With -json standard output has the document alone.
-        messages.terminal().report_aside(&opened.notes, &Sources::new());
-        if let Some(state) = &opened.state {
-            state::missing_schemas(settings.providers(), state)?;
-        }
-        let state = state::required(opened.state)?;
-        let found = state.get(&addr.containing()).and_then(|resource| {
-            let instance = resource.instances.get(&addr.key)?;
-            Some((resource, instance.provider_key.clone(), instance.current.clone()?))
-        });
-        let Some((resource, provider_key, object)) = found else {
-            return Err(Diagnostic::error("No instance found for the given address", hint).into());
+/// Settings of `yuba state show`.
+struct ShowSettings {
+    address: String,
+    /// `-show-sensitive`
+    show_sensitive: bool,
+    state: StateFlags,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl ShowSettings {
+    fn resolve(args: &Args) -> Result<ShowSettings, Failure> {
+        let [address] = args.positional.as_slice() else {
+            let required = "exactly one argument: the address of a resource instance";
+            return Err(Failure::usage(diagnostics::argument_count(required)));
         };
-        let mut alone = State::empty();
-        alone.apply(Edit::SetObject {
-            addr: addr.clone(),
-            deposed: None,
-            provider: resource.provider.clone(),
-            provider_key,
-            object: Some(object),
-        });
-        let title = "Failed to marshal state to json";
-        let refuse = |why: &str| Diagnostic::error(title, format!("{addr} cannot be shown: {why}."));
-        let json =
-            || yuba_view::state_json::state(Some(&alone), settings.providers().schemas()).map_err(|why| refuse(&why));
-        if messages.wants_json_file() {
-            let document = json()?;
-            messages.json_file(&format!("{document}\n"));
-        }
-        if args.is_on("json") {
-            let document = json()?;
-            messages.terminal().out(&format!("{document}\n"));
-            return Ok(());
-        }
-        let look = messages.terminal().look(args.is_on("show-sensitive"));
-        let text = yuba_view::state::render(&alone, settings.providers().schemas(), look)
-            .map_err(|problems| state::under(title, &problems))?;
-        messages.terminal().out(&text);
-        Ok(())
-    };
-    let done = work(&mut messages);
+        Ok(ShowSettings {
+            address: address.clone(),
+            show_sensitive: args.is_on("show-sensitive"),
+            state: state_access::flags(args)?,
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
+    }
+}
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    let settings = ShowSettings::resolve(args)?;
+    let mut messages = Messages::silent(terminal, &settings.json)?;
+    let done = show(&mut messages, &settings);
     messages.conclude(done)
+}
+
+fn show(messages: &mut Messages<'_>, settings: &ShowSettings) -> Result<(), Refusal> {
+    let project = &settings.project;
+    let place = state_access::place(project, &settings.state)?;
+    let addr = state::instance_address(&settings.address)
+        .map_err(|_| diagnostics::shown_address_invalid(&settings.address))?;
+    state_access::check_configuration(project)?;
+    let opened = place.look().map_err(|problems| diagnostics::shown_state_unreadable(&problems))?;
+    // With -json standard output contains the document alone.
+    messages.terminal().report_aside(&opened.notes, &Sources::new());
+    if let Some(state) = &opened.state {
+        state::missing_schemas(project.providers(), state)?;
+    }
+    let state = state::required(opened.state)?;
+    let alone = state_with(&state, &addr).ok_or_else(diagnostics::shown_instance_not_found)?;
+    let json = || {
+        let document = yuba_view::state_json::state(Some(&alone), project.providers().schemas());
+        document.map_err(|reason| diagnostics::instance_not_rendered(&addr, &reason))
+    };
+    if messages.wants_json_file() {
+        let document = json()?;
+        messages.json_file(&format!("{document}\n"));
+    }
+    if settings.json.is_on {
+        let document = json()?;
+        messages.terminal().out(&format!("{document}\n"));
+        return Ok(());
+    }
+    let look = messages.terminal().look(settings.show_sensitive);
+    let text = yuba_view::state::render(&alone, project.providers().schemas(), look)
+        .map_err(|problems| state::under(&diagnostics::INSTANCE_NOT_RENDERED, &problems))?;
+    messages.terminal().out(&text);
+    Ok(())
+}
+
+/// A state that contains the current object of one resource instance only.
+fn state_with(state: &State, addr: &AbsResourceInstance) -> Option<State> {
+    let resource = state.get(&addr.containing())?;
+    let instance = resource.instances.get(&addr.key)?;
+    let mut alone = State::empty();
+    alone.apply(Edit::SetObject {
+        addr: addr.clone(),
+        deposed: None,
+        provider: resource.provider.clone(),
+        provider_key: instance.provider_key.clone(),
+        object: Some(instance.current.clone()?),
+    });
+    Some(alone)
 }

@@ -1,13 +1,15 @@
 //! `yuba workspace delete`
 
 use yuba_session::backend::{Refusal, StateFlags, find};
-use yuba_session::workspaces;
-use yuba_syntax::{Diagnostic, Sources};
+use yuba_session::workspaces::{self, Deletion};
+use yuba_syntax::Sources;
 use yuba_value::quote::quote;
 
 use crate::commands::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::state_access::{self, LOCK, LOCK_TIMEOUT};
@@ -17,10 +19,10 @@ pub(crate) const COMMAND: Command = Command {
     name: "workspace delete",
     synopsis: "Delete a workspace",
     usage: "[options] NAME",
-    about: "Deletes a workspace with its state. One whose state has objects is deleted only with -force: the objects would \
-            still exist, and nothing would know of them.",
+    about: "Deletes a workspace and its state. If the state contains objects, the command requires -force: the objects \
+            continue to exist, and Yuba no longer tracks them.",
     flags: &[
-        Flag::switch("force", "Delete the workspace even if its state has objects."),
+        Flag::switch("force", "Delete the workspace even if its state contains objects."),
         LOCK,
         LOCK_TIMEOUT,
         JSON,
@@ -33,26 +35,43 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of `yuba workspace delete`.
+struct DeleteSettings {
+    name: String,
+    deletion: Deletion,
+    state: StateFlags,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl DeleteSettings {
+    fn resolve(args: &Args) -> Result<DeleteSettings, Failure> {
+        Ok(DeleteSettings {
+            name: super::name(args)?,
+            deletion: if args.is_on("force") { Deletion::Forced } else { Deletion::OnlyEmpty },
+            state: state_access::flags(args)?,
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let [name] = args.positional.as_slice() else {
-        return Err(Failure::usage("Invalid arguments list", "Give the name of one workspace."));
-    };
-    let flags = state_access::flags(args)?;
-    let mut messages = Messages::new(terminal, args)?;
-    let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
-        let had_objects = workspaces::delete(&place, name, args.is_on("force"), &flags)?;
-        let text = format!("Deleted workspace {}", quote(name));
-        let human = messages.terminal().coloured("32", &format!("{text}!"));
-        messages.say(&format!("{human}\n"), &text);
-        if had_objects {
-            let detail = "What was in its state may still exist, and nothing knows of it any more.";
-            let warning = Diagnostic::warning(format!("{} was non-empty", quote(name)), detail);
-            messages.diagnostics(&warning.into(), &Sources::new());
-        }
-        Ok(())
-    };
-    let done = work(&mut messages);
+    let settings = DeleteSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &settings.json)?;
+    let done = delete(&mut messages, &settings);
     messages.conclude(done)
+}
+
+fn delete(messages: &mut Messages<'_>, settings: &DeleteSettings) -> Result<(), Refusal> {
+    let name = &settings.name;
+    let place = find(settings.project.project(), &StateFlags::default())?;
+    let had_objects = workspaces::delete(&place, name, settings.deletion, &settings.state)?;
+    let text = format!("Deleted workspace {}", quote(name));
+    let human = messages.terminal().coloured("32", &format!("{text}!"));
+    messages.say(&format!("{human}\n"), &text);
+    if had_objects {
+        messages.diagnostics(&diagnostics::deleted_workspace_had_objects(name).into(), &Sources::new());
+    }
+    Ok(())
 }

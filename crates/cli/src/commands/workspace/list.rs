@@ -5,8 +5,10 @@ use yuba_session::workspaces;
 use yuba_view::json::Json;
 
 use crate::commands::{Command, JsonForm, Run};
+use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::terminal::Terminal;
@@ -15,23 +17,34 @@ pub(crate) const COMMAND: Command = Command {
     name: "workspace list",
     synopsis: "List Workspaces",
     usage: "[options]",
-    about: "Lists all workspaces. The one that is selected has a star.",
+    about: "Lists all workspaces. A star marks the selected workspace.",
     flags: &[JSON, JSON_INTO, VAR, VAR_FILE],
     json: JsonForm::Messages,
     long_help: false,
     run: Run::Function(run),
 };
 
-fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    if !args.positional.is_empty() {
-        let detail = "This command takes no arguments. Did you mean to use -chdir?";
-        return Err(Failure::usage("Unexpected argument", detail));
+/// Settings of `yuba workspace list`.
+struct ListSettings {
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl ListSettings {
+    fn resolve(args: &Args) -> Result<ListSettings, Failure> {
+        if !args.positional.is_empty() {
+            return Err(Failure::usage(diagnostics::no_arguments_expected()));
+        }
+        Ok(ListSettings { json: JsonSettings::resolve(args)?, project: Settings::new(args) })
     }
-    let mut messages = Messages::new(terminal, args)?;
+}
+
+fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
+    let ListSettings { json, project: settings } = ListSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &json)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
-        messages.note(&about_journal(&settings.request(yuba_eval::tree::Purpose::Look)));
+        let place = find(settings.project(), &StateFlags::default())?;
+        messages.note(&about_journal(settings.project()));
         let names = workspaces::list(&place)?;
         let selected = settings.selected();
         let mut human = String::new();

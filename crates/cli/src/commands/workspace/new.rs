@@ -1,5 +1,7 @@
 //! `yuba workspace new`
 
+use std::path::PathBuf;
+
 use yuba_session::backend::{Refusal, StateFlags, find};
 use yuba_session::workspaces;
 use yuba_syntax::Sources;
@@ -8,6 +10,7 @@ use yuba_value::quote::quote;
 use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::state_access::{self, LOCK, LOCK_TIMEOUT};
@@ -17,11 +20,11 @@ pub(crate) const COMMAND: Command = Command {
     name: "workspace new",
     synopsis: "Create a new workspace",
     usage: "[options] NAME",
-    about: "Makes a new workspace, with a state of its own, and selects it.",
+    about: "Creates a workspace with its own state and selects it.",
     flags: &[
         LOCK,
         LOCK_TIMEOUT,
-        Flag::text("state", "path", "A state file whose content the new workspace starts with."),
+        Flag::text("state", "path", "State file to copy into the new workspace."),
         JSON,
         JSON_INTO,
         VAR,
@@ -32,34 +35,55 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of `yuba workspace new`.
+struct NewSettings {
+    name: String,
+    /// The state file that the new workspace starts with.
+    initial_state: Option<PathBuf>,
+    state: StateFlags,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl NewSettings {
+    fn resolve(args: &Args) -> Result<NewSettings, Failure> {
+        let name = super::name(args)?;
+        let mut state = state_access::flags(args)?;
+        Ok(NewSettings {
+            name,
+            initial_state: state.state.take(),
+            state,
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let [name] = args.positional.as_slice() else {
-        return Err(Failure::usage("Invalid arguments list", "Give the name of one workspace."));
-    };
-    let mut flags = state_access::flags(args)?;
-    let file = flags.state.take();
-    let mut messages = Messages::new(terminal, args)?;
-    let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        workspaces::check_name(name)?;
-        let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
-        workspaces::create(&place, &settings.data_dir, name, settings.selected())?;
-        created(messages, name);
-        if let Some(file) = file {
-            let notes = workspaces::fill(&place, name, &file, &flags)?;
-            messages.diagnostics(&notes, &Sources::new());
-        }
-        Ok(())
-    };
-    let done = work(&mut messages);
+    let settings = NewSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &settings.json)?;
+    let done = create(&mut messages, &settings);
     messages.conclude(done)
 }
 
-/// Says that there is a new workspace.
+fn create(messages: &mut Messages<'_>, settings: &NewSettings) -> Result<(), Refusal> {
+    let (name, project) = (&settings.name, &settings.project);
+    workspaces::check_name(name)?;
+    let place = find(project.project(), &StateFlags::default())?;
+    workspaces::create(&place, project.project().data_dir(), name, project.selected())?;
+    created(messages, name);
+    if let Some(file) = &settings.initial_state {
+        let notes = workspaces::fill(&place, name, file, &settings.state)?;
+        messages.diagnostics(&notes, &Sources::new());
+    }
+    Ok(())
+}
+
+/// Reports the creation of a workspace.
 pub(crate) fn created(messages: &mut Messages<'_>, name: &str) {
     let title = format!("Created and switched to workspace {}!", quote(name));
-    let more = "It is empty: workspaces have states of their own, so \"yuba plan\" does not see what other\nworkspaces of \
-                this configuration have.";
+    let more = "The new workspace is empty. Each workspace has its own state, so \"yuba plan\" does not find\nobjects \
+                of other workspaces of this configuration.";
     let program = format!("{} {}", title.trim_end_matches('!'), more.replace('\n', " "));
     let human = format!("{}\n\n{more}\n", messages.terminal().coloured("32;1", &title));
     messages.say(&human, &program);

@@ -1,12 +1,13 @@
 //! `yuba workspace select`
 
 use yuba_session::backend::{Refusal, StateFlags, find};
-use yuba_session::workspaces::{self, Selection};
+use yuba_session::workspaces::{self, MissingWorkspace, Selection};
 use yuba_value::quote::quote;
 
 use crate::commands::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
+use crate::json_into::JsonSettings;
 use crate::messages::Messages;
 use crate::settings::{Settings, VAR, VAR_FILE};
 use crate::terminal::Terminal;
@@ -15,27 +16,42 @@ pub(crate) const COMMAND: Command = Command {
     name: "workspace select",
     synopsis: "Select a workspace",
     usage: "[options] NAME",
-    about: "Selects another workspace: following commands work on its state.",
-    flags: &[Flag::switch("or-create", "Make the workspace if it is not there."), JSON, JSON_INTO, VAR, VAR_FILE],
+    about: "Selects another workspace. Other commands then use its state.",
+    flags: &[Flag::switch("or-create", "Create the workspace if it does not exist."), JSON, JSON_INTO, VAR, VAR_FILE],
     json: JsonForm::Messages,
     long_help: false,
     run: Run::Function(run),
 };
 
+/// Settings of `yuba workspace select`.
+struct SelectSettings {
+    name: String,
+    missing: MissingWorkspace,
+    json: JsonSettings,
+    project: Settings,
+}
+
+impl SelectSettings {
+    fn resolve(args: &Args) -> Result<SelectSettings, Failure> {
+        Ok(SelectSettings {
+            name: super::name(args)?,
+            missing: if args.is_on("or-create") { MissingWorkspace::Create } else { MissingWorkspace::Fail },
+            json: JsonSettings::resolve(args)?,
+            project: Settings::new(args),
+        })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let [name] = args.positional.as_slice() else {
-        return Err(Failure::usage("Invalid arguments list", "Give the name of one workspace."));
-    };
-    let mut messages = Messages::new(terminal, args)?;
+    let SelectSettings { name, missing, json, project } = SelectSettings::resolve(args)?;
+    let mut messages = Messages::new(terminal, &json)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let settings = Settings::new(args);
-        let place = find(&settings.request(yuba_eval::tree::Purpose::Look), &StateFlags::default())?;
-        let selected = settings.selected();
-        match workspaces::select(&place, &settings.data_dir, name, selected, args.is_on("or-create"))? {
+        let place = find(project.project(), &StateFlags::default())?;
+        match workspaces::select(&place, project.project().data_dir(), &name, project.selected(), missing)? {
             Selection::Same => {}
-            Selection::Created => super::new::created(messages, name),
+            Selection::Created => super::new::created(messages, &name),
             Selection::Changed => {
-                let text = format!("Switched to workspace {}", quote(name));
+                let text = format!("Switched to workspace {}", quote(&name));
                 let human = messages.terminal().coloured("32", &format!("{text}."));
                 messages.say(&format!("{human}\n"), &text);
             }

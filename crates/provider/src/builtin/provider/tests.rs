@@ -26,6 +26,15 @@ fn now<T>(mut answer: Answer<'_, T>) -> T {
 struct OneState(Mutex<Vec<String>>);
 
 impl StateReader for OneState {
+    fn check(&self, backend: &str, config: &Value) -> Vec<Problem> {
+        let fits = config.entries().is_some_and(|entries| entries.iter().all(|(name, _)| name == "path"));
+        match (backend, fits) {
+            ("local" | "s3", true) => Vec::new(),
+            (name, _) => vec![Problem::nowhere(crate::diagnostics::invalid_backend_configuration(
+                &crate::diagnostics::RemoteStateProblem::ConfigNotObject(name),
+            ))],
+        }
+    }
     fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>> {
         let RemoteState { backend, config, workspace, .. } = &request;
         if let Ok(mut asked) = self.0.lock() {
