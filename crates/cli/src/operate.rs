@@ -145,7 +145,7 @@ fn work(speaker: &mut Speaker<'_>, args: &Args, settings: &Settings, options: &O
     let has_failed = notes.has_errors() || plan.errored;
     let is_empty = plan.changes.is_empty() && plan.outputs.is_empty();
     if kind != Kind::Refresh && !(has_failed && is_empty) {
-        speaker.plan(&plan, settings.providers().schemas());
+        speaker.plan(&plan, &**settings.providers());
     }
     if has_failed {
         return close(speaker, operation, notes, 1);
@@ -200,7 +200,7 @@ fn planned(
         notes.push(problem);
         return close(speaker, operation, notes, 1);
     }
-    speaker.plan(&plan, settings.providers().schemas());
+    speaker.plan(&plan, &**settings.providers());
     let changes = plan.can_apply();
     let code = match notes.has_errors() || plan.errored {
         true => 1,

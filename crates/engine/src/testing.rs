@@ -11,8 +11,8 @@ use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module};
 use yuba_eval::tree::Link;
 use yuba_eval::tree::{Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, EvalEnv, Expansion, Inputs, Live, MemoryWorld, Timestamp};
-use yuba_provider::Providers as _;
 use yuba_provider::fake::FakeWorld;
+use yuba_provider::mock::Substitutions;
 use yuba_state::{Edit, Object, State};
 use yuba_syntax::{Diagnostics, FileId, Severity, SourceFile, Sources, parser};
 use yuba_testkit::{File, parse_fixture};
@@ -86,19 +86,17 @@ pub(crate) fn with_context<T>(
     work: impl FnOnce(Context<'_>) -> T,
 ) -> T {
     let world = MemoryWorld::default();
-    let schemas = |source: &ProviderSource| fake.schema(source);
     work(Context {
         tree: &config.tree,
         env: EvalEnv {
             world: &world,
             workspace: "default",
             original_dir: None,
-            schemas: &schemas,
-            providers: None,
+            providers: fake,
             sources: Some(&config.sources),
         },
         variables: &BTreeMap::new(),
-        providers: fake,
+        substitutions: Substitutions::none(),
         events: &|_| {},
         interrupt,
         clock: &NoTime,

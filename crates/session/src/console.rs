@@ -18,6 +18,7 @@ use yuba_eval::{
     CallContext, ConfigTree, EmptyModule, EvalEnv, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
     OtherFunctions, Scope, ValidateEnv, World, check_values, eval_expr, inputs,
 };
+use yuba_provider::mock::Substitutions;
 use yuba_state::State;
 use yuba_syntax::lexer::{self, lex};
 use yuba_syntax::parser::parse_expression;
@@ -26,6 +27,7 @@ use yuba_syntax::{Diagnostic, Diagnostics, Expr, SourceFile, Sources, TraversalS
 use yuba_value::{EcoString, Mark, Type, Value};
 
 use crate::backend::{StateFlags, not_loaded, place_of};
+use crate::clock::wait;
 use crate::load::{Configuration, LoadRequest, has_configuration, load};
 use crate::providers::OurProviders;
 use crate::validate::eval_env;
@@ -167,7 +169,7 @@ impl ConsoleSession {
         problems.extend(state.notes);
         let state = state.state.unwrap_or_else(State::empty);
         let (found, live) = match state.is_empty() && !repeats_modules(&configuration.tree) {
-            true => (check_values(&configuration.tree, &env, &variables), None),
+            true => (wait(check_values(&configuration.tree, &env, &variables)), None),
             false => {
                 let (found, live) = look_around(&configuration, request, &variables, &state);
                 (found, Some(live))
@@ -234,8 +236,7 @@ impl ConsoleSession {
             world,
             workspace: &self.workspace,
             original_dir: self.original_dir.as_deref(),
-            schemas: self.providers.schemas(),
-            providers: Some(&*self.providers),
+            providers: &*self.providers,
             sources: Some(&self.sources),
         };
         let live = self.names.as_ref().and_then(|names| names.live.as_ref());
@@ -253,7 +254,7 @@ impl ConsoleSession {
         };
         let libraries = self.names.as_ref().map(|names| &*names.configuration.tree.root().symbols);
         let context = CallContext {
-            world,
+            world: evaluation.as_ref().map_or(world, Evaluation::world),
             base_dir: ".",
             plan_time: None,
             pure_only: false,
@@ -263,7 +264,11 @@ impl ConsoleSession {
             sources: Some(&self.sources),
             symbols: libraries.map(SymbolScope::of_module),
         };
-        let (value, problems) = eval_expr(&expr, scope, context);
+        let evaluate = || eval_expr(&expr, scope, context);
+        let (value, problems) = match &evaluation {
+            Some(evaluation) => wait(evaluation.settle(evaluate)),
+            None => evaluate(),
+        };
         diagnostics.extend(problems);
         if diagnostics.has_errors() {
             return Answer::Failed(diagnostics);
@@ -333,14 +338,14 @@ fn look_around(
         tree: &configuration.tree,
         env: eval_env(request, &configuration.sources),
         variables: &variables.collect(),
-        providers: request.providers,
+        substitutions: Substitutions::none(),
         events: &|_| {},
         interrupt: &Interrupt::new(),
         clock: &NoTime,
         plan_time: request.world.now(),
         parallelism: 1,
     };
-    let found = yuba_engine::look(context, state, &live);
+    let found = wait(yuba_engine::look(context, state, &live));
     (found, live)
 }
 

@@ -13,9 +13,10 @@ use yuba_config::resource::ResourceKey;
 use yuba_engine::{ApplyDoors, Context, Counts, Interrupt, PlanOptions, Provisioners, Recorder, RootVariable};
 use yuba_eval::inputs::{Ask, GivenBy, prepare};
 use yuba_eval::world::Timestamp;
-use yuba_eval::{LASTING_SUMMARIES, ValidateEnv};
+use yuba_eval::{EvalEnv, LASTING_SUMMARIES, ValidateEnv};
 use yuba_plan::{Action, Event, Mode, Plan, PlannedWarning, file};
 use yuba_provider::Providers;
+use yuba_provider::mock::Substitutions;
 use yuba_state::{Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics, FileId, Sources, Span};
 
@@ -172,9 +173,9 @@ impl<'a> Operation<'a> {
     fn context<'c>(&'c self, watch: Watch<'c>, plan_time: Timestamp) -> Context<'c> {
         Context {
             tree: &self.configuration.tree,
-            env: eval_env(&self.load, &self.configuration.sources),
+            env: EvalEnv { providers: self.providers, ..eval_env(&self.load, &self.configuration.sources) },
             variables: &self.variables,
-            providers: self.providers,
+            substitutions: Substitutions::none(),
             events: watch.events,
             interrupt: watch.interrupt,
             clock: &SystemClock,
@@ -292,9 +293,9 @@ impl<'a> Operation<'a> {
         let Operation { load, configuration, opened, variables, parallelism, providers, .. } = self;
         let context = Context {
             tree: &configuration.tree,
-            env: eval_env(load, &configuration.sources),
+            env: EvalEnv { providers: *providers, ..eval_env(load, &configuration.sources) },
             variables,
-            providers: *providers,
+            substitutions: Substitutions::none(),
             events: watch.events,
             interrupt: watch.interrupt,
             clock: &SystemClock,

@@ -13,13 +13,13 @@ use yuba_eval::tree::{Manifest, Purpose};
 use yuba_install::lock_file::{self, LockFile};
 use yuba_plan::file::{self, Files, PlanFile, SavedBackend};
 use yuba_plan::{Plan, ResourceChange};
-use yuba_provider::ProviderSchema;
+use yuba_provider::{ProviderSchema, Providers};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::load::{Configuration, LoadRequest, Snapshot, load, shown_path};
 use crate::manifest::{parse_planned, planned_text};
-use crate::providers::{OurProviders, Schemas};
+use crate::providers::OurProviders;
 
 /// The version of this program, the only one that reads the plans it writes.
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -96,7 +96,7 @@ pub(crate) fn contents(
 ) -> PlanFile {
     let (lineage, serial) = identity(state);
     let libraries = configuration.libraries.iter().filter_map(|id| configuration.sources.get(*id));
-    let schemas = needed_schemas(&plan, &configuration.tree, request.providers.schemas());
+    let schemas = needed_schemas(&plan, &configuration.tree, request.providers);
     PlanFile {
         tool_version: TOOL_VERSION.into(),
         plan,
@@ -130,7 +130,11 @@ fn module_files(configuration: &Configuration) -> BTreeMap<EcoString, Files> {
 }
 
 /// The schemas of all types that a plan or its configuration names.
-fn needed_schemas(plan: &Plan, tree: &ConfigTree, schemas: &Schemas) -> BTreeMap<ProviderSource, ProviderSchema> {
+fn needed_schemas(
+    plan: &Plan,
+    tree: &ConfigTree,
+    providers: &dyn Providers,
+) -> BTreeMap<ProviderSource, ProviderSchema> {
     let mut needed: BTreeMap<ProviderSource, BTreeSet<(ResourceMode, EcoString)>> = BTreeMap::new();
     let mut need = |source: &ProviderSource, resource: Option<&Resource>| {
         if OurProviders::is_built_in(source) {
@@ -158,7 +162,7 @@ fn needed_schemas(plan: &Plan, tree: &ConfigTree, schemas: &Schemas) -> BTreeMap
     let mut of_change = |change: &ResourceChange| need(&change.provider.provider, Some(&change.addr.resource));
     plan.changes.iter().chain(&plan.drift).for_each(&mut of_change);
     let found = needed.into_iter().filter_map(|(source, types)| {
-        let whole = schemas(&source)?;
+        let whole = providers.schema(&source)?;
         Some((source, reduced(&whole, types)))
     });
     found.collect()

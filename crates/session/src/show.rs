@@ -10,12 +10,13 @@ use yuba_config::Module;
 use yuba_eval::tree::{ModuleFiles as _, Purpose};
 use yuba_plan::Plan;
 use yuba_plan::file::Problem;
+use yuba_provider::RecordedSchemas;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::backend::{Refusal, not_loaded};
 use crate::load::{Configuration, LoadRequest, ModuleDirs, has_configuration, load};
 use crate::provider_install::of_state;
-use crate::providers::{OurProviders, Schemas, adopting};
+use crate::providers::adopting;
 use crate::saved_plan::{PlanProblem, SavedPlan, saved_plan};
 
 /// A saved plan with the configuration it was made for.
@@ -24,13 +25,13 @@ pub struct PlanAndConfiguration {
     pub plan: Plan,
     /// The configuration.
     pub configuration: Configuration,
-    schemas: Box<Schemas>,
+    schemas: RecordedSchemas,
 }
 
 impl PlanAndConfiguration {
-    /// Finds the schemas that were saved with the plan: no provider is needed to show it.
-    pub fn schemas(&self) -> &Schemas {
-        &*self.schemas
+    /// The schemas that were saved with the plan: no provider is needed to show it.
+    pub fn schemas(&self) -> &RecordedSchemas {
+        &self.schemas
     }
 }
 
@@ -54,7 +55,7 @@ pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfig
         PlanProblem::Configuration(reason) => NotShown::Unusable(reason),
     })?;
     let SavedPlan { plan, snapshot, workspace, schemas, .. } = saved;
-    let schemas = OurProviders::saved(schemas);
+    let schemas = RecordedSchemas::new(schemas);
     let request = LoadRequest {
         workspace: &workspace,
         snapshot: Some(&snapshot),

@@ -6,8 +6,10 @@ use yuba_addrs::{ModuleSource, ProviderSource, Resource as ResourceName};
 use yuba_config::resource::Resource;
 use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{ConfigTree, EvalEnv, ValidateEnv};
+use yuba_provider::Providers as _;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
+use crate::clock::wait;
 use crate::diagnostics;
 use crate::load::{LoadRequest, load};
 
@@ -70,8 +72,8 @@ fn check_with(
     // Where providers did not say what they have, the rest may be a consequence of that.
     let once = || {
         // A provider that is required and cannot say what it has is an error, whether something uses it or not.
-        tree.requirements().keys().for_each(|provider| drop(request.providers.schemas()(provider)));
-        let found = yuba_eval::validate(tree, env);
+        tree.requirements().keys().for_each(|provider| drop(request.providers.schema(provider)));
+        let found = wait(yuba_eval::validate(tree, env));
         let mut failures = Diagnostics::new();
         failures.extend(request.providers.failed().iter().map(|(provider, reason)| not_loaded(provider, reason)));
         if failures.has_errors() { failures } else { found }
@@ -99,8 +101,7 @@ pub(crate) fn eval_env<'a>(request: &LoadRequest<'a>, sources: &'a Sources) -> E
         world: request.world,
         workspace: request.workspace,
         original_dir: request.original_dir,
-        schemas: request.providers.schemas(),
-        providers: Some(request.providers),
+        providers: request.providers,
         sources: Some(sources),
     }
 }

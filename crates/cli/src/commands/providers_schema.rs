@@ -1,6 +1,7 @@
 //! `yuba providers schema`: what providers know, for programs.
 
 use yuba_eval::tree::Purpose;
+use yuba_provider::Providers as _;
 use yuba_session::show;
 use yuba_view::provider_json;
 
@@ -43,11 +44,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         return Err(Failure::Failed(problems, configuration.sources));
     }
     // Whoever asks for nothing else wants to know what providers have now.
-    sources.iter().for_each(|source| drop(providers.schemas()(source)));
+    sources.iter().for_each(|source| drop(providers.schema(source)));
     providers.renew_schemas();
     let mut found = Vec::new();
     for source in sources {
-        match providers.schemas()(&source) {
+        match providers.schema(&source) {
             Some(schemas) => found.push((source, schemas)),
             None => {
                 let mut problems = providers.failures();

@@ -15,7 +15,8 @@ use yuba_value::Value;
 
 use crate::object::{Existing, Subject, conforms, secrets_differ};
 use crate::planning::managed::is_same;
-use crate::planning::{ignore, removal};
+use crate::planning::removal;
+use crate::walk::ignore;
 
 /// A creation, an update, or the second half of a replacement.
 pub(crate) struct ChangeJob<'a> {

@@ -13,8 +13,9 @@ use yuba_state::Object;
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Path, Value, ops};
 
-use super::{ignore, replace_paths};
+use super::replace_paths;
 use crate::object::{Existing, MovedFrom, Subject, conforms, import_id, secrets_differ};
+use crate::walk::ignore;
 use crate::walk::providers::Server;
 
 /// An instance that the configuration has.

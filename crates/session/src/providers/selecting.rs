@@ -13,7 +13,7 @@ use yuba_install::lock_file::{self, LockFile};
 use yuba_install::providers::selected::{Selection, Unusable, check_selections, selected};
 use yuba_install::providers::verified::Verified;
 use yuba_plugin::{Reattach, Supply};
-use yuba_provider::Problem;
+use yuba_provider::{Problem, Providers as _};
 use yuba_state::{Edit, State};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 

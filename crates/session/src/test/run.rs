@@ -8,8 +8,9 @@ use yuba_addrs::{AbsResourceInstance, ResourceMode, Target};
 use yuba_config::test_file::{PlanMode, TestCommand, TestRun};
 use yuba_engine::targets::Targets;
 use yuba_engine::{ApplyDoors, Context, PlanOptions, apply_into, plan_into};
-use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, Timestamp, Verdict};
+use yuba_eval::{EvalEnv, Evaluation, Live, Mode as EvalMode, ModuleInstanceId, Timestamp, Verdict};
 use yuba_plan::{Action, Mode, Plan};
+use yuba_provider::mock::Substituted;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources, Span};
 
@@ -17,7 +18,7 @@ use super::expectations::Expectations;
 use super::prepare::{Prepared, Subject};
 use super::record::{Place, Record};
 use super::{RunReport, Status, TestRequest, Verbose, diagnostics};
-use crate::clock::SystemClock;
+use crate::clock::{SystemClock, wait};
 use crate::provisioners::LocalProvisioners;
 use crate::validate::eval_env;
 
@@ -193,12 +194,13 @@ impl Work<'_> {
 
     fn with_context<T>(&self, plan_time: Timestamp, work: impl FnOnce(Context<'_>) -> T) -> T {
         let request = self.request();
-        let substitutes = self.prepared.substitutes(self.subject.suite, request);
+        let substitutions = self.prepared.substitutions();
+        let providers = Substituted { inner: request.providers, substitutions };
         work(Context {
             tree: &self.prepared.tree,
-            env: eval_env(&request.load, self.sources()),
+            env: EvalEnv { providers: &providers, ..eval_env(&request.load, self.sources()) },
             variables: &self.prepared.variables,
-            providers: &substitutes,
+            substitutions,
             events: &|_| {},
             interrupt: &request.stop.hard,
             clock: &SystemClock,
@@ -255,7 +257,7 @@ impl Work<'_> {
         let mut status = Status::Pass;
         let mut problems = Diagnostics::new();
         for rule in &self.subject.run.asserts {
-            let (verdict, found) = scope.check_assertion(rule);
+            let (verdict, found) = wait(evaluation.settle(|| scope.check_assertion(rule)));
             problems.extend(found);
             status = status.max(match verdict {
                 Verdict::Pass => Status::Pass,

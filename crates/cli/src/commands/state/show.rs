@@ -71,8 +71,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         });
         let title = "Failed to marshal state to json";
         let refuse = |why: &str| Diagnostic::error(title, format!("{addr} cannot be shown: {why}."));
-        let json =
-            || yuba_view::state_json::state(Some(&alone), settings.providers().schemas()).map_err(|why| refuse(&why));
+        let json = || yuba_view::state_json::state(Some(&alone), &**settings.providers()).map_err(|why| refuse(&why));
         if messages.wants_json_file() {
             let document = json()?;
             messages.json_file(&format!("{document}\n"));
@@ -83,7 +82,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             return Ok(());
         }
         let look = messages.terminal().look(args.is_on("show-sensitive"));
-        let text = yuba_view::state::render(&alone, settings.providers().schemas(), look)
+        let text = yuba_view::state::render(&alone, &**settings.providers(), look)
             .map_err(|problems| state::under(title, &problems))?;
         messages.terminal().out(&text);
         Ok(())

@@ -153,7 +153,7 @@ fn once(
     teller.begin(&suite);
     let status = suite.run(&request, &mut |message| {
         let stuck = matches!(message.event, Event::Stuck(_));
-        teller.message(&message, &suite, settings.providers().schemas());
+        teller.message(&message, &suite, &**settings.providers());
         if stuck {
             // What is under way does not end, and everything is said.
             teller.finish();
