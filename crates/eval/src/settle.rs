@@ -132,3 +132,79 @@ impl World for SteadyWorld<'_> {
         self.inner.template_depth_limit()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use yuba_syntax::parser::parse_expression;
+    use yuba_syntax::{FileId, SourceFile};
+    use yuba_value::Value;
+
+    use crate::inputs::Inputs;
+    use crate::module_scope::{EvalEnv, Evaluation, Mode};
+    use crate::testing::{Halves, now};
+    use crate::tree::tests::Memory;
+    use crate::tree::{Link, Manifest, ModuleId, Purpose, link};
+    use crate::world::MemoryWorld;
+
+    /// The value of an expression, with the numbers of calls and of rounds.
+    fn settled(text: &str) -> (Value, usize, u64) {
+        let mut files =
+            Memory::new("--- main.tf\nterraform {\n required_providers {\n p = { source = \"x/p\" }\n }\n}\n");
+        let (world, inputs, manifest) = (MemoryWorld::default(), Inputs::default(), Manifest::default());
+        let options = Link {
+            root_dir: ".",
+            world: &world,
+            workspace: "default",
+            original_dir: None,
+            inputs: &inputs,
+            manifest: &manifest,
+            purpose: Purpose::Use,
+        };
+        let (tree, problems) = link(&mut files, &options);
+        assert!(!problems.has_errors(), "{problems:?}");
+        let file: FileId = files.sources.add(SourceFile::new("expression", text.as_bytes()));
+        let (expr, problems) = parse_expression(file, text.as_bytes());
+        assert!(!problems.has_errors(), "{problems:?}");
+        let (providers, values) = (Halves::default(), BTreeMap::new());
+        let env =
+            EvalEnv { world: &world, workspace: "default", original_dir: None, providers: &providers, sources: None };
+        let evaluation = Evaluation::new(&tree, env, Mode::Values(&values));
+        let scope = evaluation.scope(ModuleId::ROOT);
+        let (value, problems) = now(evaluation.settle(|| scope.eval(&expr)));
+        assert!(!problems.has_errors(), "{problems:?}");
+        let calls = providers.calls.lock().expect("because nothing panics").len();
+        (value, calls, evaluation.calls.round())
+    }
+
+    #[test]
+    fn there_are_as_many_rounds_as_calls_are_nested() {
+        for (text, calls, rounds) in [
+            ("1 + 1", 0, 0),
+            ("provider::p::half(8)", 1, 1),
+            ("[for n in range(200) : provider::p::half(2 * n)]", 200, 1),
+            ("provider::p::half(8) + provider::p::half(8)", 1, 1),
+            ("provider::p::half(provider::p::half(provider::p::half(80)))", 3, 3),
+            ("[for n in range(50) : provider::p::half(1000 + 2 * provider::p::half(4 * n))]", 100, 2),
+            ("[for n in range(provider::p::half(8)) : provider::p::half(100 + 2 * n)]", 5, 2),
+            ("false ? provider::p::half(8) : 0", 0, 0),
+            ("try(provider::p::half(7), 0)", 1, 1),
+        ] {
+            let (_, made, took) = settled(text);
+            assert_eq!((made, took), (calls, rounds), "{text}");
+        }
+        assert_eq!(settled("provider::p::half(8)").0.as_number().and_then(yuba_value::Number::to_i64), Some(4));
+    }
+
+    #[test]
+    fn time_and_randomness_are_the_same_in_all_rounds() {
+        let random = "2 * parseint(substr(uuid(), 0, 4), 16)";
+        let (value, calls, rounds) = settled(&format!("provider::p::half({random})"));
+        assert_eq!((value.is_wholly_known(), calls, rounds), (true, 1, 1));
+        let (value, calls, rounds) = settled(&format!("[for n in range(3) : provider::p::half({random})]"));
+        let numbers: Vec<String> = value.as_seq().into_iter().flatten().map(|number| format!("{number:?}")).collect();
+        assert_eq!((numbers.len(), calls, rounds), (3, 3, 1));
+        assert!(numbers[0] != numbers[1] && numbers[1] != numbers[2], "{numbers:?}");
+    }
+}

@@ -13,12 +13,12 @@ use yuba_value::{Type, Value, msgpack};
 
 use crate::contract::Answer;
 use crate::problem::Problem;
-use crate::providers::{Call, Callee, Providers};
+use crate::providers::{Callee, ProviderCall, Providers};
 use crate::waiting::Waiting;
 
 /// Evaluation cannot end before these calls are made.
 #[derive(Debug)]
-pub struct Needs(pub Vec<Call>);
+pub struct Needs(pub Vec<ProviderCall>);
 
 /// The functions of a configured provider, or why they are not known.
 type Listed = Result<BTreeMap<EcoString, Signature>, Vec<Problem>>;
@@ -36,7 +36,7 @@ pub struct CallMemo {
 /// Calls that were looked up and not found, each once.
 #[derive(Default)]
 struct Needed {
-    calls: Vec<Call>,
+    calls: Vec<ProviderCall>,
     functions: HashSet<FunctionKey>,
     lists: HashSet<CalleeId>,
 }
@@ -91,7 +91,7 @@ impl CallMemo {
         self.miss();
         let mut needed = self.needed.borrow_mut();
         if needed.functions.insert(key) {
-            needed.calls.push(Call::Function { callee, name: name.clone(), args: args.to_vec() });
+            needed.calls.push(ProviderCall::Function { callee, name: name.clone(), args: args.to_vec() });
         }
         None
     }
@@ -105,7 +105,7 @@ impl CallMemo {
         self.miss();
         let mut needed = self.needed.borrow_mut();
         if needed.lists.insert(id) {
-            needed.calls.push(Call::Functions { callee });
+            needed.calls.push(ProviderCall::Functions { callee });
         }
         None
     }
@@ -159,14 +159,14 @@ impl CallMemo {
     }
 }
 
-fn made(call: Call, providers: &dyn Providers) -> Answer<'_, Answered> {
+fn made(call: ProviderCall, providers: &dyn Providers) -> Answer<'_, Answered> {
     match call {
-        Call::Function { callee, name, args } => {
+        ProviderCall::Function { callee, name, args } => {
             let key = (CalleeId::of(&callee), name.clone(), key_of(&args));
             let answer = providers.call_function(&callee, name, args);
             Box::pin(async move { Answered::Function(key, callee, answer.await) })
         }
-        Call::Functions { callee } => {
+        ProviderCall::Functions { callee } => {
             let answer = providers.functions(&callee);
             Box::pin(async move {
                 let outcome = answer.await;

@@ -42,7 +42,7 @@ pub use decode::{EvalExpr, LocalNames, decode};
 pub use diagnostics::EPHEMERAL_VALUE_SUMMARY;
 pub use follow::Followed;
 pub use problem::{Place, Problem, deprecation_problems, each_mark, ephemeral_problems, locate};
-pub use providers::{Call, Callee, ConfigurationOf, Providers, RecordedSchemas};
+pub use providers::{Callee, ConfigurationOf, ProviderCall, Providers, RecordedSchemas};
 pub use schema::{
     Attribute, AttributeType, BlockSchema, IdentitySchema, NestedAttribute, NestedBlock, Nesting, ProviderSchema,
     Schema,

@@ -105,7 +105,7 @@ pub enum Callee {
 
 /// A call whose result evaluation needs.
 #[derive(Clone)]
-pub enum Call {
+pub enum ProviderCall {
     /// Calls a function. The arguments have the types of the parameters, and no marks.
     Function {
         /// The provider that has the function.
@@ -122,11 +122,11 @@ pub enum Call {
     },
 }
 
-impl fmt::Debug for Call {
+impl fmt::Debug for ProviderCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Call::Function { name, args, .. } => f.debug_tuple("Function").field(name).field(args).finish(),
-            Call::Functions { .. } => f.write_str("Functions"),
+            ProviderCall::Function { name, args, .. } => f.debug_tuple("Function").field(name).field(args).finish(),
+            ProviderCall::Functions { .. } => f.write_str("Functions"),
         }
     }
 }

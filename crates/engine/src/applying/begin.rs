@@ -50,6 +50,7 @@ impl<'a> Applier<'a> {
             self.failed[step as usize] |= !self.walk.tell(found);
             let Some(expansion) = expansion else { continue };
             self.walk.live.expand_resource(at, &resource.key, expansion.clone());
+            self.walk.call_ahead(&block, at, &expansion).await;
             let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
             for (key, values) in expansion.instances() {
                 let instance = BlockInstance { block: &block, at, addr: abs.clone().instance(key), values };

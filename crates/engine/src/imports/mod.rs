@@ -1,7 +1,7 @@
 //! `import` blocks: which objects that exist already become instances of resources.
 //!
 //! [`check_targets`] says before planning which blocks are about resources that do not exist. While planning,
-//! [`Resolved::of`] evaluates the blocks of a resource before its instances are planned. Afterwards [`Imports::check`]
+//! [`ResolvedImport::of`] evaluates the blocks of a resource before its instances are planned. Afterwards [`Imports::check`]
 //! says which instances they were for that do not exist.
 
 mod diagnostics;
@@ -96,14 +96,14 @@ pub struct ImportProvider<'a> {
 }
 
 /// The objects that an `import` block is for.
-pub struct Resolved {
+pub struct ResolvedImport {
     objects: Vec<(AbsResourceInstance, ImportBy)>,
     problems: Diagnostics,
 }
 
-impl Resolved {
+impl ResolvedImport {
     /// Evaluates a block. The scope is that of the root module.
-    pub fn of(import: &Import, scope: &ModuleScope<'_>, provider: Option<ImportProvider<'_>>) -> Resolved {
+    pub fn of(import: &Import, scope: &ModuleScope<'_>, provider: Option<ImportProvider<'_>>) -> ResolvedImport {
         let (mut objects, mut problems) = (Vec::new(), Diagnostics::new());
         let instances = match &import.for_each {
             None => vec![InstanceValues::default()],
@@ -114,7 +114,7 @@ impl Resolved {
                     problems.extend(check_for_each(&value, expr.span));
                 }
                 if problems.has_errors() {
-                    return Resolved { objects, problems };
+                    return ResolvedImport { objects, problems };
                 }
                 elements(&value)
             }
@@ -128,13 +128,13 @@ impl Resolved {
                 Err(found) => problems.extend(found),
             }
         }
-        Resolved { objects, problems }
+        ResolvedImport { objects, problems }
     }
 }
 
 impl Imports {
     /// Adds the objects of a block, and reports those that another block is for.
-    pub fn add(&mut self, import: &Import, resolved: Resolved, sources: Option<&Sources>) -> Diagnostics {
+    pub fn add(&mut self, import: &Import, resolved: ResolvedImport, sources: Option<&Sources>) -> Diagnostics {
         let mut problems = resolved.problems;
         for (addr, by) in resolved.objects {
             match self.by_addr.entry(addr) {

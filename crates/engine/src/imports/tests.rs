@@ -25,7 +25,7 @@ fn check(fixture: &str, expect: &Expect) {
     let source = ProviderSource::implied_for("terraform").expect("because it is well-formed");
     let provider = ImportProvider { source: &source, schema: &builtin::TERRAFORM };
     for import in &config.tree.root().module.imports {
-        let resolved = Resolved::of(import, &scope, Some(provider));
+        let resolved = ResolvedImport::of(import, &scope, Some(provider));
         problems.extend(imports.add(import, resolved, Some(&config.sources)));
     }
     problems.extend(imports.check(&live, true));

@@ -20,7 +20,7 @@ use super::managed::ManagedJob;
 use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner, provider_of_undeclared};
 use crate::drive::Jobs;
-use crate::imports::{ImportProvider, Imported, Resolved, already_managed};
+use crate::imports::{ImportProvider, Imported, ResolvedImport, already_managed};
 use crate::object::{MovedFrom, merged};
 use crate::walk::block::{Block, BlockInstance, skip_destroy};
 use crate::walk::providers::Server;
@@ -67,7 +67,7 @@ impl<'a> Planner<'a> {
             let provider = ImportProvider { source: &block.resolved.provider, schema: &block.schemas };
             for import in imports {
                 let sources = self.walk.context.env.sources;
-                let resolved = self.walk.settle(|| Resolved::of(import, &scope, Some(provider))).await;
+                let resolved = self.walk.settle(|| ResolvedImport::of(import, &scope, Some(provider))).await;
                 let found = self.imports.add(import, resolved, sources);
                 self.failed[step as usize] |= !self.walk.tell(found);
             }
@@ -124,6 +124,7 @@ impl<'a> Planner<'a> {
         let Some(expansion) = expansion else { return };
         self.walk.live.expand_resource(at, &resource.key, expansion.clone());
         self.walk.expect_instances_in(block.module, resource, &abs, &expansion);
+        self.walk.call_ahead(block, at, &expansion).await;
         for (key, values) in expansion.instances() {
             let instance = BlockInstance { block, at, addr: abs.clone().instance(key), values };
             let ok = match resource.key.mode {
@@ -302,7 +303,7 @@ impl<'a> Planner<'a> {
             let Some(schemas) = self.walk.evaluation.provider_schema(&resolved.provider) else { continue };
             let provider = ImportProvider { source: &resolved.provider, schema: &schemas };
             let sources = self.walk.context.env.sources;
-            let objects = self.walk.settle(|| Resolved::of(import, &scope, Some(provider))).await;
+            let objects = self.walk.settle(|| ResolvedImport::of(import, &scope, Some(provider))).await;
             let found = self.imports.add(import, objects, sources);
             if !self.walk.tell(found) {
                 continue;

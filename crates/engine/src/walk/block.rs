@@ -33,6 +33,8 @@ pub(crate) struct Block<'a> {
     pub(crate) skip_destroy: bool,
     /// The body refers to the resource itself somewhere.
     refers_to_itself: bool,
+    /// The body calls functions of providers somewhere.
+    calls_functions: bool,
 }
 
 impl Block<'_> {
@@ -71,8 +73,10 @@ impl<'a> Walk<'a> {
             self.tell(std::iter::once(Diagnostic::error("Invalid resource type", detail).at(resource.kind_span)));
             return None;
         };
-        let refers_to_itself = self.evaluation.scope(module).refers_to(&resource.body, schema, &resource.key);
-        Some(Block { vertex, module, resource, resolved, schemas, skip_destroy, refers_to_itself })
+        let scope = self.evaluation.scope(module);
+        let refers_to_itself = scope.refers_to(&resource.body, schema, &resource.key);
+        let calls_functions = scope.calls_functions(&resource.body, schema);
+        Some(Block { vertex, module, resource, resolved, schemas, skip_destroy, refers_to_itself, calls_functions })
     }
 
     /// What everything that talks about an object needs.
@@ -135,8 +139,20 @@ impl<'a> Walk<'a> {
 
     /// The place of an instance's body.
     pub(crate) fn instance_scope(&self, instance: &BlockInstance<'_, 'a>) -> ModuleScope<'a> {
-        let scope = self.scope(instance.at).of_instance(instance.values.clone());
-        match &instance.block.resource.inside_check {
+        self.body_scope(instance.block, instance.at, instance.values.clone())
+    }
+
+    /// Makes the calls of provider functions that the bodies of all instances need at the same time. Otherwise each instance
+    /// would wait for its own.
+    pub(crate) async fn call_ahead(&self, block: &Block<'a>, at: ModuleInstanceId, expansion: &Expansion) {
+        let Some(schema) = block.schema().filter(|_| block.calls_functions && expansion.len() > 1) else { return };
+        let scopes: Vec<_> = expansion.instances().map(|(_, values)| self.body_scope(block, at, values)).collect();
+        self.settle(|| scopes.iter().for_each(|scope| drop(scope.eval_body(&block.resource.body, schema)))).await;
+    }
+
+    fn body_scope(&self, block: &Block<'a>, at: ModuleInstanceId, values: InstanceValues) -> ModuleScope<'a> {
+        let scope = self.scope(at).of_instance(values);
+        match &block.resource.inside_check {
             Some(check) => scope.in_check(check),
             None => scope,
         }
