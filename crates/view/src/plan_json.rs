@@ -4,12 +4,12 @@ use ecow::EcoString;
 use yuba_addrs::{AbsResourceInstance, ResourceMode};
 use yuba_eval::ConfigTree;
 use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
+use yuba_provider::Providers;
 use yuba_state::{DeposedKey, Edit, State};
 use yuba_value::{Value, View};
 
 use crate::json_writer::{Members, list, text};
 use crate::module_tree::ModuleTree;
-use crate::plan::Schemas;
 use crate::state_json::{KnownSchemas, no_schema, resource_members, schema_of};
 use crate::values_json::{Shape, known, path, sensitive, unknown};
 use crate::{checks_json, config_json, machine, state_json};
@@ -18,7 +18,7 @@ use crate::{checks_json, config_json, machine, state_json};
 pub const FORMAT_VERSION: &str = "1.2";
 
 /// A plan with the configuration it was made from, or why it cannot be shown: a sentence part.
-pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: Schemas<'_>) -> Result<String, EcoString> {
+pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: &dyn Providers) -> Result<String, EcoString> {
     let mut schemas = KnownSchemas::new(schemas);
     let mut out = String::new();
     let mut members = Members::open(&mut out);

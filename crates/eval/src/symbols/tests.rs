@@ -13,6 +13,7 @@ use yuba_value::Type;
 use crate::inputs::Inputs;
 use crate::module_scope::EvalEnv;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics};
+use crate::testing::{Lenient, now};
 use crate::tree::tests::{Memory, run, shown};
 use crate::tree::{Link, Manifest, ModuleId, Purpose, link};
 use crate::validate::{PARALLELISM, ValidateEnv, validate};
@@ -499,13 +500,12 @@ fn check_validate(fixture: &str, expect: &Expect) {
         world: &world,
         workspace: "default",
         original_dir: None,
-        schemas: &schemas,
-        providers: None,
+        providers: &Lenient(schemas),
         sources: Some(&memory.sources),
     };
     let references = crate::graph::References::read(&tree, eval);
     let env = ValidateEnv { eval, references: &references, inputs: &inputs, parallelism: PARALLELISM };
-    let problems = validate(&tree, &env);
+    let problems = now(validate(&tree, &env));
     expect.assert_eq(&told(&problems, &memory.sources));
 }
 

@@ -7,20 +7,16 @@ mod prose;
 mod tests;
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
-use yuba_addrs::{ProviderSource, ResourceMode};
+use yuba_addrs::ResourceMode;
 use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
-use yuba_provider::{BlockSchema, ProviderSchema};
+use yuba_provider::{BlockSchema, Providers};
 
 use crate::change::render::attribute_name;
 use crate::change::{Change, Node, Options, Paths, Step};
 use crate::paint::{GREEN, Paint, RED, Style, YELLOW};
 use crate::state_json::schema_of;
 use counts::Counts;
-
-/// Where schemas of providers are found.
-pub type Schemas<'a> = &'a dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>;
 
 /// How a plan or state is shown.
 #[derive(Clone, Copy, Debug)]
@@ -55,14 +51,14 @@ const PIECE: usize = 16 << 10;
 
 /// All there is to say about a plan: what changed outside, what will be done, and in which outputs it results. Begins
 /// with an empty line.
-pub fn render(plan: &Plan, schemas: Schemas<'_>, look: Look) -> String {
+pub fn render(plan: &Plan, schemas: &dyn Providers, look: Look) -> String {
     let mut text = String::new();
     render_in_pieces(plan, schemas, look, &mut |piece| text.push_str(piece));
     text
 }
 
 /// The same, said piece by piece: the text of a large plan need not be in memory as a whole.
-pub fn render_in_pieces(plan: &Plan, schemas: Schemas<'_>, look: Look, say: &mut dyn FnMut(&str)) {
+pub fn render_in_pieces(plan: &Plan, schemas: &dyn Providers, look: Look, say: &mut dyn FnMut(&str)) {
     let mut out = String::new();
     let has_drift = write_drift(&mut out, plan, schemas, look);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
@@ -147,7 +143,7 @@ fn is_shown(change: &ResourceChange) -> bool {
 }
 
 /// Whether there was anything to show.
-fn write_drift(out: &mut String, plan: &Plan, schemas: Schemas<'_>, look: Look) -> bool {
+fn write_drift(out: &mut String, plan: &Plan, schemas: &dyn Providers, look: Look) -> bool {
     let refresh_only = plan.mode == Mode::RefreshOnly;
     let plan_is_empty = || {
         let outputs = plan.outputs.iter().all(|output| !changes(output));
@@ -213,13 +209,13 @@ impl<'a> Relevant<'a> {
 fn write_resource(
     out: &mut String,
     change: &ResourceChange,
-    schemas: Schemas<'_>,
+    schemas: &dyn Providers,
     cause: Cause,
     relevant: &Paths<'_>,
     look: Look,
 ) -> bool {
     let fallback;
-    let provider = schemas(&change.provider.provider);
+    let provider = schemas.schema(&change.provider.provider);
     let schema = match schema_of(provider.as_deref(), &change.addr.resource) {
         Some(schema) => &schema.block,
         None => {

@@ -26,11 +26,11 @@ fn null() -> Value {
 }
 
 fn check(plan: &Plan, expect: &Expect) {
-    expect.assert_eq(&render(plan, &builtin, Look::default()));
+    expect.assert_eq(&render(plan, &builtin(), Look::default()));
 }
 
 fn check_resource(change: ResourceChange, expect: &Expect) {
-    let text = render(&plan(vec![change], Vec::new()), &builtin, Look::default());
+    let text = render(&plan(vec![change], Vec::new()), &builtin(), Look::default());
     let start = text.find("\n  # ").unwrap_or_default();
     // The summary shows where the left margin is.
     let end = text.find(" to add").unwrap_or(text.len());
@@ -151,7 +151,7 @@ fn changes_outside() {
     let mut drifted = plan(vec![change("terraform_data.b", Action::Create, null(), new(1))], Vec::new());
     drifted.drift.push(change("terraform_data.a", Action::Update, old(1), old(2)));
     // Nothing depends on it.
-    expect!["false"].assert_eq(&render(&drifted, &builtin, Look::default()).contains("Note:").to_string());
+    expect!["false"].assert_eq(&render(&drifted, &builtin(), Look::default()).contains("Note:").to_string());
     let resource = addr("terraform_data.a");
     drifted.relevant.push(RelevantAttribute { resource, path: Path::new().attr("output") });
     check(
@@ -351,6 +351,6 @@ fn what_to_do_next() {
 #[test]
 fn many_changes() {
     let changes = (0..20_000).map(|at| change(&format!("terraform_data.a[{at}]"), Action::Create, null(), new(at)));
-    let text = render(&plan(changes.collect(), Vec::new()), &builtin, Look::default());
+    let text = render(&plan(changes.collect(), Vec::new()), &builtin(), Look::default());
     assert_eq!(text.matches("will be created").count(), 20_000);
 }
