@@ -9,14 +9,14 @@ use yuba_plugin::{Level, LogSink, Record};
 
 use crate::settings::environment;
 
-/// Where logs of providers go, as the environment says.
+/// The sink of provider logs that the environment variables select.
 pub(crate) fn of_providers() -> LogSink {
     let Some(wanted) = environment("TF_LOG_PROVIDER").or_else(|| environment("TF_LOG")) else { return LogSink::off() };
     if wanted.eq_ignore_ascii_case("off") {
         return LogSink::off();
     }
     let as_json = wanted.eq_ignore_ascii_case("json");
-    // Quirk: what is no level asks for everything.
+    // Quirk: an unknown level enables all levels.
     let level = Level::parse(&wanted).unwrap_or(Level::Trace);
     let file = environment("TF_LOG_PATH").and_then(|path| {
         let opened = OpenOptions::new().append(true).create(true).open(&path);

@@ -57,7 +57,7 @@ pub fn render(state: &State, schemas: Schemas<'_>, look: Look) -> Result<String,
     Ok(out)
 }
 
-/// The current object of one instance; nothing if there is none.
+/// The current object of one instance, or an empty string.
 pub fn render_instance(
     state: &State,
     addr: &AbsResourceInstance,
