@@ -4,7 +4,8 @@
 use std::fs;
 
 use libfuzzer_sys::fuzz_target;
-use yuba_install::{Environment, cli_config};
+use yuba_install::cli_config;
+use yuba_net::Environment;
 
 fuzz_target!(|bytes: &[u8]| {
     let path = std::env::temp_dir().join(format!("fuzz-cli-config-{}.tfrc", std::process::id()));

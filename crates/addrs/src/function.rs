@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use ecow::{EcoString, eco_format};
+use ecow::EcoString;
+use yuba_syntax::Diagnostic;
 
+use crate::diagnostics;
 use crate::features::Feature;
 
 /// `provider::name::function` or `provider::name::alias::function`
@@ -20,7 +22,7 @@ pub struct ProviderFunction {
 impl ProviderFunction {
     /// Reads a function name; `None` if it is not in the `provider` namespace, an error if it has too few or too many
     /// parts.
-    pub fn parse(name: &str) -> Option<Result<ProviderFunction, EcoString>> {
+    pub fn parse(name: &str) -> Option<Result<ProviderFunction, Diagnostic>> {
         let parts: Vec<&str> = name.split("::").collect();
         let function = match parts.as_slice() {
             ["provider"] => return None,
@@ -33,10 +35,7 @@ impl ProviderFunction {
                 function: (*function).into(),
             },
             ["provider", ..] => {
-                return Some(Err(eco_format!(
-                    "The name {name:?} does not say which provider's function is meant: write \
-                     provider::<name>::<function> or provider::<name>::<alias>::<function>."
-                )));
+                return Some(Err(diagnostics::provider_function_name(name)));
             }
             _ => return None,
         };

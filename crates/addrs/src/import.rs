@@ -40,7 +40,7 @@ impl ImportTarget {
                     parser::parse_expression_at(to.span.file, to.span.start, string.text.as_bytes());
                 if problems.has_errors() { Err(problems) } else { ImportTarget::parse_native(&inner) }
             }
-            ExprKind::JsonObject(_) => Err(diagnostics::import_target_not_text(to.span)),
+            ExprKind::JsonObject(_) => Err(diagnostics::import_target_not_string(to.span)),
             _ => ImportTarget::parse_native(to),
         }
     }

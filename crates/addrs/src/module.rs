@@ -132,7 +132,10 @@ impl ModuleInstance {
         if parts.len() == 0 {
             return Ok(module);
         }
-        Err(diagnostics::module_instance_expected(parts.span(), !module.is_root()))
+        Err(match module.is_root() {
+            true => diagnostics::module_instance_expected(parts.span()),
+            false => diagnostics::extra_after_module_instance(parts.span()),
+        })
     }
     /// Reads a text.
     pub fn parse_text(file: FileId, text: &str) -> Result<ModuleInstance, Diagnostics> {

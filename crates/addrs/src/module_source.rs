@@ -6,6 +6,7 @@ use ecow::{EcoString, eco_format};
 use yuba_syntax::{Diagnostic, Span};
 use yuba_value::quote;
 
+use crate::diagnostics;
 use crate::hostname::Hostname;
 use crate::provider::DEFAULT_REGISTRY;
 use crate::url;
@@ -45,43 +46,29 @@ pub struct RemoteModule {
     pub subdir: Option<EcoString>,
 }
 
-/// Why a text is no module source.
+/// Why a string is not a module source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModuleSourceError {
     /// It could be a path that lacks `./`.
     MaybeRelativePath(EcoString),
-    /// What is wrong with it.
+    /// The reason why it is malformed.
     Malformed(EcoString),
-    /// What is wrong with it as a registry address, which it has to be because a version is demanded.
+    /// The reason why it is not a registry address, which the `version` argument requires.
     MalformedRegistry(EcoString),
 }
 
 impl ModuleSourceError {
-    /// As a mistake at a place.
+    /// As a diagnostic without a location.
+    pub fn diagnostic(&self) -> Diagnostic {
+        match self {
+            ModuleSourceError::MaybeRelativePath(address) => diagnostics::module_source_unknown(address),
+            ModuleSourceError::Malformed(reason) => diagnostics::module_source_malformed(reason),
+            ModuleSourceError::MalformedRegistry(reason) => diagnostics::module_source_not_registry(reason),
+        }
+    }
+    /// As a diagnostic at this location.
     pub fn at(&self, span: Span) -> Diagnostic {
-        let (summary, detail) = match self {
-            ModuleSourceError::MaybeRelativePath(address) => (
-                "Invalid module source address",
-                eco_format!(
-                    "There is no way known to install a module from {}.\n\nIf this is a path relative to the module it \
-                     stands in, write {}: paths start with \"./\" or \"../\".",
-                    quote(address),
-                    quote(&eco_format!("./{address}")),
-                ),
-            ),
-            ModuleSourceError::Malformed(reason) => (
-                "Invalid module source address",
-                eco_format!("This module source address is not well-formed: {reason}."),
-            ),
-            ModuleSourceError::MalformedRegistry(reason) => (
-                "Invalid registry module source address",
-                eco_format!(
-                    "This is not the address of a module in a registry: {reason}.\n\nIt has to be one because of the \
-                     \"version\" argument, which is only for modules that come from a registry."
-                ),
-            ),
-        };
-        Diagnostic::error(summary, detail).at(span)
+        self.diagnostic().at(span)
     }
 }
 

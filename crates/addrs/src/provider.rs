@@ -3,10 +3,10 @@
 use std::fmt;
 
 use ecow::{EcoString, eco_format};
-use yuba_syntax::{Diagnostic, Diagnostics, FileId, Span, Traversal};
+use yuba_syntax::{Code, Diagnostics, FileId, Traversal};
 use yuba_value::quote;
 
-use crate::diagnostics;
+use crate::diagnostics::{self, ProviderConfigProblem};
 use crate::hostname::{Hostname, normalize_label};
 use crate::instance::InstanceKey;
 use crate::module::{ModuleInstance, ModulePath};
@@ -31,20 +31,15 @@ pub struct ProviderSource {
     pub kind: EcoString,
 }
 
-/// What is wrong with the name of a provider.
+/// Why a string is not the source of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSourceError {
-    /// The title.
-    pub summary: &'static str,
-    /// What is wrong.
+    /// The identity of the error.
+    pub code: &'static Code,
+    /// What is wrong, in full sentences.
     pub detail: EcoString,
-}
-
-impl ProviderSourceError {
-    /// As a mistake at a place.
-    pub fn at(self, span: Span) -> Diagnostic {
-        Diagnostic::error(self.summary, self.detail).at(span)
-    }
+    /// What to do about it; may be empty.
+    pub hint: EcoString,
 }
 
 impl ProviderSource {
@@ -52,40 +47,30 @@ impl ProviderSource {
     pub fn parse(source: &str) -> Result<ProviderSource, ProviderSourceError> {
         let parts: Vec<&str> = source.split('/').collect();
         let (host, namespace, kind) = match parts.as_slice() {
-            _ if parts.contains(&"") => return Err(malformed_source(source)),
+            _ if parts.contains(&"") => return Err(diagnostics::provider_source_malformed(source)),
             [kind] => (None, None, *kind),
             [namespace, kind] => (None, Some(*namespace), *kind),
             [host, namespace, kind] => (Some(*host), Some(*namespace), *kind),
-            _ => return Err(malformed_source(source)),
+            _ => return Err(diagnostics::provider_source_malformed(source)),
         };
-        let kind = ProviderSource::parse_part(kind).map_err(|reason| ProviderSourceError {
-            summary: "Invalid provider type",
-            detail: eco_format!("The provider type {kind:?} in {source:?} is not possible: {reason}."),
-        })?;
+        let kind = ProviderSource::parse_part(kind)
+            .map_err(|reason| diagnostics::provider_type_of_source_invalid(kind, source, reason))?;
         // Quirk: a type alone may have the prefixes that are refused otherwise.
         let may_have_prefix = namespace.is_none();
         let namespace = match namespace {
             None => DEFAULT_NAMESPACE.into(),
             Some(LEGACY_NAMESPACE) => LEGACY_NAMESPACE.into(),
-            Some(namespace) => ProviderSource::parse_part(namespace).map_err(|reason| ProviderSourceError {
-                summary: "Invalid provider namespace",
-                detail: eco_format!("The namespace {namespace:?} in {source:?} is not possible: {reason}."),
-            })?,
+            Some(namespace) => ProviderSource::parse_part(namespace)
+                .map_err(|reason| diagnostics::provider_namespace_invalid(namespace, source, reason))?,
         };
         let host = match host {
             None => Hostname::known(DEFAULT_REGISTRY),
-            Some(host) => Hostname::parse(host).map_err(|reason| ProviderSourceError {
-                summary: "Invalid provider source hostname",
-                detail: eco_format!("The hostname {host:?} in {source:?} is not possible: {reason}."),
-            })?,
+            Some(host) => {
+                Hostname::parse(host).map_err(|reason| diagnostics::provider_hostname_invalid(host, source, &reason))?
+            }
         };
         if namespace == LEGACY_NAMESPACE && host.as_str() != DEFAULT_REGISTRY {
-            return Err(ProviderSourceError {
-                summary: "Invalid provider namespace",
-                detail: eco_format!(
-                    "The namespace \"-\" stands for providers of old states, which exist on {DEFAULT_REGISTRY} only."
-                ),
-            });
+            return Err(diagnostics::legacy_namespace_elsewhere(host.as_str()));
         }
         let found = ProviderSource { host, namespace, kind };
         if !may_have_prefix && found.has_redundant_prefix() { Err(found.redundant_prefix()) } else { Ok(found) }
@@ -97,12 +82,12 @@ impl ProviderSource {
             return Err("it is empty");
         }
         if given.contains('.') {
-            return Err("it may not have dots");
+            return Err("it must not contain dots");
         }
         if given.contains("--") {
-            return Err("it may not have two dashes in a row");
+            return Err("it must not contain two dashes in a row");
         }
-        normalize_label(given).ok_or("it may have letters, digits and inner dashes only")
+        normalize_label(given).ok_or("it must consist of letters, digits and inner dashes")
     }
 
     /// The provider that a local name implies where `required_providers` says nothing else.
@@ -115,10 +100,7 @@ impl ProviderSource {
                     namespace: DEFAULT_NAMESPACE.into(),
                     kind,
                 })
-                .map_err(|reason| ProviderSourceError {
-                    summary: "Invalid provider type",
-                    detail: eco_format!("The provider type {local_name:?} is not possible: {reason}."),
-                }),
+                .map_err(|reason| diagnostics::provider_type_invalid(local_name, reason)),
         }
     }
 
@@ -159,31 +141,15 @@ impl ProviderSource {
             let rest = self.kind.strip_prefix(prefix)?;
             ProviderSource::parse_part(rest).ok().map(|kind| (prefix, ProviderSource { kind, ..self.clone() }))
         });
-        let detail = match repository {
-            Some((prefix, suggested)) => eco_format!(
-                "The type in the provider source {} starts with {prefix:?}. Repositories of providers are often called \
-                 so, but the source is written without it.\n\nDid you mean {}?",
-                quote(&shown),
-                quote(&suggested.for_display()),
-            ),
-            None => eco_format!(
-                "The type in the provider source {} starts with {:?}, which says nothing about a provider and is not \
-                 allowed. Its author has to rename it.",
-                quote(&shown),
-                if self.kind.starts_with("terraform-") { "terraform-" } else { "opentofu-" },
-            ),
-        };
-        ProviderSourceError { summary: "Invalid provider type", detail }
-    }
-}
-
-fn malformed_source(source: &str) -> ProviderSourceError {
-    ProviderSourceError {
-        summary: "Invalid provider source string",
-        detail: eco_format!(
-            "The provider source {} must be of the form \"[hostname/][namespace/]name\".",
-            quote(source)
-        ),
+        match repository {
+            Some((prefix, suggested)) => {
+                diagnostics::provider_type_has_repository_prefix(&shown, prefix, &suggested.for_display())
+            }
+            None => {
+                let prefix = if self.kind.starts_with("terraform-") { "terraform-" } else { "opentofu-" };
+                diagnostics::provider_type_has_reserved_prefix(&shown, prefix)
+            }
+        }
     }
 }
 
@@ -236,7 +202,7 @@ impl AbsProviderConfig {
     pub fn parse(traversal: &Traversal) -> Result<AbsProviderConfig, Diagnostics> {
         match AbsProviderConfig::parse_instance(traversal)? {
             (config, None) => Ok(config),
-            (_, Some(_)) => Err(diagnostics::provider_config("An instance key is not possible here.", traversal.span)),
+            (_, Some(_)) => Err(diagnostics::provider_config(ProviderConfigProblem::InstanceKey, traversal.span)),
         }
     }
     /// Reads a text without instance key.
@@ -256,49 +222,42 @@ impl AbsProviderConfig {
         let module = ModuleInstance::parse_prefix(&mut parts)?;
         let error = diagnostics::provider_config;
         if module.steps().iter().any(|step| step.key.is_some()) {
-            let detail = "A provider configuration belongs to a module with all its instances: the path to it has no \
-                          instance keys.";
-            return Err(error(detail, parts.span()));
+            return Err(error(ProviderConfigProblem::ModuleKey, parts.span()));
         }
         let module = module.module();
         if parts.len() < 2 || parts.name(0).is_none_or(|name| name != "provider") {
-            // In the title of messages about state files, so OpenTofu's words.
-            let detail = "Provider address must begin with \"provider.\", followed by a provider type name.";
-            return Err(error(detail, parts.span()));
+            return Err(error(ProviderConfigProblem::Start, parts.span()));
         }
         if parts.len() > 4 {
             parts.skip(4);
-            return Err(error("The address is complete before this: nothing may follow it.", parts.span()));
+            return Err(error(ProviderConfigProblem::TooLong, parts.span()));
         }
         let provider = match parts.peek(1) {
             Some((Part::Index(key), span)) => match InstanceKey::from_literal(key) {
                 Ok(InstanceKey::String(source)) => {
                     ProviderSource::parse(&source).map_err(|problem| problem.at(span).into())
                 }
-                _ => Err(error("In the brackets after \"provider\" there must be the source of a provider.", span)),
+                _ => Err(error(ProviderConfigProblem::Source, span)),
             },
             step => {
-                let detail = "After \"provider\" there must be the source of a provider, in brackets and quotes.";
-                Err(error(detail, step.map_or(traversal.span, |(_, span)| span)))
+                let span = step.map_or(traversal.span, |(_, span)| span);
+                Err(error(ProviderConfigProblem::SourceInBrackets, span))
             }
         }?;
         let alias = match parts.peek(2) {
             None => None,
             Some((Part::Name(alias), _)) => Some(alias.clone()),
             Some((Part::Index(_), span)) => {
-                return Err(error("After the provider there must be a dot and an alias.", span));
+                return Err(error(ProviderConfigProblem::Alias, span));
             }
         };
         let key = match parts.peek(3) {
             None => None,
-            Some((Part::Index(key), span)) => Some(InstanceKey::from_literal(key).map_err(|reason| {
-                diagnostics::provider_config(
-                    eco_format!("This key cannot select an instance of a provider: {reason}."),
-                    span,
-                )
-            })?),
+            Some((Part::Index(key), span)) => {
+                Some(InstanceKey::from_literal(key).map_err(|reason| error(ProviderConfigProblem::Key(reason), span))?)
+            }
             Some((Part::Name(_), span)) => {
-                return Err(error("After the alias only an instance key in brackets is possible.", span));
+                return Err(error(ProviderConfigProblem::KeyInBrackets, span));
             }
         };
         Ok((AbsProviderConfig { module, provider, alias }, key))
@@ -334,7 +293,7 @@ mod tests {
         for source in sources {
             out += &match ProviderSource::parse(source) {
                 Ok(found) => format!("{source} -> {found} ({})\n", found.for_display()),
-                Err(problem) => format!("{source} ! {}\n", problem.summary),
+                Err(problem) => format!("{source} ! {}\n", problem.code.summary),
             };
         }
         expect.assert_eq(&out);

@@ -8,6 +8,7 @@ use yuba_syntax::expr::Literal;
 use yuba_syntax::{Diagnostic, Diagnostics, FileId, Span, Traversal, TraversalStep, parser};
 use yuba_value::quote;
 
+use crate::diagnostics;
 use crate::features::{Feature, FeatureState, ParseRefContext};
 use crate::function::{ProviderFunction, SymbolFunction};
 use crate::instance::InstanceKey;
@@ -145,10 +146,7 @@ impl Reference {
             Some(function) => Subject::SymbolFunction(function),
             None => match ProviderFunction::parse(name)? {
                 Ok(function) => Subject::ProviderFunction(function),
-                Err(detail) => {
-                    let problem = Diagnostic::error("Unable to parse provider function", detail).at(span);
-                    return Some((None, problem.into()));
-                }
+                Err(problem) => return Some((None, problem.at(span).into())),
             },
         };
         let reference =
@@ -184,13 +182,8 @@ impl Reference {
             _ => return None,
         };
         let FeatureState::Selectable { block_type, noun, .. } = feature.row().state else { return None };
-        let mut detail = eco_format!("There is no {block_type} block named {} defined in this module.", quote(library));
-        detail.push_str(&self.resource_hint(context));
-        let problem = Diagnostic::error(eco_format!("Reference to undefined {noun}"), detail);
-        Some(match self.span {
-            Some(span) => problem.at(span),
-            None => problem,
-        })
+        let hint = self.resource_hint(context);
+        Some(diagnostics::library_not_declared((noun, block_type), library, &hint, self.span))
     }
 }
 
@@ -244,11 +237,7 @@ impl Parser<'_> {
             }
             "resource" => self.prefixed_resource(ResourceMode::Managed, "the resource type and the resource's name"),
             "template" | "lazy" | "arg" => {
-                let detail = eco_format!(
-                    "The name {root:?} is kept free for a later version of the language. If a provider has a resource \
-                     type of this name, write \"resource.{root}\" to refer to it."
-                );
-                self.error("Reserved symbol name", detail, self.traversal.root_span);
+                self.diagnostics.push(diagnostics::reserved_name(root, self.traversal.root_span));
                 None
             }
             _ => match Feature::from_root_word(root) {
@@ -271,9 +260,8 @@ impl Parser<'_> {
         let (library, mut span) = match steps.first() {
             Some(TraversalStep::Attr { name, span }) => (name.clone(), root_span.to(*span)),
             step => {
-                let root = &self.traversal.root;
-                let detail = eco_format!("After {root:?} there must be a dot and the label of a {root} block.");
-                self.error("Invalid reference", detail, step.map_or(root_span, step_span));
+                let at = step.map_or(root_span, step_span);
+                self.diagnostics.push(diagnostics::library_label_missing(&self.traversal.root, at));
                 return None;
             }
         };
@@ -285,10 +273,6 @@ impl Parser<'_> {
         }
         let subject = Subject::Symbol(Symbol { feature, library, name });
         Some(Reference { subject, span: Some(span), value_steps: count, subject_steps: count, steps })
-    }
-
-    fn error(&mut self, summary: &'static str, detail: impl Into<EcoString>, span: Span) {
-        self.diagnostics.push(Diagnostic::error(summary, detail).at(span));
     }
 
     /// `root.name`
@@ -303,19 +287,10 @@ impl Parser<'_> {
                 steps: self.traversal.steps.clone(),
             },
             step => {
-                let (detail, span) = match step {
-                    Some(step) => (
-                        eco_format!("The {root:?} object has named attributes only; write {root}.<name>."),
-                        step_span(step),
-                    ),
-                    None => (
-                        eco_format!(
-                            "The {root:?} object has no value of its own; write {root}.<name> for one of its attributes."
-                        ),
-                        root_span,
-                    ),
-                };
-                self.error("Invalid reference", detail, span);
+                self.diagnostics.push(match step {
+                    Some(step) => diagnostics::index_of_named_object(&root, step_span(step)),
+                    None => diagnostics::named_object_alone(&root, root_span),
+                });
                 // Quirk: the name still counts as a reference to the attribute without a name, which is a second
                 // mistake wherever it is looked up.
                 let (subject, steps) = (subject(EcoString::new()), self.traversal.steps.clone());
@@ -327,9 +302,8 @@ impl Parser<'_> {
     /// `data.type.name` and the like.
     fn prefixed_resource(&mut self, mode: ResourceMode, names: &str) -> Option<Reference> {
         if self.traversal.steps.len() < 2 {
-            let root = &self.traversal.root;
-            let detail = eco_format!("After {root:?} there must be two names, separated by dots: {names}.");
-            self.error("Invalid reference", detail, self.traversal.span);
+            let Traversal { root, span, .. } = self.traversal;
+            self.diagnostics.push(diagnostics::resource_names_missing(root, names, *span));
             return None;
         }
         self.resource(mode, 1)
@@ -342,25 +316,15 @@ impl Parser<'_> {
             None => self.traversal.root.clone(),
             Some(TraversalStep::Attr { name, .. }) => name.clone(),
             Some(step) => {
-                let detail = eco_format!("After {:?} there must be a dot and a name.", self.traversal.root);
-                self.error("Invalid reference", detail, step_span(step));
+                self.diagnostics.push(diagnostics::name_missing(&self.traversal.root, step_span(step)));
                 return None;
             }
         };
-        let what = match mode {
-            ResourceMode::Managed => "resource type",
-            ResourceMode::Data => "data source type",
-            ResourceMode::Ephemeral => "ephemeral resource type",
-        };
-        let detail = || eco_format!("After the {what} {kind:?} there must be a dot and the name of the resource.");
         let (name, name_span) = match steps.get(skip) {
             Some(TraversalStep::Attr { name, span }) => (name.clone(), *span),
-            Some(step) => {
-                self.error("Invalid reference", detail(), step_span(step));
-                return None;
-            }
-            None => {
-                self.error("Invalid reference", detail(), self.traversal.span);
+            step => {
+                let at = step.map_or(self.traversal.span, step_span);
+                self.diagnostics.push(diagnostics::referred_resource_name_missing(mode, &kind, at));
                 return None;
             }
         };
@@ -401,9 +365,7 @@ impl Parser<'_> {
                 Subject::ModuleOutput(name, key, output.clone())
             }
             (Some(step), _) => {
-                let detail =
-                    "One instance of a module has named output values only; write a dot and the output's name.";
-                self.error("Invalid reference", detail, step_span(step));
+                self.diagnostics.push(diagnostics::index_of_module_instance(step_span(step)));
                 return None;
             }
         };
@@ -415,8 +377,7 @@ impl Parser<'_> {
         match InstanceKey::from_literal(key) {
             Ok(key) => Some(key),
             Err(reason) => {
-                let detail = eco_format!("This key cannot select an instance of a {what}: {reason}.");
-                self.error("Invalid index key", detail, span);
+                self.diagnostics.push(diagnostics::instance_key(what, reason, span));
                 None
             }
         }

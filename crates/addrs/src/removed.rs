@@ -38,8 +38,8 @@ impl RemoveEndpoint {
             let resource = ConfigResource::parse_in(module, parts)?;
             match resource.resource.mode {
                 ResourceMode::Managed => RemoveSubject::Resource(resource),
-                ResourceMode::Data => return Err(diagnostics::data_cannot_be_removed(traversal.span)),
-                ResourceMode::Ephemeral => return Err(diagnostics::ephemeral_cannot_be_removed(traversal.span)),
+                ResourceMode::Data => return Err(diagnostics::removed_data_source(traversal.span)),
+                ResourceMode::Ephemeral => return Err(diagnostics::removed_ephemeral_resource(traversal.span)),
             }
         };
         Ok(RemoveEndpoint { subject, span: traversal.span })

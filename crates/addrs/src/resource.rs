@@ -135,7 +135,7 @@ impl ConfigResource {
         match (parts.peek(0), parts.peek(1)) {
             (None, _) => Ok(ConfigResource { module, resource }),
             (Some((_, span)), None) => Err(diagnostics::resource_with_key(span)),
-            (_, Some((_, span))) => Err(diagnostics::too_much(span)),
+            (_, Some((_, span))) => Err(diagnostics::too_long(span)),
         }
     }
 }
@@ -192,7 +192,7 @@ impl AbsResourceInstance {
         let resource = Resource::parse(&mut parts)?;
         let key = match (parts.peek(0), parts.peek(1)) {
             (None, _) => None,
-            (_, Some((_, span))) => return Err(diagnostics::too_much(span)),
+            (_, Some((_, span))) => return Err(diagnostics::too_long(span)),
             (Some((Part::Name(_), span)), None) => return Err(diagnostics::resource_key_not_in_brackets(span)),
             (Some((Part::Index(key), span)), None) => {
                 Some(InstanceKey::from_literal(key).map_err(|reason| diagnostics::resource_key(reason, span))?)

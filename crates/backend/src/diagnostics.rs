@@ -1,85 +1,174 @@
-//! Everything this crate tells its users.
+//! Diagnostics of this crate: locations, workspaces, locks and saving. Those about journals are in `diagnostics/journals.rs`.
 
-use std::fmt::Write as _;
+mod journals;
+mod sealing;
+
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ecow::{EcoString, eco_format};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity};
 
 use crate::errored::ERRORED_STATE;
-use crate::journal::line::Base;
-use crate::journal::{Operation, Recovered};
+use crate::kit::store::{LockId, StoreError, StoreErrorKind, UnlockRefusal};
 use crate::local::replaced::Replaced;
 use crate::lock::{LockHolder, LockRefusal};
 use crate::store::WayBack;
 
-/// How many addresses a message lists.
-const SHOWN: usize = 20;
+pub use journals::recovered;
+pub(crate) use journals::*;
+pub(crate) use sealing::*;
+
+yuba_syntax::catalogue! {
+    /// The `path` argument of the `local` backend is an empty string.
+    LOCAL_PATH_EMPTY = error "local-path-empty", "Invalid local state file path";
+    /// The `workspace_dir` argument of the `local` backend is an empty string.
+    LOCAL_WORKSPACE_DIRECTORY_EMPTY = error "local-workspace-directory-empty", "Invalid local workspace directory path";
+    /// The configuration names a backend that OpenTofu has and this version of Yuba does not support.
+    pub BACKEND_UNSUPPORTED = error "backend-unsupported", "Backend not available";
+    /// An environment variable sets an argument of a backend to a value of the wrong type.
+    BACKEND_ENVIRONMENT_VALUE_INVALID = error "backend-environment-value-invalid", "Invalid backend configuration argument";
+    /// The directory of a new workspace cannot be created.
+    WORKSPACE_NOT_CREATED = error "workspace-not-created", "Failed to create workspace";
+    /// The workspaces of a backend cannot be listed.
+    WORKSPACES_NOT_LISTED = error "workspaces-not-listed", "Error loading workspaces";
+    /// The backend stores one state and has no workspaces.
+    WORKSPACES_NOT_SUPPORTED = error "workspaces-not-supported", "workspaces not supported";
+    /// A workspace with its state cannot be deleted.
+    WORKSPACE_NOT_DELETED = error "workspace-not-deleted", "Workspace deletion failed";
+    /// The default workspace is to be deleted.
+    DEFAULT_WORKSPACE_DELETED = error "default-workspace-deleted", "Workspace deletion failed";
+    /// A workspace has a name that cannot be part of a path.
+    WORKSPACE_NAME_INVALID = error "workspace-name-invalid", "Invalid workspace name";
+    /// The name of the selected workspace cannot be written to the data directory.
+    WORKSPACE_SELECTION_NOT_WRITTEN = error "workspace-selection-not-written", "Failed to select workspace";
+    /// The stored state cannot be read.
+    STATE_NOT_READ = error "state-not-read", "Error loading state";
+    /// The new state cannot be written.
+    STATE_NOT_WRITTEN = error "state-not-written", "Failed to save state";
+    /// Another program changed or removed the state while a command was using it.
+    STATE_REPLACED = error "state-replaced", "Failed to save state";
+    /// The lock of the state was lost before the state was saved.
+    STATE_LOCK_LOST = error "state-lock-lost", "Failed to save state";
+    /// The copy of the previous state cannot be written.
+    STATE_BACKUP_NOT_WRITTEN = error "state-backup-not-written", "Failed to save state";
+    /// The lock of the state cannot be taken.
+    STATE_LOCK_REFUSED = error "state-lock-refused", "Error acquiring the state lock";
+    /// A process ended without releasing its lock.
+    STATE_LOCK_LEFT_BEHIND = warning "state-lock-left-behind", "A previous run ended without releasing its lock";
+    /// The lock of the state cannot be released.
+    STATE_LOCK_NOT_RELEASED = error "state-lock-not-released", "Error releasing the state lock";
+    /// The `force-unlock` command names a lock that is held by a running process, or that does not exist.
+    FORCE_UNLOCK_REFUSED = error "force-unlock-refused", "Failed to unlock state";
+    /// The `force-unlock` command is used on a state that is not locked.
+    FORCE_UNLOCK_WITHOUT_LOCK = error "force-unlock-without-lock", "Failed to unlock state: LocalState not locked";
+    /// A pushed state does not follow the stored state.
+    STATE_NOT_SUCCESSOR = error "state-not-successor", "Failed to write the imported state";
+    /// The new state cannot be saved and is written to a file in the working directory.
+    STATE_WRITTEN_TO_ERRORED_FILE = error "state-written-to-errored-file", "Failed to persist state to backend";
+    /// The file for a state that cannot be saved cannot be written either.
+    ERRORED_FILE_NOT_WRITTEN = error "errored-file-not-written", "Failed to create local state file";
+    /// The new state cannot be written to any file and is printed.
+    STATE_PRINTED = error "state-printed", "Failed to persist state to backend";
+}
 
 pub(crate) fn empty_path() -> Diagnostic {
-    Diagnostic::error("Invalid local state file path", "The argument \"path\" of the local backend must not be empty.")
+    Diagnostic::new(&LOCAL_PATH_EMPTY, "The argument \"path\" of the local backend must not be empty.")
 }
 
 pub(crate) fn empty_workspace_directory() -> Diagnostic {
-    Diagnostic::error(
-        "Invalid local workspace directory path",
-        "The argument \"workspace_dir\" of the local backend must not be empty.",
-    )
+    let detail = "The argument \"workspace_dir\" of the local backend must not be empty.";
+    Diagnostic::new(&LOCAL_WORKSPACE_DIRECTORY_EMPTY, detail)
+}
+
+/// A backend that OpenTofu has and this version does not.
+pub fn backend_not_available(kind: &str) -> Diagnostic {
+    let detail = eco_format!("This version of Yuba does not support the backend \"{kind}\".");
+    Diagnostic::new(&BACKEND_UNSUPPORTED, detail)
+}
+
+/// The value itself may be a credential.
+pub(crate) fn invalid_environment_default(variable: &str, argument: &str, reason: &str) -> Diagnostic {
+    let detail = eco_format!("The environment variable {variable} sets the backend argument \"{argument}\": {reason}.");
+    Diagnostic::new(&BACKEND_ENVIRONMENT_VALUE_INVALID, detail).hint(eco_format!("Change or unset {variable}."))
 }
 
 pub(crate) fn workspace_not_made(name: &str, directory: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to create workspace",
-        eco_format!("The directory of workspace \"{name}\", {}, cannot be made: {error}.", directory.display()),
-    )
+    let directory = directory.display();
+    let detail = eco_format!("Failed to create the directory {directory} of workspace \"{name}\": {error}.");
+    Diagnostic::new(&WORKSPACE_NOT_CREATED, detail)
 }
 
 pub(crate) fn workspaces_not_listed(directory: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Error loading workspaces",
-        eco_format!("The directory of the workspaces, {}, cannot be read: {error}.", directory.display()),
-    )
+    let detail = eco_format!("Failed to read the workspace directory {}: {error}.", directory.display());
+    Diagnostic::new(&WORKSPACES_NOT_LISTED, detail)
+}
+
+pub(crate) fn store_workspaces_not_listed(location: &str, error: &StoreError) -> Diagnostic {
+    let detail = eco_format!("Failed to list the workspaces of the backend with the state {location}: {error}.");
+    Diagnostic::new(&WORKSPACES_NOT_LISTED, detail)
+}
+
+pub(crate) fn no_workspaces() -> Diagnostic {
+    let detail = "This backend stores a single state and supports the workspace \"default\" only.";
+    Diagnostic::new(&WORKSPACES_NOT_SUPPORTED, detail)
 }
 
 pub(crate) fn workspace_not_deleted(name: &str, directory: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Workspace deletion failed",
-        eco_format!("The directory of workspace \"{name}\", {}, cannot be removed: {error}.", directory.display()),
-    )
+    let directory = directory.display();
+    let detail = eco_format!("Failed to remove the directory {directory} of workspace \"{name}\": {error}.");
+    Diagnostic::new(&WORKSPACE_NOT_DELETED, detail)
+}
+
+pub(crate) fn store_workspace_not_deleted(name: &str, location: &str, error: &StoreError) -> Diagnostic {
+    let detail = eco_format!("Failed to delete the state {location} of workspace \"{name}\": {error}.");
+    Diagnostic::new(&WORKSPACE_NOT_DELETED, detail)
 }
 
 pub(crate) fn default_workspace_stays() -> Diagnostic {
-    Diagnostic::error("Workspace deletion failed", "The default workspace is always there and cannot be deleted.")
+    Diagnostic::new(&DEFAULT_WORKSPACE_DELETED, "The default workspace always exists and cannot be deleted.")
 }
 
 pub(crate) fn invalid_workspace_name(name: &str) -> Diagnostic {
-    Diagnostic::error(
-        "Invalid workspace name",
-        eco_format!(
-            "\"{name}\" cannot be the name of a workspace: it has to be usable as one part of a path, without slashes, \
-             spaces or other characters that need escaping."
-        ),
-    )
+    let detail = eco_format!(
+        "\"{name}\" is not a valid workspace name. A name is one part of a path: it contains no slashes, spaces or other \
+         characters that need escaping."
+    );
+    Diagnostic::new(&WORKSPACE_NAME_INVALID, detail)
 }
 
 pub(crate) fn workspace_not_selected(name: &str, path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to select workspace",
-        eco_format!("The selection of workspace \"{name}\" cannot be written to {}: {error}.", path.display()),
-    )
+    let detail = eco_format!("Failed to write the selected workspace \"{name}\" to {}: {error}.", path.display());
+    Diagnostic::new(&WORKSPACE_SELECTION_NOT_WRITTEN, detail)
 }
 
 pub(crate) fn not_read(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error("Error loading state", eco_format!("The state file {} cannot be read: {error}.", path.display()))
+    Diagnostic::new(&STATE_NOT_READ, eco_format!("Failed to read the state file {}: {error}.", path.display()))
+}
+
+pub(crate) fn store_not_read(location: &str, error: &StoreError) -> Diagnostic {
+    Diagnostic::new(&STATE_NOT_READ, eco_format!("Failed to read the state {location}: {error}."))
 }
 
 pub(crate) fn not_saved(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to save state",
-        eco_format!("The state file {} cannot be written: {error}.", path.display()),
-    )
+    Diagnostic::new(&STATE_NOT_WRITTEN, eco_format!("Failed to write the state file {}: {error}.", path.display()))
+}
+
+pub(crate) fn store_not_written(location: &str, error: &StoreError) -> Diagnostic {
+    match error.kind {
+        StoreErrorKind::Conflict => {
+            let detail = "Another process wrote the state after this command read it";
+            let detail = eco_format!("{detail}. The new state was not written to {location}: {error}.");
+            Diagnostic::new(&STATE_REPLACED, detail)
+        }
+        StoreErrorKind::LockLost => {
+            let detail =
+                eco_format!("The lock of the state {location} is lost, so the new state was not written: {error}.");
+            Diagnostic::new(&STATE_LOCK_LOST, detail)
+        }
+        _ => Diagnostic::new(&STATE_NOT_WRITTEN, eco_format!("Failed to write the state {location}: {error}.")),
+    }
 }
 
 fn what_happened(path: &Path, replaced: &Replaced) -> String {
@@ -96,7 +185,7 @@ fn what_happened(path: &Path, replaced: &Replaced) -> String {
             format!("Another program replaced the state file {path} with something that is not a state")
         }
         Replaced::Unreadable(error) => {
-            format!("Another program replaced the state file {path} with something that cannot be read ({error})")
+            format!("Another program replaced the state file {path} with a file that cannot be read ({error})")
         }
     }
 }
@@ -104,337 +193,187 @@ fn what_happened(path: &Path, replaced: &Replaced) -> String {
 /// The state file is not the one that this process has read or written.
 pub(crate) fn replaced(path: &Path, replaced: &Replaced) -> Diagnostic {
     let happened = what_happened(path, replaced);
-    Diagnostic::error(
-        "Failed to save state",
-        eco_format!("{happened} while this command was running. The new state was not written to it."),
-    )
+    let detail = eco_format!("{happened} while this command was running. The new state was not written to it.");
+    Diagnostic::new(&STATE_REPLACED, detail)
 }
 
 /// The same before anything was done.
 pub(crate) fn replaced_before(path: &Path, replaced: &Replaced) -> Diagnostic {
     let happened = what_happened(path, replaced);
-    Diagnostic::error(
-        "Failed to save state",
-        eco_format!(
-            "{happened} after this command had read it. No changes were made. Check the file, then plan again."
-        ),
-    )
+    let detail = eco_format!("{happened} after this command had read it. No changes were made.");
+    Diagnostic::new(&STATE_REPLACED, detail).hint("Check the file, then plan again.")
 }
 
 pub(crate) fn no_backup(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to save state",
-        eco_format!(
-            "Before the state changes its previous content is kept in {}, and that file cannot be written: {error}. \
-             Choose another place with -backup=FILE, or none with -backup=-.",
-            path.display()
-        ),
-    )
+    let path = path.display();
+    let detail = eco_format!("Failed to write the backup {path} of the previous state: {error}.");
+    Diagnostic::new(&STATE_BACKUP_NOT_WRITTEN, detail)
+        .hint("Set another file with -backup=FILE, or write no backup with -backup=-.")
 }
 
-pub(crate) fn journal_not_written(journal: &Path, state: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to save state",
-        eco_format!(
-            "The results of operations cannot be written to the journal {} of the state {}: {error}. No further operation \
-             starts.",
-            journal.display(),
-            state.display()
-        ),
-    )
-}
-
-pub(crate) fn journal_left(journal: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to save state",
-        eco_format!(
-            "The journal {} of an earlier run is in the way and can be neither removed nor renamed: {error}.",
-            journal.display()
-        ),
-    )
-}
-
-pub(crate) fn lock_refused(whereabouts: &str, refusal: &LockRefusal) -> Diagnostic {
-    let mut detail = match refusal {
-        LockRefusal::Ours => format!("This process has locked the state {whereabouts} already."),
+pub(crate) fn lock_refused(location: &str, refusal: &LockRefusal) -> Diagnostic {
+    let detail = match refusal {
+        LockRefusal::Ours => format!("This process has already locked the state {location}."),
+        LockRefusal::Store(error) => format!("Failed to lock the state {location}: {error}."),
         LockRefusal::Failed(error) => {
-            let advice = match error.kind() {
+            let problem =
+                Diagnostic::new(&STATE_LOCK_REFUSED, eco_format!("Failed to lock the state {location}: {error}."));
+            return match error.kind() {
                 io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-                    " Nothing can be written where it is; to look without changing anything, use -lock=false."
+                    problem.hint("To read the state without changing it, use -lock=false.")
                 }
-                _ => "",
+                _ => problem,
             };
-            format!("The state {whereabouts} cannot be locked: {error}.{advice}")
         }
         LockRefusal::Held { holder: Some(holder), .. } => {
-            format!("The state {whereabouts} is locked. {}\n\n{}", holder.in_words(), holder.to_block())
+            format!("The state {location} is locked. {}\n\n{}", holder.in_words(), holder.to_block())
         }
         LockRefusal::Held { holder: None, pid: Some(pid) } => {
-            format!("The state {whereabouts} is locked by process {pid} on this host.")
+            format!("The state {location} is locked by process {pid} on this host.")
         }
         LockRefusal::Held { holder: None, pid: None } => {
-            format!("The state {whereabouts} is locked by somebody who has not left a name.")
+            format!("The state {location} is locked by an unknown process.")
         }
     };
-    if refusal.may_pass() {
-        detail.push_str(
-            "\nA lock keeps two runs from changing one state at the same time. Wait until the other run has ended, or let \
-             this command wait with -lock-timeout=DURATION. With -lock=false it goes ahead without the lock, which can \
-             damage the state.",
-        );
+    let problem = Diagnostic::new(&STATE_LOCK_REFUSED, detail.trim_end());
+    match refusal {
+        LockRefusal::Held { .. } => problem.hint(
+            "Wait until the other run has ended, or let this command wait with -lock-timeout=DURATION. With -lock=false it \
+             goes ahead without the lock, which can damage the state.",
+        ),
+        _ => problem,
     }
-    Diagnostic::error("Error acquiring the state lock", detail)
 }
 
-/// A lock that nobody holds any more was found and taken over.
+/// A lock that no process holds any more was found and taken over.
 pub fn lock_left_behind(holder: &LockHolder) -> Diagnostic {
-    Diagnostic::warning(
-        "A previous run ended without releasing its lock",
-        eco_format!("{} The lock was not held any more and has been taken over.", holder.in_words()),
-    )
+    let detail = eco_format!("{} The lock was free, and this command has taken it.", holder.in_words());
+    Diagnostic::new(&STATE_LOCK_LEFT_BEHIND, detail)
 }
 
 pub(crate) fn not_unlocked(info: &Path, id: &str, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Error releasing the state lock",
-        eco_format!(
-            "The lock {id} is released, but the file {} that describes it cannot be removed: {error}. It does not keep \
-             others from taking the lock; please remove it.",
-            info.display()
-        ),
-    )
+    let info = info.display();
+    let detail = eco_format!(
+        "The lock {id} is released, but the file {info} that describes it cannot be removed: {error}. The file does not \
+         prevent other runs from taking the lock."
+    );
+    Diagnostic::new(&STATE_LOCK_NOT_RELEASED, detail).hint(eco_format!("Remove {info}."))
 }
 
-pub(crate) fn not_force_unlocked(id: &str, holder: Option<&LockHolder>, is_held: bool) -> Diagnostic {
-    let detail = match holder {
-        _ if is_held => {
+pub(crate) fn store_not_unlocked(location: &str, id: &LockId, refusal: &UnlockRefusal) -> Diagnostic {
+    let detail = eco_format!("Failed to release the lock {id} of the state {location}: {}.", unlock_reason(refusal));
+    Diagnostic::new(&STATE_LOCK_NOT_RELEASED, detail)
+        .hint(eco_format!("If the state stays locked, run `yuba force-unlock {id}`."))
+}
+
+fn unlock_reason(refusal: &UnlockRefusal) -> String {
+    match refusal {
+        UnlockRefusal::NotLocked => "the state is not locked any more".to_owned(),
+        UnlockRefusal::OtherLock(Some(holder)) => format!("the state is locked by another lock, {}", holder.id),
+        UnlockRefusal::OtherLock(None) => "the state is locked by another lock".to_owned(),
+        UnlockRefusal::Failed(error) => error.to_string(),
+    }
+}
+
+pub(crate) fn store_not_locked(location: &str) -> Diagnostic {
+    Diagnostic::new(&FORCE_UNLOCK_REFUSED, eco_format!("The state {location} is not locked."))
+}
+
+pub(crate) fn store_not_force_unlocked(location: &str, id: &LockId, refusal: &UnlockRefusal) -> Diagnostic {
+    let detail = eco_format!("Failed to release the lock {id} of the state {location}: {}.", unlock_reason(refusal));
+    Diagnostic::new(&FORCE_UNLOCK_REFUSED, detail)
+}
+
+pub(crate) fn not_force_unlocked(id: &str, holder: Option<&LockHolder>, held: HeldBy) -> Diagnostic {
+    match (held, holder) {
+        (HeldBy::RunningProcess, holder) => {
             let holder = holder.map(|holder| format!(" {}\n\n{}", holder.in_words(), holder.to_block()));
-            format!(
+            let detail = format!(
                 "A running process holds the lock of this state, and the system releases it when that process ends.{}",
                 holder.unwrap_or_default()
-            )
+            );
+            Diagnostic::new(&FORCE_UNLOCK_REFUSED, detail)
         }
-        None => "The state is not locked.".to_owned(),
-        Some(holder) => {
-            format!("\"{id}\" is not the ID of the lock that was left.\n\n{}", holder.to_block())
+        (HeldBy::NoProcess, None) => Diagnostic::new(&FORCE_UNLOCK_WITHOUT_LOCK, "The state is not locked."),
+        (HeldBy::NoProcess, Some(holder)) => {
+            let detail = format!("\"{id}\" is not the ID of the lock of this state.\n\n{}", holder.to_block());
+            Diagnostic::new(&FORCE_UNLOCK_REFUSED, detail)
         }
-    };
-    let title = match holder {
-        None if !is_held => "Failed to unlock state: LocalState not locked",
-        _ => "Failed to unlock state",
-    };
-    Diagnostic::error(title, detail)
+    }
 }
 
-/// Says whether a state may follow the one that is there.
+/// Whether the system knows of a process that holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeldBy {
+    RunningProcess,
+    NoProcess,
+}
+
+/// Says whether a state may follow the stored one.
 pub(crate) fn check_successor(next: &State, known: &State, changed: bool) -> Result<(), Diagnostic> {
-    let detail = if next.lineage.is_empty() || known.lineage.is_empty() {
+    let detail: EcoString = if next.lineage.is_empty() || known.lineage.is_empty() {
         return Ok(());
     } else if next.lineage != known.lineage {
         eco_format!(
-            "The new state has lineage \"{}\", the state that is there has \"{}\": they belong to different \
+            "The new state has lineage \"{}\" and the stored state has lineage \"{}\": they belong to different \
              configurations or working directories.",
             next.lineage,
             known.lineage
         )
     } else if next.serial < known.serial {
-        eco_format!("The new state has serial {}, the state that is there is newer: {}.", next.serial, known.serial)
+        eco_format!("The new state has serial {}, and the stored state is newer: serial {}.", next.serial, known.serial)
     } else if next.serial == known.serial && changed {
-        eco_format!("The state that is there has the same serial {} and another content.", next.serial)
+        eco_format!("The stored state has the same serial {} and different content.", next.serial)
     } else {
         return Ok(());
     };
-    let hint = "To replace the state that is there nevertheless, use -force.";
-    Err(Diagnostic::error("Failed to write the imported state", eco_format!("{detail} {hint}")))
+    Err(Diagnostic::new(&STATE_NOT_SUCCESSOR, detail).hint("To replace the stored state anyway, use -force."))
 }
 
 /// The same as warnings: what they are about has been worked around.
 pub(crate) fn as_warnings(problems: Diagnostics) -> impl Iterator<Item = Diagnostic> {
-    problems.into_iter().map(|problem| Diagnostic { severity: Severity::Warning, ..problem })
-}
-
-fn kept(result: io::Result<PathBuf>) -> String {
-    match result {
-        Ok(path) => format!("It is kept as {}.", path.display()),
-        Err(error) => format!("It stays where it is, because it cannot be renamed: {error}."),
-    }
-}
-
-pub(crate) fn pending_kept(path: &Path, aside: io::Result<PathBuf>) -> Diagnostic {
-    Diagnostic::warning(
-        "Unsaved state of an interrupted run",
-        eco_format!(
-            "An earlier run was interrupted while it saved {}, and the state has been changed by somebody else since. The \
-             unsaved state is not used. {} Compare the two before you go on.",
-            path.display(),
-            kept(aside)
-        ),
-    )
-}
-
-pub(crate) fn unreadable_journal(path: &Path, aside: io::Result<PathBuf>) -> Diagnostic {
-    Diagnostic::warning(
-        "Unreadable journal of an interrupted run",
-        eco_format!(
-            "An earlier run that changed {} was interrupted, and its journal cannot be read. The journal may be damaged, or \
-             written by a newer version. {}",
-            path.display(),
-            kept(aside)
-        ),
-    )
-}
-
-pub(crate) fn damaged_journal(path: &Path, aside: io::Result<PathBuf>) -> Diagnostic {
-    Diagnostic::warning(
-        "Damaged journal of an interrupted run",
-        eco_format!(
-            "The state {} was completed from a journal with damaged lines. Objects of the operations in those lines may be \
-             missing in the state. {}",
-            path.display(),
-            kept(aside)
-        ),
-    )
-}
-
-pub(crate) fn other_journal(
-    path: &Path,
-    aside: io::Result<PathBuf>,
-    base: &Base,
-    current: Option<(EcoString, u64)>,
-    addresses: &[EcoString],
-    under_way: &[Operation],
-) -> Diagnostic {
-    let why = match current {
-        Some((lineage, serial)) if lineage == base.lineage => format!(
-            "The journal continues serial {}, and the state has serial {serial} now: somebody else has written it since.",
-            base.serial
-        ),
-        Some(_) => "The journal belongs to a state of another lineage.".to_owned(),
-        None => "The state that it continues is not there any more.".to_owned(),
-    };
-    let mut detail = format!(
-        "An earlier run that changed {} was interrupted, and what it has done cannot be added to the state. {why} {}",
-        path.display(),
-        kept(aside)
-    );
-    finished_and_under_way(&mut detail, addresses, under_way);
-    detail.push_str("\n\nCheck whether the state has these objects, and import those that it does not have.");
-    Diagnostic::warning("Journal of an interrupted run does not fit the state", detail)
-}
-
-fn finished_and_under_way(detail: &mut String, addresses: &[EcoString], under_way: &[Operation]) {
-    if !addresses.is_empty() {
-        detail.push_str("\n\nFinished changes:");
-        list(detail, addresses.iter().map(EcoString::to_string));
-    }
-    if !under_way.is_empty() {
-        detail.push_str("\n\nOperations that were under way:");
-        list(detail, under_way.iter().map(|operation| format!("{} ({})", operation.address, operation.action)));
-    }
-}
-
-fn list(out: &mut String, items: impl ExactSizeIterator<Item = String>) {
-    let rest = items.len().saturating_sub(SHOWN);
-    for item in items.take(SHOWN) {
-        let _ = write!(out, "\n  - {item}");
-    }
-    if rest > 0 {
-        let _ = write!(out, "\n  - and {rest} more");
-    }
-}
-
-/// What was recovered, for the user.
-pub fn recovered(recovered: &Recovered, whereabouts: &str) -> Diagnostic {
-    let mut detail = format!("An earlier run that changed {whereabouts} was interrupted.");
-    if recovered.snapshot {
-        detail.push_str(" The state that it was about to save has been completed.");
-    }
-    if !recovered.addresses.is_empty() {
-        detail.push_str(" These changes were finished and have been added to the state from its journal:");
-        list(&mut detail, recovered.addresses.iter().map(EcoString::to_string));
-    }
-    if !recovered.under_way.is_empty() {
-        detail.push_str("\n\nThese operations were under way, and their results are unknown:");
-        let operations = recovered.under_way.iter();
-        list(&mut detail, operations.map(|operation| format!("{} ({})", operation.address, operation.action)));
-        detail.push_str("\nCheck these objects: one may exist that is not in the state.");
-    }
-    if let Some(command) = &recovered.rescued {
-        let _ = write!(detail, "\n\n{}", rescued_by(command));
-    }
-    if !recovered.saved {
-        detail.push_str("\n\nThe completed state is not saved yet.");
-    }
-    Diagnostic::warning("State recovered from an interrupted run", detail)
-}
-
-fn rescued_by(command: &str) -> String {
-    format!(
-        "That run wrote its final state to {ERRORED_STATE}. Save that state before anything else changes the current one:\n    \
-         {command}"
-    )
-}
-
-/// A run could not save its final state, and the state that it has changed is not there any more.
-pub(crate) fn rescued_elsewhere(
-    path: &Path,
-    journal: &Path,
-    command: &str,
-    addresses: &[EcoString],
-    under_way: &[Operation],
-) -> Diagnostic {
-    let mut detail = format!(
-        "The state file {} was removed or replaced while a run was changing it. The journal of that run is {}. {}",
-        path.display(),
-        journal.display(),
-        rescued_by(command)
-    );
-    finished_and_under_way(&mut detail, addresses, under_way);
-    Diagnostic::warning("State of an earlier run is not saved", detail)
+    problems.into_iter().map(|problem| problem.with_severity(Severity::Warning))
 }
 
 pub(crate) fn errored_written(path: &Path, way: &WayBack) -> Diagnostic {
-    let detail = eco_format!(
-        "The new state was written to {} because it could not be saved. Nothing is lost.\n\n{}",
-        path.display(),
-        instructions(&path.display().to_string(), way)
-    );
-    Diagnostic::error("Failed to persist state to backend", detail)
-}
-
-/// How a state in a file gets to where it belongs.
-fn instructions(errored: &str, way: &WayBack) -> String {
-    let (moved, command) = match way {
-        WayBack::Push { in_the_way } => (in_the_way.as_ref(), format!("yuba state push {errored}")),
-        WayBack::Copy { to, is_in_the_way } => (is_in_the_way.then_some(to), format!("cp {errored} {to}")),
-        WayBack::Merge { path, serial } => {
-            return format!(
-                "Serial {serial}, which the other run saved to {path}, does not have the changes of this run, and \
-                 {errored} does not have those of the other run. Compare the two files. To keep both, import the missing \
-                 objects into {path} with \"yuba import\". To discard the changes of the other run, run\n    yuba state push \
-                 -force {errored}"
-            );
-        }
-    };
-    let moved = moved.map(|path| format!("    mv {path} {path}.replaced\n")).unwrap_or_default();
-    format!(
-        "Fix the cause, then save the state with\n{moved}    {command}\n\nDo not apply before that: the next run would work \
-         with a state that does not have these changes."
-    )
+    let path = path.display();
+    let detail = eco_format!("The new state could not be saved and was written to {path}. Nothing is lost.");
+    with_instructions(&STATE_WRITTEN_TO_ERRORED_FILE, detail, &path.to_string(), way)
 }
 
 pub(crate) fn errored_not_written(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        "Failed to create local state file",
-        eco_format!("The new state cannot be written to {} either: {error}.", path.display()),
-    )
+    let detail = eco_format!("Failed to write the new state to {}: {error}.", path.display());
+    Diagnostic::new(&ERRORED_FILE_NOT_WRITTEN, detail)
 }
 
 pub(crate) fn errored_printed(way: &WayBack) -> Diagnostic {
     let detail = eco_format!(
         "The new state could not be written to any file. It is printed above as JSON instead.\n\nCopy it, from the first {{ \
-         to the last }}, to a file {ERRORED_STATE}. {}",
-        instructions(ERRORED_STATE, way)
+         to the last }}, to a file {ERRORED_STATE}."
     );
-    Diagnostic::error("Failed to persist state to backend", detail)
+    with_instructions(&STATE_PRINTED, detail, ERRORED_STATE, way)
+}
+
+/// With the commands that bring a state in a file to where it belongs.
+fn with_instructions(code: &'static yuba_syntax::Code, detail: EcoString, errored: &str, way: &WayBack) -> Diagnostic {
+    let (moved, command) = match way {
+        WayBack::Push { in_the_way } => (in_the_way.as_ref(), format!("yuba state push {errored}")),
+        WayBack::Copy { to, is_in_the_way } => (is_in_the_way.then_some(to), format!("cp {errored} {to}")),
+        WayBack::Merge { path, serial } => {
+            let detail = eco_format!(
+                "{detail}\n\nSerial {serial}, which the other run saved to {path}, does not contain the changes of this run, \
+                 and {errored} does not contain those of the other run."
+            );
+            return Diagnostic::new(code, detail).hint(eco_format!(
+                "Compare the two states. To keep both, import the missing objects into {path} with \"yuba import\". To discard \
+                 the changes of the other run, run\n    yuba state push -force {errored}"
+            ));
+        }
+    };
+    let moved = moved.map(|path| format!("    mv {path} {path}.replaced\n")).unwrap_or_default();
+    let detail = eco_format!(
+        "{detail}\n\nThe next run would work with a state that does not contain these changes, so do not apply before the \
+         state is saved."
+    );
+    Diagnostic::new(code, detail).hint(eco_format!("Fix the cause, then save the state with\n{moved}    {command}"))
 }

@@ -16,6 +16,7 @@ use yuba_syntax::Diagnostic;
 
 pub use keys::{Hash, KeyProvider, KeySource, Keys, Passphrase};
 
+use crate::diagnostics;
 use keys::{Metadata, Output};
 
 /// The version of the format.
@@ -80,11 +81,11 @@ impl Sealing {
         let (sealed_with, known) = (OnceLock::new(), Mutex::new(Vec::new()));
         let sealing = Sealing(Arc::new(Inside { name: name.to_owned(), providers, methods, sealed_with, known }));
         if sealing.0.providers.iter().any(|provider| matches!(provider.source, KeySource::External { .. })) {
-            sealing.key_to_seal().map_err(|reason| unavailable(&reason))?;
+            sealing.key_to_seal().map_err(|reason| diagnostics::key_unavailable(&reason))?;
         }
         for method in &sealing.0.methods {
             if let Method::AesGcm { keys: Keys::Given { encryption, .. }, .. } = method {
-                cipher::check_length(encryption).map_err(|reason| invalid_method(&reason))?;
+                cipher::check_length(encryption).map_err(|reason| diagnostics::invalid_method(&reason))?;
             }
         }
         Ok(sealing)
@@ -109,10 +110,7 @@ impl Sealing {
     /// Encrypts content. For a state its serial and lineage are readable beside it.
     pub fn seal(&self, content: &[u8], state: Option<(u64, &str)>) -> Result<Vec<u8>, Diagnostic> {
         let Some(Method::AesGcm { aad, .. }) = self.0.methods.first() else { return Ok(content.to_vec()) };
-        let failed = |reason: &str| {
-            let detail = format!("The {} could not be encrypted: {reason}. Nothing was written.", self.0.name);
-            Diagnostic::error("Encryption failed", detail)
-        };
+        let failed = |reason: &str| diagnostics::encryption_failed(&self.0.name, reason);
         let (key, meta) = self.key_to_seal().map_err(|reason| failed(&reason))?;
         let data = cipher::encrypt(key, aad, content).map_err(|reason| failed(&reason))?;
         let mut out = String::with_capacity(data.len() * 4 / 3 + 400);
@@ -134,13 +132,16 @@ impl Sealing {
     /// Decrypts what a file has. `is_plain` knows content that is not encrypted.
     pub fn unseal(&self, bytes: &[u8], is_plain: impl FnOnce(&[u8]) -> bool) -> Result<Unsealed, Diagnostic> {
         let name = &self.0.name;
-        let Some(envelope) = Envelope::read(bytes).map_err(|reason| damaged(name, &reason))? else {
+        let Some(envelope) = Envelope::read(bytes).map_err(|reason| diagnostics::undecryptable(name, &reason))? else {
             let allowed = self.0.methods.iter().any(|method| matches!(method, Method::Unencrypted));
             if !is_plain(bytes) {
-                return Err(damaged(name, "it is neither encrypted nor what it should be in clear text"));
+                return Err(diagnostics::undecryptable(
+                    name,
+                    "it is neither encrypted nor what it should be in clear text",
+                ));
             }
             if !allowed {
-                return Err(in_clear_text(name));
+                return Err(diagnostics::in_clear_text(name));
             }
             return Ok(Unsealed { content: bytes.to_vec(), migrates: !self.is_clear() });
         };
@@ -150,13 +151,13 @@ impl Sealing {
             let found = self.key_to_unseal(index, keys, &envelope.meta);
             match found.and_then(|key| cipher::decrypt(&key, aad, &envelope.data)) {
                 Ok(content) => {
-                    envelope.check(&content).map_err(|reason| damaged(name, &reason))?;
+                    envelope.check(&content).map_err(|reason| diagnostics::undecryptable(name, &reason))?;
                     return Ok(Unsealed { content, migrates: index > 0 });
                 }
                 Err(reason) => reasons.push(reason),
             }
         }
-        Err(not_decrypted(name, &reasons))
+        Err(diagnostics::not_decrypted(name, &reasons))
     }
 
     fn key_to_unseal(&self, index: usize, keys: &Keys, meta: &Metadata) -> Result<Vec<u8>, String> {
@@ -241,38 +242,6 @@ impl Envelope {
             _ => Ok(()),
         }
     }
-}
-
-fn unavailable(reason: &str) -> Diagnostic {
-    Diagnostic::error("Unable to fetch encryption key data", reason.to_owned())
-}
-
-fn invalid_method(reason: &str) -> Diagnostic {
-    Diagnostic::error("Invalid method configuration", reason.to_owned())
-}
-
-fn damaged(name: &str, reason: &str) -> Diagnostic {
-    let detail = format!("The encrypted {name} cannot be used: {reason}.");
-    Diagnostic::error("Unable to decrypt", detail)
-}
-
-fn in_clear_text(name: &str) -> Diagnostic {
-    let detail = format!(
-        "The {name} is not encrypted, but the configuration asks for encryption. To encrypt what exists, allow clear text \
-         while migrating:\n\n  method \"unencrypted\" \"migrate\" {{}}\n\n  {name} {{\n    method = (the method you have \
-         now)\n    fallback {{\n      method = method.unencrypted.migrate\n    }}\n  }}\n\nThen apply, and take the fallback \
-         away again."
-    );
-    Diagnostic::error("Encountered unencrypted payload without unencrypted method configured", detail)
-}
-
-fn not_decrypted(name: &str, reasons: &[String]) -> Diagnostic {
-    let mut detail = format!("The {name} could not be decrypted with any of the methods of the configuration:");
-    for reason in reasons {
-        detail.push_str(&format!("\n  - {reason}"));
-    }
-    detail.push_str("\n\nIf keys or methods have changed, name the old ones in a \"fallback\" block.");
-    Diagnostic::error("Decryption failed for all provided methods", detail)
 }
 
 #[cfg(test)]

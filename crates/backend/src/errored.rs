@@ -40,6 +40,7 @@ pub fn save_errored(
             Err(problem) => return LastResort { diagnostics: problem.into(), print: None },
         };
     }
+    let _span = tracing::debug_span!("write file", path = %path.display(), bytes = content.len()).entered();
     let write = || {
         if files.exists(&path)? {
             crate::local::snapshot::put_aside(files, &path, "older")?;

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 mod disk;
 #[cfg(test)]
 pub(crate) mod faulty;
+mod rooted;
 
 pub use disk::Disk;
+pub use rooted::DiskAt;
 
 /// What this crate asks of a file system.
 pub trait Files: Debug + Send + Sync {
@@ -33,6 +35,8 @@ pub trait Files: Debug + Send + Sync {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Names of the directories in a directory, in order.
     fn directories(&self, path: &Path) -> io::Result<Vec<String>>;
+    /// Names of everything in a directory, in order.
+    fn names(&self, path: &Path) -> io::Result<Vec<String>>;
 }
 
 /// How to open a file.

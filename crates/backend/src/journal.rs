@@ -17,6 +17,7 @@
 //! recovered by the next command. A flush costs a fraction of a millisecond of processor time and some milliseconds of waiting
 //! for the disk, which is why [`Journal::due`] gathers.
 
+pub(crate) mod leftover;
 pub(crate) mod line;
 pub(crate) mod recovery;
 pub(crate) mod writer;
@@ -26,6 +27,10 @@ pub use recovery::Recovered;
 
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
+
+/// How much higher the serial of a state that could not be saved is than that of a state that could: recovery may complete one
+/// snapshot and save another.
+pub(crate) const ABOVE_RECOVERY: u64 = 2;
 
 /// Keeps what an apply has done so far.
 pub trait Journal: Send {

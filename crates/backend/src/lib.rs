@@ -1,9 +1,10 @@
 //! Keeping state: where it is stored, who may change it, and how nothing of it gets lost.
 //!
-//! A [`Backend`] has workspaces, each with a [`StateStore`]: lock, read, write, unlock. [`Local`] keeps states in files of
-//! a directory, with the names, contents and locks of OpenTofu, so that both programs can take turns on one directory and
-//! keep each other out; [`InMemory`] keeps them as long as the process lives. While an apply runs its results go to a
-//! [`Journal`], and the next command that reads the state completes it from there. `session` calls this crate; the engine sees the journal only.
+//! A [`Backend`] has workspaces, each with a [`StateStore`]: lock, read, write, unlock. Kinds of backends are rows of one table
+//! ([`kit`]). [`Local`] stores states in files of a directory, with the names, contents and locks of OpenTofu, so that both
+//! programs can take turns on one directory. All other backends are byte stores ([`kit::store::Store`]), around which
+//! encryption, journal, serials and retries are written once. While an apply runs its results go to a [`Journal`], and the
+//! next command that reads the state completes it from there. `session` calls this crate; the engine sees the journal only.
 //!
 //! Invariant: every file operation goes through [`files::Files`]. Nothing here knows configuration or plans.
 //!
@@ -22,24 +23,28 @@
 mod diagnostics;
 pub mod encryption;
 mod errored;
+pub mod fake;
 pub mod files;
-mod in_memory;
 mod journal;
+mod kinds;
+pub mod kit;
 mod local;
 mod lock;
 mod process;
 mod store;
+mod stored;
 mod timestamp;
 pub mod workspace;
 
 #[cfg(test)]
 mod tests;
 
-pub use diagnostics::{lock_left_behind, recovered as recovered_diagnostic};
+pub use diagnostics::recovered as recovered_diagnostic;
+pub use diagnostics::{BACKEND_UNSUPPORTED, backend_not_available, lock_left_behind};
 pub use errored::{ERRORED_STATE, LastResort, save_errored};
-pub use files::Disk;
-pub use in_memory::InMemory;
+pub use files::{Disk, DiskAt, Files};
 pub use journal::{Journal, Operation, OperationId, Recovered};
+pub use kit::{BackendConfiguration, BackendEnvironment, BackendKind, Backends, Constructor, Storage};
 pub use local::state_file::StateFile;
 pub use local::{Backup, DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, Local, LocalSettings, Paths};
 pub use lock::{LockHolder, LockRefusal};

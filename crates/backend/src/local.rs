@@ -177,6 +177,15 @@ impl Backend for Local {
         Ok(Box::new(self.store(workspace)?))
     }
 
+    fn existing(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics> {
+        let (paths, sealing) = (self.paths(workspace), self.sealing.clone());
+        Ok(Box::new(state_file::StateFile::new(self.files.clone(), paths, sealing)))
+    }
+
+    fn has_workspaces(&self) -> bool {
+        true
+    }
+
     fn delete_workspace(&self, workspace: &str) -> Result<(), Diagnostics> {
         if workspace.is_empty() || workspace == DEFAULT_WORKSPACE {
             return Err(diagnostics::default_workspace_stays().into());

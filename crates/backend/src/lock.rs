@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json};
+use yuba_net::Environment;
 
 use crate::files::{Files, Open, beside};
+use crate::kit::store::{StoreError, StoreErrorKind};
 use crate::process::{self, Alive};
 use crate::timestamp::{Timestamp, in_words};
 
@@ -31,12 +33,12 @@ pub struct LockHolder {
 
 impl LockHolder {
     /// This process, about to do an operation.
-    pub fn ourselves(operation: &str) -> LockHolder {
+    pub fn ourselves(operation: &str, environment: &Environment) -> LockHolder {
         LockHolder {
             id: process::new_uuid(),
             operation: operation.to_owned(),
             info: format!("pid {}", std::process::id()),
-            who: process::who(),
+            who: process::who(environment),
             version: yuba_state::WRITER_VERSION.to_owned(),
             created: Some(Timestamp::now()),
             path: String::new(),
@@ -171,6 +173,8 @@ pub enum LockRefusal {
     },
     /// The files of the lock cannot be written or read.
     Failed(std::io::Error),
+    /// The store of the lock failed.
+    Store(StoreError),
     /// This store has locked it already.
     Ours,
 }
@@ -178,7 +182,11 @@ pub enum LockRefusal {
 impl LockRefusal {
     /// Whether it may be different a moment later.
     pub fn may_pass(&self) -> bool {
-        matches!(self, LockRefusal::Held { .. })
+        match self {
+            LockRefusal::Held { .. } => true,
+            LockRefusal::Store(error) => error.kind == StoreErrorKind::Transient,
+            LockRefusal::Failed(_) | LockRefusal::Ours => false,
+        }
     }
 }
 
@@ -219,7 +227,7 @@ mod tests {
 
     #[test]
     fn says_which_process_and_whether_it_lives() {
-        let mut holder = LockHolder::ourselves("OperationTypePlan");
+        let mut holder = LockHolder::ourselves("OperationTypePlan", &Environment::default());
         assert_eq!((holder.pid(), holder.alive()), (Some(std::process::id()), Alive::Yes));
         let mut child = std::process::Command::new("true").spawn().expect("`true` is everywhere");
         let pid = child.id();

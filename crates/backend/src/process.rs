@@ -1,5 +1,7 @@
 //! Who we are, and whether another process still lives: what a lock tells others.
 
+use yuba_net::Environment;
+
 /// Whether a process of this host lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alive {
@@ -12,34 +14,33 @@ pub enum Alive {
 }
 
 /// `user@host` of this process, with what is known of it.
-pub(crate) fn who() -> String {
-    format!("{}@{}", user(), host())
-}
-
 #[cfg(unix)]
-fn user() -> String {
+pub(crate) fn who(environment: &Environment) -> String {
     let entry = nix::unistd::User::from_uid(nix::unistd::Uid::effective());
-    match entry {
+    let user = match entry {
         Ok(Some(user)) => user.name,
-        _ => std::env::var("USER").unwrap_or_default(),
-    }
+        _ => environment.get("USER").unwrap_or_default().to_owned(),
+    };
+    format!("{user}@{}", host())
 }
 
+/// `user@host` of this process, with what the environment says.
 #[cfg(not(unix))]
-fn user() -> String {
-    std::env::var("USERNAME").unwrap_or_default()
+pub(crate) fn who(environment: &Environment) -> String {
+    let variable = |name: &str| environment.get(name).unwrap_or_default().to_owned();
+    format!("{}@{}", variable("USERNAME"), variable("COMPUTERNAME"))
 }
 
-/// The name of this host.
+/// The name of this host, where the system tells.
 #[cfg(unix)]
 pub(crate) fn host() -> String {
     nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The name of this host.
+/// The name of this host, where the system tells.
 #[cfg(not(unix))]
 pub(crate) fn host() -> String {
-    std::env::var("COMPUTERNAME").unwrap_or_default()
+    String::new()
 }
 
 /// Whether the process with this number lives on this host.

@@ -14,6 +14,10 @@ pub trait Backend {
     fn workspaces(&self) -> Result<Vec<String>, Diagnostics>;
     /// The store of a workspace, which is made when it is not there.
     fn open(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics>;
+    /// The store of a workspace that another configuration uses, to read it. It is not made when it is not there.
+    fn existing(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics>;
+    /// Whether there can be other workspaces than `default`.
+    fn has_workspaces(&self) -> bool;
     /// Removes a workspace with its state.
     fn delete_workspace(&self, workspace: &str) -> Result<(), Diagnostics>;
 }

@@ -2,9 +2,11 @@
 
 mod crash;
 mod faults;
+mod kit;
 mod layout;
 mod locking;
 mod replaced;
+mod stored;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,16 +21,21 @@ use crate::{Disk, Journal, Local, LocalSettings, LockHolder, Operation, Reading,
 /// A directory that goes away with the test.
 struct Sandbox(PathBuf);
 
+/// This process as the holder of a lock.
+fn ourselves(operation: &str) -> LockHolder {
+    LockHolder::ourselves(operation, &yuba_net::Environment::default())
+}
+
 /// Takes the lock. A process that another test starts has a copy of every open file between its birth and its first
 /// instruction, so a lock that was just given up may be held a moment longer.
 fn take_lock(store: &mut StateFile) {
     for _ in 0..400 {
-        if store.try_lock(LockHolder::ourselves("test")).is_ok() {
+        if store.try_lock(ourselves("test")).is_ok() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    store.try_lock(LockHolder::ourselves("test")).expect("nobody has the lock");
+    store.try_lock(ourselves("test")).expect("nobody has the lock");
 }
 
 impl Sandbox {

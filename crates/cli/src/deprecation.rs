@@ -1,6 +1,6 @@
 //! `-deprecation`: selects which deprecation warnings are shown.
 
-use yuba_syntax::DeprecatedUse;
+use yuba_syntax::{DeprecatedUse, Diagnostics};
 
 /// Which warnings of one kind are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,12 @@ pub(crate) struct DeprecationChoice {
 }
 
 impl DeprecationChoice {
+    /// Diagnostics without warnings about deprecated objects that the flags hide.
+    pub(crate) fn wanted(&self, mut problems: Diagnostics) -> Diagnostics {
+        problems.retain(|problem| problem.deprecation().is_none_or(|deprecated| self.wants(deprecated)));
+        problems
+    }
+
     /// One value of `-deprecation`.
     pub(crate) fn take(&mut self, value: &str) -> Result<(), String> {
         let only_all_or_none = |level: &str| level_of(level).filter(|level| *level != Level::Local);

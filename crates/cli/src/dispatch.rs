@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::commands::{self, Command, Run};
 use crate::exit::{self, Audience, Failure};
+use crate::telemetry::Telemetry;
 use crate::terminal::{DisplaySettings, Terminal};
 use crate::{diagnostics, flags, help, words};
 use yuba_install::Hosts;
+use yuba_net::Environment;
 use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
 
@@ -22,7 +24,7 @@ const NO_COMMAND: u8 = 127;
 pub(crate) fn run() -> u8 {
     let mut terminal = Terminal::new();
     // The path of the file is relative to the directory the process was started in, even with -chdir.
-    let hosts = Arc::new(Hosts::new());
+    let hosts = Arc::new(Hosts::new(Environment::of_process()));
     report_cli_config(&mut terminal, hosts.problems());
     match request(std::env::args_os().skip(1)) {
         Ok(request) => run_request(&mut terminal, &request, hosts),
@@ -170,7 +172,11 @@ fn run_command(
             args.original_dir = original_dir;
             args.hosts = hosts;
             terminal.configure(&DisplaySettings::resolve(&args));
-            function(terminal, &args)
+            Telemetry::start(command.name, &args).and_then(|telemetry| {
+                args.telemetry = telemetry;
+                let _span = tracing::info_span!("command", name = command.name).entered();
+                function(terminal, &args)
+            })
         }
         Err(message) => {
             if args.iter().any(|arg| arg == "-no-color") {

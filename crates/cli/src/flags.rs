@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use yuba_install::Hosts;
 use yuba_syntax::suggestion::closest;
-use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::deprecation::DeprecationChoice;
+use crate::telemetry::Telemetry;
 
 /// `-json`
 pub(crate) const JSON: Flag = Flag::switch("json", "Write messages as lines of JSON.");
@@ -75,6 +75,12 @@ pub(crate) const COMMON: &[Flag] = &[
          or output: its address and \":all\" or \":none\". Repeat the option to combine them.",
     ),
     Flag::text("module-deprecation-warnings", "all", ""),
+    Flag::text(
+        "profile",
+        "FILE",
+        "Write a trace of this run to a file: how long each phase, resource instance, provider call and request takes. \
+         Perfetto and chrome://tracing open it.",
+    ),
 ];
 
 /// The parsed arguments of a command. Each command resolves them once into its settings.
@@ -88,6 +94,8 @@ pub(crate) struct Args {
     pub(crate) original_dir: Option<String>,
     /// Access to hosts, with the settings of the CLI configuration.
     pub(crate) hosts: Arc<Hosts>,
+    /// The log of the process.
+    pub(crate) telemetry: Telemetry,
 }
 
 impl Args {
@@ -125,14 +133,6 @@ impl Args {
         }
         Ok(choice)
     }
-    /// The diagnostics without the deprecation warnings that the flags hide.
-    pub(crate) fn wanted(&self, problems: Diagnostics) -> Diagnostics {
-        let choice = self.deprecation().unwrap_or_default();
-        let mut wanted = Diagnostics::new();
-        let is_wanted = |problem: &Diagnostic| problem.deprecation().is_none_or(|use_| choice.wants(use_));
-        wanted.extend(problems.into_iter().filter(is_wanted));
-        wanted
-    }
     /// All flags in the order they were given.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.given.iter().map(|(name, value)| (*name, value.as_str()))
@@ -142,7 +142,14 @@ impl Args {
 /// Parses the arguments of a command. The error is a message about the first invalid argument.
 pub(crate) fn parse(table: &'static [Flag], args: &[String]) -> Result<Args, String> {
     let given = args.iter().filter_map(|arg| common_anywhere(arg)).collect();
-    let mut parsed = Args { table, given, positional: Vec::new(), original_dir: None, hosts: Arc::default() };
+    let mut parsed = Args {
+        table,
+        given,
+        positional: Vec::new(),
+        original_dir: None,
+        hosts: Arc::default(),
+        telemetry: Telemetry::default(),
+    };
     let mut rest = args.iter().filter(|arg| common_anywhere(arg).is_none());
     while let Some(arg) = rest.next() {
         let Some(dashed) = arg.strip_prefix('-').filter(|rest| !rest.is_empty()) else {

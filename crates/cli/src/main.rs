@@ -17,7 +17,6 @@ mod exit;
 mod flags;
 mod help;
 mod json_into;
-mod logging;
 mod messages;
 mod operate;
 mod running;
@@ -25,6 +24,7 @@ mod settings;
 mod signals;
 mod speaker;
 mod state_access;
+mod telemetry;
 mod terminal;
 mod typing;
 mod words;
@@ -43,5 +43,6 @@ fn main() -> ExitCode {
         // Address space is limited here; the stack of the process has to do.
         Err(_) => dispatch::run(),
     };
+    telemetry::finish();
     ExitCode::from(code)
 }

@@ -2,9 +2,7 @@
 
 use std::io::BufRead as _;
 
-use yuba_eval::World as _;
 use yuba_install::providers::installing;
-use yuba_session::SystemWorld;
 use yuba_session::backend::Refusal;
 use yuba_session::install::{Event, Report};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
@@ -326,7 +324,7 @@ pub(crate) fn diagnostic_lines<'p>(problems: impl Iterator<Item = &'p Diagnostic
 
 /// The time, in the form of messages.
 pub(crate) fn now() -> String {
-    let now = SystemWorld.now();
+    let now = yuba_session::world::now();
     let time = Timestamp::from_unix(now.seconds, 0).to_string();
     format!("{}.{:06}Z", time.trim_end_matches('Z'), now.nanos / 1000)
 }

@@ -1,21 +1,21 @@
-//! From flags and environment to what reading a configuration needs.
+//! From flags and environment to the project that a command works on.
 
-use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use yuba_eval::inputs::{Ask, ENVIRONMENT_PREFIX};
-use yuba_eval::tree::Purpose;
+use yuba_eval::inputs::Ask;
 use yuba_install::Hosts;
-use yuba_net::is_off;
-use yuba_session::SystemWorld;
-use yuba_session::load::{DEFAULT_TEST_DIR, LoadRequest, VariableFlag, selected_workspace};
+use yuba_net::Environment;
+use yuba_session::backend::{BackendEnvironment, Backends};
+use yuba_session::load::{DEFAULT_TEST_DIR, VariableFlag};
 use yuba_session::providers::{OurProviders, ProviderSettings};
 use yuba_session::workspaces::Selected;
+use yuba_session::{Project, ProjectSettings};
 
 use crate::flags::{Args, Flag};
+use crate::telemetry::Telemetry;
 use crate::typing::{self, Unseen};
 
 /// `-var`
@@ -31,94 +31,81 @@ pub(crate) const VAR_FILE: Flag = Flag::list(
 pub(crate) const TEST_DIR: Flag =
     Flag::text("test-directory", "path", "Directory of test files in the configuration. The default is \"tests\".");
 
-/// What reading a configuration needs.
+/// Settings of a command that works in the working directory and needs nothing else.
 pub(crate) struct Settings {
-    /// The directory of the root module.
-    pub(crate) dir: String,
-    /// Where things are kept that belong to the working directory.
-    pub(crate) data_dir: PathBuf,
-    /// The directory of test files; none if they do not count.
-    pub(crate) test_dir: Option<String>,
-    original_dir: Option<String>,
-    selected: Selected,
-    environment: Vec<(String, String)>,
-    variables: Vec<VariableFlag>,
-    providers: Arc<OurProviders>,
-    hosts: Arc<Hosts>,
+    project: Project,
 }
 
 impl Settings {
     /// For the working directory.
     pub(crate) fn new(args: &Args) -> Settings {
-        let data_dir = environment("TF_DATA_DIR").map_or_else(|| PathBuf::from(".terraform"), PathBuf::from);
-        let variables = args.iter().filter_map(|(name, value)| match name {
-            "var" => Some(VariableFlag::Var(value.to_owned())),
-            "var-file" => Some(VariableFlag::File(value.to_owned())),
-            _ => None,
-        });
-        let is_variable = |(name, value): (OsString, OsString)| {
-            let name = name.into_string().ok().filter(|name| name.starts_with(ENVIRONMENT_PREFIX))?;
-            Some((name, value.into_string().ok()?))
-        };
-        let test_dir = args.text("test-directory").unwrap_or(DEFAULT_TEST_DIR);
-        let hosts = Arc::clone(&args.hosts);
-        Settings {
-            dir: ".".to_owned(),
-            selected: match environment("TF_WORKSPACE") {
-                Some(name) => Selected { name, is_overridden: true },
-                None => Selected { name: selected_workspace(&data_dir), is_overridden: false },
-            },
-            test_dir: Some(test_dir.to_owned()).filter(|dir| !dir.is_empty()),
-            original_dir: args.original_dir.clone(),
-            environment: std::env::vars_os().filter_map(is_variable).collect(),
-            variables: variables.collect(),
-            providers: Arc::new(OurProviders::new(provider_settings(&data_dir, hosts.clone()))),
-            data_dir,
-            hosts,
-        }
+        Settings { project: Project::new(project(args)) }
+    }
+
+    /// The working directory.
+    pub(crate) fn project(&self) -> &Project {
+        &self.project
     }
 
     /// The workspace that is selected.
     pub(crate) fn selected(&self) -> &Selected {
-        &self.selected
+        self.project.selected()
     }
 
     /// All providers there are.
-    pub(crate) fn providers(&self) -> &Arc<OurProviders> {
-        &self.providers
+    pub(crate) fn providers(&self) -> &OurProviders {
+        self.project.providers()
     }
 
     /// How to speak to hosts, and what the CLI configuration says.
     pub(crate) fn hosts(&self) -> &Arc<Hosts> {
-        &self.hosts
-    }
-
-    /// The request to read it.
-    pub(crate) fn request(&self, purpose: Purpose) -> LoadRequest<'_> {
-        LoadRequest {
-            dir: &self.dir,
-            data_dir: &self.data_dir,
-            world: &SystemWorld,
-            providers: &self.providers,
-            original_dir: self.original_dir.as_deref(),
-            workspace: &self.selected.name,
-            variables: &self.variables,
-            environment: &self.environment,
-            test_dir: self.test_dir.as_deref(),
-            purpose,
-            snapshot: None,
-        }
+        self.project.hosts()
     }
 }
 
-/// How providers are dealt with, as the environment and the CLI configuration say.
-fn provider_settings(data_dir: &Path, hosts: Arc<Hosts>) -> ProviderSettings {
+/// The project of the working directory, as the flags and the environment say. This is the only place that asks the process
+/// for its directory.
+pub(crate) fn project(args: &Args) -> ProjectSettings {
+    let hosts = Arc::clone(&args.hosts);
+    let environment = hosts.environment().clone();
+    let data_dir = environment.path("TF_DATA_DIR").unwrap_or_else(|| PathBuf::from(".terraform"));
+    let variables = args.iter().filter_map(|(name, value)| match name {
+        "var" => Some(VariableFlag::Var(value.to_owned())),
+        "var-file" => Some(VariableFlag::File(value.to_owned())),
+        _ => None,
+    });
+    let test_dir = args.text("test-directory").unwrap_or(DEFAULT_TEST_DIR);
+    ProjectSettings {
+        // A working directory that is gone has no name: paths stay relative then.
+        root: std::env::current_dir().unwrap_or_default(),
+        dir: ".".to_owned(),
+        original_dir: args.original_dir.clone(),
+        home: std::env::home_dir(),
+        providers: provider_settings(&data_dir, &environment, hosts.clone(), &args.telemetry),
+        data_dir,
+        environment,
+        hosts,
+        variables: variables.collect(),
+        test_dir: Some(test_dir.to_owned()).filter(|dir| !dir.is_empty()),
+    }
+}
+
+/// How providers are found and started, as the environment and the CLI configuration say.
+fn provider_settings(
+    data_dir: &Path,
+    environment: &Environment,
+    hosts: Arc<Hosts>,
+    telemetry: &Telemetry,
+) -> ProviderSettings {
+    let backends = BackendEnvironment::new(environment.clone(), data_dir).with_services(Arc::clone(hosts.services()));
     let mut settings = ProviderSettings::new(data_dir);
-    settings.plugins.schema_cache = hosts.environment().cache("schemas");
+    settings.backends = Arc::new(Backends::new(backends));
+    settings.plugins.environment = environment.clone();
+    settings.plugins.schema_cache = environment.cache("schemas");
     settings.hosts = Some(hosts);
-    settings.plugins.tls = environment("TF_DISABLE_PLUGIN_TLS").is_none();
-    settings.plugins.log = crate::logging::of_providers();
-    settings.reattach = environment("TF_REATTACH_PROVIDERS").unwrap_or_default();
+    settings.plugins.tls = environment.get("TF_DISABLE_PLUGIN_TLS").is_none();
+    settings.plugins.log = telemetry.provider_sink();
+    settings.reattach = environment.get("TF_REATTACH_PROVIDERS").unwrap_or_default().to_owned();
     settings
 }
 
@@ -127,19 +114,44 @@ pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Whether asking is not switched off.
-pub(crate) fn may_ask(args: &Args) -> bool {
-    !environment("TF_INPUT").is_some_and(|value| is_off(&value)) && args.is_on("input")
+/// Whether a command may ask the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prompts {
+    /// It may.
+    Enabled,
+    /// `-input=false` or `TF_INPUT` forbids it.
+    Disabled,
 }
 
-/// Asks for values of variables and takes a line of standard input for each, unless asking is switched off. Once standard input
-/// has ended, it asks no more.
-pub(crate) fn ask(args: &Args) -> Option<Ask> {
-    if !may_ask(args) {
-        return None;
+impl Prompts {
+    /// As the flags and the environment say.
+    pub(crate) fn resolve(args: &Args, environment: &Environment) -> Prompts {
+        match environment.is_off("TF_INPUT") || !args.is_on("input") {
+            true => Prompts::Disabled,
+            false => Prompts::Enabled,
+        }
     }
+
+    /// Asks for values of variables, unless prompts are disabled or the output is for programs.
+    pub(crate) fn ask(self, is_json: bool) -> Option<Ask> {
+        (self == Prompts::Enabled && !is_json).then(prompt_for_values)
+    }
+}
+
+/// Whether asking is not switched off.
+pub(crate) fn may_ask(args: &Args) -> bool {
+    Prompts::resolve(args, args.hosts.environment()) == Prompts::Enabled
+}
+
+/// Asks for values of variables, unless asking is switched off.
+pub(crate) fn ask(args: &Args) -> Option<Ask> {
+    may_ask(args).then(prompt_for_values)
+}
+
+/// Asks for values of variables and takes a line of standard input for each. Once standard input has ended, it asks no more.
+fn prompt_for_values() -> Ask {
     let ended = AtomicBool::new(false);
-    Some(Box::new(move |variable| {
+    Box::new(move |variable| {
         if ended.load(Ordering::Relaxed) {
             return None;
         }
@@ -164,5 +176,5 @@ pub(crate) fn ask(args: &Args) -> Option<Ask> {
             let _ = stderr.write_all(b"\n");
         }
         line
-    }))
+    })
 }

@@ -44,6 +44,7 @@ impl Cancel {
                     client.interrupt();
                 }
                 if signals.next().is_some() {
+                    crate::telemetry::finish();
                     std::process::exit(1);
                 }
             });

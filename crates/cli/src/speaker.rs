@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use yuba_addrs::ProviderSource;
 use yuba_engine::{Counts, Interrupt};
+use yuba_net::Environment;
 use yuba_plan::{Action, Event, Plan};
 use yuba_provider::ProviderSchema;
 use yuba_state::Output;
@@ -18,12 +19,13 @@ use yuba_view::messages_json::{self, Level};
 use yuba_view::plan::Look;
 use yuba_view::{outputs, plan, progress};
 
+use crate::deprecation::DeprecationChoice;
 use crate::exit::Failure;
 use crate::flags::Args;
 use crate::json_into::{JsonInto, JsonSettings};
 use crate::messages::{diagnostic_lines, greeting, now};
+use crate::operate::Kind;
 use crate::running::Running;
-use crate::settings::environment;
 use crate::signals;
 use crate::terminal::Terminal;
 
@@ -33,7 +35,37 @@ pub(crate) struct Speaker<'t> {
     json: bool,
     look: Look,
     concise: bool,
-    args: Args,
+    deprecation: DeprecationChoice,
+}
+
+/// Settings of the output of an operation.
+pub(crate) struct OutputSettings {
+    /// `-json`
+    json: bool,
+    /// `-json-into`
+    into: Option<JsonInto>,
+    /// `-show-sensitive`
+    show_sensitive: bool,
+    /// `-concise`
+    concise: bool,
+    /// `TF_IN_AUTOMATION`
+    in_automation: bool,
+    /// `-deprecation`
+    deprecation: DeprecationChoice,
+}
+
+impl OutputSettings {
+    /// Resolves the settings, and opens the file of `-json-into`.
+    pub(crate) fn resolve(args: &Args, environment: &Environment) -> Result<OutputSettings, Failure> {
+        Ok(OutputSettings {
+            into: JsonInto::open(&JsonSettings::resolve(args)?)?,
+            json: args.is_on("json"),
+            show_sensitive: args.table_has("show-sensitive") && args.is_on("show-sensitive"),
+            concise: args.is_on("concise"),
+            in_automation: environment.get("TF_IN_AUTOMATION").is_some(),
+            deprecation: args.deprecation().unwrap_or_default(),
+        })
+    }
 }
 
 struct Inner<'t> {
@@ -46,21 +78,14 @@ struct Inner<'t> {
 }
 
 impl<'t> Speaker<'t> {
-    /// As the flags want it.
-    pub(crate) fn new(terminal: &'t mut Terminal, args: &Args) -> Result<Speaker<'t>, Failure> {
-        let into = JsonInto::open(&JsonSettings::resolve(args)?)?;
-        let look = Look {
-            style: terminal.style(),
-            width: terminal.width(),
-            show_sensitive: args.table_has("show-sensitive") && args.is_on("show-sensitive"),
-            in_automation: environment("TF_IN_AUTOMATION").is_some(),
-        };
-        let json = args.is_on("json");
+    /// Begins the output with the version, for programs.
+    pub(crate) fn new(terminal: &'t mut Terminal, settings: OutputSettings) -> Speaker<'t> {
+        let OutputSettings { json, into, show_sensitive, concise, in_automation, deprecation } = settings;
+        let look = Look { style: terminal.style(), width: terminal.width(), show_sensitive, in_automation };
         let inner = Inner { terminal, into, running: Running::default(), waiting: false, interrupts: 0 };
-        let speaker =
-            Speaker { inner: RefCell::new(inner), json, look, concise: args.is_on("concise"), args: args.clone() };
+        let speaker = Speaker { inner: RefCell::new(inner), json, look, concise, deprecation };
         speaker.lines(&greeting());
-        Ok(speaker)
+        speaker
     }
 
     /// Whether programs listen.
@@ -214,7 +239,7 @@ impl<'t> Speaker<'t> {
 
     /// Shows what there is to say.
     pub(crate) fn report(&mut self, problems: &Diagnostics, sources: &Sources) {
-        let wanted = self.args.wanted(problems.clone());
+        let wanted = self.deprecation.wanted(problems.clone());
         if !self.json {
             self.inner.borrow_mut().terminal.report(&wanted, sources);
         }
@@ -224,13 +249,8 @@ impl<'t> Speaker<'t> {
     }
 
     /// After all changes were made.
-    pub(crate) fn applied(
-        &mut self,
-        counts: &Counts,
-        destroy: bool,
-        refresh: bool,
-        values: &BTreeMap<EcoString, Output>,
-    ) {
+    pub(crate) fn applied(&mut self, counts: &Counts, kind: Kind, values: &BTreeMap<EcoString, Output>) {
+        let (destroy, refresh) = (kind == Kind::Destroy, kind == Kind::Refresh);
         let people = progress::Counts {
             imported: counts.imported,
             added: counts.added,

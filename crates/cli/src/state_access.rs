@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use yuba_eval::tree::Purpose;
-use yuba_session::backend::{self, Opened, Place, Refusal, StateFlags};
+use yuba_session::backend::{self, Opened, Refusal, StateFlags, StateLocation};
 use yuba_session::state;
 use yuba_session::workspaces::is_valid_name;
 use yuba_syntax::{Code, Diagnostic, Diagnostics};
@@ -76,11 +76,11 @@ pub(crate) fn flags(args: &Args) -> Result<StateFlags, Failure> {
 
 /// Fails where the configuration has errors. Commands that exchange or change the state without it check that first.
 pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
-    state::usable_configuration(&settings.request(Purpose::Look))
+    state::usable_configuration(settings.project(), Purpose::Look)
 }
 
 /// Where the state is.
-pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
+pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     let selected = settings.selected();
     if selected.is_overridden && !is_valid_name(&selected.name) {
         let detail = format!(
@@ -89,16 +89,16 @@ pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<Place, Re
         );
         return Err(Diagnostic::error("Error selecting workspace", detail).into());
     }
-    backend::find(&settings.request(Purpose::Look), flags)
+    backend::find(settings.project(), flags)
 }
 
 /// Where a state is that a command changes and always keeps a backup of.
-pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<Place, Refusal> {
+pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     check_configuration(settings)?;
     let place = place(settings, flags)?;
     // A file that was named is the state, whatever workspace is selected.
     let place = match &flags.state {
-        Some(path) => Place::file(path.clone(), flags.backup.clone()).encrypted_as(&place),
+        Some(path) => StateLocation::file(path.clone(), flags.backup.clone(), place.backends()).encrypted_as(&place),
         None => place,
     };
     Ok(place.with_backup_of_its_own())
@@ -107,7 +107,7 @@ pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Resu
 /// Opens a state to change it.
 pub(crate) fn open(
     messages: &mut Messages<'_>,
-    place: &Place,
+    place: &StateLocation,
     operation: &str,
     flags: &StateFlags,
     unreadable: &'static Code,

@@ -71,6 +71,7 @@ mod terminal {
         std::thread::spawn(move || {
             for signal in signals.forever() {
                 if show() || !crate::signals::are_handled() {
+                    crate::telemetry::finish();
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
             }

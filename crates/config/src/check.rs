@@ -100,7 +100,7 @@ pub(crate) fn decode(
     }
     let (content, mut problems) = block.body.content(&CHECK);
     if !is_identifier(name) {
-        problems.push(diagnostics::invalid_name("Invalid check block name", name, *name_span));
+        problems.push(crate::diagnostics::invalid_name("check block", name, *name_span));
     }
     let mut data: Option<Resource> = None;
     for inner in &content.blocks {

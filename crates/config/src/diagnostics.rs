@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration, in words.
+//! The diagnostics about a configuration.
 
 pub(crate) mod blocks;
 mod merging;
@@ -6,6 +6,7 @@ mod named;
 mod settings;
 pub(crate) mod symbols;
 pub(crate) mod tests;
+pub(crate) mod types;
 
 pub(crate) use merging::*;
 pub(crate) use named::*;

@@ -59,7 +59,7 @@ pub(crate) fn version_constraint(
 
 fn constraint_of_value(attribute: &Attribute, value: &Value, diagnostics: &mut Diagnostics) -> Option<Constraint> {
     let Ok(value) = convert(value, &Type::string()) else {
-        diagnostics.push(diagnostics::version_not_text(&attribute.name, attribute.expr.span));
+        diagnostics.push(diagnostics::version_not_string(&attribute.name, attribute.expr.span));
         return None;
     };
     let Some(text) = value.as_str() else {

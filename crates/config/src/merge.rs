@@ -146,40 +146,35 @@ impl Merging<'_> {
             let (name, span) = (variable.name.clone(), variable.span);
             if let Some(first) = self.module.variables.insert(name.clone(), variable) {
                 let place = self.decoding.place(first.span);
-                let summary = "Duplicate variable declaration";
-                self.diagnostics.push(diagnostics::duplicate(summary, "variable", &name, &place, span));
+                self.diagnostics.push(diagnostics::duplicate_variable(&name, &place, span));
             }
         }
         for local in std::mem::take(&mut file.locals) {
             let (name, span) = (local.name.clone(), local.span);
             if let Some(first) = self.module.locals.insert(name.clone(), local) {
                 let place = self.decoding.place(first.span);
-                let summary = "Duplicate local value definition";
-                self.diagnostics.push(diagnostics::duplicate(summary, "local value", &name, &place, span));
+                self.diagnostics.push(diagnostics::duplicate_local_value(&name, &place, span));
             }
         }
         for output in std::mem::take(&mut file.outputs) {
             let (name, span) = (output.name.clone(), output.span);
             if let Some(first) = self.module.outputs.insert(name.clone(), output) {
                 let place = self.decoding.place(first.span);
-                let summary = "Duplicate output definition";
-                self.diagnostics.push(diagnostics::duplicate(summary, "output", &name, &place, span));
+                self.diagnostics.push(diagnostics::duplicate_output(&name, &place, span));
             }
         }
         for call in std::mem::take(&mut file.calls) {
             let (name, span) = (call.name.clone(), call.span);
             if let Some(first) = self.module.calls.insert(name.clone(), call) {
                 let place = self.decoding.place(first.span);
-                let summary = "Duplicate module call";
-                self.diagnostics.push(diagnostics::duplicate(summary, "module call", &name, &place, span));
+                self.diagnostics.push(diagnostics::duplicate_module_call(&name, &place, span));
             }
         }
         for library in std::mem::take(&mut file.symbols) {
             let (name, span) = (library.name.clone(), library.span);
             if let Some(first) = self.module.symbols.insert(name.clone(), library) {
                 let place = self.decoding.place(first.span);
-                let summary = "Duplicate symbols declaration";
-                self.diagnostics.push(diagnostics::duplicate(summary, "symbol library", &name, &place, span));
+                self.diagnostics.push(diagnostics::duplicate_symbols_block(&name, &place, span));
             }
         }
     }

@@ -59,7 +59,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, with: &Decoding<'_>) -> (
     let [(name, name_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
     let (content, body, mut problems) = block.body.partial_content(if is_override { &OVERRIDE } else { &SCHEMA });
     if !is_identifier(name) {
-        problems.push(diagnostics::invalid_name("Invalid module instance name", name, *name_span));
+        problems.push(crate::diagnostics::invalid_name("module instance", name, *name_span));
     }
     let expr = |name| content.attribute(name).map(|attribute| attribute.expr.clone());
     let mut call = ModuleCall {
@@ -138,7 +138,7 @@ pub(crate) fn decode_providers(
     problems: &mut Diagnostics,
 ) -> Vec<PassedProvider> {
     let Some(items) = attribute.expr.as_map() else {
-        problems.push(diagnostics::not_a_map(attribute.expr.start_span()));
+        problems.push(diagnostics::object_literal_required(attribute.expr.start_span()));
         return Vec::new();
     };
     let mut passed = Vec::new();

@@ -65,7 +65,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
     let (name, name_span) = block.labels.first().cloned().unwrap_or_default();
     let (content, mut diagnostics) = block.body.content(if is_override { &OVERRIDE_SCHEMA } else { &SCHEMA });
     if !is_identifier(&name) {
-        diagnostics.push(diagnostics::invalid_name("output", name_span));
+        diagnostics.push(diagnostics::invalid_name("output", &name, name_span));
     }
     let mut output = Output {
         name,

@@ -6,7 +6,7 @@ use ecow::EcoString;
 use yuba_syntax::{Diagnostics, Expr, Traversal};
 use yuba_value::Value;
 
-use crate::diagnostics;
+use crate::diagnostics::{self, Overridden};
 use crate::file::File;
 use crate::merge::Merging;
 use crate::module_call::ModuleCall;
@@ -57,37 +57,25 @@ pub(crate) fn apply(merging: &mut Merging<'_>, file: File) {
     for variable in file.variables {
         match module.variables.get_mut(&variable.name) {
             Some(base) => override_variable(base, variable, diagnostics),
-            None => {
-                let summary = "Missing base variable declaration to override";
-                diagnostics.push(diagnostics::missing_base(summary, "variable", &variable.name, variable.span));
-            }
+            None => diagnostics.push(diagnostics::missing_variable(&variable.name, variable.span)),
         }
     }
     for local in file.locals {
         match module.locals.get_mut(&local.name) {
             Some(base) => *base = local,
-            None => {
-                let summary = "Missing base local value definition to override";
-                diagnostics.push(diagnostics::missing_base(summary, "local value", &local.name, local.span));
-            }
+            None => diagnostics.push(diagnostics::missing_local_value(&local.name, local.span)),
         }
     }
     for output in file.outputs {
         match module.outputs.get_mut(&output.name) {
             Some(base) => override_output(base, output, diagnostics),
-            None => {
-                let summary = "Missing base output definition to override";
-                diagnostics.push(diagnostics::missing_base(summary, "output", &output.name, output.span));
-            }
+            None => diagnostics.push(diagnostics::missing_output(&output.name, output.span)),
         }
     }
     for call in file.calls {
         match module.calls.get_mut(&call.name) {
             Some(base) => override_call(base, call, diagnostics),
-            None => {
-                let summary = "Missing module call to override";
-                diagnostics.push(diagnostics::missing_base(summary, "module call", &call.name, call.span));
-            }
+            None => diagnostics.push(diagnostics::missing_module_call(&call.name, call.span)),
         }
     }
     for library in file.symbols {
@@ -96,10 +84,7 @@ pub(crate) fn apply(merging: &mut Merging<'_>, file: File) {
                 base.source = library.source.or(base.source.take());
                 base.version = library.version.or(base.version.take());
             }
-            None => {
-                let summary = "Missing base symbols declaration to override";
-                diagnostics.push(diagnostics::missing_base(summary, "symbol library", &library.name, library.span));
-            }
+            None => diagnostics.push(diagnostics::missing_symbols_block(&library.name, library.span)),
         }
     }
     for resource in file.resources {
@@ -150,12 +135,12 @@ fn override_variable(base: &mut Variable, variable: Variable, diagnostics: &mut 
     let is_pending = base.type_pending || base.default_pending;
     let Some(default) = base.default.clone().filter(|_| !is_pending) else { return };
     let default = base.convert_default(&default).unwrap_or_else(|error| {
-        let which = match (new_type, new_default) {
-            (true, false) => "The type that is set here does not fit the variable's default",
-            (false, true) => "The default that is set here does not fit the variable's type",
-            _ => "The variable's default does not fit its type",
+        let overridden = match (new_type, new_default) {
+            (true, false) => Overridden::Type,
+            (false, true) => Overridden::Default,
+            _ => Overridden::Both,
         };
-        diagnostics.push(diagnostics::invalid_overridden_default(which, &error, variable.span));
+        diagnostics.push(diagnostics::invalid_overridden_default(overridden, &error, variable.span));
         Value::unknown_dynamic()
     });
     base.check_null(&default, variable.span, diagnostics);

@@ -3,7 +3,7 @@
 
 use ecow::EcoString;
 use yuba_syntax::expr::Literal;
-use yuba_syntax::{Body, Diagnostics, Expr, ExprKind, Span, Traversal, parser};
+use yuba_syntax::{Body, Diagnostics, Expr, ExprKind, Span, Traversal, parser, reference_required};
 
 use crate::diagnostics::blocks as diagnostics;
 
@@ -39,7 +39,7 @@ impl Unquoted<'_> {
         match self {
             Unquoted::AsWritten(expr) => expr.to_traversal(),
             Unquoted::Quoted(Some(traversal), _) => Ok(traversal.clone()),
-            Unquoted::Quoted(None, span) => Err(diagnostics::not_a_reference(*span).into()),
+            Unquoted::Quoted(None, span) => Err(reference_required(*span).into()),
         }
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<Removed>, Di
         match destroy {
             None => problems.push(diagnostics::removed_without_lifecycle(block.header_span)),
             Some(false) if !provisioners.is_empty() => {
-                problems.push(diagnostics::removed_provisioners_idle(block.header_span));
+                problems.push(diagnostics::removed_provisioners_unused(block.header_span));
             }
             Some(_) => {}
         }

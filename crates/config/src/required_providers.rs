@@ -100,20 +100,20 @@ impl Entry<'_> {
     fn item(&mut self, item: &ObjectItem, diagnostics: &mut Diagnostics) -> bool {
         let Some(key) = self.decoding.value(&item.key, diagnostics) else { return true };
         let Some(key) = key.as_str() else {
-            diagnostics.push(diagnostics::requirement_key_not_text(item.key.span));
+            diagnostics.push(diagnostics::requirement_key_not_string(item.key.span));
             return true;
         };
         let value = &item.value;
         match key.as_str() {
             "version" => match self.text(value) {
-                None => diagnostics.push(diagnostics::requirement_version_not_text(value.span)),
+                None => diagnostics.push(diagnostics::requirement_version_not_string(value.span)),
                 Some(text) => match VersionConstraints::parse(&text) {
                     Ok(_) => self.version = Some((text, self.attribute.span)),
                     Err(error) => diagnostics.push(diagnostics::version_syntax(&error, value.span)),
                 },
             },
             "source" => match self.text(value) {
-                None => diagnostics.push(diagnostics::requirement_source_not_text(value.span)),
+                None => diagnostics.push(diagnostics::requirement_source_not_string(value.span)),
                 Some(text) => match ProviderSource::parse(&text) {
                     Ok(provider) => self.source = Some((text, provider)),
                     Err(error) => diagnostics.push(error.at(value.span)),

@@ -150,10 +150,10 @@ pub(crate) fn decode(
     let schema = if mode == ResourceMode::Data { &DATA } else { &MANAGED };
     let (content, body, mut problems) = block.body.partial_content(schema);
     if !is_identifier(kind) {
-        problems.push(diagnostics::invalid_name(words.invalid_kind, kind, *kind_span));
+        problems.push(crate::diagnostics::invalid_name(words.kind, kind, *kind_span));
     }
     if !is_identifier(name) {
-        problems.push(diagnostics::invalid_name(words.invalid_name, name, *name_span));
+        problems.push(crate::diagnostics::invalid_name(words.name, name, *name_span));
     }
     let mut resource = Resource {
         key: ResourceKey { mode, kind: kind.clone(), name: name.clone() },
@@ -199,35 +199,31 @@ pub(crate) fn decode(
     (Some(resource), problems)
 }
 
-/// What differs in messages by mode.
+/// Words of messages that depend on the mode.
 #[derive(Clone, Copy)]
 struct Words {
-    invalid_kind: &'static str,
-    invalid_name: &'static str,
+    /// The type, in "Invalid ... name".
+    kind: &'static str,
+    /// The object, in "Invalid ... name".
+    name: &'static str,
     /// The block, in "... block".
     block: &'static str,
-    /// What there is a number of.
+    /// The objects whose number `count` and its kin set.
     things: &'static str,
 }
 
 impl Words {
     fn of(mode: ResourceMode) -> Words {
         match mode {
-            ResourceMode::Managed => Words {
-                invalid_kind: "Invalid resource type name",
-                invalid_name: "Invalid resource name",
-                block: "resource",
-                things: "resources",
-            },
-            ResourceMode::Data => Words {
-                invalid_kind: "Invalid data source name",
-                invalid_name: "Invalid data resource name",
-                block: "data",
-                things: "data sources",
-            },
+            ResourceMode::Managed => {
+                Words { kind: "resource type", name: "resource", block: "resource", things: "resources" }
+            }
+            ResourceMode::Data => {
+                Words { kind: "data source", name: "data resource", block: "data", things: "data sources" }
+            }
             ResourceMode::Ephemeral => Words {
-                invalid_kind: "Invalid ephemeral resource type name",
-                invalid_name: "Invalid ephemeral resource name",
+                kind: "ephemeral resource type",
+                name: "ephemeral resource",
                 block: "ephemeral",
                 things: "ephemeral resources",
             },

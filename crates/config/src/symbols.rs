@@ -184,14 +184,14 @@ pub fn decode_library<'b>(files: impl IntoIterator<Item = &'b Body>, with: &Deco
     (library, problems)
 }
 
-fn check_name(what: &str, name: &str, at: Span, problems: &mut Diagnostics) {
+fn check_name(object: &str, name: &str, at: Span, problems: &mut Diagnostics) {
     if !is_identifier(name) {
-        problems.push(diagnostics::invalid_name(what, name, at));
+        problems.push(crate::diagnostics::invalid_name(object, name, at));
     }
 }
 
 fn is_new(
-    what: &str,
+    object: &str,
     name: &str,
     first: Option<Span>,
     at: Span,
@@ -199,7 +199,7 @@ fn is_new(
     problems: &mut Diagnostics,
 ) -> bool {
     if let Some(first) = first {
-        problems.push(diagnostics::duplicate(what, name, &with.place(first), at));
+        problems.push(diagnostics::duplicate(object, name, &with.place(first), at));
     }
     first.is_none()
 }

@@ -10,6 +10,7 @@ use yuba_syntax::{Block, Diagnostic, Diagnostics, Expr, ExprKind, FileId, Source
 use yuba_value::{Number, Value};
 
 use crate::constant::Decoding;
+use crate::diagnostics::unsuitable_value;
 use crate::resource::Place;
 use crate::schema::schema;
 use crate::{Module, ParsedConfigFile, decode_module, select_files};
@@ -173,11 +174,11 @@ fn value(expr: &Expr, problems: &mut Diagnostics) -> Value {
             Value::object(attrs.collect::<Vec<_>>())
         }
         ExprKind::Traversal(traversal) => {
-            problems.push(Diagnostic::error("Variables not allowed", "").at(traversal.root_span));
+            problems.push(unsuitable_value("", traversal.root_span).titled("Variables not allowed"));
             Value::unknown_dynamic()
         }
         ExprKind::Call(_) => {
-            problems.push(Diagnostic::error("Function calls not allowed", "").at(expr.span));
+            problems.push(unsuitable_value("", expr.span).titled("Function calls not allowed"));
             Value::unknown_dynamic()
         }
         _ => Value::unknown_dynamic(),

@@ -3,12 +3,12 @@
 use ecow::{EcoString, eco_format};
 use yuba_addrs::Feature;
 use yuba_syntax::expr::CallExpr;
-use yuba_syntax::{Diagnostics, Expr, Span};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span};
 use yuba_value::convert::{Defaults, convert};
 use yuba_value::{ObjectAttr, Type, Value};
 
 use crate::constant::Decoding;
-use crate::diagnostics::{invalid_optional_default, invalid_type};
+use crate::diagnostics::types;
 
 /// What a type constraint says: a type, which may have optional attributes, and defaults for these.
 #[derive(Clone, Debug)]
@@ -77,19 +77,14 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn fail(&mut self, detail: impl Into<EcoString>, at: Span) -> TypeConstraint {
-        self.diagnostics.push(invalid_type(detail, at));
-        TypeConstraint::any()
-    }
-
-    fn fail_within(&mut self, detail: impl Into<EcoString>, at: Span, context: Span) -> TypeConstraint {
-        self.diagnostics.push(invalid_type(detail, at).within(context));
+    fn fail(&mut self, problem: Diagnostic) -> TypeConstraint {
+        self.diagnostics.push(problem);
         TypeConstraint::any()
     }
 
     fn read(&mut self, expr: &Expr) -> TypeConstraint {
         if self.depth >= MAX_DEPTH {
-            return self.fail("This type is nested too deeply.", expr.span);
+            return self.fail(types::type_too_deep(MAX_DEPTH, expr.span));
         }
         self.depth += 1;
         let constraint = stacker::maybe_grow(64 << 10, 1 << 20, || self.read_inner(expr));
@@ -104,14 +99,14 @@ impl Reader<'_> {
                 "string" => TypeConstraint::plain(Type::string()),
                 "number" => TypeConstraint::plain(Type::number()),
                 "any" => TypeConstraint::any(),
-                "list" | "map" | "set" | "object" | "tuple" => self.fail(needs_argument(&keyword), expr.span),
-                _ => self.fail(eco_format!("There is no type \"{keyword}\"."), expr.span),
+                "list" | "map" | "set" | "object" | "tuple" => {
+                    self.fail(types::type_needs_argument(&keyword, expr.span))
+                }
+                _ => self.fail(types::unknown_type(&keyword, expr.span)),
             };
         }
         let Some(call) = expr.as_call() else {
-            let detail = "A type is one of the words bool, number, string and any, or a call that makes a type of other \
-                types, like list(string).";
-            return self.fail(detail, expr.span);
+            return self.fail(types::not_a_type(expr.span));
         };
         if let Some((constraint, problems)) = self.named.resolve(&call) {
             self.diagnostics.extend(problems);
@@ -119,27 +114,20 @@ impl Reader<'_> {
         }
         let args_span = call.open_span.to(call.close_span);
         match call.name.as_str() {
-            "bool" | "string" | "number" | "any" => {
-                self.fail(eco_format!("The type {} has no arguments.", call.name), args_span)
-            }
+            "bool" | "string" | "number" | "any" => self.fail(types::type_takes_no_arguments(&call.name, args_span)),
             "list" | "set" | "map" | "object" | "tuple" => match &*call.args {
                 [arg] => self.constructed(&call.name, arg, expr.span),
-                [] => self.fail_within(needs_argument(&call.name), args_span, args_span),
+                [] => self.fail(types::type_needs_argument(&call.name, args_span).within(args_span)),
                 [_, extra @ ..] => {
                     let at = match extra {
                         [first, .., last] => first.span.to(last.span),
                         _ => extra.first().map_or(args_span, |only| only.span),
                     };
-                    self.fail_within(needs_argument(&call.name), at, args_span)
+                    self.fail(types::type_needs_argument(&call.name, at).within(args_span))
                 }
             },
-            "optional" => self.fail(
-                "Only the attributes of an object type can be optional: object({ name = optional(string) }).",
-                call.name_span,
-            ),
-            name => {
-                self.fail(eco_format!("There is no type \"{name}\" that could be called with arguments."), expr.span)
-            }
+            "optional" => self.fail(types::optional_outside_object(call.name_span)),
+            name => self.fail(types::unknown_type_constructor(name, expr.span)),
         }
     }
 
@@ -163,8 +151,7 @@ impl Reader<'_> {
 
     fn tuple(&mut self, arg: &Expr, whole: Span) -> TypeConstraint {
         let Some(elements) = arg.as_list() else {
-            let detail = "A tuple type is made of a list of types: tuple([string, number]).";
-            return self.fail_within(detail, arg.span, whole);
+            return self.fail(types::tuple_type_needs_elements(arg.span).within(whole));
         };
         let mut types = Vec::with_capacity(elements.len());
         let mut children = Vec::new();
@@ -178,8 +165,7 @@ impl Reader<'_> {
 
     fn object(&mut self, arg: &Expr, whole: Span) -> TypeConstraint {
         let Some(items) = arg.as_map() else {
-            let detail = "An object type is made of names and their types: object({ name = string, size = number }).";
-            return self.fail_within(detail, arg.span, whole);
+            return self.fail(types::object_type_needs_attributes(arg.span).within(whole));
         };
         let mut attrs: Vec<ObjectAttr> = Vec::with_capacity(items.len());
         let mut names = std::collections::HashSet::with_capacity(items.len());
@@ -188,11 +174,11 @@ impl Reader<'_> {
         for item in items {
             let name = item.key_as_traversal().filter(|key| key.steps.is_empty()).map(|key| key.root);
             let Some(name) = name else {
-                self.fail_within("Names of attributes are written without quotes.", item.key.span, whole);
+                self.fail(types::quoted_attribute_name(item.key.span).within(whole));
                 continue;
             };
             if names.contains(&name) {
-                self.fail_within(eco_format!("The attribute \"{name}\" is already defined."), item.key.span, whole);
+                self.fail(types::duplicate_attribute(&name, item.key.span).within(whole));
                 continue;
             }
             let Some(attr) = self.attribute(&item.value) else { continue };
@@ -211,7 +197,7 @@ impl Reader<'_> {
         };
         let args_span = call.open_span.to(call.close_span);
         let Some(ty) = call.args.first() else {
-            self.fail_within("The type of the attribute is missing: optional(string).", args_span, expr.span);
+            self.fail(types::optional_without_type(args_span).within(expr.span));
             return None;
         };
         let (mut optional, mut default) = (false, None);
@@ -222,15 +208,14 @@ impl Reader<'_> {
                 optional = default.is_some();
             }
             _ => {
-                let detail = "An optional attribute has a type and at most a default: optional(string, \"none\").";
-                self.fail_within(detail, args_span, expr.span);
+                self.fail(types::optional_with_extra_arguments(args_span).within(expr.span));
             }
         }
         let constraint = self.read(ty);
         let default = default.and_then(|(value, given)| match convert(&value, &constraint.ty) {
             Ok(value) => Some(value),
             Err(error) => {
-                self.diagnostics.push(invalid_optional_default(&error, given.span));
+                self.diagnostics.push(types::invalid_optional_default(&error, given.span));
                 None
             }
         });
@@ -242,14 +227,6 @@ struct Attribute {
     constraint: TypeConstraint,
     optional: bool,
     default: Option<Value>,
-}
-
-fn needs_argument(name: &str) -> EcoString {
-    match name {
-        "object" => "An object type is made of names and their types: object({ name = string }).".into(),
-        "tuple" => "A tuple type is made of a list of types: tuple([string, number]).".into(),
-        _ => eco_format!("A {name} has exactly one type of elements, like {name}(string)."),
-    }
 }
 
 fn with_defaults(ty: Type, values: Vec<(EcoString, Value)>, children: Vec<(EcoString, Defaults)>) -> TypeConstraint {

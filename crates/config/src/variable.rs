@@ -192,7 +192,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
     let (name, name_span) = block.labels.first().cloned().unwrap_or_default();
     let (content, mut diagnostics) = block.body.content(&SCHEMA);
     if !is_identifier(&name) {
-        diagnostics.push(diagnostics::invalid_name("variable", name_span));
+        diagnostics.push(diagnostics::invalid_name("variable", &name, name_span));
     }
     if RESERVED.contains(&name.as_str()) {
         diagnostics.push(diagnostics::reserved_variable_name(&name, name_span));
@@ -290,7 +290,7 @@ fn variable_type(
         let Some(text) = text.as_ref().and_then(Value::as_str) else {
             return (any(), Parsing::Expression, diagnostics);
         };
-        diagnostics.push(diagnostics::quoted_type(text, expr.span));
+        diagnostics.push(diagnostics::types::quoted_type(text, expr.span));
         let parsing = if text == "string" { Parsing::Literal } else { Parsing::Expression };
         return (any(), parsing, diagnostics);
     }
@@ -336,7 +336,7 @@ pub(crate) fn decode_locals(block: &Block) -> (Vec<Local>, Diagnostics) {
     let (attributes, mut diagnostics) = block.body.just_attributes();
     let decode = |attribute: Attribute| {
         if !is_identifier(&attribute.name) {
-            diagnostics.push(diagnostics::invalid_name("local value", attribute.name_span));
+            diagnostics.push(diagnostics::invalid_name("local value", &attribute.name, attribute.name_span));
         }
         Local { name: attribute.name, expr: attribute.expr, span: attribute.span }
     };

@@ -14,11 +14,9 @@ use yuba_value::{Value, View, json};
 pub const FILE_HEADER: &str =
     "# __generated__ by Yuba\n# Please review these resources and move them into your main configuration files.\n";
 
-/// What is said where configuration is written.
+/// The warning that generated configuration may look different in later versions.
 pub fn experimental() -> yuba_syntax::Diagnostic {
-    let detail =
-        "Configuration is written for imported objects that have none. How it looks may change in later versions.";
-    yuba_syntax::Diagnostic::warning("Config generation is experimental", detail)
+    crate::diagnostics::config_generation_experimental()
 }
 
 /// A written block as it stands in the file, after an empty line; with the id of the object it was written for.

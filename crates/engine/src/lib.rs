@@ -7,6 +7,7 @@
 //! is linear in objects and references.
 
 pub mod applying;
+pub(crate) mod diagnostics;
 mod drive;
 pub mod generate;
 pub mod imports;

@@ -1,6 +1,6 @@
 //! Evaluating a configuration without planning: values of resources are those of the state, and nobody is asked anything.
 
-use yuba_eval::graph::{Arguments, Vertex, build};
+use yuba_eval::graph::{References, Vertex};
 use yuba_eval::{Evaluation, Live, Mode};
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
@@ -13,18 +13,18 @@ use crate::walk::Walk;
 pub fn look(context: Context<'_>, state: &State, live: &Live) -> Result<Diagnostics, Diagnostics> {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, Mode::Live(live));
-    let (arguments, mut problems) = Arguments::read(tree);
+    let References { arguments, invalid_arguments, graph } = context.references;
+    let mut problems = invalid_arguments.clone();
     if problems.has_errors() {
         return Err(problems);
     }
-    let graph = build(&evaluation, &arguments, &[]);
     let components = graph.components();
     let cycles = graph.cycles(&components, context.env.sources, tree);
     if cycles.has_errors() {
         problems.extend(cycles);
         return Err(problems);
     }
-    let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
+    let mut walk = Walk::new(context, &evaluation, live, graph, arguments);
     let mut failed = vec![false; graph.nodes.len()];
     for at in components.into_iter().flatten() {
         let node = &graph.nodes[at as usize];

@@ -11,9 +11,10 @@ use yuba_provider::{
     UpgradeRequest,
 };
 use yuba_state::{AttributeError, Attributes, DeposedKey, Identity, Object, RawJson, Status};
-use yuba_syntax::{Body, Diagnostic, Diagnostics};
+use yuba_syntax::{Body, Code, Diagnostic, Diagnostics};
 use yuba_value::{Mark, Marks, Type, Value, View, convert};
 
+use crate::diagnostics::{self, INVALID_STATE_MOVE, INVALID_STATE_UPGRADE, PROVIDER_INVALID_OBJECT};
 use crate::outgrown::without_removed;
 use crate::request::Context;
 
@@ -89,13 +90,9 @@ impl Subject<'_> {
         placed
     }
 
-    /// A rule that the provider did not keep.
-    pub(crate) fn broken(&self, summary: &str, what: &str) -> Diagnostic {
-        let detail = eco_format!(
-            "The provider {} {what}.\n\nThis is a mistake in the provider: please report it to those who make it.",
-            self.provider_name
-        );
-        Diagnostic::error(summary, detail)
+    /// The error about a rule of the protocol that the provider breaks.
+    pub(crate) fn broken(&self, code: &'static Code, what: &str) -> Diagnostic {
+        diagnostics::provider_bug(code, &self.provider_name, what)
     }
 
     pub(crate) fn started(&self, phase: Phase, value: &Value) {
@@ -126,27 +123,15 @@ impl Subject<'_> {
         from: Option<&MovedFrom>,
     ) -> Result<(Existing, Diagnostics), Diagnostics> {
         let Some(schema) = self.schema() else {
-            let detail = eco_format!(
-                "The provider {} has no resource type {:?}, but the state holds {}.",
-                self.provider_name,
-                self.kind(),
-                self.addr
-            );
-            return Err(Diagnostic::error("Unsupported resource type", detail).into());
+            return Err(diagnostics::unsupported_type_in_state(&self.provider_name, self.kind(), &self.addr).into());
         };
         if let Some(from) = from {
             return self.moved(object, schema, from).await;
         }
         if object.schema_version > schema.version {
-            let detail = eco_format!(
-                "{} was last written with version {} of its schema, and this provider knows versions up to {}. Use a newer \
-                 version of the provider {}.",
-                self.addr,
-                object.schema_version,
-                schema.version,
-                self.provider_name
-            );
-            return Err(Diagnostic::error("Resource instance managed by newer provider version", detail).into());
+            let (stored, supported) = (object.schema_version, schema.version);
+            let problem = diagnostics::object_of_newer_provider(&self.addr, &self.provider_name, stored, supported);
+            return Err(problem.into());
         }
         let mut outdated = object.schema_version != schema.version;
         let mut raw = raw_state(object);
@@ -163,7 +148,7 @@ impl Subject<'_> {
             _ => {
                 if !found.has_errors() {
                     found.push(
-                        self.broken("Invalid resource state upgrade", "gave no object when a stored one was upgraded"),
+                        self.broken(&INVALID_STATE_UPGRADE, "returned no object for the upgrade of a stored object"),
                     );
                 }
                 return Err(found);
@@ -172,9 +157,9 @@ impl Subject<'_> {
         let ty = schema.block.implied_type();
         if let Err(reason) = conforms(&value, ty) {
             found.push(self.broken(
-                "Invalid resource state upgrade",
+                &INVALID_STATE_UPGRADE,
                 &eco_format!(
-                    "upgraded the stored object of {} to one that does not fit its schema: {reason}",
+                    "upgraded the stored object of {} to an object that does not conform to its schema: {reason}",
                     self.addr
                 ),
             ));
@@ -222,15 +207,18 @@ impl Subject<'_> {
             Some(answer) if !found.has_errors() => answer,
             _ => {
                 if !found.has_errors() {
-                    let what = eco_format!("gave no object for what was a {} until now", from.kind);
-                    found.push(self.broken("Invalid resource state move", &what));
+                    let what = eco_format!("returned no object for the move of an object of type {}", from.kind);
+                    found.push(self.broken(&INVALID_STATE_MOVE, &what));
                 }
                 return Err(found);
             }
         };
         if let Err(reason) = conforms(&answer.state, schema.block.implied_type()) {
-            let what = eco_format!("made of the {} an object that does not fit its new schema: {reason}", from.kind);
-            found.push(self.broken("Invalid resource state move", &what));
+            let what = eco_format!(
+                "converted the object of type {} to an object that does not conform to its new schema: {reason}",
+                from.kind
+            );
+            found.push(self.broken(&INVALID_STATE_MOVE, &what));
             return Err(found);
         }
         let existing = Existing {
@@ -256,13 +244,8 @@ impl Subject<'_> {
         let (known, version) = (self.identity_schema(), version_of(kept));
         let current = known.map_or(0, |known| known.version);
         if version > current {
-            let detail = eco_format!(
-                "The identity of {} was last written with version {version} of its schema, and this provider knows versions \
-                 up to {current}. Use a newer version of the provider {}.",
-                self.addr,
-                self.provider_name
-            );
-            found.push(Diagnostic::error("Resource identity managed by newer provider version", detail));
+            let provider = &self.provider_name;
+            found.push(diagnostics::identity_of_newer_provider(&self.addr, provider, version, current));
             return (None, false);
         }
         let Some(known) = known else { return (None, false) };
@@ -304,17 +287,16 @@ impl Subject<'_> {
             Some(answer) if !found.has_errors() => answer,
             _ => {
                 if !found.has_errors() {
-                    found.push(
-                        self.broken("Provider produced invalid object", "gave no answer when an object was read"),
-                    );
+                    found.push(self.broken(&PROVIDER_INVALID_OBJECT, "returned no result for reading an object"));
                 }
                 self.finished(Phase::Refresh, &existing.value, false);
                 return (Some(existing.clone()), found);
             }
         };
         if let Err(reason) = conforms(&answer.state, schema.block.implied_type()) {
-            let what = eco_format!("read {} as an object that does not fit its schema: {reason}", self.addr);
-            found.push(self.broken("Provider produced invalid object", &what));
+            let what =
+                eco_format!("returned an object for {} that does not conform to its schema: {reason}", self.addr);
+            found.push(self.broken(&PROVIDER_INVALID_OBJECT, &what));
             self.finished(Phase::Refresh, &existing.value, false);
             return (Some(existing.clone()), found);
         }
@@ -360,8 +342,7 @@ fn raw_state(object: &Object) -> RawState {
 
 /// The message that an object cannot be kept.
 pub(crate) fn cannot_be_stored(addr: &AbsResourceInstance, reason: &AttributeError) -> Diagnostic {
-    let detail = eco_format!("The object of {addr} cannot be kept in the state: {}.", reason.message);
-    Diagnostic::error("Failed to encode object", detail)
+    diagnostics::object_not_storable(addr, &reason.message)
 }
 
 /// Whether a value is of a type; otherwise what is wrong.

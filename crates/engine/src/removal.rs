@@ -1,13 +1,15 @@
 //! `removed` blocks: what becomes of objects whose resource or module was taken out of the configuration.
 
-use ecow::{EcoString, eco_format};
+use ecow::eco_format;
 use foldhash::HashMap;
 use yuba_addrs::{ConfigResource, ModulePath, RemoveSubject};
 use yuba_config::provisioner::Provisioner;
 use yuba_config::removed::Removed;
 use yuba_config::resource::ResourceKey;
 use yuba_eval::ConfigTree;
-use yuba_syntax::{Diagnostic, Diagnostics, Span};
+use yuba_syntax::{Diagnostics, Span};
+
+use crate::diagnostics::removed_object_still_declared;
 
 /// All `removed` blocks of a configuration, by what they are about.
 #[derive(Debug, Default)]
@@ -40,7 +42,7 @@ impl<'a> Removals<'a> {
                     RemoveSubject::Module(path) => {
                         let path: ModulePath = join(path);
                         if tree.find(&path).is_some() {
-                            problems.push(still_exists("module", &eco_format!("{path}"), block.span));
+                            problems.push(removed_object_still_declared("module", &eco_format!("{path}"), block.span));
                         }
                         removals.modules.entry(path).or_default().push(at);
                     }
@@ -49,7 +51,11 @@ impl<'a> Removals<'a> {
                         let key = ResourceKey::from(&resource.resource);
                         let module = tree.find(&resource.module).map(|id| &tree.node(id).module);
                         if module.is_some_and(|module| module.resources.contains_key(&key)) {
-                            problems.push(still_exists("resource", &eco_format!("{resource}"), block.span));
+                            problems.push(removed_object_still_declared(
+                                "resource",
+                                &eco_format!("{resource}"),
+                                block.span,
+                            ));
                         }
                         removals.resources.entry(resource).or_default().push(at);
                     }
@@ -76,23 +82,6 @@ impl<'a> Removals<'a> {
         let (first, last) = (block(first)?, block(last)?);
         Some(Removal { destroy: last.destroy, provisioners: &first.provisioners, span: last.span })
     }
-}
-
-fn still_exists(kind: &str, address: &EcoString, at: Span) -> Diagnostic {
-    let detail = eco_format!(
-        "This block says that the {kind} {address} was removed, but the configuration still declares it. Remove the \
-         {kind} block, or this one if the {kind} is to stay."
-    );
-    Diagnostic::error(eco_format!("Removed {kind} block still exists"), detail).at(at)
-}
-
-/// The warning about an object that will be forgotten.
-pub fn forgotten(address: &impl std::fmt::Display) -> Diagnostic {
-    let detail = eco_format!(
-        "Once this plan is applied, {address} is not managed any more. The object stays as it is.\n\nTo manage it again, \
-         import it."
-    );
-    Diagnostic::warning("Resource will be removed from the state", detail)
 }
 
 #[cfg(test)]

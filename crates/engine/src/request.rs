@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ecow::EcoString;
 use yuba_addrs::{AbsResourceInstance, Target};
+use yuba_eval::graph::References;
 use yuba_eval::inputs::GivenBy;
 use yuba_eval::{ConfigTree, EvalEnv, Timestamp};
 use yuba_plan::{Event, Mode};
@@ -31,6 +32,8 @@ pub struct RootVariable {
 pub struct Context<'a> {
     /// The configuration.
     pub tree: &'a ConfigTree,
+    /// The reference graph of the configuration.
+    pub references: &'a References<'a>,
     /// What evaluation knows besides.
     pub env: EvalEnv<'a>,
     /// Values of the root module's variables: of all of them.

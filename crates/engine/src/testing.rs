@@ -8,6 +8,7 @@ use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath, ProviderSource};
 use yuba_config::resource::Repetition;
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module};
+use yuba_eval::graph::References;
 use yuba_eval::tree::Link;
 use yuba_eval::tree::{Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, EvalEnv, Expansion, Inputs, Live, MemoryWorld, Timestamp};
@@ -74,6 +75,7 @@ pub(crate) fn config(fixture: &str) -> Config {
         purpose: Purpose::Use,
     };
     let (tree, problems) = yuba_eval::link(&mut files, &options);
+    let problems = problems.into_all();
     assert!(!problems.has_errors(), "{}", show(&problems, &files.sources));
     Config { tree, sources: files.sources }
 }
@@ -87,16 +89,18 @@ pub(crate) fn with_context<T>(
 ) -> T {
     let world = MemoryWorld::default();
     let schemas = |source: &ProviderSource| fake.schema(source);
+    let env = EvalEnv {
+        world: &world,
+        workspace: "default",
+        original_dir: None,
+        schemas: &schemas,
+        providers: None,
+        sources: Some(&config.sources),
+    };
     work(Context {
         tree: &config.tree,
-        env: EvalEnv {
-            world: &world,
-            workspace: "default",
-            original_dir: None,
-            schemas: &schemas,
-            providers: None,
-            sources: Some(&config.sources),
-        },
+        references: &References::read(&config.tree, env),
+        env,
         variables: &BTreeMap::new(),
         providers: fake,
         events: &|_| {},

@@ -4,9 +4,10 @@
 use ecow::EcoString;
 use yuba_addrs::{Baseline, Feature, ParseRefContext, Reference, Subject, SymbolFunction};
 use yuba_syntax::expr::{Literal, ObjectItem};
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Sources, Span, Traversal, TraversalStep};
+use yuba_syntax::{Diagnostics, Expr, ExprKind, Sources, Span, Traversal, TraversalStep};
 use yuba_value::Value;
 
+use crate::diagnostics::{call_in_constant, reference_in_constant};
 use crate::expression::{NoVariables, Variables, evaluate, with_stack};
 use crate::functions::{CallContext, FunctionTable};
 use crate::references::{each_call, each_traversal};
@@ -74,8 +75,7 @@ pub fn constant_with(expr: &Expr, names: &ConstantNames<'_>) -> (Value, Diagnost
             return;
         }
         calls.push(span);
-        let detail = "Functions cannot be called here: the value must be a constant.";
-        problems.push(Diagnostic::error("Function calls not allowed", detail).at(span));
+        problems.push(call_in_constant(span));
     });
     each_traversal(expr, &mut |traversal| {
         // Both come in source order.
@@ -121,8 +121,7 @@ impl ConstantNames<'_> {
             }
             return found;
         }
-        let detail = "Nothing can be referred to here: the value must be a constant.";
-        Diagnostic::error("Variables not allowed", detail).at(traversal.root_span).into()
+        reference_in_constant(traversal.root_span).into()
     }
 
     /// Whether nothing is wrong with the libraries that an expression refers to.

@@ -9,7 +9,7 @@ use yuba_config::output::Output;
 use yuba_config::resource::{Repetition, ResourceKey};
 use yuba_config::variable::Variable;
 use yuba_provider::BlockSchema;
-use yuba_syntax::{Body, Diagnostic, Diagnostics, Expr, ExprKind, Severity, Span, Traversal, TraversalStep};
+use yuba_syntax::{Body, Diagnostics, Expr, ExprKind, Severity, Span, Traversal, TraversalStep};
 use yuba_value::{Type, Value, convert};
 
 use crate::graph::Arguments;
@@ -18,10 +18,8 @@ use crate::module_scope::ModuleScope;
 use crate::scope::{Scope, explain_unknown, was_evaluated};
 use crate::static_eval::for_each as for_each_value;
 use crate::tree::ModuleId;
+use crate::validate::diagnostics::{INVALID_CONDITION_RESULT, INVALID_TEST_CONDITION};
 use crate::validate::{body, call, deprecation, diagnostics, named, repetition, rules};
-
-/// Stands for an error message that is not known or must not be shown.
-const HIDDEN_MESSAGE: &str = "The condition is false. Its error message cannot be displayed.";
 
 /// How a condition came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,18 +55,6 @@ pub fn of_provider_instance(found: Diagnostics, config: &AbsProviderConfig, key:
         problem
     }));
     told
-}
-
-impl RuleKind {
-    /// As titles of messages name it.
-    pub fn description(self) -> &'static str {
-        match self {
-            RuleKind::ResourcePrecondition => "Resource precondition",
-            RuleKind::ResourcePostcondition => "Resource postcondition",
-            RuleKind::OutputPrecondition => "Module output value precondition",
-            RuleKind::CheckAssertion => "Check block assertion",
-        }
-    }
 }
 
 /// What an expression of `replace_triggered_by` names.
@@ -154,9 +140,9 @@ impl ModuleScope<'_> {
         }
         let (plain, marks) = value.unmark();
         let reason = if marks.has_ephemeral() {
-            "it is ephemeral, and would be shown in addresses"
+            "it is ephemeral, but addresses contain the instance keys"
         } else if plain.is_null() {
-            "it is null, and a whole number is required"
+            "it is null, but a whole number is required"
         } else {
             let number = match convert::convert(&plain, &Type::number()) {
                 Ok(number) => number,
@@ -167,8 +153,9 @@ impl ModuleScope<'_> {
             };
             match number.as_number() {
                 None => {
-                    "it depends on something that is known only after apply, so it cannot be told how many instances there \
-                     will be. Plan without what has this \"count\" first, with -exclude, and then everything"
+                    let problem = diagnostics::unknown_count(expr.span);
+                    problems.push(explain_unknown(problem, expr, self, self.call_context()));
+                    return (None, problems);
                 }
                 Some(number) if number.is_negative() => "it must not be negative",
                 Some(number) => match number.to_u64() {
@@ -177,11 +164,7 @@ impl ModuleScope<'_> {
                 },
             }
         };
-        let mut problem = diagnostics::invalid_count(reason, expr.span);
-        if !plain.is_known() {
-            problem = explain_unknown(problem, expr, self, self.call_context());
-        }
-        problems.push(problem);
+        problems.push(diagnostics::invalid_count(reason, expr.span));
         (None, problems)
     }
 
@@ -196,8 +179,8 @@ impl ModuleScope<'_> {
         }
         let (plain, _) = value.unmark();
         if !plain.is_known() {
-            let reason = "it depends on something that is known only after apply, so it cannot be told whether there will \
-                          be an object";
+            let reason =
+                "it depends on values that are known only after apply, so the existence of the object is unknown";
             let problem = diagnostics::invalid_enabled(reason, expr.span);
             problems.push(explain_unknown(problem, expr, self, self.call_context()));
         }
@@ -282,10 +265,7 @@ impl ModuleScope<'_> {
                 (None, Some(key)) => Some(InstanceKey::Int(key)),
                 (None, None) => {
                     if !problems.has_errors() {
-                        let detail = "An instance in replace_triggered_by is chosen by a text or a whole number that is \
-                                      known when the plan is made.";
-                        problems
-                            .push(Diagnostic::error("Invalid replace_triggered_by expression", detail).at(index.span));
+                        problems.push(diagnostics::invalid_trigger_index(index.span));
                     }
                     return (None, problems);
                 }
@@ -305,21 +285,20 @@ impl ModuleScope<'_> {
         }
         let (plain, marks) = value.unmark();
         let reason: EcoString = if marks.has_sensitive() {
-            "it is sensitive, and would be shown in messages".into()
+            "it is sensitive, but messages display it".into()
         } else if marks.has_ephemeral() {
-            "it is ephemeral, but has to be the same when the plan is applied".into()
+            "it is ephemeral, but planning and applying require the same key".into()
         } else if plain.is_null() {
             "it is null".into()
         } else if !plain.is_known() {
-            "it is known only after apply, but has to be known when the plan is made".into()
+            "it is known only after apply, but it must be known during planning".into()
         } else {
             match convert::convert(&plain, &Type::string()).map(|text| text.as_str().cloned()) {
                 Ok(key) => return (key, problems),
                 Err(reason) => eco_format!("{reason}"),
             }
         };
-        let detail = eco_format!("This value cannot choose an instance of a provider configuration: {reason}.");
-        problems.push(Diagnostic::error("Invalid provider instance key", detail).at(expr.span));
+        problems.push(diagnostics::invalid_provider_instance_key(&reason, expr.span));
         (None, problems)
     }
 
@@ -330,19 +309,13 @@ impl ModuleScope<'_> {
         if problems.has_errors() {
             return (Verdict::Error, problems);
         }
-        let (verdict, problem) = match rules::holds_known(&holds, "Invalid condition run", condition.span) {
+        let (verdict, problem) = match rules::holds_known(&holds, &INVALID_TEST_CONDITION, condition.span) {
             Ok(Some(true)) => return (Verdict::Pass, problems),
             Ok(Some(false)) => {
-                let detail = text.clone().unwrap_or_else(|| HIDDEN_MESSAGE.into());
-                let problem = Diagnostic::error("Test assertion failed", detail).at(condition.span);
+                let problem = diagnostics::test_assertion_failed(text.as_deref(), condition.span);
                 (Verdict::Fail(text.unwrap_or_default()), problem)
             }
-            Ok(None) => {
-                let detail = "This condition depends on values that are not known, because they show only when changes are \
-                              made, or because they were left out of this run. Use \"command = apply\", or assert something \
-                              else.";
-                (Verdict::Unknown, Diagnostic::error("Unknown condition run", detail).at(condition.span))
-            }
+            Ok(None) => (Verdict::Unknown, diagnostics::test_assertion_unknown(condition.span)),
             Err(found) => {
                 problems.extend(found);
                 return (Verdict::Error, problems);
@@ -359,25 +332,18 @@ impl ModuleScope<'_> {
         if problems.has_errors() {
             return (Verdict::Error, problems);
         }
-        let verdict = match rules::holds_known(&holds, "Invalid condition result", condition.span) {
+        let verdict = match rules::holds_known(&holds, &INVALID_CONDITION_RESULT, condition.span) {
             Ok(Some(true)) => Verdict::Pass,
             Ok(None) => {
                 if kind == RuleKind::CheckAssertion {
-                    let summary = eco_format!("{} known after apply", kind.description());
-                    let detail = "This condition depends on values that are not known yet; it will be checked when the \
-                                  plan is applied.";
-                    let problem = Diagnostic::warning(summary, detail).at(condition.span);
+                    let problem = diagnostics::assertion_unknown(condition.span);
                     problems.push(rules::explained(self, condition, problem));
                 }
                 Verdict::Unknown
             }
             Ok(Some(false)) => {
-                let summary = eco_format!("{} failed", kind.description());
-                let detail = text.clone().unwrap_or_else(|| HIDDEN_MESSAGE.into());
-                let problem = Diagnostic { severity, ..Diagnostic::error(summary, detail).at(condition.span) };
-                let mut problem = rules::explained(self, condition, problem);
-                problem.extra.get_or_insert_default().failed_assertion = kind == RuleKind::CheckAssertion;
-                problems.push(problem);
+                let problem = diagnostics::condition_failed(kind, text.as_deref(), severity, condition.span);
+                problems.push(rules::explained(self, condition, problem));
                 Verdict::Fail(text.unwrap_or_default())
             }
             Err(found) => {

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod build;
+mod shared;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
@@ -12,13 +13,14 @@ use yuba_addrs::InstanceKey;
 use yuba_config::check::Check;
 use yuba_config::import::Import;
 use yuba_config::output::Output;
-use yuba_config::provider::ProviderConfig;
+use yuba_config::provider::{ProviderConfig, ProviderKey};
 use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::{Local, Variable};
 use yuba_syntax::{Diagnostics, Sources, Span, TraversalStep};
 
 pub use arguments::Arguments;
 pub use build::build;
+pub use shared::References;
 
 use crate::references::each_traversal;
 use crate::tree::{ConfigTree, ModuleId};
@@ -48,6 +50,7 @@ pub enum Vertex<'a> {
 }
 
 /// An object and its module.
+#[derive(Clone)]
 pub struct Node<'a> {
     /// The module it belongs to; for calls the called one.
     pub module: ModuleId,
@@ -56,7 +59,7 @@ pub struct Node<'a> {
 }
 
 /// Objects, and for each the objects it depends on.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct RefGraph<'a> {
     /// The objects.
     pub nodes: Vec<Node<'a>>,
@@ -66,6 +69,8 @@ pub struct RefGraph<'a> {
     pub explicit: HashMap<u32, Vec<u32>>,
     /// Where the resources are.
     pub resources: HashMap<(ModuleId, ResourceKey), u32>,
+    /// Where the provider configurations are.
+    pub providers: HashMap<(ModuleId, ProviderKey), u32>,
     /// Where the calls of modules are, by called module.
     pub calls: HashMap<ModuleId, u32>,
     /// Where the outputs of the root module are.

@@ -5,14 +5,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use ecow::{EcoString, eco_format};
+use ecow::EcoString;
 use yuba_config::variable::{Parsing, Variable};
 use yuba_syntax::body::{BlockSchema, BodySchema};
 use yuba_syntax::suggestion::did_you_mean;
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, FileId, SourceFile, Sources, Span, json, parser};
+use yuba_syntax::{Diagnostics, Expr, FileId, SourceFile, Sources, Span, json, parser};
 use yuba_value::{Mark, Value, convert, ops};
 
 use crate::constant::constant;
+use crate::diagnostics;
+pub use crate::diagnostics::required_variable as required;
 
 /// Environment variables that set variables have names that start so.
 pub const ENVIRONMENT_PREFIX: &str = "TF_VAR_";
@@ -139,8 +141,10 @@ impl Inputs {
             match flag {
                 VarFlag::File(file) => problems.extend(inputs.insert_file(sources, file, Origin::NamedFile)),
                 VarFlag::Var(text) => match text.split_once('=') {
-                    None => problems.push(malformed_flag(text)),
-                    Some((name, value)) if name.ends_with(' ') => problems.push(space_in_flag(name, value)),
+                    None => problems.push(diagnostics::malformed_var_option(text)),
+                    Some((name, value)) if name.ends_with(' ') => {
+                        problems.push(diagnostics::space_in_var_option(name, value))
+                    }
                     Some((name, value)) => inputs.insert_text(sources, name, value, Origin::CommandLine),
                 },
             }
@@ -168,7 +172,7 @@ impl Inputs {
         for (name, variable) in variables {
             if variable.ephemeral == Some(true) {
                 if variable.default.is_none() && !self.given.contains_key(name) {
-                    problems.push(required_again(variable));
+                    problems.push(diagnostics::required_again(variable));
                 }
                 continue;
             }
@@ -177,7 +181,7 @@ impl Inputs {
             if wrong.has_errors() {
                 problems.extend(wrong);
             } else if ops::equals(&input.value, planned).as_bool() == Some(false) {
-                problems.push(unlike_planned(name));
+                problems.push(diagnostics::unlike_planned(name));
             }
         }
         problems
@@ -209,7 +213,7 @@ impl Inputs {
         let schema = BodySchema { attributes: Vec::new(), blocks: vec![declaration] };
         for block in parsed.body.partial_content(&schema).0.blocks {
             let name = block.labels.first().map(|label| label.0.as_str()).unwrap_or_default();
-            problems.push(declaration_in_values(name, file.name, block.kind_span));
+            problems.push(diagnostics::declaration_in_values(name, file.name, block.kind_span));
         }
         if problems.has_errors() {
             return problems;
@@ -273,7 +277,7 @@ impl Inputs {
                 let (input, mut problems) = given.read(variable.parsing);
                 if problems.has_errors() {
                     // The answer is no file that could be shown.
-                    problems = unreadable_answer(variable, &problems).into();
+                    problems = diagnostics::unreadable_input(variable, &problems).into();
                 }
                 Some((input.value, None, problems))
             }
@@ -315,7 +319,7 @@ impl Inputs {
                     }
                     problems.extend(wrong);
                 }
-                None if variable.default.is_none() => problems.push(required(variable)),
+                None if variable.default.is_none() => problems.push(diagnostics::required_variable(variable)),
                 None => {}
             }
         }
@@ -333,7 +337,7 @@ impl Inputs {
             match given.origin {
                 // Often set for many configurations, of which not all have the variable.
                 Origin::Environment | Origin::Prompt => {}
-                Origin::CommandLine => problems.push(undeclared_flag(name, &near(name))),
+                Origin::CommandLine => problems.push(diagnostics::undeclared_in_option(name, &near(name))),
                 Origin::AutoFile | Origin::NamedFile => {
                     let (value, wrong) = given.read(Parsing::Literal);
                     if wrong.has_errors() {
@@ -342,13 +346,17 @@ impl Inputs {
                     in_files += 1;
                     if in_files <= SHOWN {
                         let file = value.span.and_then(|span| sources.get(span.file));
-                        problems.push(undeclared_in_file(name, &near(name), file.map_or("", |file| &file.name)));
+                        problems.push(diagnostics::undeclared_in_file(
+                            name,
+                            &near(name),
+                            file.map_or("", |file| &file.name),
+                        ));
                     }
                 }
             }
         }
         if in_files > SHOWN {
-            problems.push(more_undeclared(in_files - SHOWN));
+            problems.push(diagnostics::more_undeclared(in_files - SHOWN));
         }
         problems
     }
@@ -394,7 +402,7 @@ pub enum GivenAt<'a> {
 }
 
 impl GivenAt<'_> {
-    fn span(self) -> Option<Span> {
+    pub(crate) fn span(self) -> Option<Span> {
         match self {
             GivenAt::Nowhere | GivenAt::Outside(_) => None,
             GivenAt::Argument(span) | GivenAt::File(span, _) => Some(span),
@@ -410,7 +418,7 @@ pub fn prepare(variable: &Variable, given: Option<Value>, place: GivenAt<'_>) ->
     let mut value = match given.or_else(|| variable.default.clone()) {
         Some(value) => value,
         None => {
-            problems.push(required(variable));
+            problems.push(diagnostics::required_variable(variable));
             return (Value::unknown(variable.constraint.clone()), problems);
         }
     };
@@ -422,14 +430,14 @@ pub fn prepare(variable: &Variable, given: Option<Value>, place: GivenAt<'_>) ->
         Err(reason) => {
             let hidden = variable.sensitive == Some(true) || variable.ephemeral == Some(true);
             let reason = if hidden { reason.located_without_keys() } else { reason.located_in(&value) };
-            problems.push(unsuitable(variable, &reason, place));
+            problems.push(diagnostics::invalid_input(variable, &reason, place));
             return (Value::unknown_dynamic(), problems);
         }
     };
     if value.is_null() && variable.nullable == Some(false) {
         match &variable.default {
             Some(default) => value = default.clone(),
-            None => problems.push(null_for_required(variable, place)),
+            None => problems.push(diagnostics::null_for_required(variable, place)),
         }
     }
     if variable.sensitive == Some(true) {
@@ -439,114 +447,6 @@ pub fn prepare(variable: &Variable, given: Option<Value>, place: GivenAt<'_>) ->
         value = value.mark(Mark::Ephemeral);
     }
     (value, problems)
-}
-
-fn unsuitable(variable: &Variable, reason: &str, place: GivenAt<'_>) -> Diagnostic {
-    let name = &variable.name;
-    let source = match place {
-        GivenAt::Outside(Origin::CommandLine) => eco_format!(" with -var=\"{name}=...\""),
-        GivenAt::Outside(Origin::Environment) => eco_format!(" in the environment variable {ENVIRONMENT_PREFIX}{name}"),
-        GivenAt::Outside(Origin::Prompt) => " at the prompt".into(),
-        _ => EcoString::new(),
-    };
-    let mut detail = eco_format!("The value given for var.{name}{source} is not suitable: {reason}.");
-    let mut subject = variable.span;
-    match place {
-        GivenAt::Nowhere | GivenAt::Outside(_) => {}
-        GivenAt::Argument(span) => subject = span,
-        GivenAt::File(span, sources) => {
-            if let Some(file) = sources.get(span.file) {
-                let at = file.position(span.start as usize);
-                detail.push_str(&eco_format!(" It is given at {}:{},{}.", file.name, at.line, at.column));
-            }
-        }
-    }
-    Diagnostic::error("Invalid value for input variable", detail).at(subject)
-}
-
-fn null_for_required(variable: &Variable, place: GivenAt<'_>) -> Diagnostic {
-    let detail = eco_format!(
-        "The value given for var.{} is null, but the variable must have a value: it is declared with \"nullable = false\" \
-         and has no default.",
-        variable.name
-    );
-    Diagnostic::error("Required variable not set", detail).at(place.span().unwrap_or(variable.span))
-}
-
-/// The message that a required variable has no value.
-pub fn required(variable: &Variable) -> Diagnostic {
-    let detail = eco_format!(
-        "The variable {:?} of the root module has no default, and no value was given for it. Give one with -var or \
-         -var-file.",
-        variable.name
-    );
-    Diagnostic::error("No value for required variable", detail).at(variable.span)
-}
-
-fn required_again(variable: &Variable) -> Diagnostic {
-    let detail = eco_format!(
-        "The variable {:?} is ephemeral, so the plan file does not contain its value. Give it again with -var or -var-file.",
-        variable.name
-    );
-    Diagnostic::error("No value for required variable", detail).at(variable.span)
-}
-
-fn unreadable_answer(variable: &Variable, problems: &Diagnostics) -> Diagnostic {
-    let reason = problems.iter().find(|problem| problem.is_error()).map(|problem| problem.detail.clone());
-    let detail = eco_format!("The answer for var.{} cannot be read: {}", variable.name, reason.unwrap_or_default());
-    Diagnostic::error("Invalid value for input variable", detail).at(variable.span)
-}
-
-fn unlike_planned(name: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "The plan was made with another value of the variable {name:?} than the one given now. Leave it out, since the plan \
-         has it, or make a new plan."
-    );
-    Diagnostic::error("Mismatch between input and plan variable value", detail)
-}
-
-fn malformed_flag(text: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "The option -var {text:?} lacks an equals sign: it must be a variable's name and its value, as in \
-         -var=\"name=value\"."
-    );
-    Diagnostic::error("Invalid -var option", detail)
-}
-
-fn space_in_flag(name: &str, value: &str) -> Diagnostic {
-    let (right, value) = (name.trim_end_matches(' '), value.strip_prefix(' ').unwrap_or(value));
-    let detail = eco_format!("The variable's name {name:?} ends with a space. Did you mean -var=\"{right}={value}\"?");
-    Diagnostic::error("Invalid -var option", detail)
-}
-
-fn declaration_in_values(name: &str, file: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!(
-        "A .tfvars file gives values to variables that are declared elsewhere. Move this block to a .tf file, such as \
-         variables.tf, to declare the variable {name:?}.\n\nTo give it a value in {file}, write:\n    {name} = <value>"
-    );
-    Diagnostic::error("Variable declaration in .tfvars file", detail).at(span)
-}
-
-fn undeclared_flag(name: &str, hint: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "The command line gives a value for a variable {name:?}, but the root module does not declare it.{hint} To use the value, \
-         add a \"variable\" block to the configuration."
-    );
-    Diagnostic::error("Value for undeclared variable", detail)
-}
-
-fn undeclared_in_file(name: &str, hint: &str, file: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "The file {file:?} gives a value for a variable {name:?}, but the root module does not declare it.{hint} To use the value, \
-         add a \"variable\" block to the configuration.\n\nValues that are for many configurations, of which not all have \
-         the variable, can be given without this warning in environment variables: {ENVIRONMENT_PREFIX}{name}."
-    );
-    Diagnostic::warning("Value for undeclared variable", detail)
-}
-
-fn more_undeclared(count: usize) -> Diagnostic {
-    let detail = eco_format!("There are {count} more values for variables that the root module does not declare.");
-    Diagnostic::warning("Values for undeclared variables", detail)
 }
 
 #[cfg(test)]
@@ -584,7 +484,8 @@ mod tests {
         for problem in problems.iter() {
             let place = problem.subject.and_then(|span| crate::template::place(Some(&sources), span));
             let severity = if problem.is_error() { "error" } else { "warning" };
-            let detail = problem.detail.lines().next().unwrap_or_default();
+            let explanation = problem.explanation();
+            let detail = explanation.lines().next().unwrap_or_default();
             out += &format!("{severity} {} {}: {detail}\n", place.as_deref().unwrap_or("-"), problem.summary);
         }
         expect.assert_eq(&out);
@@ -650,13 +551,13 @@ variable "strict" {
             &[],
             &flags,
             &expect![[r#"
-            list = [1,2] CommandLine
-            object = {"a":"x","b":2} CommandLine
-            strict = 5 NamedFile
-            text = "[1" CommandLine
-            error <value for var.call>:1,1-9 Function calls not allowed: Functions cannot be called here: the value must be a constant.
-            error <value for var.wrong>:1,1-2 Unterminated tuple constructor expression: The text ends before this bracket is closed. Either "]" is missing, or brackets do not match somewhere inside.
-        "#]],
+                list = [1,2] CommandLine
+                object = {"a":"x","b":2} CommandLine
+                strict = 5 NamedFile
+                text = "[1" CommandLine
+                error <value for var.call>:1,1-9 Function calls not allowed: This value must be a constant, so it cannot call functions.
+                error <value for var.wrong>:1,1-2 Unterminated tuple constructor expression: The input ends before this tuple is closed. Its closing bracket ("]") is missing, or brackets inside of it do not match.
+            "#]],
         );
     }
 
@@ -676,17 +577,17 @@ variable "strict" {
             &[],
             &flags,
             &expect![[r#"
-            n =  NamedFile
-            error - Invalid -var option: The option -var "none" lacks an equals sign: it must be a variable's name and its value, as in -var="name=value".
-            error - Invalid -var option: The variable's name "n " ends with a space. Did you mean -var="n=1"?
-            error b.tfvars:1,1-9 Variable declaration in .tfvars file: A .tfvars file gives values to variables that are declared elsewhere. Move this block to a .tf file, such as variables.tf, to declare the variable "n".
-            error main.tf:1,1-20 No value for required variable: The variable "required" of the root module has no default, and no value was given for it. Give one with -var or -var-file.
-            warning - Value for undeclared variable: The file "a.tfvars" gives a value for a variable "b", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
-            warning - Value for undeclared variable: The file "a.tfvars" gives a value for a variable "c", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
-            error - Value for undeclared variable: The command line gives a value for a variable "undeclared", but the root module does not declare it. To use the value, add a "variable" block to the configuration.
-            warning - Values for undeclared variables: There are 2 more values for variables that the root module does not declare.
-            error main.tf:2,1-13 Invalid value for input variable: The value given for var.n is not suitable: a number is required. It is given at a.tfvars:1,5.
-        "#]],
+                n =  NamedFile
+                error - Invalid -var option: The option -var "none" does not contain an equals sign.
+                error - Invalid -var option: The variable name "n " ends with a space.
+                error b.tfvars:1,1-9 Variable declaration in .tfvars file: A .tfvars file sets variables that a .tf file declares.
+                error main.tf:1,1-20 No value for required variable: The root module variable "required" has no default and is not set.
+                warning - Value for undeclared variable: The file "a.tfvars" sets the variable "b", but the root module does not declare a variable of this name.
+                warning - Value for undeclared variable: The file "a.tfvars" sets the variable "c", but the root module does not declare a variable of this name.
+                error - Value for undeclared variable: A -var option sets the variable "undeclared", but the root module does not declare a variable of this name.
+                warning - Values for undeclared variables: The variable files contain 2 more values for variables that the root module does not declare.
+                error main.tf:2,1-13 Invalid value for input variable: The value of var.n, set at a.tfvars:1,5, is not valid: a number is required.
+            "#]],
         );
     }
 }

@@ -25,6 +25,15 @@ pub mod tree;
 pub mod validate;
 pub mod world;
 
+/// Rows of the catalogue that other crates report, too.
+pub mod codes {
+    pub use crate::tree::diagnostics::{PROVIDER_CONFIGURATION_NOT_PRESENT, PROVIDER_INSTANCE_NOT_DECLARED};
+    pub use crate::validate::diagnostics::{
+        INCORRECT_VALUE_TYPE, INVALID_IMPORT_ARGUMENT, INVALID_PREVENT_DESTROY, INVALID_RESOURCE_TYPE,
+        NO_IMPORT_IDENTITY,
+    };
+}
+
 pub use constant::{ConstantNames, Each, constant, constant_with};
 pub use driven::{RuleKind, Trigger, Verdict, of_provider_instance};
 pub use expression::{NoVariables, Variables, evaluate, signature_text};
@@ -37,6 +46,7 @@ pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
 pub use validate::provisioner::{connection as connection_schema, schema as provisioner_schema};
 pub use validate::{
-    LASTING_SUMMARIES, ValidateEnv, check_values, deprecated_root_variable, missing_provider, validate,
+    ValidateEnv, check_values, condition_failed, deprecated_root_variable, is_about_assertion, is_about_condition,
+    missing_provider, outlives_planning, validate,
 };
 pub use world::{FileKind, MemoryWorld, Timestamp, World};

@@ -724,14 +724,14 @@ impl Scope for ModuleScope<'_> {
                 let root = self.evaluation.tree.root();
                 match path_value(name, &self.node.dir, &root.dir, env.world, env.original_dir) {
                     Ok(value) => return known(value),
-                    Err((summary, detail)) => diagnostics::error(summary, detail, reference.span),
+                    Err(problem) => problem.at(reference.span),
                 }
             }
             Subject::Terraform(alias, name) => {
                 let applying = self.evaluation.live().is_some_and(|live| live.applying);
                 match terraform_value(alias.as_str(), name, self.evaluation.env.workspace, applying) {
                     Ok(value) => return known(value),
-                    Err((summary, detail)) => diagnostics::error(summary, detail, reference.span),
+                    Err(problem) => problem.at(reference.span),
                 }
             }
             Subject::Count(name) if name == "index" => match instance(&self.instance.count_index) {

@@ -5,15 +5,15 @@
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashMapExt};
-use yuba_addrs::{Baseline, ParseRefContext, Reference, ResourceMode, Subject};
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, Span, Traversal};
+use yuba_addrs::{Baseline, ParseRefContext, Reference, Subject};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Traversal};
 use yuba_value::{Mark, Value};
 
 use crate::expression::{Variables, evaluate, evaluate_with_locals, explained};
 use crate::functions::CallContext;
 use crate::references::{each_call, each_traversal};
+use crate::validate::diagnostics;
 use crate::world::World;
-use yuba_syntax::suggestion::did_you_mean;
 
 /// The things an expression can refer to where it stands.
 pub trait Scope {
@@ -182,35 +182,15 @@ pub struct EmptyModule<'a> {
 
 impl Scope for EmptyModule<'_> {
     fn check(&self, reference: &Reference) -> Diagnostics {
-        let error = |summary: &str, detail: EcoString| at(Diagnostic::error(summary, detail), reference.span).into();
+        let span = reference.span;
         match &reference.subject {
-            Subject::SelfObject => error(
-                "Invalid \"self\" reference",
-                "There is no \"self\" here: it stands for the resource in provisioner, connection and postcondition \
-                 blocks only."
-                    .into(),
-            ),
+            Subject::SelfObject => diagnostics::no_self(span).into(),
             Subject::Resource(resource) | Subject::ResourceInstance(resource, _) => {
-                let block = match resource.mode {
-                    ResourceMode::Managed => "resource",
-                    ResourceMode::Data => "data",
-                    ResourceMode::Ephemeral => "ephemeral",
-                };
-                error(
-                    "Reference to undeclared resource",
-                    eco_format!(
-                        "The root module has no {} resource {resource}. It would be declared with a {block} {:?} {:?} \
-                         block.",
-                        resource.mode.as_str(),
-                        resource.kind,
-                        resource.name
-                    ),
-                )
+                diagnostics::empty::resource(resource, span).into()
             }
-            Subject::Module(name) | Subject::ModuleInstance(name, _) | Subject::ModuleOutput(name, ..) => error(
-                "Reference to undeclared module",
-                eco_format!("The root module has no module call named {name:?}."),
-            ),
+            Subject::Module(name) | Subject::ModuleInstance(name, _) | Subject::ModuleOutput(name, ..) => {
+                diagnostics::empty::module(name, span).into()
+            }
             Subject::Symbol(_) | Subject::SymbolFunction(_) => {
                 reference.undefined_symbol(self.context()).map(Diagnostics::from).unwrap_or_default()
             }
@@ -219,56 +199,26 @@ impl Scope for EmptyModule<'_> {
     }
 
     fn value(&self, reference: &Reference) -> (Value, Diagnostics) {
-        let (summary, detail): (EcoString, EcoString) = match &reference.subject {
-            Subject::Variable(name) => (
-                "Reference to undeclared input variable".into(),
-                eco_format!(
-                    "There is no input variable named {name:?}. It would be declared with a variable {name:?} {{}} block."
-                ),
-            ),
-            Subject::Local(name) => (
-                "Reference to undeclared local value".into(),
-                eco_format!("There is no local value named {name:?}. It would be declared in a locals block."),
-            ),
+        let span = reference.span;
+        let problem = match &reference.subject {
+            Subject::Variable(name) => diagnostics::empty::variable(name, span),
+            Subject::Local(name) => diagnostics::empty::local(name, span),
             Subject::Path(name) => match path_value(name, ".", ".", self.world, self.original_dir.as_deref()) {
                 Ok(value) => return (value, Diagnostics::new()),
-                Err(problem) => problem,
+                Err(problem) => problem.at(span),
             },
             Subject::Terraform(alias, name) => match terraform_value(alias.as_str(), name, &self.workspace, false) {
                 Ok(value) => return (value, Diagnostics::new()),
-                Err(problem) => problem,
+                Err(problem) => problem.at(span),
             },
-            Subject::Count(name) if name == "index" => (
-                "Reference to \"count\" in non-counted context".into(),
-                "There is no \"count\" here: count.index is the number of an instance, in blocks that have the \
-                 \"count\" argument."
-                    .into(),
-            ),
-            Subject::Count(name) => (
-                "Invalid \"count\" attribute".into(),
-                eco_format!("The \"count\" object has no attribute {name:?}; the only one is count.index."),
-            ),
-            Subject::Each(name) if name == "key" => (
-                "Reference to \"each\" in context without for_each".into(),
-                "There is no \"each\" here: each.key is the key of an instance, in blocks that have the \"for_each\" \
-                 argument."
-                    .into(),
-            ),
-            Subject::Each(name) if name == "value" => (
-                "each.value cannot be used in this context".into(),
-                "There is no each.value here: it belongs to an instance of a block that has the \"for_each\" argument."
-                    .into(),
-            ),
-            Subject::Each(name) => (
-                "Invalid \"each\" attribute".into(),
-                eco_format!("The \"each\" object has no attribute {name:?}; there are each.key and each.value."),
-            ),
-            Subject::ProviderFunction(function) => (
-                "BUG: Uninitialized function provider".into(),
-                eco_format!(
-                    "The provider of the function {function} is not there: this directory has no configuration."
-                ),
-            ),
+            Subject::Count(name) if name == "index" => diagnostics::no_count(span),
+            Subject::Count(name) => diagnostics::invalid_count_attribute(name, span),
+            Subject::Each(name) if name == "key" => diagnostics::no_each(span),
+            Subject::Each(name) if name == "value" => diagnostics::no_each_value(span),
+            Subject::Each(name) => diagnostics::invalid_each_attribute(name, span),
+            Subject::ProviderFunction(function) => {
+                diagnostics::empty::provider_function(&eco_format!("{function}"), span)
+            }
             Subject::SelfObject
             | Subject::Resource(_)
             | Subject::ResourceInstance(..)
@@ -281,14 +231,7 @@ impl Scope for EmptyModule<'_> {
             | Subject::Check(_)
             | Subject::Run(_) => return (Value::unknown_dynamic(), Diagnostics::new()),
         };
-        (Value::unknown_dynamic(), at(Diagnostic::error(summary, detail), reference.span).into())
-    }
-}
-
-fn at(diagnostic: Diagnostic, span: Option<Span>) -> Diagnostic {
-    match span {
-        Some(span) => diagnostic.at(span),
-        None => diagnostic,
+        (Value::unknown_dynamic(), problem.into())
     }
 }
 
@@ -299,24 +242,18 @@ pub(crate) fn path_value(
     root_dir: &str,
     world: &dyn World,
     original_dir: Option<&str>,
-) -> Result<Value, (EcoString, EcoString)> {
+) -> Result<Value, Box<Diagnostic>> {
     match name {
         "module" => Ok(Value::string(module_dir)),
         "root" => Ok(Value::string(root_dir)),
         "cwd" => match original_dir {
             Some(dir) => Ok(Value::string(dir)),
-            None => world.working_dir().map(Value::string).map_err(|problem| {
-                let detail = eco_format!("The system does not say what the working directory is: {problem}.");
-                ("Failed to get working directory".into(), detail)
-            }),
+            None => {
+                let dir = world.working_dir().map(Value::string);
+                dir.map_err(|reason| diagnostics::working_directory_unknown(&reason.to_string()).into())
+            }
         },
-        _ => {
-            let suggestion = did_you_mean(name, ["cwd", "module", "root"]);
-            let detail = eco_format!(
-                "The \"path\" object has no attribute {name:?}; there are path.cwd, path.module and path.root.{suggestion}"
-            );
-            Err(("Invalid \"path\" attribute".into(), detail))
-        }
+        _ => Err(diagnostics::invalid_path_attribute(name).into()),
     }
 }
 
@@ -326,12 +263,10 @@ pub(crate) fn terraform_value(
     name: &str,
     workspace: &str,
     applying: bool,
-) -> Result<Value, (EcoString, EcoString)> {
-    let detail = match name {
-        "workspace" => return Ok(Value::string(workspace)),
-        "applying" => return Ok(Value::bool(applying).mark(Mark::Ephemeral)),
-        "env" => eco_format!("Environments have been called workspaces for a long time: write {alias}.workspace."),
-        _ => eco_format!("The {alias:?} object has no attribute {name:?}; the workspace's name is {alias}.workspace."),
-    };
-    Err((eco_format!("Invalid \"{alias}\" attribute"), detail))
+) -> Result<Value, Box<Diagnostic>> {
+    match name {
+        "workspace" => Ok(Value::string(workspace)),
+        "applying" => Ok(Value::bool(applying).mark(Mark::Ephemeral)),
+        _ => Err(diagnostics::invalid_terraform_attribute(alias, name).into()),
+    }
 }

@@ -8,12 +8,10 @@ use yuba_syntax::{Diagnostic, Diagnostics, Expr, SourceFile, Sources, Span, Trav
 use yuba_value::function::{self, FunctionError, Param, Reason};
 use yuba_value::{Type, Value};
 
+use crate::diagnostics::TEMPLATES_NESTED_TOO_DEEPLY;
 use crate::expression::{Variables, evaluate};
 use crate::functions::{Builtin, CallContext, WorldFunction};
 use crate::references::each_traversal;
-
-/// How the message of a template that calls itself forever starts; the levels around it pass it on as it is.
-const TOO_DEEP: &str = "templates are nested too deeply";
 
 /// The functions of this family.
 pub(crate) fn functions() -> Vec<WorldFunction> {
@@ -42,8 +40,7 @@ fn template_file(context: &CallContext<'_>, args: &[Value], _: &Type) -> functio
     let [path, vars] = args else { return Err(FunctionError::new("a path and variables are needed")) };
     let limit = context.world.template_depth_limit().map_err(FunctionError::new)?;
     if i64::from(context.template_depth) > limit {
-        let message = eco_format!("{TOO_DEEP} (more than {limit} levels); does one call itself?");
-        return Err(FunctionError::new(Reason::Open(message)));
+        return Err(too_deep(limit));
     }
     let Some(Builtin::World(file)) = context.functions.get("file") else {
         return Err(FunctionError::new("files cannot be read here"));
@@ -67,6 +64,11 @@ fn template_string(context: &CallContext<'_>, args: &[Value], _: &Type) -> funct
     Ok(template.render(&inner, vars)?.with_marks(data.marks()))
 }
 
+/// The error of a call beyond the limit. The calls around it fail with the same error.
+fn too_deep(limit: i64) -> FunctionError {
+    FunctionError::new(Reason::TemplateLimit(eco_format!("templates are nested more than {limit} levels deep")))
+}
+
 /// Whether messages about a template can contain marked values.
 #[derive(Clone, Copy)]
 enum Messages {
@@ -87,7 +89,8 @@ struct Template<'a> {
 impl Template<'_> {
     /// The reason for the problems in the template.
     fn reason(&self, problems: &Diagnostics, sources: &Sources) -> Reason {
-        let text = problem_text(problems, sources, |first| eco_format!("; {}", first.detail.trim_end_matches('.')));
+        let text =
+            problem_text(problems, sources, |first| eco_format!("; {}", first.explanation().trim_end_matches('.')));
         match self.messages {
             Messages::Open => Reason::Open(text),
             Messages::Private => Reason::Private { text, open: Some(problem_text(problems, sources, |_| "".into())) },
@@ -135,9 +138,8 @@ impl Template<'_> {
         }
         let (value, problems) = evaluate(expr, &variables, CallContext { sources: Some(sources), ..*context });
         if problems.has_errors() {
-            if let Some(deep) = problems.iter().find(|d| d.detail.contains(TOO_DEEP)) {
-                let start = deep.detail.find(TOO_DEEP).unwrap_or_default();
-                return Err(FunctionError::new(Reason::open(deep.detail[start..].trim_end_matches('.'))));
+            if problems.iter().any(|problem| problem.is(&TEMPLATES_NESTED_TOO_DEEPLY)) {
+                return Err(too_deep(context.world.template_depth_limit().map_err(FunctionError::new)?));
             }
             return Err(FunctionError::new(self.reason(&problems, sources)));
         }
@@ -171,7 +173,8 @@ fn problem_text(
     let details = details(first);
     let more = match errors.count() {
         0 => String::new(),
-        n => format!("; and {n} more"),
+        1 => "; and 1 more error".to_owned(),
+        n => format!("; and {n} more errors"),
     };
     eco_format!("{place}{}{details}{more}", first.summary)
 }

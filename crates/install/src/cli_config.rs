@@ -3,6 +3,7 @@
 //! Invariant: mistakes are reported, and what is right beside them still counts: commands go on with what there is.
 
 mod decode;
+mod diagnostics;
 mod installation;
 mod oci;
 mod syntax;
@@ -13,16 +14,15 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use ecow::eco_format;
 use serde_json::{Map, Value as Json};
 use yuba_addrs::Hostname;
 use yuba_net::Environment;
 use yuba_net::credentials::{CredentialSources, CredentialsProgram, HostCredentials};
 use yuba_net::http::HttpSettings;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
 
 pub use installation::{Location, Method, ProviderInstallation, RepositoryTemplate};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, repository_prefix};
@@ -67,7 +67,7 @@ pub struct Places {
 
 impl Places {
     fn find(environment: &Environment) -> Places {
-        let home = environment.path("HOME").or_else(std::env::home_dir).filter(|home| !home.as_os_str().is_empty());
+        let home = environment.home();
         let dot_dir = home.as_ref().map(|home| home.join(".terraform.d"));
         let config_dir = dot_dir.as_ref().map(|dir| match environment.path("XDG_CONFIG_HOME") {
             Some(xdg) if !dir.exists() => xdg.join("opentofu"),
@@ -122,35 +122,30 @@ impl CliConfig {
         self.hosts.extend(other.hosts);
         self.credentials.extend(other.credentials);
         match (&self.credentials_helper, other.credentials_helper) {
-            (Some(one), Some(two)) if one.kind != two.kind => problems.push(several("credentials_helper")),
+            (Some(one), Some(two)) if one.kind != two.kind => problems.push(diagnostics::several("credentials_helper")),
             (_, Some(two)) => self.credentials_helper = Some(two),
             (_, None) => {}
         }
         self.registry_retries = self.registry_retries.or(other.registry_retries);
         self.registry_timeout = self.registry_timeout.or(other.registry_timeout);
         match (&self.provider_installation, other.provider_installation) {
-            (Some(_), Some(_)) => problems.push(several("provider_installation")),
+            (Some(_), Some(_)) => problems.push(diagnostics::several("provider_installation")),
             (None, Some(other)) => self.provider_installation = Some(other),
             (_, None) => {}
         }
         match (&self.oci_default_credentials, other.oci_default_credentials) {
-            (Some(_), Some(_)) => problems.push(several("oci_default_credentials")),
+            (Some(_), Some(_)) => problems.push(diagnostics::several("oci_default_credentials")),
             (None, Some(other)) => self.oci_default_credentials = Some(other),
             (_, None) => {}
         }
         for more in other.oci_credentials {
             if self.oci_credentials.iter().any(|known| known.prefix == more.prefix) {
-                let summary = eco_format!("Duplicate oci_credentials block for {:?}", more.prefix);
-                problems.push(Diagnostic::error(summary, ""));
+                problems.push(diagnostics::repeated_oci_credentials(&more.prefix));
             } else {
                 self.oci_credentials.push(more);
             }
         }
     }
-}
-
-fn several(block: &str) -> Diagnostic {
-    Diagnostic::error(eco_format!("No more than one {block} block may be specified"), "")
 }
 
 /// Reads the configuration of the user: files, then environment variables.
@@ -166,7 +161,7 @@ pub fn load(environment: &Environment) -> (CliConfig, Diagnostics) {
                 config.merge(read, &mut problems);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => {}
-            Err(error) => problems.push(unopened(&file, &error)),
+            Err(error) => problems.push(diagnostics::unopened(&file, &error)),
         }
     }
     if named.is_none()
@@ -185,20 +180,19 @@ pub fn load(environment: &Environment) -> (CliConfig, Diagnostics) {
                             let read = decode::file(&file, &bytes, environment, &mut problems);
                             config.merge(read, &mut problems);
                         }
-                        Err(error) => problems.push(unreadable(&file, &error)),
+                        Err(error) => problems.push(diagnostics::unreadable(&file, &error)),
                     }
                 }
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-            Err(error) => problems.push(unreadable(&dir, &error)),
+            Err(error) => problems.push(diagnostics::unreadable(&dir, &error)),
         }
     }
     from_environment(&mut config, environment);
     if let Some(dir) = &config.plugin_cache_dir
         && let Err(error) = fs::metadata(dir)
     {
-        let summary = eco_format!("The specified plugin cache dir {} cannot be opened: {error}", dir.display());
-        problems.push(Diagnostic::error(summary, ""));
+        problems.push(diagnostics::unreadable_plugin_cache(dir, &error));
     }
     (config, problems)
 }
@@ -216,19 +210,4 @@ fn from_environment(config: &mut CliConfig, environment: &Environment) {
     if let Some(seconds) = environment.positive("TF_REGISTRY_CLIENT_TIMEOUT") {
         config.registry_timeout = Some(Duration::from_secs(seconds.into()));
     }
-}
-
-fn unopened(file: &Path, error: &io::Error) -> Diagnostic {
-    let detail = match error.kind() {
-        io::ErrorKind::NotFound => eco_format!(
-            "There is no file {}, which is named as the CLI configuration file. Nothing is configured.",
-            file.display()
-        ),
-        _ => eco_format!("The CLI configuration file {} could not be read: {error}.", file.display()),
-    };
-    Diagnostic::warning("Unable to open CLI configuration file", detail)
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(eco_format!("Error reading {}: {error}", path.display()), "")
 }

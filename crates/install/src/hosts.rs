@@ -12,44 +12,50 @@ use crate::cli_config::{self, CliConfig};
 use crate::modules::{Fetcher, Registry};
 
 /// The configuration of the user and what follows from it. Nothing is read before somebody asks for it.
-#[derive(Default)]
 pub struct Hosts {
-    given: Option<(Environment, Option<HttpSettings>)>,
+    environment: Environment,
+    settings: Option<HttpSettings>,
     loaded: OnceLock<Loaded>,
 }
 
 struct Loaded {
-    environment: Environment,
     config: Arc<CliConfig>,
     problems: Diagnostics,
     services: Arc<Services>,
 }
 
+/// Without environment variables.
+impl Default for Hosts {
+    fn default() -> Hosts {
+        Hosts::new(Environment::default())
+    }
+}
+
 impl Hosts {
-    /// With the environment of this process.
-    pub fn new() -> Hosts {
-        Hosts::default()
+    /// With an environment.
+    pub fn new(environment: Environment) -> Hosts {
+        Hosts { environment, settings: None, loaded: OnceLock::new() }
     }
 
-    /// With an environment, and maybe other patience than the configuration has.
-    pub fn with(environment: Environment, settings: Option<HttpSettings>) -> Hosts {
-        Hosts { given: Some((environment, settings)), loaded: OnceLock::new() }
+    /// With limits of the HTTP client, instead of those of the configuration.
+    #[must_use]
+    pub fn with_limits(self, settings: HttpSettings) -> Hosts {
+        Hosts { settings: Some(settings), ..self }
     }
 
     fn loaded(&self) -> &Loaded {
         self.loaded.get_or_init(|| {
-            let (environment, settings) = self.given.clone().unwrap_or_else(|| (Environment::of_process(), None));
-            let (config, problems) = cli_config::load(&environment);
-            let credentials = Arc::new(Credentials::new(config.credential_sources(), &environment));
-            let client = Client::new(settings.unwrap_or_else(|| config.http_settings()));
+            let (config, problems) = cli_config::load(&self.environment);
+            let credentials = Arc::new(Credentials::new(config.credential_sources(), &self.environment));
+            let client = Client::new(self.settings.clone().unwrap_or_else(|| config.http_settings()));
             let services = Arc::new(Services::new(client, credentials, config.hosts.clone()));
-            Loaded { environment, config: Arc::new(config), problems, services }
+            Loaded { config: Arc::new(config), problems, services }
         })
     }
 
     /// The environment.
     pub fn environment(&self) -> &Environment {
-        &self.loaded().environment
+        &self.environment
     }
 
     /// The CLI configuration.
@@ -69,8 +75,8 @@ impl Hosts {
 
     /// Something that fetches packages of modules.
     pub fn fetcher(&self) -> Fetcher {
-        let Loaded { environment, config, services, .. } = self.loaded();
-        Fetcher::new(Arc::clone(services), Arc::clone(config), environment.clone())
+        let Loaded { config, services, .. } = self.loaded();
+        Fetcher::new(Arc::clone(services), Arc::clone(config), self.environment.clone())
     }
 
     /// Something that asks module registries.

@@ -131,6 +131,7 @@ pub fn read_adopting(path: &Path, sources: &mut Sources) -> (LockFile, Diagnosti
 
 /// Writes a lock file. A reader sees the old or the new content, never a part of it.
 pub fn write(path: &Path, locks: &LockFile) -> Result<(), Diagnostic> {
+    let _span = tracing::debug_span!("write file", path = %path.display()).entered();
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let new = path.with_file_name(name);
@@ -214,7 +215,7 @@ fn source(block: &Block, problems: &mut Diagnostics) -> Option<ProviderSource> {
     }
     let normal = provider.to_string();
     if normal != text.as_str() {
-        problems.push(diagnostics::not_normal("Non-normalized provider source address", text, &normal, *span));
+        problems.push(diagnostics::not_normal(&diagnostics::LOCKED_PROVIDER_NOT_NORMALIZED, text, &normal, *span));
         return None;
     }
     Some(provider)
@@ -239,7 +240,7 @@ fn provider_lock(block: &Block, provider: &ProviderSource, problems: &mut Diagno
 }
 
 fn version(attribute: &Attribute, provider: &ProviderSource, problems: &mut Diagnostics) -> Option<ProviderVersion> {
-    const SUMMARY: &str = "Invalid provider version number";
+    let code = &diagnostics::LOCKED_VERSION_INVALID;
     let span = attribute.expr.span;
     if yuba_eval::constant(&attribute.expr).0.is_null() {
         problems.push(diagnostics::no_version(span));
@@ -248,8 +249,8 @@ fn version(attribute: &Attribute, provider: &ProviderSource, problems: &mut Diag
     let text = text(&attribute.expr, problems)?;
     match ProviderVersion::parse(&text) {
         Ok(version) if version.to_string() == text.as_str() => return Some(version),
-        Ok(version) => problems.push(diagnostics::not_normal(SUMMARY, &text, &version.to_string(), span)),
-        Err(_) => problems.push(diagnostics::no_locked_version(SUMMARY, provider, "a version", &text, span)),
+        Ok(version) => problems.push(diagnostics::not_normal(code, &text, &version.to_string(), span)),
+        Err(_) => problems.push(diagnostics::no_locked_version(code, provider, "a version", &text, span)),
     }
     None
 }
@@ -259,13 +260,13 @@ fn constraints(
     provider: &ProviderSource,
     problems: &mut Diagnostics,
 ) -> Option<ProviderConstraints> {
-    const SUMMARY: &str = "Invalid provider version constraints";
+    let code = &diagnostics::LOCKED_CONSTRAINTS_INVALID;
     let span = attribute.expr.span;
     let text = text(&attribute.expr, problems)?;
     match ProviderConstraints::parse(&text) {
         Ok(constraints) if constraints.to_string() == text.as_str() => return Some(constraints),
-        Ok(constraints) => problems.push(diagnostics::not_normal(SUMMARY, &text, &constraints.to_string(), span)),
-        Err(_) => problems.push(diagnostics::no_locked_version(SUMMARY, provider, "a constraint", &text, span)),
+        Ok(constraints) => problems.push(diagnostics::not_normal(code, &text, &constraints.to_string(), span)),
+        Err(_) => problems.push(diagnostics::no_locked_version(code, provider, "a constraint", &text, span)),
     }
     None
 }

@@ -1,22 +1,48 @@
-//! Environment variables as a value, read once by the caller.
+//! Environment variables and the user's directories as a value, read once by the caller.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
-/// Environment variables by name. A variable that is empty counts as not set.
+/// Environment variables by name. A variable that is empty counts as not set, unless the method says otherwise.
 #[derive(Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    /// The home directory by the system's records, where no variable names one.
+    home: Option<PathBuf>,
+    /// The directory for temporary files, where no variable names one.
+    temporary: Option<PathBuf>,
+}
+
+/// Names only: values may be credentials.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.variables.keys()).finish()
+    }
+}
 
 impl Environment {
-    /// The variables of this process that are Unicode.
+    /// The variables of this process that are Unicode. Only the program itself calls this; everything else gets a value.
     pub fn of_process() -> Environment {
         let unicode = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
-        Environment(unicode.filter(|(_, value)| !value.is_empty()).collect())
+        let variables = unicode.collect();
+        Environment { variables, home: std::env::home_dir(), temporary: Some(std::env::temp_dir()) }
     }
 
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The user's home directory.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.path("HOME").or_else(|| self.home.clone()).filter(|home| !home.as_os_str().is_empty())
+    }
+
+    /// The directory for temporary files.
+    pub fn temporary(&self) -> PathBuf {
+        let named = || self.path("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
+        self.temporary.clone().unwrap_or_else(named)
     }
 
     /// The value of a variable that is a path.
@@ -47,7 +73,12 @@ impl Environment {
 
     /// Variables by their names after a prefix.
     pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let begin = self.0.range(prefix.to_owned()..).take_while(move |(name, _)| name.starts_with(prefix));
+        self.given_with_prefix(prefix).filter(|(_, value)| !value.is_empty())
+    }
+
+    /// Variables by their names after a prefix, with those that are empty.
+    pub fn given_with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let begin = self.variables.range(prefix.to_owned()..).take_while(move |(name, _)| name.starts_with(prefix));
         begin.map(move |(name, value)| (&name[prefix.len()..], value.as_str()))
     }
 }
@@ -89,7 +120,8 @@ pub fn is_off(value: &str) -> bool {
 
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Environment {
-        Environment(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Environment { variables, ..Environment::default() }
     }
 }
 

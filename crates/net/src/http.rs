@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 pub use reqwest::header::HeaderMap;
 pub use reqwest::{Method, Url};
 use tokio::runtime::Runtime;
+use tracing::Instrument as _;
 
 use crate::Secret;
 
@@ -111,6 +112,10 @@ impl Request {
         let body = form.query().unwrap_or_default().as_bytes().to_vec();
         Request { method: Method::POST, body: Some(body), ..Request::new(url) }
             .with_header("content-type", "application/x-www-form-urlencoded")
+    }
+
+    fn span(&self) -> tracing::Span {
+        tracing::debug_span!("http request", method = %self.method, url = shown(&self.url))
     }
 
     /// With a token, if there is one.
@@ -285,6 +290,10 @@ impl Client {
 
     /// Sends a request. Retries transient failures.
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
+        self.send_with_retries(request).instrument(request.span()).await
+    }
+
+    async fn send_with_retries(&self, request: &Request) -> Result<Response, HttpError> {
         let limit = request.limit.unwrap_or(DOCUMENT_LIMIT);
         let retries = request.retries.unwrap_or(self.0.settings.retries);
         let mut attempt = 0;
@@ -317,6 +326,15 @@ impl Client {
 
     /// Downloads to a file that must not exist yet, within the limits on total time, pauses and rate.
     pub async fn save(&self, request: &Request, file: &Path, progress: Progress<'_>) -> Result<Response, HttpError> {
+        self.save_with_retries(request, file, progress).instrument(request.span()).await
+    }
+
+    async fn save_with_retries(
+        &self,
+        request: &Request,
+        file: &Path,
+        progress: Progress<'_>,
+    ) -> Result<Response, HttpError> {
         let limit = request.limit.unwrap_or(DOWNLOAD_LIMIT);
         let retries = request.retries.unwrap_or(self.0.settings.retries);
         let mut attempt = 0;
@@ -409,12 +427,19 @@ impl Client {
         for (name, value) in &request.headers {
             asked = asked.header(*name, value);
         }
+        log::request(request);
+        let since = Instant::now();
         // The limit for pauses covers the time until the headers, too.
-        match tokio::time::timeout(self.0.settings.stall, asked.send()).await {
+        let reply = match tokio::time::timeout(self.0.settings.stall, asked.send()).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(error)) => Err(Failure::of(request, error)),
             Err(_) => Err(Failure::passing(request, "the host does not respond")),
+        };
+        match &reply {
+            Ok(reply) => log::response(request, reply, since.elapsed()),
+            Err(failure) => log::failure(request, &failure.error.reason, since.elapsed()),
         }
+        reply
     }
 }
 
@@ -580,5 +605,6 @@ impl Drop for Background {
     }
 }
 
+mod log;
 #[cfg(test)]
 mod tests;

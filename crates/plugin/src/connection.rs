@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tracing::Instrument as _;
 use yuba_addrs::ProviderSource;
 use yuba_provider::Problem;
 
@@ -62,14 +63,10 @@ impl Target<'_> {
         let failed = |reason: &str| diagnostics::no_connection(self.who, address, reason);
         let encrypted = self.tls.is_some();
         let stream = match timeout(CONNECT, open(self.address, self.tls)).await {
-            Err(_) => return Err(failed("it listens, but does not answer")),
+            Err(_) => return Err(failed("it accepts connections, but does not respond")),
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) if encrypted && error.kind() == io::ErrorKind::InvalidData => {
-                let reason = format!(
-                    "the encrypted connection failed ({error}). It is refused if the certificate is not the one that the \
-                     provider announced: something else may listen in its place"
-                );
-                return Err(failed(&reason));
+                return Err(diagnostics::encryption_failed(self.who, address, &error));
             }
             Ok(Err(error)) => return Err(failed(&error.to_string())),
         };
@@ -119,7 +116,7 @@ impl Connection {
 
     /// Calls; what went wrong with the call itself is a problem. What the provider finds wrong is in the response.
     pub(crate) async fn call<C: Call>(&self, request: C::Request) -> Result<C::Response, Box<Problem>> {
-        match self.client.call::<C>(request).await {
+        match self.client.call::<C>(request).instrument(self.span::<C>()).await {
             Ok(response) => Ok(response),
             Err(error) => Err(self.explain(name_of::<C>(), &error).await),
         }
@@ -130,11 +127,15 @@ impl Connection {
         &self,
         request: C::Request,
     ) -> Result<Option<C::Response>, Box<Problem>> {
-        match self.client.call::<C>(request).await {
+        match self.client.call::<C>(request).instrument(self.span::<C>()).await {
             Ok(response) => Ok(Some(response)),
             Err(CallError::Status(Code::UNIMPLEMENTED, _)) => Ok(None),
             Err(error) => Err(self.explain(name_of::<C>(), &error).await),
         }
+    }
+
+    fn span<C: Call>(&self) -> tracing::Span {
+        tracing::debug_span!("call provider", provider = %self.who, method = name_of::<C>())
     }
 
     /// Why a call failed: if the process is gone that is the reason, whatever the error says.

@@ -1,6 +1,7 @@
-//! What can go wrong with provider processes and what they answer.
+//! The diagnostics about provider processes and their responses.
 
 use std::path::Path;
+use std::time::Duration;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::ProviderSource;
@@ -12,267 +13,320 @@ use crate::process::StartFailure;
 use crate::settings::Address;
 use crate::wire::{CallError, Code, MESSAGE_LIMIT};
 
-pub(crate) fn invalid_reattach(reason: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "The environment variable TF_REATTACH_PROVIDERS names providers that run already, but {reason}. Unset it to have \
-         providers started, or copy what the provider printed when it was started."
-    );
-    Diagnostic::error("Invalid TF_REATTACH_PROVIDERS", detail)
+yuba_syntax::catalogue! {
+    /// The environment variable TF_REATTACH_PROVIDERS is malformed.
+    REATTACH_INVALID = error "reattach-invalid", "Invalid TF_REATTACH_PROVIDERS";
+    /// The process of a provider does not start, or exits before the handshake.
+    PROVIDER_START_FAILED = error "provider-start-failed", "Failed to instantiate provider";
+    /// The connection to a provider process fails.
+    PROVIDER_CONNECTION_FAILED = error "provider-connection-failed", "Failed to instantiate provider";
+    /// A provider does not support encrypted connections.
+    PROVIDER_WITHOUT_CERTIFICATE = error "provider-without-certificate", "Failed to instantiate provider";
+    /// The schema of a provider cannot be loaded, because the provider does not start or reports an error.
+    PROVIDER_SCHEMA_UNAVAILABLE = error "provider-schema-unavailable", "Failed to load plugin schemas";
+    /// The schema of a provider is inconsistent.
+    PROVIDER_SCHEMA_INVALID = error "provider-schema-invalid", "Failed to load plugin schemas";
+    /// A provider does not respond in time.
+    PROVIDER_TIMED_OUT = error "provider-timed-out", "Plugin did not respond";
+    /// The process of a provider exits during a request.
+    PROVIDER_CRASHED = error "provider-crashed", "Plugin did not respond";
+    /// A provider process is not reachable.
+    PROVIDER_UNREACHABLE = error "provider-unreachable", "Plugin did not respond";
+    /// A request to a provider is cancelled.
+    PROVIDER_REQUEST_CANCELLED = error "provider-request-cancelled", "Request cancelled";
+    /// A provider does not implement a request.
+    PROVIDER_METHOD_UNSUPPORTED = error "provider-method-unsupported", "Unsupported plugin method";
+    /// A request to a provider, or its response, is larger than the limit.
+    PROVIDER_MESSAGE_TOO_LARGE = error "provider-message-too-large", "Plugin error";
+    /// A provider responds with an error of the protocol.
+    PROVIDER_REQUEST_FAILED = error "provider-request-failed", "Plugin error";
+    /// A value cannot be encoded for a provider.
+    PROVIDER_REQUEST_NOT_ENCODED = error "provider-request-not-encoded", "Plugin error";
+    /// A value in the response of a provider is malformed.
+    PROVIDER_RESPONSE_MALFORMED = error "provider-response-malformed", "Plugin error";
+    /// A provider does not have a resource, data source or ephemeral resource type.
+    PROVIDER_TYPE_UNKNOWN = error "provider-type-unknown", "Plugin error";
+    /// A provider does not declare the identity of a resource type.
+    IDENTITY_SCHEMA_MISSING = error "identity-schema-missing", "No identity schema found";
+    /// A provider returns no identity when it upgrades a stored one.
+    UPGRADED_IDENTITY_MISSING = error "upgraded-identity-missing", "Provider returned no identity after upgrade";
+    /// A provider returns a value for a write-only attribute.
+    WRITE_ONLY_VALUE_RETURNED = error "write-only-value-returned", "Invalid provider response";
+    /// A provider defers a request although deferral is not allowed.
+    DEFERRAL_NOT_ALLOWED = error "deferral-not-allowed", "Provider deferred changes unexpectedly";
+    /// A provider reports that it cannot stop.
+    PROVIDER_STOP_FAILED = warning "provider-stop-failed", "Provider did not stop";
 }
 
-/// About the whole block that a request was made for.
-fn about_block(summary: &str, detail: EcoString) -> Box<Problem> {
-    Box::new(Problem { diagnostic: Diagnostic::error(summary, detail), place: Place::Block })
+const PROVIDER_BUG: &str = "This is a bug in the provider.";
+const REPORT_PROVIDER_BUG: &str = "Use another version of the provider, and report the bug to its maintainers.";
+
+pub(crate) fn invalid_reattach(reason: &str) -> Diagnostic {
+    Diagnostic::new(
+        &REATTACH_INVALID,
+        eco_format!("The environment variable TF_REATTACH_PROVIDERS is invalid: {reason}."),
+    )
+    .hint("Unset it, or set it to the value that the provider printed when it was started.")
+}
+
+/// A problem of the block that a request was made for.
+fn about_block(diagnostic: Diagnostic) -> Box<Problem> {
+    Box::new(Problem { diagnostic, place: Place::Block })
+}
+
+fn nowhere(diagnostic: Diagnostic) -> Box<Problem> {
+    Box::new(Problem::nowhere(diagnostic))
 }
 
 fn with_last_words(mut detail: String, words: Option<String>) -> EcoString {
     if let Some(words) = words {
-        detail += "\n\nIts last words were:\n\n";
+        detail += "\n\nThe last lines of its log:\n\n";
         words.lines().for_each(|line| detail += &format!("{}{line}\n", if line.is_empty() { "" } else { "  " }));
     }
     detail.trim_end().into()
 }
 
-/// A provider did not start.
+/// A provider process did not start.
 pub(crate) fn start_failed(who: &ProviderSource, executable: &Path, failure: StartFailure) -> Box<Problem> {
     let who = who.for_display();
     let program = executable.display();
-    let detail = match failure {
-        StartFailure::Spawn(error) => eco_format!(
-            "The provider {who} could not be started: {program}: {error}. Run \"yuba init\" to install it again, or \
-             check the program if you built it yourself."
+    let (detail, hint) = match failure {
+        StartFailure::Spawn(error) => (
+            eco_format!("Failed to start provider {who}: {program}: {error}."),
+            "Run \"yuba init\" to install it again, or check the executable if you built it yourself.",
         ),
-        StartFailure::Exited(how, words) => {
-            let text = format!(
-                "The provider {who} ended right after it was started ({how}), before it said how it can be reached. The \
-                 program is {program}; it may be one for another platform, or it may need something of this machine."
-            );
-            with_last_words(text, words)
-        }
-        StartFailure::NoHandshake(reason, words) => with_last_words(
-            format!("The provider {who} could not be reached. {reason}. The program is {program}."),
-            words,
+        StartFailure::Exited(how, words) => (
+            with_last_words(
+                format!(
+                    "Provider {who} exited during startup, before the handshake ({how}). Its executable is {program}."
+                ),
+                words,
+            ),
+            "Check that the executable is for this platform and that all its dependencies are installed.",
         ),
-        StartFailure::Silent(patience, words) => {
-            let text = format!(
-                "The provider {who} was started, but did not say within {} how it can be reached, so it was stopped. The \
-                 program is {program}; the machine may be too busy, or the program may not be a provider.",
-                seconds(patience)
-            );
-            with_last_words(text, words)
-        }
+        StartFailure::NoHandshake(error, words) => (
+            with_last_words(
+                format!("The handshake with provider {who} failed: {}. Its executable is {program}.", error.reason),
+                words,
+            ),
+            error.hint,
+        ),
+        StartFailure::Silent(patience, words) => (
+            with_last_words(
+                format!(
+                    "Provider {who} did not complete the handshake within {} and was stopped. Its executable is {program}.",
+                    seconds(patience)
+                ),
+                words,
+            ),
+            "Check that the executable is a provider and that the machine is not overloaded.",
+        ),
     };
-    Box::new(Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail)))
+    nowhere(Diagnostic::new(&PROVIDER_START_FAILED, detail).hint(hint))
 }
 
-fn seconds(time: std::time::Duration) -> String {
+fn seconds(time: Duration) -> String {
     match time.as_secs() {
         0 => format!("{} milliseconds", time.as_millis()),
-        1 => "a second".into(),
+        1 => "1 second".into(),
         many => format!("{many} seconds"),
     }
 }
 
-/// A provider was started or is said to run, but there is no connection to it.
+/// The connection to a provider process failed.
 pub(crate) fn no_connection(who: &ProviderSource, address: Option<&Address>, reason: &str) -> Box<Problem> {
     let at = address.map(|address| format!(" at {address}")).unwrap_or_default();
-    let detail = eco_format!("There is no connection to the provider {}{at}: {reason}.", who.for_display());
-    Box::new(Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail)))
+    let detail = eco_format!("Failed to connect to provider {}{at}: {reason}.", who.for_display());
+    nowhere(Diagnostic::new(&PROVIDER_CONNECTION_FAILED, detail))
 }
 
-/// The connection must be encrypted, and the provider did not say how.
+/// The certificate of a provider is not the announced one, or the encrypted connection failed.
+pub(crate) fn encryption_failed(
+    who: &ProviderSource,
+    address: Option<&Address>,
+    error: &std::io::Error,
+) -> Box<Problem> {
+    let reason = format!(
+        "the encrypted connection failed ({error}). Yuba accepts only the certificate that the provider announced, so \
+         another process may listen at its address"
+    );
+    no_connection(who, address, &reason)
+}
+
+/// The connection must be encrypted, and the provider has no certificate.
 pub(crate) fn no_certificate(who: &ProviderSource) -> Box<Problem> {
     let detail = eco_format!(
-        "The provider {} was asked to encrypt the connection, and showed no certificate. It was built with a library \
-         that is too old for that: choose a newer version of the provider. In an emergency, the environment variable \
-         TF_DISABLE_PLUGIN_TLS=1 turns encryption off.",
+        "Provider {} did not present a certificate for the encrypted connection. It was built with a library that is too \
+         old to support encryption.",
         who.for_display()
     );
-    Box::new(Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail)))
+    let hint = "Use a newer version of the provider, or set the environment variable TF_DISABLE_PLUGIN_TLS=1 to disable \
+        encryption.";
+    nowhere(Diagnostic::new(&PROVIDER_WITHOUT_CERTIFICATE, detail).hint(hint))
 }
 
-/// Nothing can be started here at all.
+/// Provider processes cannot be started at all.
 pub(crate) fn cannot_start(who: &ProviderSource, reason: &str) -> Box<Problem> {
-    let detail = eco_format!("The provider {} could not be started: {reason}.", who.for_display());
-    Box::new(Problem::nowhere(Diagnostic::error("Failed to instantiate provider", detail)))
+    let detail = eco_format!("Failed to start provider {}: {reason}.", who.for_display());
+    nowhere(Diagnostic::new(&PROVIDER_START_FAILED, detail))
 }
 
-/// What a provider has could not be found out, for the reason that another problem tells.
+/// The schema cannot be loaded, for the reason of another problem.
 pub(crate) fn no_schema(problem: Problem) -> Box<Problem> {
-    let detail = problem.diagnostic.detail;
-    Box::new(Problem::nowhere(Diagnostic {
-        summary: "Failed to load plugin schemas".into(),
-        detail,
-        ..problem.diagnostic
-    }))
+    let Diagnostic { detail, hint, .. } = problem.diagnostic;
+    nowhere(Diagnostic::new(&PROVIDER_SCHEMA_UNAVAILABLE, detail).hint(hint.unwrap_or_default()))
 }
 
-/// What a provider says about itself makes no sense.
 pub(crate) fn invalid_schema(who: &ProviderSource, reason: &str) -> Box<Problem> {
-    let detail = eco_format!(
-        "The provider {} describes what it has in a way that makes no sense: {reason}. This is a bug in the provider: \
-         choose another version of it, and tell its maintainers.",
-        who.for_display()
-    );
-    Box::new(Problem::nowhere(Diagnostic::error("Failed to load plugin schemas", detail)))
+    let detail = eco_format!("The schema of provider {} is invalid: {reason}. {PROVIDER_BUG}", who.for_display());
+    nowhere(Diagnostic::new(&PROVIDER_SCHEMA_INVALID, detail).hint(REPORT_PROVIDER_BUG))
 }
 
-/// A provider is there, but does not answer.
-pub(crate) fn no_answer(who: &ProviderSource, call: &str, patience: std::time::Duration) -> Box<Problem> {
+/// A provider process runs, but does not respond.
+pub(crate) fn no_answer(who: &ProviderSource, call: &str, patience: Duration) -> Box<Problem> {
     let detail = eco_format!(
-        "The provider {} was asked {call} and did not answer within {}, so it was stopped. The machine may be too busy; \
-         otherwise choose another version of the provider.",
+        "Provider {} did not respond to {call} within {} and was stopped.",
         who.for_display(),
         seconds(patience)
     );
-    about_block("Plugin did not respond", detail)
+    let hint = "Check that the machine is not overloaded, or use another version of the provider.";
+    about_block(Diagnostic::new(&PROVIDER_TIMED_OUT, detail).hint(hint))
 }
 
-/// A call failed because the process is gone.
+/// A call failed because the process exited.
 pub(crate) fn crashed(who: &ProviderSource, call: &str, how: &str, words: Option<String>) -> Box<Problem> {
     let panicked = words.as_deref().and_then(|words| words.lines().next()).is_some_and(is_panic);
     let text = format!(
-        "The provider {} {} while it was working on {call} ({how}). This is a bug in the provider; what it was doing may \
-         be half done.{}",
+        "Provider {} {} during {call} ({how}). {PROVIDER_BUG} Changes that it was making may be incomplete.",
         who.for_display(),
-        if panicked { "crashed" } else { "ended" },
-        match words {
-            Some(_) => "",
-            None => " It said nothing about it; with TF_LOG_PROVIDER=trace more may be seen.",
-        }
+        if panicked { "crashed" } else { "exited" },
     );
-    about_block("Plugin did not respond", with_last_words(text, words))
+    let hint = match words {
+        Some(_) => "",
+        None => "Set TF_LOG_PROVIDER=trace to see more of its log.",
+    };
+    about_block(Diagnostic::new(&PROVIDER_CRASHED, with_last_words(text, words)).hint(hint))
 }
 
-/// A call failed because the process is gone, as another one before.
+/// A call failed because the process exited, as an earlier one did.
 pub(crate) fn crashed_too(who: &ProviderSource, call: &str, how: &str) -> Box<Problem> {
     let detail = eco_format!(
-        "The provider {} ended while it was working on {call} ({how}). What it said last is told with the first request \
-         that failed for this reason.",
+        "Provider {} exited during {call} ({how}). The error of the first failed request contains the last lines of its \
+         log.",
         who.for_display()
     );
-    about_block("Plugin did not respond", detail)
+    about_block(Diagnostic::new(&PROVIDER_CRASHED, detail))
 }
 
-/// A call failed although the process is there.
+/// A call failed although the process runs.
 pub(crate) fn call_failed(who: &ProviderSource, call: &str, error: &CallError) -> Box<Problem> {
     let who = who.for_display();
-    match error {
+    let limit = MESSAGE_LIMIT >> 20;
+    about_block(match error {
         CallError::Broken(_) | CallError::Status(Code::UNAVAILABLE, _) => {
-            let detail = eco_format!(
-                "The provider {who} could not be reached for {call}: {error}. It may have ended; its logs may tell more."
-            );
-            about_block("Plugin did not respond", detail)
+            Diagnostic::new(&PROVIDER_UNREACHABLE, eco_format!("Failed to send {call} to provider {who}: {error}."))
+                .hint("Check the log of the provider.")
         }
         CallError::Status(Code::CANCELLED, _) => {
-            about_block("Request cancelled", eco_format!("The provider {who} cancelled {call}."))
+            Diagnostic::new(&PROVIDER_REQUEST_CANCELLED, eco_format!("Provider {who} cancelled {call}."))
         }
         CallError::Status(Code::UNIMPLEMENTED, _) => {
-            let detail =
-                eco_format!("The provider {who} cannot do {call}. A newer version of the provider may be able to.");
-            about_block("Unsupported plugin method", detail)
+            Diagnostic::new(&PROVIDER_METHOD_UNSUPPORTED, eco_format!("Provider {who} does not support {call}."))
+                .hint("Use a newer version of the provider.")
         }
-        CallError::AnswerTooLarge => {
-            let detail = eco_format!(
-                "The provider {who} answered {call} with more than {} MiB, which is not read. Ask for less at a time if \
-                 you can, or choose another version of the provider.",
-                MESSAGE_LIMIT >> 20
-            );
-            about_block("Plugin error", detail)
-        }
-        CallError::RequestTooLarge => {
-            let detail = eco_format!(
-                "The request {call} to the provider {who} has more than {} MiB, which is not sent. Make the values in the \
-                 configuration smaller.",
-                MESSAGE_LIMIT >> 20
-            );
-            about_block("Plugin error", detail)
-        }
-        CallError::Status(..) => {
-            about_block("Plugin error", eco_format!("The provider {who} answered {call} with an error: {error}."))
-        }
-    }
+        CallError::AnswerTooLarge => Diagnostic::new(
+            &PROVIDER_MESSAGE_TOO_LARGE,
+            eco_format!("The response of provider {who} to {call} is larger than the limit of {limit} MiB."),
+        )
+        .hint("Request less data at a time, or use another version of the provider."),
+        CallError::RequestTooLarge => Diagnostic::new(
+            &PROVIDER_MESSAGE_TOO_LARGE,
+            eco_format!("The request {call} to provider {who} is larger than the limit of {limit} MiB."),
+        )
+        .hint("Make the values in the configuration smaller."),
+        CallError::Status(..) => Diagnostic::new(
+            &PROVIDER_REQUEST_FAILED,
+            eco_format!("Provider {who} responded to {call} with an error: {error}."),
+        ),
+    })
 }
 
-/// We are ending while something was still asked.
+/// Yuba exits while a request is pending.
 pub(crate) fn cancelled(who: &ProviderSource) -> Box<Problem> {
-    let detail = eco_format!("The provider {} was not waited for, because the program is ending.", who.for_display());
-    about_block("Request cancelled", detail)
+    let detail = eco_format!("The request to provider {} was cancelled, because Yuba is exiting.", who.for_display());
+    about_block(Diagnostic::new(&PROVIDER_REQUEST_CANCELLED, detail))
 }
 
-/// A value cannot be sent.
+/// A value cannot be encoded.
 pub(crate) fn cannot_send(who: &ProviderSource, what: &str, reason: &str) -> Box<Problem> {
-    let detail = eco_format!(
-        "{what} cannot be sent to the provider {}: {reason}. This is a bug in Yuba: please report it.",
-        who.for_display()
-    );
-    about_block("Plugin error", detail)
+    let detail = eco_format!("{what} cannot be sent to provider {}: {reason}.", who.for_display());
+    let hint = "This is a bug in Yuba: report it.";
+    about_block(Diagnostic::new(&PROVIDER_REQUEST_NOT_ENCODED, detail).hint(hint))
 }
 
-/// A value that came back cannot be read.
+/// A value in a response cannot be decoded.
 pub(crate) fn cannot_read(who: &ProviderSource, call: &str, what: &str, reason: &str) -> Box<Problem> {
     let detail = eco_format!(
-        "The provider {} answered {call}, but {what} in the answer cannot be read: {reason}. This is a bug in the \
-         provider.",
+        "Failed to read {what} in the response of provider {} to {call}: {reason}. {PROVIDER_BUG}",
         who.for_display()
     );
-    about_block("Plugin error", detail)
+    about_block(Diagnostic::new(&PROVIDER_RESPONSE_MALFORMED, detail).hint(REPORT_PROVIDER_BUG))
 }
 
 /// A type that the schema does not have.
 pub(crate) fn unknown_type(who: &ProviderSource, what: &str, kind: &str) -> Box<Problem> {
-    let detail = eco_format!("The provider {} has no {what} type {kind:?}.", who.for_display());
-    about_block("Plugin error", detail)
+    let detail = eco_format!("Provider {} does not have a {what} type {kind:?}.", who.for_display());
+    about_block(Diagnostic::new(&PROVIDER_TYPE_UNKNOWN, detail))
 }
 
 pub(crate) fn no_identity_schema(who: &ProviderSource, kind: &str) -> Box<Problem> {
-    let detail = eco_format!(
-        "The provider {} does not say what identifies objects of the type {kind:?}, so these have no identity.",
-        who.for_display()
-    );
-    Box::new(Problem::nowhere(Diagnostic::error("No identity schema found", detail)))
+    let detail = eco_format!("Provider {} does not support identities for the type {kind:?}.", who.for_display());
+    nowhere(Diagnostic::new(&IDENTITY_SCHEMA_MISSING, detail))
 }
 
 pub(crate) fn no_identity(who: &ProviderSource, kind: &str) -> Box<Problem> {
     let detail = eco_format!(
-        "The provider {} was given the stored identity of an object of the type {kind:?} and answered with none, without \
-         saying why. This is a bug in the provider.",
+        "Provider {} returned neither an identity nor an error when it upgraded the stored identity of an object of the \
+         type {kind:?}. {PROVIDER_BUG}",
         who.for_display()
     );
-    Box::new(Problem::nowhere(Diagnostic::error("Provider returned no identity after upgrade", detail)))
+    nowhere(Diagnostic::new(&UPGRADED_IDENTITY_MISSING, detail).hint(REPORT_PROVIDER_BUG))
 }
 
-/// A write-only attribute has a value in an answer.
+/// A write-only attribute has a value in a response.
 pub(crate) fn write_only_value(who: &ProviderSource, kind: &str, path: &str) -> Problem {
     let detail = eco_format!(
-        "The provider {} gave back a value for the write-only attribute {path:?} of the type {kind:?}, where there must \
-         never be one. This is a bug in the provider.",
+        "Provider {} returned a value for the write-only attribute {path:?} of the type {kind:?}. {PROVIDER_BUG}",
         who.for_display()
     );
-    Problem::nowhere(Diagnostic::error("Invalid provider response", detail))
+    Problem::nowhere(Diagnostic::new(&WRITE_ONLY_VALUE_RETURNED, detail).hint(REPORT_PROVIDER_BUG))
 }
 
-/// The provider wants to be asked again in a later run.
+/// A provider defers a request to a later run.
 pub(crate) fn deferred(who: &ProviderSource, call: &str, reason: &str) -> Problem {
     let detail = eco_format!(
-        "The provider {} put off {call} to a later run ({reason}), although it was told that this is not possible here. \
-         This is a bug in the provider. Values that are unknown until apply are often the reason: apply what they depend \
-         on first, with -target.",
+        "Provider {} deferred {call} to a later run ({reason}), although the request does not allow deferral. \
+         {PROVIDER_BUG} Values that are unknown until apply often cause this.",
         who.for_display()
     );
-    *about_block("Provider deferred changes unexpectedly", detail)
+    let hint = "Use -target to apply the objects that these values depend on first.";
+    *about_block(Diagnostic::new(&DEFERRAL_NOT_ALLOWED, detail).hint(hint))
 }
 
-/// A provider that was asked to come to an end says that it cannot.
+/// A provider reports that it cannot stop.
 pub(crate) fn stop_failed(who: &ProviderSource, reason: &str) -> Problem {
-    let detail = eco_format!("The provider {} could not stop what it is doing: {reason}", who.for_display());
-    Problem::nowhere(Diagnostic::warning("Provider did not stop", detail))
+    let detail = eco_format!("Provider {} failed to stop its pending requests: {reason}", who.for_display());
+    Problem::nowhere(Diagnostic::new(&PROVIDER_STOP_FAILED, detail))
 }
 
-/// A provider was asked what it has and answered with an error.
+/// A provider responds to the request for its schema with an error.
 pub(crate) fn schema_refused(who: &ProviderSource, problem: &Problem) -> Box<Problem> {
-    let Diagnostic { summary, detail, .. } = &problem.diagnostic;
-    let colon = if detail.is_empty() { "" } else { ": " };
-    let detail = eco_format!("The provider {} does not say what it has: {summary}{colon}{detail}", who.for_display());
-    Box::new(Problem::nowhere(Diagnostic::error("Failed to load plugin schemas", detail)))
+    let summary = &problem.diagnostic.summary;
+    let explanation = problem.diagnostic.explanation();
+    let colon = if explanation.is_empty() { "" } else { ": " };
+    let detail = eco_format!(
+        "Provider {} responded to the request for its schema with an error: {summary}{colon}{explanation}",
+        who.for_display()
+    );
+    nowhere(Diagnostic::new(&PROVIDER_SCHEMA_UNAVAILABLE, detail))
 }

@@ -22,7 +22,7 @@ pub(crate) fn environment() -> [(&'static str, &'static str); 4] {
     [MAGIC_COOKIE, ("PLUGIN_MIN_PORT", "10000"), ("PLUGIN_MAX_PORT", "25000"), ("PLUGIN_PROTOCOL_VERSIONS", "5,6")]
 }
 
-/// What a provider says about itself.
+/// The data of the handshake line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Handshake {
     pub(crate) protocol: Protocol,
@@ -31,51 +31,60 @@ pub(crate) struct Handshake {
     pub(crate) certificate: Option<Vec<u8>>,
 }
 
-/// Reads the line `1|6|unix|/path|grpc|certificate`. What is wrong is a sentence about "it", the provider, and a hint.
-pub(crate) fn read(line: &str) -> Result<Handshake, EcoString> {
+/// Why a handshake failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HandshakeError {
+    /// A sentence part.
+    pub(crate) reason: EcoString,
+    /// What to do about it; may be empty.
+    pub(crate) hint: &'static str,
+}
+
+const NEWER_LIBRARY: &str = "Use a version of the provider that was built with a current plugin library.";
+const OTHER_VERSION: &str = "Use another version of the provider.";
+const PROVIDER_BUG: &str = "This is a bug in the provider: report it to its maintainers.";
+
+/// Reads the line `1|6|unix|/path|grpc|certificate`.
+pub(crate) fn read(line: &str) -> Result<Handshake, HandshakeError> {
+    let failed = |reason, hint| Err(HandshakeError { reason, hint });
     let parts: Vec<&str> = line.trim().split('|').collect();
     let [handshake, protocol, network, address, rest @ ..] = parts.as_slice() else {
-        return Err(eco_format!(
-            "It printed {:?} where a provider says how it can be reached. The program may not be a provider, or may \
-             be one for another platform",
-            shortened(line.trim())
-        ));
+        return failed(
+            eco_format!("it printed {:?} instead of a handshake line", shortened(line.trim())),
+            "Check that the executable is a provider, and that it is for this platform.",
+        );
     };
     if *handshake != HANDSHAKE_VERSION {
-        return Err(eco_format!(
-            "It greets with version {:?} of the handshake, and only version {HANDSHAKE_VERSION} is understood. A \
-             version of the provider that was built with a current library is needed",
-            shortened(handshake)
-        ));
+        let given = shortened(handshake);
+        let reason = eco_format!("it uses handshake version {given:?}, and Yuba supports only {HANDSHAKE_VERSION}");
+        return failed(reason, NEWER_LIBRARY);
     }
     let known = protocol.parse().ok().and_then(Protocol::from_number);
     let Some(protocol) = known else {
-        return Err(eco_format!(
-            "It speaks version {:?} of the provider protocol, and only versions 5 and 6 are understood. Choose another \
-             version of the provider",
-            shortened(protocol)
-        ));
+        let given = shortened(protocol);
+        let reason = eco_format!("it uses provider protocol {given:?}, and Yuba supports only 5 and 6");
+        return failed(reason, OTHER_VERSION);
     };
-    let address = Address::parse(network, address)
-        .map_err(|reason| eco_format!("It says where it listens, but {reason}. This is a bug in the provider"))?;
+    let address = match Address::parse(network, address) {
+        Ok(address) => address,
+        Err(reason) => return failed(eco_format!("its address is invalid, because {reason}"), PROVIDER_BUG),
+    };
     let transport = rest.first().copied().unwrap_or("netrpc");
     if transport != "grpc" {
-        return Err(eco_format!(
-            "It wants to be called over {:?}, and only \"grpc\" is understood. A version of the provider that was built \
-             with a current library is needed",
-            shortened(transport)
-        ));
+        let reason = eco_format!("it uses transport {:?}, and Yuba supports only \"grpc\"", shortened(transport));
+        return failed(reason, NEWER_LIBRARY);
     }
     let certificate = match rest.get(1).filter(|text| text.len() > CERTIFICATE_AT_LEAST) {
         None => None,
-        Some(text) => Some(STANDARD_NO_PAD.decode(text.trim_end_matches('=')).map_err(|error| {
-            eco_format!("The certificate it shows cannot be read ({error}). This is a bug in the provider")
-        })?),
+        Some(text) => match STANDARD_NO_PAD.decode(text.trim_end_matches('=')) {
+            Ok(certificate) => Some(certificate),
+            Err(error) => return failed(eco_format!("its certificate is malformed ({error})"), PROVIDER_BUG),
+        },
     };
     Ok(Handshake { protocol, address, certificate })
 }
 
-/// The beginning of what somebody else printed.
+/// At most 120 characters of the output of another program.
 fn shortened(text: &str) -> &str {
     text.char_indices().nth(120).map_or(text, |(at, _)| text.get(..at).unwrap_or(text))
 }
@@ -92,7 +101,7 @@ mod tests {
                 let certificate = handshake.certificate.map(|bytes| bytes.len());
                 format!("{:?} {:?} {certificate:?}\n", handshake.protocol, handshake.address)
             }
-            Err(reason) => format!("! {reason}\n"),
+            Err(error) => format!("! {}. {}\n", error.reason, error.hint),
         });
         expect.assert_eq(&answers.collect::<String>());
     }
@@ -132,15 +141,15 @@ mod tests {
                 &bad_certificate,
             ],
             &expect![[r#"
-                ! It printed "usage: it [flags]" where a provider says how it can be reached. The program may not be a provider, or may be one for another platform
-                ! It printed "" where a provider says how it can be reached. The program may not be a provider, or may be one for another platform
-                ! It greets with version "2" of the handshake, and only version 1 is understood. A version of the provider that was built with a current library is needed
-                ! It speaks version "4" of the provider protocol, and only versions 5 and 6 are understood. Choose another version of the provider
-                ! It speaks version "x" of the provider protocol, and only versions 5 and 6 are understood. Choose another version of the provider
-                ! It wants to be called over "netrpc", and only "grpc" is understood. A version of the provider that was built with a current library is needed
-                ! It says where it listens, but the network "udp" is neither "unix" nor "tcp". This is a bug in the provider
-                ! It says where it listens, but "localhost" is not an address with a port. This is a bug in the provider
-                ! The certificate it shows cannot be read (Invalid symbol 33, offset 0.). This is a bug in the provider
+                ! it printed "usage: it [flags]" instead of a handshake line. Check that the executable is a provider, and that it is for this platform.
+                ! it printed "" instead of a handshake line. Check that the executable is a provider, and that it is for this platform.
+                ! it uses handshake version "2", and Yuba supports only 1. Use a version of the provider that was built with a current plugin library.
+                ! it uses provider protocol "4", and Yuba supports only 5 and 6. Use another version of the provider.
+                ! it uses provider protocol "x", and Yuba supports only 5 and 6. Use another version of the provider.
+                ! it uses transport "netrpc", and Yuba supports only "grpc". Use a version of the provider that was built with a current plugin library.
+                ! its address is invalid, because the network "udp" is neither "unix" nor "tcp". This is a bug in the provider: report it to its maintainers.
+                ! its address is invalid, because "localhost" is not an address with a port. This is a bug in the provider: report it to its maintainers.
+                ! its certificate is malformed (Invalid symbol 33, offset 0.). This is a bug in the provider: report it to its maintainers.
             "#]],
         );
     }

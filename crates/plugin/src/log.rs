@@ -120,29 +120,6 @@ impl Record {
             Record { level, logger: logger.clone(), message: line.into(), fields: Vec::new() }
         })
     }
-
-    /// As a line without the time: `[DEBUG] provider.x: message: key=value`.
-    pub fn text(&self) -> String {
-        let mut text = format!("[{}] {}{}: {}", self.level.name(), padding(self.level), self.logger, self.message);
-        for (at, (name, value)) in self.fields.iter().enumerate() {
-            text += if at == 0 { ": " } else { " " };
-            text += name;
-            text.push('=');
-            text += &match value {
-                Json::String(value) if value.contains(|c: char| c.is_whitespace() || c == '"' || c == '=') => {
-                    format!("{value:?}")
-                }
-                Json::String(value) => value.clone(),
-                other => other.to_string(),
-            };
-        }
-        text
-    }
-}
-
-/// Levels of four letters stand as wide as those of five.
-fn padding(level: Level) -> &'static str {
-    if level.name().len() == 4 { " " } else { "" }
 }
 
 /// A line of JSON as the logging library of Go providers writes it.
@@ -184,16 +161,20 @@ mod tests {
             "plain text",
             "panic: runtime error",
         ];
-        let text = lines.iter().map(|line| Record::of_line(line, &"provider.x".into()).text() + "\n");
+        let text = lines.iter().map(|line| {
+            let Record { level, message, fields, .. } = Record::of_line(line, &"provider.x".into());
+            let fields: String = fields.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+            format!("{} {message}{fields}\n", level.name())
+        });
         expect![[r#"
-            [TRACE] provider.x: hello: @module=sdk.proto n=1 s="a b" timestamp=2024-01-02T03:04:05Z
-            [WARN]  provider.x: 
-            [DEBUG] provider.x: {"level":"info"}
-            [DEBUG] provider.x: {broken
-            [ERROR] provider.x: [ERROR] no
-            [INFO]  provider.x: [INFO] yes
-            [DEBUG] provider.x: plain text
-            [ERROR] provider.x: panic: runtime error
+            TRACE hello @module="sdk.proto" n=1 s="a b" timestamp="2024-01-02T03:04:05Z"
+            WARN 
+            DEBUG {"level":"info"}
+            DEBUG {broken
+            ERROR [ERROR] no
+            INFO [INFO] yes
+            DEBUG plain text
+            ERROR panic: runtime error
         "#]]
         .assert_eq(&text.collect::<String>());
     }

@@ -9,6 +9,7 @@ use ecow::eco_format;
 use futures_util::future::join_all;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
+use tracing::Instrument as _;
 use yuba_addrs::ProviderSource;
 use yuba_provider::{Problem, Provider, ProviderSchema};
 
@@ -149,7 +150,8 @@ impl Shared {
                 .enable_all()
                 .build()
                 .map_err(|error| error.to_string())?;
-            runtime.spawn_blocking(socket_dir::remove_stale);
+            let temporary = self.settings.environment.temporary();
+            runtime.spawn_blocking(move || socket_dir::remove_stale(&temporary));
             Ok(runtime)
         });
         match runtime {
@@ -243,9 +245,14 @@ impl Shared {
         };
         let identity = identity.transpose().map_err(|reason| diagnostics::cannot_start(who, reason))?;
         let certificate = identity.map(|identity| identity.pem.as_str());
-        let launch = Launch { executable, kind: &who.kind, certificate, log, patience: self.settings.start_timeout };
-        let (process, handshake, sockets) =
-            launch.run().await.map_err(|failure| diagnostics::start_failed(who, executable, failure))?;
+        let (patience, environment) = (self.settings.start_timeout, &self.settings.environment);
+        let launch = Launch { executable, kind: &who.kind, certificate, log, patience, environment };
+        let span = tracing::info_span!("start provider", provider = %who, executable = %executable.display());
+        let (process, handshake, sockets) = launch
+            .run()
+            .instrument(span)
+            .await
+            .map_err(|failure| diagnostics::start_failed(who, executable, failure))?;
         let process = Arc::new(process);
         {
             let mut processes = lock(&self.processes);
@@ -275,6 +282,7 @@ impl Shared {
         lock(&self.known).clear();
         let processes = std::mem::take(&mut *lock(&self.processes));
         let Some(Ok(runtime)) = self.runtime.get() else { return };
+        let _span = tracing::debug_span!("stop providers", processes = processes.len()).entered();
         processes.iter().for_each(|process| process.stop());
         wait_for(runtime.handle(), async move {
             let all = join_all(processes.iter().map(|process| process.exited()));
@@ -288,6 +296,7 @@ impl Shared {
 /// Processes end with the thread that started them, so that must be one of the runtime.
 fn wait_for<T: Send + 'static>(runtime: &Handle, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
     let (done, waiting) = mpsc::sync_channel(1);
+    let work = work.in_current_span();
     runtime.spawn(async move {
         let _ = done.send(work.await);
     });

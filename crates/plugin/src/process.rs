@@ -15,8 +15,9 @@ use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
+use yuba_net::Environment;
 
-use crate::handshake::{self, Handshake};
+use crate::handshake::{self, Handshake, HandshakeError};
 use crate::last_words::LastWords;
 use crate::log::{Level, LogSink, Record};
 use crate::socket_dir::SocketDir;
@@ -55,13 +56,13 @@ enum Order {
 
 /// Why a provider did not start.
 pub(crate) enum StartFailure {
-    /// The program could not be started.
+    /// The executable cannot be started.
     Spawn(io::Error),
-    /// It ended at once: how, and what it said.
+    /// The process exited at once: its status, and the last lines of its log.
     Exited(EcoString, Option<String>),
-    /// What it printed is not the handshake: a sentence, and what it said.
-    NoHandshake(EcoString, Option<String>),
-    /// It did not say anything in time.
+    /// The handshake failed; with the last lines of its log.
+    NoHandshake(HandshakeError, Option<String>),
+    /// The process printed no handshake line in time; with the last lines of its log.
     Silent(Duration, Option<String>),
 }
 
@@ -74,12 +75,13 @@ pub(crate) struct Launch<'a> {
     pub(crate) certificate: Option<&'a str>,
     pub(crate) log: &'a LogSink,
     pub(crate) patience: Duration,
+    pub(crate) environment: &'a Environment,
 }
 
 impl Launch<'_> {
     /// Starts it and waits until it says where it listens. Whatever happens, no process is left behind.
     pub(crate) async fn run(self) -> Result<(Process, Handshake, SocketDir), StartFailure> {
-        let sockets = SocketDir::new().map_err(StartFailure::Spawn)?;
+        let sockets = SocketDir::new(&self.environment.temporary()).map_err(StartFailure::Spawn)?;
         let mut command = Command::new(self.executable);
         command
             .envs(handshake::environment())
@@ -89,7 +91,7 @@ impl Launch<'_> {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let unset = |(name, _): &(String, &str)| std::env::var_os(name).is_none();
+        let unset = |(name, _): &(String, &str)| self.environment.get(name).is_none();
         command.envs(self.log.environment(self.kind).into_iter().filter(unset));
         match self.certificate {
             Some(pem) => command.env("PLUGIN_CLIENT_CERT", pem),
@@ -128,17 +130,17 @@ impl Launch<'_> {
                 let exited = timeout(GRACE, process.exited()).await;
                 process.end().await;
                 let words = process.last_words();
-                let reason = "It closed its standard output without saying how it can be reached";
+                let reason = "it closed its standard output without printing a handshake line".into();
                 Err(match exited {
                     Ok(how) => StartFailure::Exited(how, words),
-                    Err(_) => StartFailure::NoHandshake(reason.into(), words),
+                    Err(_) => StartFailure::NoHandshake(HandshakeError { reason, hint: "" }, words),
                 })
             }
             Ok(Some(line)) => match handshake::read(&line) {
                 Ok(handshake) => Ok((process, handshake, sockets)),
-                Err(reason) => {
+                Err(error) => {
                     process.end().await;
-                    Err(StartFailure::NoHandshake(reason, process.last_words()))
+                    Err(StartFailure::NoHandshake(error, process.last_words()))
                 }
             },
         }

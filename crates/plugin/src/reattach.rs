@@ -32,28 +32,30 @@ pub fn reattached(env: &str) -> Result<BTreeMap<ProviderSource, Reattach>, Diagn
 
 /// What is wrong is a sentence part.
 fn read(env: &str) -> Result<BTreeMap<ProviderSource, Reattach>, EcoString> {
-    let json: Json = serde_json::from_str(env).map_err(|error| eco_format!("it is not JSON ({error})"))?;
+    let json: Json = serde_json::from_str(env).map_err(|error| eco_format!("it is not valid JSON ({error})"))?;
     let Json::Object(providers) = json else { return Err("it is not a JSON object of providers by source".into()) };
     providers
         .into_iter()
         .map(|(source, described)| {
-            let about = |reason: EcoString| eco_format!("of {source:?} {reason}");
-            let parsed = ProviderSource::parse(&source)
-                .map_err(|error| eco_format!("{source:?} is not the source of a provider: {}", error.detail))?;
+            let about = |reason: EcoString| eco_format!("provider {source:?}: {reason}");
+            let parsed = ProviderSource::parse(&source).map_err(|error| {
+                let explanation = error.diagnostic().explanation();
+                eco_format!("{source:?} is not the source of a provider: {}", explanation.trim_end_matches('.'))
+            })?;
             let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
             let transport = text(&described["Protocol"]);
             if transport != "grpc" {
-                return Err(about(eco_format!("the \"Protocol\" is {transport:?}, and only \"grpc\" is possible")));
+                return Err(about(eco_format!("\"Protocol\" is {transport:?}, and only \"grpc\" is supported")));
             }
             // Libraries of providers did not say it at first, and those spoke protocol 5.
             let number = described["ProtocolVersion"].as_u64().filter(|number| *number != 0).unwrap_or(5);
             let protocol = u32::try_from(number).ok().and_then(Protocol::from_number);
             let Some(protocol) = protocol else {
-                return Err(about(eco_format!("the \"ProtocolVersion\" is {number}, and only 5 and 6 are possible")));
+                return Err(about(eco_format!("\"ProtocolVersion\" is {number}, and only 5 and 6 are supported")));
             };
             let address = &described["Addr"];
             let address = Address::parse(&text(&address["Network"]), &text(&address["String"]))
-                .map_err(|reason| about(eco_format!("the \"Addr\" cannot be used: {reason}")))?;
+                .map_err(|reason| about(eco_format!("\"Addr\" is invalid, because {reason}")))?;
             let test = described["Test"].as_bool().unwrap_or(false);
             Ok((parsed, Reattach { protocol, address, test }))
         })
@@ -94,10 +96,10 @@ mod tests {
             Err(problem) => format!("{}: {}", problem.summary, problem.detail),
         };
         for (env, part) in [
-            ("{", "it is not JSON"),
+            ("{", "it is not valid JSON"),
             ("[]", "not a JSON object"),
             (r#"{"a/b/c/d": {}}"#, "\"a/b/c/d\" is not the source"),
-            (r#"{"a": {"Protocol": "netrpc"}}"#, "of \"a\" the \"Protocol\" is \"netrpc\""),
+            (r#"{"a": {"Protocol": "netrpc"}}"#, "provider \"a\": \"Protocol\" is \"netrpc\""),
             (r#"{"a": {"Protocol": "grpc", "ProtocolVersion": 4}}"#, "\"ProtocolVersion\" is 4"),
             (r#"{"a": {"Protocol": "grpc"}}"#, "the network \"\" is neither"),
             (r#"{"a": {"Protocol": "grpc", "Addr": {"Network": "tcp", "String": "x"}}}"#, "\"x\" is not an address"),

@@ -11,6 +11,7 @@ use ecow::{EcoString, eco_format};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use tokio::runtime::Handle;
+use tracing::Instrument as _;
 use yuba_addrs::ProviderSource;
 use yuba_provider::{
     Answer, ApplyAnswer, ApplyRequest, DataAnswer, DataRequest, ImportBy, ImportRequest, Imported, MoveAnswer,
@@ -62,11 +63,11 @@ impl Remote {
         Box::pin(async move {
             let runtime = it.runtime.clone();
             let who = it.who.clone();
-            let work = runtime.spawn(async move {
+            let work = async move {
                 let connection = it.opening.clone().await.map_err(|problem| Box::new((*problem).clone()))?;
                 work(it, connection).await
-            });
-            match work.await {
+            };
+            match runtime.spawn(work.in_current_span()).await {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(problem)) => T::from_problem(problem),
                 Err(_) => T::from_problem(diagnostics::cancelled(&who)),
@@ -115,8 +116,7 @@ impl<T> FromProblem for Outcome<T> {
 
 impl FromProblem for Result<Value, FunctionError> {
     fn from_problem(problem: Box<Problem>) -> Self {
-        let detail = problem.diagnostic.detail;
-        Err(FunctionError::new(EcoString::from(detail.trim_end_matches('.'))))
+        Err(FunctionError::new(EcoString::from(problem.diagnostic.explanation().trim_end_matches('.'))))
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ecow::EcoString;
+use yuba_net::Environment;
 
 use crate::log::LogSink;
 use crate::reattach::Reattach;
@@ -23,6 +24,8 @@ pub struct Settings {
     pub tls: bool,
     /// Where logs go.
     pub log: LogSink,
+    /// Environment variables and directories. Processes inherit those of this process as they are.
+    pub environment: Environment,
     /// The version of the language, which providers are told when they are configured.
     pub language_level: EcoString,
     /// How long a provider may take until it says where it listens.
@@ -36,6 +39,7 @@ impl Settings {
             schema_cache: None,
             tls: true,
             log: LogSink::off(),
+            environment: Environment::default(),
             language_level: language_level.into(),
             start_timeout: START_TIMEOUT,
         }

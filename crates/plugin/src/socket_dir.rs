@@ -23,12 +23,13 @@ const STALE: Duration = Duration::from_secs(600);
 pub(crate) struct SocketDir(PathBuf);
 
 impl SocketDir {
-    pub(crate) fn new() -> io::Result<SocketDir> {
+    /// In the directory for temporary files, where that has a short name.
+    pub(crate) fn new(temporary: &Path) -> io::Result<SocketDir> {
         let mut random = [0_u8; 6];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let random = random.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let name = format!("{PREFIX}{:x}-{}-{random}", pid_space(), std::process::id());
-        let mut parent = std::env::temp_dir();
+        let mut parent = temporary.to_owned();
         if parent.as_os_str().len() + 1 + name.len() > LONGEST {
             parent = PathBuf::from("/tmp");
         }
@@ -58,8 +59,8 @@ fn pid_space() -> u64 {
 }
 
 /// Removes directories of processes that were killed while a provider was starting.
-pub(crate) fn remove_stale() {
-    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
+pub(crate) fn remove_stale(temporary: &Path) {
+    let Ok(entries) = fs::read_dir(temporary) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
@@ -81,14 +82,14 @@ mod tests {
 
     #[test]
     fn a_directory_lives_as_long_as_it_is_held() {
-        let dir = SocketDir::new().expect("because there is a place for temporary files");
+        let dir = SocketDir::new(&std::env::temp_dir()).expect("because there is a place for temporary files");
         let path = dir.path().to_owned();
         fs::write(path.join("socket"), "").expect("because the directory is ours");
         assert!(path.as_os_str().len() <= LONGEST);
         // Of a process that cannot be: ids are not that high.
         let stale = SocketDir(path.with_file_name(format!("{PREFIX}{:x}-{}-test", pid_space(), i32::MAX)));
         fs::create_dir_all(stale.path()).expect("because there is a place for temporary files");
-        remove_stale();
+        remove_stale(&std::env::temp_dir());
         assert!(path.exists());
         assert!(!stale.path().exists() || pid_space() == 0);
         drop(dir);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ecow::{EcoString, EcoVec, eco_format};
 use prost::bytes::Bytes;
-use yuba_provider::{Millis, Place, Private, Problem, RawState};
-use yuba_syntax::Diagnostic;
+use yuba_provider::{Millis, Place, Private, Problem, RawState, provider_reported};
+use yuba_syntax::Severity;
 use yuba_value::{Path, PathStep, Type, Value, View, json, msgpack};
 
 use crate::wire::{self, DynamicValue, Selector};
@@ -60,16 +60,17 @@ pub(crate) fn path_text(path: &Path) -> EcoString {
     if text.is_empty() { "the value itself".into() } else { text }
 }
 
-/// What a provider says is wrong.
+/// The diagnostics that a provider reports.
 pub(crate) fn problems(diagnostics: Vec<wire::Diagnostic>) -> Vec<Problem> {
     diagnostics
         .into_iter()
         .map(|found| {
-            let diagnostic = match found.severity() {
-                wire::Severity::Warning => Diagnostic::warning(found.summary, found.detail),
-                // What has no severity is rather told as an error than not.
-                wire::Severity::Error | wire::Severity::Invalid => Diagnostic::error(found.summary, found.detail),
+            let severity = match found.severity() {
+                wire::Severity::Warning => Severity::Warning,
+                // A diagnostic without severity counts as an error, so that it is not lost.
+                wire::Severity::Error | wire::Severity::Invalid => Severity::Error,
             };
+            let diagnostic = provider_reported(severity, found.summary, found.detail);
             Problem { diagnostic, place: found.attribute.map_or(Place::Block, |at| Place::Value(path(at))) }
         })
         .collect()

@@ -9,7 +9,7 @@ use yuba_value::convert::convert;
 use yuba_value::{Type, Value, View};
 
 use crate::decode::{Decoder, LocalNames, Part};
-use crate::diagnostics;
+use crate::diagnostics::{self, LabelProblem};
 
 /// A block as written, or made by a `dynamic` block.
 pub(crate) struct ExpandedBlock {
@@ -203,16 +203,14 @@ impl Decoder<'_> {
         if failed {
             return None;
         }
-        let why = match convert(&value, &Type::string()) {
-            Err(error) => error.message,
-            Ok(label) if label.is_null() => "it is null".into(),
-            Ok(label) if !label.is_known() => "it is not known yet, and labels have to be known right away".into(),
-            Ok(label) if !label.marks().is_empty() => {
-                "it is sensitive, ephemeral or deprecated, which labels cannot be".into()
-            }
+        let problem = match convert(&value, &Type::string()) {
+            Err(error) => LabelProblem::NotString(error.message),
+            Ok(label) if label.is_null() => LabelProblem::Null,
+            Ok(label) if !label.is_known() => LabelProblem::Unknown,
+            Ok(label) if !label.marks().is_empty() => LabelProblem::Marked,
             Ok(label) => return label.as_str().cloned(),
         };
-        let problem = diagnostics::invalid_dynamic_label(&why).at(expr.span);
+        let problem = diagnostics::invalid_dynamic_label(problem).at(expr.span);
         let problem = self.eval.explain(problem, expr, locals);
         self.diagnostics.push(problem);
         None

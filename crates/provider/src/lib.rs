@@ -35,9 +35,9 @@ pub use contract::{
     ReadRequest, Renewed, UpgradeRequest,
 };
 pub use decode::{EvalExpr, LocalNames, decode};
-pub use diagnostics::EPHEMERAL_VALUE_SUMMARY;
+pub use diagnostics::{EPHEMERAL_VALUE_STORED, PROVIDER_REPORTED, provider_reported};
 pub use follow::Followed;
-pub use problem::{Place, Problem, deprecation_problems, each_mark, ephemeral_problems, locate};
+pub use problem::{Place, Problem, each_mark, ephemeral_problems, locate};
 pub use schema::{
     Attribute, AttributeType, BlockSchema, IdentitySchema, NestedAttribute, NestedBlock, Nesting, ProviderSchema,
     Schema,

@@ -191,21 +191,6 @@ pub fn ephemeral_problems(schema: &BlockSchema, value: &Value) -> Vec<Problem> {
     problems
 }
 
-/// What is derived from something deprecated, as warnings, and the value without such marks.
-pub fn deprecation_problems(value: &Value) -> (Value, Vec<Problem>) {
-    let mut problems = Vec::new();
-    each_mark(value, &mut |path, mark| {
-        if let Mark::Deprecated(deprecation) = mark {
-            problems.push(Problem::at(diagnostics::derived_from_deprecated(deprecation), path.clone()));
-        }
-    });
-    if problems.is_empty() {
-        return (value.clone(), problems);
-    }
-    let value = value.map_marks_deep(&mut |marks| marks.filter(|mark| !matches!(mark, Mark::Deprecated(_))));
-    (value, problems)
-}
-
 /// The attribute a path leads to or into; the path itself if there is none.
 fn innermost_attribute<'s>(schema: &'s BlockSchema, path: &Path) -> (Option<&'s AttributeSchemaOf>, Path) {
     for length in (1..=path.0.len()).rev() {

@@ -7,22 +7,26 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, Disk, InMemory, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, lock_left_behind,
-    recovered_diagnostic, save_errored, workspace,
+    Backend, BackendConfiguration, Files, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, Storage,
+    lock_left_behind, recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
 use yuba_eval::tree::{Purpose, unavailable_sources};
 use yuba_state::State;
 use yuba_syntax::{Code, Diagnostic, Diagnostics, Sources};
 
-use crate::diagnostics;
 use crate::encryption::{self, Encryption};
 use crate::initialized;
-use crate::load::{Configuration, LoadRequest, has_configuration, load};
+use crate::loaded::{LoadOptions, Loaded};
+use crate::module_install::Missing;
+use crate::project::Project;
+
+pub use yuba_backend::{BackendEnvironment, Backends};
 
 pub(crate) use overrides::overridden;
-pub(crate) use settings::{BackendSettings, configured, is_out_of_reach};
+pub(crate) use settings::{check_required, configured, is_out_of_reach};
 
+pub(crate) mod diagnostics;
 mod overrides;
 mod settings;
 
@@ -68,119 +72,114 @@ impl From<Diagnostic> for Refusal {
     }
 }
 
-/// Where the states of a configuration are.
+/// Where the states of a configuration are: an open storage and the selected workspace. Copies share the storage.
 #[derive(Clone, Debug)]
-pub struct Place {
-    keeper: Keeper,
+pub struct StateLocation {
+    backends: Arc<Backends>,
+    storage: Storage,
     /// The workspace that is selected.
     pub workspace: String,
     /// How states and plans are encrypted.
     pub encryption: Encryption,
 }
 
-/// Who keeps the states. It is the same one in all copies of a place.
-#[derive(Clone, Debug)]
-enum Keeper {
-    Local(LocalSettings),
-    InMemory(InMemory),
-}
-
-impl Keeper {
-    fn new(settings: BackendSettings, flags: &StateFlags) -> Keeper {
-        match settings {
-            BackendSettings::Local(settings) => Keeper::Local(LocalSettings {
-                state: flags.state.clone(),
-                state_out: flags.state_out.clone(),
-                backup: flags.backup.clone(),
-                ..settings
-            }),
-            BackendSettings::InMemory { lock_id } => Keeper::InMemory(InMemory::new(lock_id.as_deref())),
-        }
-    }
+/// Opens the storage of a backend. Flags that name files count for files only.
+fn opened_storage(
+    backends: &Backends,
+    configuration: &BackendConfiguration,
+    flags: &StateFlags,
+) -> Result<Storage, Diagnostics> {
+    Ok(match backends.open(configuration)? {
+        Storage::Files(settings) => Storage::Files(LocalSettings {
+            state: flags.state.clone(),
+            state_out: flags.state_out.clone(),
+            backup: flags.backup.clone(),
+            ..settings
+        }),
+        store => store,
+    })
 }
 
 /// Finds out where the state is, for a command that needs nothing else of the configuration. A directory without
 /// configuration has its state where it is by default.
-pub fn find(request: &LoadRequest<'_>, flags: &StateFlags) -> Result<Place, Refusal> {
-    if !has_configuration(Path::new(request.dir)) {
-        let keeper = Keeper::new(in_use(request.data_dir, None)?, flags);
-        let workspace = request.workspace.to_owned();
-        let encryption = encryption::of_environment()?;
-        return Ok(Place { keeper, workspace, encryption });
+pub fn find(project: &Project, flags: &StateFlags) -> Result<StateLocation, Refusal> {
+    if !project.has_configuration() {
+        let storage = opened_storage(project.backends(), &in_use(project, None)?, flags)?;
+        let workspace = project.workspace().to_owned();
+        let encryption = encryption::of_environment(project)?;
+        return Ok(StateLocation { backends: Arc::clone(project.backends()), storage, workspace, encryption });
     }
-    let configuration = root_of(request)?;
-    place_of(&configuration, request, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
+    let configuration = root_of(project)?;
+    place_of(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
 }
 
 /// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
 /// journal this reads no more than the record of `init`.
-pub fn about_journal(request: &LoadRequest<'_>) -> Diagnostics {
-    let settings =
-        initialized::read(request.data_dir).map_or_else(|| Some(Default::default()), |before| before.settings);
-    let Some(BackendSettings::Local(settings)) = settings else { return Diagnostics::new() };
-    if !Local::new(Arc::new(Disk), settings).has_journal(request.workspace) {
+pub fn about_journal(project: &Project) -> Diagnostics {
+    let before = initialized::read(project);
+    let configuration = before.map_or_else(|| Some(Default::default()), |before| before.configuration);
+    let storage = configuration.and_then(|configuration| match configuration.is_file() {
+        true => project.backends().open(&configuration).ok(),
+        false => None,
+    });
+    let has_journal = match storage {
+        Some(Storage::Files(settings)) => {
+            Local::new(Arc::clone(project.state_files()), settings).has_journal(project.workspace())
+        }
+        _ => project.backends().has_journal(project.workspace()),
+    };
+    if !has_journal {
         return Diagnostics::new();
     }
     // What is wrong with the configuration is said by those who need it.
-    let place = find(&LoadRequest { purpose: Purpose::Look, ..*request }, &StateFlags::default()).ok();
+    let place = find(project, &StateFlags::default()).ok();
     place.and_then(|place| place.look().ok()).map(|opened| opened.notes).unwrap_or_default()
 }
 
 /// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
-pub fn sealing(request: &LoadRequest<'_>) -> Option<Sealing> {
-    let encryption = match has_configuration(Path::new(request.dir)) {
-        true => encryption::of(&root_of(request).ok()?, request),
-        false => encryption::of_environment(),
+pub fn sealing(project: &Project) -> Option<Sealing> {
+    let encryption = match project.has_configuration() {
+        true => encryption::of(&root_of(project).ok()?),
+        false => encryption::of_environment(project),
     };
     encryption.ok()?.state
 }
 
 /// The configuration, where the root module is in order.
-fn root_of(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
-    let (configuration, problems) = load(request, None);
-    let (about_root, configuration) = match configuration {
-        Ok(configuration) => (configuration.tree.stages.root, configuration),
-        Err(sources) => return Err(Refusal { problems, sources }),
-    };
-    // What is wrong with the modules that are called is of no interest here.
-    let mut found = Diagnostics::new();
-    found.extend(problems.into_iter().take(about_root));
-    match found.has_errors() {
-        true => Err(Refusal { problems: found, sources: configuration.sources }),
+fn root_of(project: &Project) -> Result<Loaded, Refusal> {
+    let (configuration, found) = project.load_or_install(LoadOptions::new(Purpose::Look), Missing::Told)?;
+    // Errors in called modules do not matter here.
+    match found.root.has_errors() {
+        true => Err(Refusal { problems: found.root, sources: configuration.sources }),
         false => Ok(configuration),
     }
 }
 
 /// Where the state of a configuration is.
-pub fn place_of(
-    configuration: &Configuration,
-    request: &LoadRequest<'_>,
-    flags: &StateFlags,
-) -> Result<Place, Diagnostics> {
-    let configured = configured(configuration, request).map_err(|mut problems| {
+pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<StateLocation, Diagnostics> {
+    let configured = configured(configuration).map_err(|mut problems| {
         // A command that only reads states has not loaded module sources. Load them, so that the error names the missing values
         // of the backend and of the modules together.
-        if request.purpose == Purpose::Look && problems.iter().any(is_unavailable) {
-            let others = unavailable_sources(&configuration.tree, configuration.static_env(request));
+        if configuration.purpose == Purpose::Look && problems.iter().any(is_unavailable) {
+            let others = unavailable_sources(&configuration.tree, configuration.static_env());
             extend_with_new(&mut problems, others);
         }
         problems
     })?;
-    let settings = in_use(request.data_dir, configured)?;
-    let encryption = encryption::of(configuration, request)?;
-    let keeper = Keeper::new(settings, flags);
-    Ok(Place { keeper, workspace: request.workspace.to_owned(), encryption })
+    let project = &configuration.project;
+    let in_use = in_use(project, configured)?;
+    let encryption = encryption::of(configuration)?;
+    let storage = opened_storage(project.backends(), &in_use, flags)?;
+    let workspace = project.workspace().to_owned();
+    Ok(StateLocation { backends: Arc::clone(project.backends()), storage, workspace, encryption })
 }
 
 /// What is wrong with a configuration that cannot be loaded, for a command that needs its state too. Where values for modules
 /// are not available, with the values for the `backend` block that are not available either.
-pub(crate) fn not_loaded(
-    configuration: Configuration,
-    request: &LoadRequest<'_>,
-    mut problems: Diagnostics,
-) -> Refusal {
+pub(crate) fn not_loaded(mut configuration: Loaded) -> Refusal {
+    let mut problems = std::mem::take(&mut configuration.diagnostics);
     if problems.iter().any(is_unavailable) && !is_out_of_reach(&configuration) {
-        extend_with_new(&mut problems, configured(&configuration, request).err().unwrap_or_default());
+        extend_with_new(&mut problems, configured(&configuration).err().unwrap_or_default());
     }
     Refusal { problems, sources: configuration.sources }
 }
@@ -188,93 +187,108 @@ pub(crate) fn not_loaded(
 /// Adds what is not known yet. A variable without value is reported once, whatever needs it.
 fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
     for other in others {
-        if problems.iter().all(|known| known.summary != other.summary || known.subject != other.subject) {
+        if problems.iter().all(|known| !known.is(other.code) || known.subject != other.subject) {
             problems.push(other);
         }
     }
 }
 
 /// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
-pub(crate) fn last_place(configuration: &Configuration, request: &LoadRequest<'_>) -> Option<Place> {
-    let settings = match initialized::read(request.data_dir) {
-        None => BackendSettings::default(),
-        Some(before) => before.settings?,
+pub(crate) fn last_place(configuration: &Loaded) -> Option<StateLocation> {
+    let project = &configuration.project;
+    let before = match initialized::read(project) {
+        None => BackendConfiguration::default(),
+        Some(before) => before.configuration?,
     };
-    let encryption = encryption::of(configuration, request).ok()?;
-    Some(Place::of(settings, encryption).in_workspace(request.workspace))
+    let encryption = encryption::of(configuration).ok()?;
+    let location = StateLocation::of(project.backends(), &before, encryption).ok()?;
+    Some(location.in_workspace(project.workspace()))
 }
 
 /// The backend that `init` was run with. Refuses to go on where that was another one or none: starting with an empty state
 /// would mean to forget all that exists.
-fn in_use(data_dir: &Path, configured: Option<BackendSettings>) -> Result<BackendSettings, Diagnostics> {
-    let kind = configured.as_ref().map(BackendSettings::kind);
-    let Some(before) = initialized::read(data_dir) else {
+fn in_use(project: &Project, configured: Option<BackendConfiguration>) -> Result<BackendConfiguration, Diagnostics> {
+    let kind = configured.as_ref().map(BackendConfiguration::kind);
+    let Some(before) = initialized::read(project) else {
         return match kind {
-            None => Ok(BackendSettings::default()),
-            Some(kind) => Err(diagnostics::backend_not_initialized(kind).into()),
+            None => Ok(BackendConfiguration::default()),
+            Some(kind) => Err(crate::diagnostics::backend_not_initialized(kind).into()),
         };
     };
     let is_for = configured.is_some_and(|configured| before.is_for(&configured));
-    match before.settings {
-        None => Err(diagnostics::backend_changed(&before.kind, kind, &initialized::file(data_dir)).into()),
-        Some(settings) if is_for => Ok(settings),
-        Some(settings) => Err(diagnostics::state_elsewhere(&settings.place(), kind).into()),
+    match before.configuration {
+        None => {
+            Err(crate::diagnostics::backend_changed(&before.kind, kind, &initialized::file(project.data_dir())).into())
+        }
+        Some(used) if is_for => Ok(used),
+        Some(used) => Err(crate::diagnostics::state_elsewhere(&used.location(), kind).into()),
     }
 }
 
-impl Place {
+impl StateLocation {
     /// The files of one state, wherever the configuration has its state.
-    pub fn file(path: PathBuf, backup: Option<PathBuf>) -> Place {
-        let settings = LocalSettings { state: Some(path), backup, ..LocalSettings::default() };
-        let encryption = Encryption::default();
-        Place { keeper: Keeper::Local(settings), workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
+    pub fn file(path: PathBuf, backup: Option<PathBuf>, backends: &Arc<Backends>) -> StateLocation {
+        StateLocation {
+            backends: Arc::clone(backends),
+            storage: Storage::Files(LocalSettings { state: Some(path), backup, ..LocalSettings::default() }),
+            workspace: workspace::DEFAULT_WORKSPACE.to_owned(),
+            encryption: Encryption::default(),
+        }
     }
 
     /// The states of a backend, whatever is configured.
-    pub(crate) fn of(settings: BackendSettings, encryption: Encryption) -> Place {
-        let keeper = Keeper::new(settings, &StateFlags::default());
-        Place { keeper, workspace: workspace::DEFAULT_WORKSPACE.to_owned(), encryption }
+    pub(crate) fn of(
+        backends: &Arc<Backends>,
+        configuration: &BackendConfiguration,
+        encryption: Encryption,
+    ) -> Result<StateLocation, Diagnostics> {
+        let storage = opened_storage(backends, configuration, &StateFlags::default())?;
+        let workspace = workspace::DEFAULT_WORKSPACE.to_owned();
+        Ok(StateLocation { backends: Arc::clone(backends), storage, workspace, encryption })
     }
 
     /// The same backend, with another workspace selected.
-    pub fn in_workspace(&self, workspace: &str) -> Place {
-        Place { workspace: workspace.to_owned(), ..self.clone() }
+    pub fn in_workspace(&self, workspace: &str) -> StateLocation {
+        StateLocation { workspace: workspace.to_owned(), ..self.clone() }
     }
 
     /// The backend, with all workspaces.
     pub fn backend(&self) -> Box<dyn Backend> {
-        match &self.keeper {
-            Keeper::Local(settings) => Box::new(self.local(settings)),
-            Keeper::InMemory(backend) => Box::new(backend.clone()),
-        }
+        self.backends.backend(&self.storage, self.encryption.state.clone())
     }
 
-    fn local(&self, settings: &LocalSettings) -> Local {
-        Local::new(Arc::new(Disk), settings.clone()).encrypted(self.encryption.state.clone())
+    /// Files of states; relative paths start in the working directory.
+    pub(crate) fn files(&self) -> &dyn Files {
+        &*self.backends.environment.files
     }
 
-    /// Encrypted as the states of another place.
+    /// The backends that the location belongs to.
+    pub fn backends(&self) -> &Arc<Backends> {
+        &self.backends
+    }
+
+    /// Encrypted as the states of another location.
     #[must_use]
-    pub fn encrypted_as(self, other: &Place) -> Place {
-        Place { encryption: other.encryption.clone(), ..self }
+    pub fn encrypted_as(self, other: &StateLocation) -> StateLocation {
+        StateLocation { encryption: other.encryption.clone(), ..self }
     }
 
     /// Keeps a copy of its own of the state before each change, named by the time, unless the user has said where to.
     #[must_use]
-    pub fn with_backup_of_its_own(mut self) -> Place {
-        if let Keeper::Local(settings) = &self.keeper
+    pub fn with_backup_of_its_own(mut self) -> StateLocation {
+        if let Storage::Files(settings) = &self.storage
             && settings.backup.as_ref().is_none_or(|path| path.as_os_str().is_empty() || path == Path::new("-"))
         {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             let backup_time = Some(now.as_secs());
-            self.keeper = Keeper::Local(LocalSettings { backup: None, backup_time, ..settings.clone() });
+            self.storage = Storage::Files(LocalSettings { backup: None, backup_time, ..settings.clone() });
         }
         self
     }
 
     /// Whether a lock belongs to a process of this machine and ends with it.
     pub fn locks_end_with_processes(&self) -> bool {
-        matches!(self.keeper, Keeper::Local(_))
+        matches!(self.storage, Storage::Files(_))
     }
 
     /// Opens the state of the selected workspace, to look at it.
@@ -314,7 +328,8 @@ impl Place {
 
     fn opened(&self) -> Result<Opened, Diagnostics> {
         let (store, sealing) = (self.store()?, self.encryption.state.clone());
-        Ok(Opened { store, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
+        let backends = Arc::clone(&self.backends);
+        Ok(Opened { store, backends, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
     }
 
     fn store(&self) -> Result<Box<dyn StateStore>, Diagnostics> {
@@ -337,7 +352,7 @@ impl OpenFailure {
         match self {
             OpenFailure::Locked(problems) => problems,
             OpenFailure::Unreadable(problems, others) => {
-                let mut all = Diagnostics::from(diagnostics::under(code, &problems));
+                let mut all = Diagnostics::from(crate::diagnostics::under(code, &problems));
                 all.extend(others);
                 all
             }
@@ -348,6 +363,7 @@ impl OpenFailure {
 /// The state of a workspace, open.
 pub struct Opened {
     store: Box<dyn StateStore>,
+    backends: Arc<Backends>,
     sealing: Option<Sealing>,
     is_locked: bool,
     /// What was read; none where there is no state yet.
@@ -361,7 +377,8 @@ impl Opened {
         if !flags.lock {
             return Ok(());
         }
-        let holder = LockHolder::ourselves(operation);
+        let _span = tracing::info_span!("lock state", operation).entered();
+        let holder = LockHolder::ourselves(operation, &self.backends.environment.variables);
         let mut wait = |delay| {
             waiting();
             std::thread::sleep(delay);
@@ -374,6 +391,7 @@ impl Opened {
     }
 
     fn read(&mut self) -> Result<(), Diagnostics> {
+        let _span = tracing::info_span!("read state").entered();
         let reading = self.store.read()?;
         self.state = reading.state;
         self.notes.extend(reading.diagnostics);
@@ -390,13 +408,13 @@ impl Opened {
 
     /// Saves a new state.
     pub fn save(&mut self, state: &mut State) -> Result<Saved, Diagnostics> {
-        self.store.write(state)
+        tracing::info_span!("save state").in_scope(|| self.store.write(state))
     }
 
     /// Saves a new state, or puts it where it is not lost: `errored.tfstate` in the working directory, or, where that
     /// cannot be written either, text to be printed.
     pub fn save_or_rescue(&mut self, state: &mut State) -> Result<Saved, LastResort> {
-        let written = self.store.write(state);
+        let written = self.save(state);
         written.map_err(|mut problems| {
             let mut resort = self.rescue(state);
             problems.extend(resort.diagnostics);
@@ -408,13 +426,13 @@ impl Opened {
     /// Puts a state that could not be saved where it is not lost.
     pub fn rescue(&mut self, state: &State) -> LastResort {
         let way = self.store.way_back();
-        save_errored(&Disk, Path::new(""), state, self.sealing.as_ref(), &way)
+        save_errored(&*self.backends.environment.files, Path::new(""), state, self.sealing.as_ref(), &way)
     }
 
     /// Lets others at the state again; gives back what went wrong with that.
     pub fn close(mut self) -> Diagnostics {
         match self.is_locked {
-            true => self.store.unlock().err().unwrap_or_default(),
+            true => tracing::info_span!("unlock state").in_scope(|| self.store.unlock()).err().unwrap_or_default(),
             false => Diagnostics::new(),
         }
     }

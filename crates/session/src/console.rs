@@ -4,31 +4,32 @@
 //! data; reading lines and printing answers is the caller's business.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
 
-use ecow::eco_format;
 use yuba_config::resource::Repetition;
-use yuba_engine::{Context, Interrupt, NoTime, RootVariable};
+use yuba_engine::{Interrupt, NoTime, RootVariable};
 use yuba_eval::inputs::GivenAt;
 use yuba_eval::references::each_traversal;
 use yuba_eval::symbols::SymbolScope;
+use yuba_eval::tree::Purpose;
 use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{
-    CallContext, ConfigTree, EmptyModule, EvalEnv, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
-    OtherFunctions, Scope, ValidateEnv, World, check_values, eval_expr, inputs,
+    CallContext, ConfigTree, EmptyModule, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
+    OtherFunctions, Scope, ValidateEnv, check_values, eval_expr, inputs,
 };
 use yuba_state::State;
 use yuba_syntax::lexer::{self, lex};
 use yuba_syntax::parser::parse_expression;
 use yuba_syntax::token::TokenKind;
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, SourceFile, Sources, TraversalStep};
+use yuba_syntax::{Diagnostics, Expr, SourceFile, Sources, TraversalStep};
 use yuba_value::{EcoString, Mark, Type, Value};
 
-use crate::backend::{StateFlags, not_loaded, place_of};
-use crate::load::{Configuration, LoadRequest, has_configuration, load};
-use crate::providers::OurProviders;
-use crate::validate::eval_env;
+use crate::backend::{StateFlags, place_of};
+use crate::loaded::{LoadOptions, Loaded};
+use crate::operation::variables::{WithoutValue, root_variables};
+use crate::operation::{EngineInputs, Progress};
+use crate::project::Project;
+
+mod diagnostics;
 
 /// The name of what was typed, in messages.
 const INPUT_NAME: &str = "<console-input>";
@@ -75,10 +76,7 @@ To leave, type \"exit\" and press <enter>, or press Control-C or Control-D.";
 
 /// One conversation with the console.
 pub struct ConsoleSession {
-    world: Arc<dyn World>,
-    providers: Arc<OurProviders>,
-    original_dir: Option<EcoString>,
-    workspace: EcoString,
+    project: Project,
     pending: Pending,
     sources: Sources,
     names: Option<Names>,
@@ -86,93 +84,54 @@ pub struct ConsoleSession {
 
 /// What expressions can refer to.
 struct Names {
-    configuration: Configuration,
+    loaded: Loaded,
     /// The values of the root module's variables; those without value are unknown.
     variables: BTreeMap<EcoString, Value>,
-    /// Variables of the root module for which something was given that does not fit.
+    /// Variables of the root module whose given value they do not accept.
     valueless: BTreeSet<EcoString>,
     /// All values, where there is a state or modules have several instances.
     live: Option<Live>,
 }
 
 impl ConsoleSession {
-    /// A console in a directory without configuration. `original_dir` is where the program was started, if that is not
-    /// the working directory.
-    pub fn new(world: Arc<dyn World>, providers: Arc<OurProviders>, original_dir: Option<EcoString>) -> ConsoleSession {
-        ConsoleSession {
-            world,
-            providers,
-            original_dir,
-            workspace: "default".into(),
-            pending: Pending::default(),
-            sources: Sources::new(),
-            names: None,
-        }
+    /// A console in which expressions can refer to nothing yet.
+    pub fn new(project: Project) -> ConsoleSession {
+        ConsoleSession { project, pending: Pending::default(), sources: Sources::new(), names: None }
     }
 
-    /// Reads the configuration of a directory, so that expressions can refer to what it declares. The error: it cannot be
-    /// read. Mistakes in expressions of the configuration are no reason to give up; what depends on them is unknown.
-    pub fn read(&mut self, request: &LoadRequest<'_>, state: &StateFlags) -> Result<Diagnostics, Diagnostics> {
-        self.workspace = request.workspace.into();
-        if !has_configuration(Path::new(request.dir)) && request.variables.is_empty() {
+    /// Loads the configuration of the project, so that expressions can refer to what it declares. The error: it cannot be
+    /// loaded. Mistakes in expressions of the configuration are no reason to give up; what depends on them is unknown.
+    pub fn read(&mut self, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
+        if !self.project.has_configuration() && self.project.variables().is_empty() {
             return Ok(Diagnostics::new());
         }
-        let (configuration, mut problems) = load(request, None);
-        let configuration = match configuration {
-            Ok(configuration) => configuration,
-            Err(sources) => {
-                self.sources = sources;
-                return Err(problems);
-            }
-        };
-        self.sources = configuration.sources.clone();
-        if problems.has_errors() {
-            return Err(not_loaded(configuration, request, problems).problems);
-        }
-        let declared = &configuration.tree.root().module.variables;
-        problems.extend(configuration.inputs.undeclared(declared, &configuration.sources));
-        let mut unsuitable = Diagnostics::new();
-        let mut variables = BTreeMap::new();
-        let mut valueless = BTreeSet::new();
-        for (name, variable) in declared {
-            let (given, span) = match configuration.inputs.value(variable) {
-                Some((value, span, found)) => {
-                    problems.extend(found);
-                    (Some(value), span)
-                }
-                None if variable.default.is_none() => continue,
-                None => (None, None),
-            };
-            let place = configuration.inputs.given_at(variable, span, &configuration.sources);
-            let (value, found) = inputs::prepare(variable, given, place);
-            if found.has_errors() {
-                valueless.insert(name.clone());
-            } else {
-                variables.insert(name.clone(), value);
-            }
-            unsuitable.extend(found);
-        }
+        let options = LoadOptions::new(Purpose::Use).without_tests();
+        let loaded = self.project.load(options).and_then(Loaded::valid_with_backend).map_err(|refusal| {
+            self.sources = refusal.sources;
+            refusal.problems
+        })?;
+        self.sources = loaded.sources.clone();
+        let mut problems = loaded.diagnostics.clone();
+        let (prepared, found) = root_variables(&loaded, WithoutValue::LeftOut);
+        problems.extend(found);
         if problems.has_errors() {
             return Err(problems);
         }
-        problems.extend(unsuitable);
-        let env = ValidateEnv {
-            eval: eval_env(request, &configuration.sources),
-            inputs: &configuration.inputs,
-            parallelism: PARALLELISM,
-        };
-        let place = place_of(&configuration, request, state)?;
-        let state = place.look()?;
-        problems.extend(place.encryption.notes);
-        problems.extend(state.notes);
-        let state = state.state.unwrap_or_else(State::empty);
-        let (found, live) = match state.is_empty() && !repeats_modules(&configuration.tree) {
-            true => (check_values(&configuration.tree, &env, &variables), None),
-            false => {
-                let (found, live) = look_around(&configuration, request, &variables, &state);
-                (found, Some(live))
+        let mut variables = BTreeMap::new();
+        let mut valueless = BTreeSet::new();
+        for (name, variable) in prepared {
+            match variable.problems.has_errors() {
+                true => drop(valueless.insert(name)),
+                false => drop(variables.insert(name, variable.value)),
             }
-        };
+            problems.extend(variable.problems);
+        }
+        let place = place_of(&loaded, flags)?;
+        let opened = place.look()?;
+        problems.extend(place.encryption.notes);
+        problems.extend(opened.notes);
+        let state = opened.state.unwrap_or_else(State::empty);
+        let (found, live) = values_of(&loaded, &variables, &state);
         match found {
             Ok(found) => problems.extend(found),
             Err(found) => {
@@ -181,10 +140,9 @@ impl ConsoleSession {
             }
         }
         if problems.has_errors() {
-            let summary = "Due to the problems above, some expressions may produce unexpected results.";
-            problems.push(Diagnostic::warning(summary, ""));
+            problems.push(diagnostics::incomplete_values());
         }
-        self.names = Some(Names { configuration, variables, valueless, live });
+        self.names = Some(Names { loaded, variables, valueless, live });
         Ok(problems)
     }
 
@@ -219,7 +177,7 @@ impl ConsoleSession {
 
     /// Evaluates a whole expression, which may have several lines.
     pub fn evaluate(&mut self, text: &str) -> Answer {
-        self.sources = self.names.as_ref().map(|names| names.configuration.sources.clone()).unwrap_or_default();
+        self.sources = self.names.as_ref().map(|names| names.loaded.sources.clone()).unwrap_or_default();
         let file = self.sources.add(SourceFile::new(INPUT_NAME, text.as_bytes()));
         let (expr, mut diagnostics) = parse_expression(file, text.as_bytes());
         if let Some(names) = &self.names {
@@ -228,42 +186,7 @@ impl ConsoleSession {
         if diagnostics.has_errors() {
             return Answer::Failed(diagnostics);
         }
-        let world = &*self.world;
-        let empty = EmptyModule { world, original_dir: self.original_dir.clone(), workspace: self.workspace.clone() };
-        let env = EvalEnv {
-            world,
-            workspace: &self.workspace,
-            original_dir: self.original_dir.as_deref(),
-            schemas: self.providers.schemas(),
-            providers: Some(&*self.providers),
-            sources: Some(&self.sources),
-        };
-        let live = self.names.as_ref().and_then(|names| names.live.as_ref());
-        let evaluation = self.names.as_ref().map(|names| {
-            let mode = live.map_or(Mode::Values(&names.variables), Mode::Live);
-            Evaluation::new(&names.configuration.tree, env, mode)
-        });
-        let module = evaluation.as_ref().map(|evaluation| match live {
-            Some(live) => evaluation.scope_at(live, ModuleInstanceId::ROOT),
-            None => evaluation.scope(ModuleId::ROOT),
-        });
-        let scope: &dyn Scope = match &module {
-            Some(module) => module,
-            None => &empty,
-        };
-        let libraries = self.names.as_ref().map(|names| &*names.configuration.tree.root().symbols);
-        let context = CallContext {
-            world,
-            base_dir: ".",
-            plan_time: None,
-            pure_only: false,
-            functions: FunctionTable::console(),
-            others: module.as_ref().map(|module| module as &dyn OtherFunctions),
-            template_depth: 0,
-            sources: Some(&self.sources),
-            symbols: libraries.map(SymbolScope::of_module),
-        };
-        let (value, problems) = eval_expr(&expr, scope, context);
+        let (value, problems) = self.value(&expr);
         diagnostics.extend(problems);
         if diagnostics.has_errors() {
             return Answer::Failed(diagnostics);
@@ -276,13 +199,46 @@ impl ConsoleSession {
             }
         }
         if value.marks_deep().contains(&Mark::TypeText) {
-            diagnostics.push(Diagnostic::error(
-                "Invalid use of type function",
-                "The console's \"type\" function only shows a type; its result cannot be used in an expression.",
-            ));
+            diagnostics.push(diagnostics::type_used_as_value());
             return Answer::Failed(diagnostics);
         }
         Answer::Value(value, diagnostics)
+    }
+
+    fn value(&self, expr: &Expr) -> (Value, Diagnostics) {
+        let world = self.project.world();
+        let empty = EmptyModule {
+            world,
+            original_dir: self.project.original_dir().map(EcoString::from),
+            workspace: self.project.workspace().into(),
+        };
+        let env = self.project.eval_env(&self.sources);
+        let live = self.names.as_ref().and_then(|names| names.live.as_ref());
+        let evaluation = self.names.as_ref().map(|names| {
+            let mode = live.map_or(Mode::Values(&names.variables), Mode::Live);
+            Evaluation::new(&names.loaded.tree, env, mode)
+        });
+        let module = evaluation.as_ref().map(|evaluation| match live {
+            Some(live) => evaluation.scope_at(live, ModuleInstanceId::ROOT),
+            None => evaluation.scope(ModuleId::ROOT),
+        });
+        let scope: &dyn Scope = match &module {
+            Some(module) => module,
+            None => &empty,
+        };
+        let libraries = self.names.as_ref().map(|names| &*names.loaded.tree.root().symbols);
+        let context = CallContext {
+            world,
+            base_dir: ".",
+            plan_time: None,
+            pure_only: false,
+            functions: FunctionTable::console(),
+            others: module.as_ref().map(|module| module as &dyn OtherFunctions),
+            template_depth: 0,
+            sources: Some(&self.sources),
+            symbols: libraries.map(SymbolScope::of_module),
+        };
+        eval_expr(expr, scope, context)
     }
 }
 
@@ -296,9 +252,7 @@ impl Names {
                 _ => return,
             };
             if self.valueless.contains(name) {
-                let detail = eco_format!("There is no value for var.{name}: what was given for it is not suitable.");
-                let problem = Diagnostic::error("Reference to unresolved input variable", detail);
-                problems.push(problem.at(traversal.span));
+                problems.push(diagnostics::variable_without_value(name).at(traversal.span));
             }
         });
         problems
@@ -310,38 +264,43 @@ fn repeats_modules(tree: &ConfigTree) -> bool {
     tree.iter().filter_map(|(id, _)| tree.call(id)).any(|call| !matches!(call.repetition, Repetition::Single))
 }
 
-/// Finds all values of a configuration, as far as its state knows.
-fn look_around(
-    configuration: &Configuration,
-    request: &LoadRequest<'_>,
+/// Values of all objects of a configuration, as far as its state knows them, and mistakes in their expressions.
+fn values_of(
+    loaded: &Loaded,
     variables: &BTreeMap<EcoString, Value>,
     state: &State,
-) -> (Result<Diagnostics, Diagnostics>, Live) {
+) -> (Result<Diagnostics, Diagnostics>, Option<Live>) {
+    let references = loaded.references();
+    if state.is_empty() && !repeats_modules(&loaded.tree) {
+        let (eval, inputs) = (loaded.eval_env(), &loaded.inputs);
+        let env = ValidateEnv { eval, references: &references, inputs, parallelism: PARALLELISM };
+        return (check_values(&loaded.tree, &env, variables), None);
+    }
     let live = Live::new(false, None);
     let value = |variable: &yuba_config::variable::Variable| match variables.get(&variable.name) {
         Some(value) => value.clone(),
         None => inputs::prepare(variable, Some(Value::unknown(variable.constraint.clone())), GivenAt::Nowhere).0,
     };
-    let declared = configuration.tree.root().module.variables.iter();
+    let declared = loaded.tree.root().module.variables.iter();
     let variables = declared.map(|(name, variable)| {
         (
             name.clone(),
             RootVariable { value: value(variable), given: None, given_by: None, problems: Diagnostics::new() },
         )
     });
-    let context = Context {
-        tree: &configuration.tree,
-        env: eval_env(request, &configuration.sources),
+    let project = &loaded.project;
+    let engine_inputs = EngineInputs {
+        tree: &loaded.tree,
+        references: &references,
+        sources: &loaded.sources,
         variables: &variables.collect(),
-        providers: request.providers,
-        events: &|_| {},
-        interrupt: &Interrupt::new(),
-        clock: &NoTime,
-        plan_time: request.world.now(),
+        providers: project.providers(),
         parallelism: 1,
     };
+    let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
+    let context = project.context(engine_inputs, progress, &NoTime, project.world().now());
     let found = yuba_engine::look(context, state, &live);
-    (found, live)
+    (found, Some(live))
 }
 
 /// Lines of an expression that is not complete yet.
@@ -389,14 +348,17 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use std::sync::Arc;
     use yuba_eval::MemoryWorld;
 
     use super::*;
+    use crate::project::ProjectSettings;
 
     /// Feeds lines; each answer is one line of text.
     fn check(lines: &str, expect: &Expect) {
         let world = MemoryWorld::new().with_file("a.txt", "text");
-        let mut session = ConsoleSession::new(Arc::new(world), Arc::new(OurProviders::built_in()), None);
+        let project = Project::new(ProjectSettings::bare("")).with_world(Arc::new(world));
+        let mut session = ConsoleSession::new(project);
         let mut out = String::new();
         for line in lines.lines() {
             out += &match session.line(line) {

@@ -129,18 +129,6 @@ yuba_syntax::catalogue! {
     MODULE_MANIFEST_NOT_WRITTEN = error "module-manifest-not-written", "Failed to update module manifest";
     /// The manifest of installed modules cannot be read.
     MODULE_MANIFEST_UNREADABLE = error "module-manifest-unreadable", "Failed to read modules manifest file";
-    /// The record of the initialized backend cannot be written.
-    BACKEND_RECORD_NOT_WRITTEN = error "backend-record-not-written", "Failed to save backend configuration";
-    /// A state has to be migrated and the user cannot be asked for approval.
-    MIGRATION_NOT_CONFIRMABLE = error "migration-not-confirmable", "Can't ask approval for state migration";
-    /// The user did not approve the migration of all workspaces.
-    MIGRATION_DECLINED = error "migration-declined", "Migration aborted by user.";
-    /// The state of one workspace could not be migrated.
-    WORKSPACE_NOT_MIGRATED = error "workspace-not-migrated", "Error migrating the workspace {name}";
-    /// `graph` cannot read a saved plan.
-    GRAPH_PLAN_UNREADABLE = error "graph-plan-unreadable", "Failed loading the plan file";
-    /// `terraform_remote_state` uses a backend that this version cannot read.
-    REMOTE_STATE_BACKEND_NOT_AVAILABLE = error "remote-state-backend-not-available", "Backend not available";
 }
 
 /// All errors of a step as one, with the title of a command.
@@ -622,41 +610,4 @@ pub(crate) fn manifest_not_written(path: &Path, error: &Error) -> Diagnostic {
 pub(crate) fn manifest_unreadable(path: &Path, reason: &str) -> Diagnostic {
     let detail = eco_format!("Failed to read the manifest of installed modules {}: {reason}.", path.display());
     Diagnostic::new(&MODULE_MANIFEST_UNREADABLE, detail).hint("Delete the file and run \"yuba init\".")
-}
-
-/// The record of the initialized backend cannot be written.
-pub(crate) fn backend_record_not_written(path: &Path, error: &Error) -> Diagnostic {
-    let detail = eco_format!("Failed to write the record of the backend {}: {error}.", path.display());
-    Diagnostic::new(&BACKEND_RECORD_NOT_WRITTEN, detail)
-}
-
-/// The user cannot be asked whether to migrate the state.
-pub(crate) fn migration_not_confirmable() -> Diagnostic {
-    let detail = "Migrating the state requires approval, and this command cannot prompt for it.";
-    Diagnostic::new(&MIGRATION_NOT_CONFIRMABLE, detail)
-        .hint("Use -force-copy to copy the state, or -reconfigure to leave it in the old backend.")
-}
-
-/// The user does not want to migrate all workspaces.
-pub(crate) fn migration_declined() -> Diagnostic {
-    Diagnostic::new(&MIGRATION_DECLINED, "Both backends are unchanged.")
-}
-
-/// A workspace whose state could not be migrated.
-pub(crate) fn workspace_not_migrated(name: &str, problems: &Diagnostics) -> Diagnostic {
-    under(&WORKSPACE_NOT_MIGRATED, problems).titled(eco_format!("Error migrating the workspace {name:?}"))
-}
-
-/// A saved plan that `graph` cannot read.
-pub(crate) fn plan_not_drawn(problem: &Diagnostic) -> Diagnostic {
-    Diagnostic::new(&GRAPH_PLAN_UNREADABLE, problem.explanation())
-}
-
-/// `terraform_remote_state` with a backend that this version cannot read.
-pub(crate) fn remote_state_not_available(address: &dyn Display, backend: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "{address} reads a state from the backend {backend:?}. This version of Yuba reads remote states of the backend \
-         \"local\" only."
-    );
-    Diagnostic::new(&REMOTE_STATE_BACKEND_NOT_AVAILABLE, detail)
 }

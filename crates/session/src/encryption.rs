@@ -18,7 +18,8 @@ use yuba_syntax::body::AttributeSchema;
 use yuba_syntax::{Body, BodySchema, Diagnostics, Expr, FileId, Sources, Span, TraversalStep, json, parser};
 use yuba_value::{Type, Value, View, convert};
 
-use crate::load::{Configuration, LoadRequest};
+use crate::loaded::Loaded;
+use crate::project::Project;
 
 /// The variable of the environment with an encryption configuration, in native or JSON syntax.
 pub const VARIABLE: &str = "TF_ENCRYPTION";
@@ -61,30 +62,30 @@ impl Encryption {
 type Eval<'e> = &'e dyn Fn(&Expr, &Place) -> (Value, Diagnostics);
 
 /// What a configuration and the environment ask for.
-pub fn of(configuration: &Configuration, request: &LoadRequest<'_>) -> Result<Encryption, Diagnostics> {
-    of_tree(&configuration.tree, configuration.static_env(request))
+pub fn of(loaded: &Loaded) -> Result<Encryption, Diagnostics> {
+    of_tree(&loaded.project, &loaded.tree, loaded.static_env())
 }
 
 /// The same for modules that are not read to be planned.
-pub(crate) fn of_tree(tree: &ConfigTree, env: StaticEnv<'_>) -> Result<Encryption, Diagnostics> {
+pub(crate) fn of_tree(project: &Project, tree: &ConfigTree, env: StaticEnv<'_>) -> Result<Encryption, Diagnostics> {
     let written = tree.root().module.encryption.clone();
-    let Some(wanted) = merged(written)? else { return Ok(Encryption::default()) };
+    let Some(wanted) = merged(project, written)? else { return Ok(Encryption::default()) };
     let cache = StaticCache::default();
     let statics = Statics::new(tree, env, &cache);
     prepare(&wanted, &|expr, place| statics.evaluate(ModuleId::ROOT, expr, place))
 }
 
 /// What the environment asks for, where there is no configuration.
-pub fn of_environment() -> Result<Encryption, Diagnostics> {
-    match merged(None)? {
+pub fn of_environment(project: &Project) -> Result<Encryption, Diagnostics> {
+    match merged(project, None)? {
         Some(wanted) => prepare(&wanted, &|expr, _| yuba_eval::constant(expr)),
         None => Ok(Encryption::default()),
     }
 }
 
 /// What is written in the configuration, with what the environment changes.
-fn merged(written: Option<config::Encryption>) -> Result<Option<config::Encryption>, Diagnostics> {
-    let text = std::env::var(VARIABLE).unwrap_or_default();
+fn merged(project: &Project, written: Option<config::Encryption>) -> Result<Option<config::Encryption>, Diagnostics> {
+    let text = project.environment().get(VARIABLE).unwrap_or_default();
     if text.trim().is_empty() {
         return Ok(written);
     }

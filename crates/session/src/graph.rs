@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use yuba_eval::graph::{Arguments, RefGraph, build};
-use yuba_eval::{ConfigTree, Evaluation, Mode};
+use yuba_eval::ConfigTree;
+use yuba_eval::graph::RefGraph;
+use yuba_eval::tree::Purpose;
 use yuba_plan::Plan;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
-use crate::backend::{Refusal, StateFlags, not_loaded, place_of};
-use crate::diagnostics;
-use crate::load::{LoadRequest, load};
-use crate::operation::{SavedPlan, read_plan};
-use crate::validate::eval_env;
+use crate::backend::{Refusal, StateFlags, place_of};
+use crate::loaded::{LoadOptions, Loaded};
+use crate::operation::diagnostics;
+use crate::project::Project;
 
 /// What can be drawn.
 pub struct Objects<'a> {
@@ -28,58 +28,56 @@ pub struct Objects<'a> {
     pub has_cycles: bool,
 }
 
-/// Reads a configuration and its state, or a plan with both, and has them drawn. Cycles are an error unless they are to be
-/// drawn. The second part of the result are warnings about the state.
-pub fn draw(
-    request: &LoadRequest<'_>,
-    plan: Option<&Path>,
-    cycles_too: bool,
-    drawing: &dyn Fn(&Objects<'_>) -> String,
-) -> Result<(String, Diagnostics), Refusal> {
-    let mut notes = Diagnostics::new();
-    let saved: Option<SavedPlan> = match plan {
-        None => None,
-        Some(path) => Some(read_plan(path, request).map_err(|problem| diagnostics::plan_not_drawn(&problem))?),
-    };
-    let request = LoadRequest {
-        workspace: saved.as_ref().map_or(request.workspace, |saved| &saved.workspace),
-        snapshot: saved.as_ref().map(|saved| &saved.snapshot),
-        test_dir: None,
-        ..*request
-    };
-    let (configuration, mut problems) = load(&request, None);
-    let configuration = match configuration {
-        Ok(configuration) => configuration,
-        Err(sources) => return Err(Refusal { problems, sources }),
-    };
-    if problems.has_errors() {
-        return Err(not_loaded(configuration, &request, problems));
-    }
-    let refused = |problems| Refusal { problems, sources: configuration.sources.clone() };
-    let state = match &saved {
-        Some(saved) => (*saved.plan.prior_state).clone(),
-        None => {
-            let place = place_of(&configuration, &request, &StateFlags::default()).map_err(refused)?;
-            let opened = place.look().map_err(refused)?;
-            notes.extend(opened.notes);
-            opened.state.unwrap_or_else(State::empty)
+/// What is done with objects that depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cycles {
+    /// They are an error.
+    Refused,
+    /// They are drawn.
+    Drawn,
+}
+
+impl Project {
+    /// Reads the configuration and its state, or a saved plan with both, and draws them. The second part of the result are
+    /// warnings about the state.
+    pub fn draw(
+        &self,
+        plan: Option<&Path>,
+        cycles: Cycles,
+        drawing: &dyn Fn(&Objects<'_>) -> String,
+    ) -> Result<(String, Diagnostics), Refusal> {
+        let saved = match plan {
+            None => None,
+            Some(path) => Some(self.read_plan(path).map_err(|problem| diagnostics::plan_not_drawn(&problem))?),
+        };
+        let project = saved.as_ref().map_or_else(|| self.clone(), |saved| self.in_workspace(&saved.workspace));
+        let snapshot = saved.as_ref().map(|saved| &saved.snapshot);
+        let options = LoadOptions::new(Purpose::Use).without_tests().of_snapshot(snapshot);
+        let loaded = project.load(options).and_then(Loaded::valid_with_backend)?;
+        let mut warnings = Diagnostics::new();
+        let state = match &saved {
+            Some(saved) => (*saved.plan.prior_state).clone(),
+            None => {
+                let place = place_of(&loaded, &StateFlags::default()).map_err(|problems| loaded.refuse(problems))?;
+                let opened = place.look().map_err(|problems| loaded.refuse(problems))?;
+                warnings.extend(opened.notes);
+                opened.state.unwrap_or_else(State::empty)
+            }
+        };
+        let references = loaded.references();
+        let mut problems = loaded.diagnostics.clone();
+        problems.extend(references.invalid_arguments.clone());
+        problems.extend(loaded.tree.unbound_resources());
+        if problems.has_errors() {
+            return Err(loaded.refuse(problems));
         }
-    };
-    let tree = &configuration.tree;
-    let evaluation = Evaluation::new(tree, eval_env(&request, &configuration.sources), Mode::Types);
-    let (arguments, found) = Arguments::read(tree);
-    problems.extend(found);
-    problems.extend(tree.unbound_resources());
-    if problems.has_errors() {
-        return Err(refused(problems));
+        let graph = &references.graph;
+        let found = graph.cycles(&graph.components(), Some(&loaded.sources), &loaded.tree);
+        let has_cycles = found.has_errors();
+        if has_cycles && cycles == Cycles::Refused {
+            return Err(loaded.refuse(found));
+        }
+        let plan = saved.as_ref().map(|saved| &saved.plan);
+        Ok((drawing(&Objects { graph, tree: &loaded.tree, state: &state, plan, has_cycles }), warnings))
     }
-    let graph = build(&evaluation, &arguments, &[]);
-    let components = graph.components();
-    let cycles = graph.cycles(&components, Some(&configuration.sources), tree);
-    let has_cycles = cycles.has_errors();
-    if has_cycles && !cycles_too {
-        return Err(refused(cycles));
-    }
-    let plan = saved.as_ref().map(|saved| &saved.plan);
-    Ok((drawing(&Objects { graph: &graph, tree, state: &state, plan, has_cycles }), notes))
 }

@@ -11,18 +11,18 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, VersionError};
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::Ask;
-use yuba_eval::tree::{Manifest, Purpose, Requirement};
-use yuba_install::Hosts;
+use yuba_eval::tree::{LinkDiagnostics, Manifest, Purpose, Requirement};
 use yuba_install::providers::installing;
 use yuba_syntax::{Diagnostic, Diagnostics, Severity, Sources};
 
-use crate::backend::{StateFlags, configured};
+use crate::backend::{Refusal, StateFlags, configured};
 use crate::diagnostics;
 use crate::encryption;
-use crate::load::{Configuration, LoadRequest, has_configuration, load, load_or_install};
+use crate::loaded::{LoadOptions, Loaded};
 use crate::manifest::write_manifest;
 use crate::migration::{self, Confirm};
 use crate::module_install::{Installer, Missing, copy_root};
+use crate::project::Project;
 use crate::provider_install::{self, ProviderFlags};
 
 /// What is going on.
@@ -71,8 +71,8 @@ pub enum Event {
 
 /// What `init` should do.
 pub struct InitRequest<'a> {
-    /// What to read.
-    pub load: LoadRequest<'a>,
+    /// The working directory.
+    pub project: &'a Project,
     /// Whom to ask for values.
     pub ask: Option<Ask>,
     /// Set up the backend.
@@ -91,8 +91,6 @@ pub struct InitRequest<'a> {
     pub modules: bool,
     /// A module that becomes the root module of a directory that is empty.
     pub from_module: Option<&'a str>,
-    /// How to speak to hosts.
-    pub hosts: &'a Hosts,
     /// Look for newer modules and providers.
     pub upgrade: bool,
     /// How providers are installed.
@@ -126,116 +124,92 @@ impl Report {
 }
 
 /// Installs modules only. Mistakes in how modules and providers go together are just warnings here.
-pub fn get(
-    request: &LoadRequest<'_>,
-    ask: Option<Ask>,
-    upgrade: bool,
-    hosts: &Hosts,
-    emit: &mut dyn FnMut(Event),
-) -> Report {
-    let mut installer = Installer::new(request.data_dir, upgrade, hosts, emit);
-    let (configuration, problems) = load_or_install(request, ask, Missing::Brought(&mut installer));
-    let configuration = match configuration {
-        Ok(configuration) => configuration,
-        Err(sources) => return Report::new(problems, sources),
+pub fn get(project: &Project, ask: Option<Ask>, upgrade: bool, emit: &mut dyn FnMut(Event)) -> Report {
+    let mut installer = Installer::new(project, upgrade, emit);
+    let options = LoadOptions::new(Purpose::Install).asking(ask);
+    let (configuration, found) = match project.load_or_install(options, Missing::Brought(&mut installer)) {
+        Ok(loaded) => loaded,
+        Err(Refusal { problems, sources }) => return Report::new(problems, sources),
     };
-    let stages = configuration.tree.stages;
-    let mut kept = Diagnostics::new();
-    let about_modules_failed = problems.iter().take(stages.modules).any(Diagnostic::is_error);
-    for (at, mut problem) in problems.into_iter().enumerate() {
-        if at >= stages.modules && !about_modules_failed {
-            problem.severity = Severity::Warning;
-        }
-        kept.push(problem);
-    }
+    let LinkDiagnostics { root: mut kept, modules, rules } = found;
+    kept.extend(modules);
+    let failed = kept.has_errors();
+    kept.extend(rules.into_iter().map(|problem| match failed {
+        true => problem,
+        false => problem.with_severity(Severity::Warning),
+    }));
     match kept.has_errors() {
-        true => record_rest(&configuration, upgrade, request.data_dir),
-        false => kept.extend(write_manifest(request.data_dir, &records(&configuration, upgrade)).err()),
+        true => record_rest(&configuration, upgrade),
+        false => kept.extend(write_manifest(project, &records(&configuration, upgrade)).err()),
     }
     Report::new(kept, configuration.sources)
 }
 
 /// Prepares a working directory.
 pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
-    let dir = Path::new(request.load.dir);
+    let project = request.project;
     if let Some(source) = request.from_module
-        && let Err(problem) = start_from_module(dir, request.load.data_dir, source, request.hosts, emit)
+        && let Err(problem) = start_from_module(project, source, emit)
     {
         return Outcome::Done(Report::new(problem.into(), Sources::new()));
     }
-    if !has_configuration(dir) {
+    if !project.has_configuration() {
         return Outcome::Empty;
     }
     let (first_ask, second_ask) = twice(request.ask.take());
     // First it is seen whether modules have to be brought: the backend comes before that.
     let (mut any, mut of_root) = (false, false);
-    let missing = match request.modules {
-        true => Missing::Noted { any: &mut any, of_root: &mut of_root, upgrade: request.upgrade },
-        false => {
-            request.load.purpose = Purpose::Use;
-            Missing::Told
-        }
+    let (missing, purpose) = match request.modules {
+        true => (Missing::Noted { any: &mut any, of_root: &mut of_root, upgrade: request.upgrade }, Purpose::Install),
+        false => (Missing::Told, Purpose::Use),
     };
-    let (configuration, mut problems) = load_or_install(&request.load, first_ask, missing);
-    let mut configuration = match configuration {
-        Ok(configuration) => configuration,
-        Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
+    let loaded = project.load_or_install(LoadOptions::new(purpose).asking(first_ask), missing);
+    let (mut configuration, mut found) = match loaded {
+        Ok(loaded) => loaded,
+        Err(Refusal { problems, sources }) => return Outcome::Invalid(Report::new(problems, sources)),
     };
     // Except for symbol libraries of the root module: the arguments of the backend can refer to them.
     let mut second_ask = second_ask;
     if of_root {
         emit(Event::Modules { upgrade: request.upgrade });
-        let mut installer = Installer::new(request.load.data_dir, request.upgrade, request.hosts, emit);
-        let (again, found) = load_or_install(&request.load, second_ask.take(), Missing::Brought(&mut installer));
-        problems = found;
-        configuration = match again {
-            Ok(configuration) => configuration,
-            Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
-        };
-        if problems.has_errors() {
-            record_rest(&configuration, request.upgrade, request.load.data_dir);
-            return Outcome::Done(Report::new(problems, configuration.sources));
+        (configuration, found) =
+            match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask.take()), emit) {
+                Ok(loaded) => loaded,
+                Err(report) => return Outcome::Invalid(report),
+            };
+        if found.has_errors() {
+            record_rest(&configuration, request.upgrade);
+            return Outcome::Done(Report::new(found.into_all(), configuration.sources));
         }
         any = false;
     }
-    let about_root = configuration.tree.stages.root;
-    if problems.iter().take(about_root).any(Diagnostic::is_error) {
-        return Outcome::Invalid(Report::new(problems, configuration.sources));
+    if found.root.has_errors() {
+        return Outcome::Invalid(Report::new(found.into_all(), configuration.sources));
     }
-    let mut about_backend = Diagnostics::new();
-    if request.backend {
-        emit(Event::Backend);
-        let set_up = configured(&configuration, &request.load).and_then(|block| {
-            let encryption = encryption::of(&configuration, &request.load)?;
-            let mut about = migration::set_up(&request, block.as_ref(), &encryption, &mut configuration.sources, emit)?;
-            about.extend(encryption.notes);
-            Ok(about)
-        });
-        about_backend = set_up.unwrap_or_else(|problems| problems);
-    }
+    let about_backend = match request.backend {
+        true => set_up_backend(&request, &mut configuration, emit).unwrap_or_else(|problems| problems),
+        false => Diagnostics::new(),
+    };
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs && !of_root {
         emit(Event::Modules { upgrade: request.upgrade });
     }
     if any && !about_backend.has_errors() {
-        let mut installer = Installer::new(request.load.data_dir, request.upgrade, request.hosts, emit);
-        let (again, found) = load_or_install(&request.load, second_ask, Missing::Brought(&mut installer));
-        problems = found;
-        configuration = match again {
-            Ok(configuration) => configuration,
-            Err(sources) => return Outcome::Invalid(Report::new(problems, sources)),
+        (configuration, found) = match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask), emit) {
+            Ok(loaded) => loaded,
+            Err(report) => return Outcome::Invalid(report),
         };
     } else if installs && !of_root && !about_backend.has_errors() {
         announce(&configuration, request.upgrade, emit);
     }
     let backend_failed = about_backend.has_errors();
+    let mut repeated = found.root.clone();
+    let mut problems = found.into_all();
     problems.extend(about_backend);
-    let mut repeated = Diagnostics::new();
-    repeated.extend(problems.iter().take(about_root).cloned());
     if problems.has_errors() {
         if installs {
             if !backend_failed {
-                record_rest(&configuration, request.upgrade, request.load.data_dir);
+                record_rest(&configuration, request.upgrade);
             }
             return Outcome::Done(Report::new(problems, configuration.sources));
         }
@@ -243,47 +217,65 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     }
     if installs {
         let records = records(&configuration, request.upgrade);
-        if let Err(problem) = write_manifest(request.load.data_dir, &records) {
+        if let Err(problem) = write_manifest(project, &records) {
             problems.push(problem);
             return Outcome::Done(Report::new(problems, configuration.sources));
         }
         repeated.extend(problems.iter().cloned());
     }
-    let found = provider_install::install(
-        &mut configuration,
-        &request.load,
-        request.hosts,
-        &request.providers,
-        request.backend,
-        emit,
-    );
+    let found = provider_install::install(&mut configuration, &request.providers, request.backend, emit);
     problems.extend(found);
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
 }
 
+/// Loads the configuration and installs the modules that are missing.
+fn load_and_bring(
+    request: &InitRequest<'_>,
+    options: LoadOptions<'_>,
+    emit: &mut dyn FnMut(Event),
+) -> Result<(Loaded, LinkDiagnostics), Report> {
+    let mut installer = Installer::new(request.project, request.upgrade, emit);
+    let loaded = request.project.load_or_install(options, Missing::Brought(&mut installer));
+    loaded.map_err(|Refusal { problems, sources }| Report::new(problems, sources))
+}
+
+/// Sets up the backend of the configuration. The result are warnings.
+fn set_up_backend(
+    request: &InitRequest<'_>,
+    configuration: &mut Loaded,
+    emit: &mut dyn FnMut(Event),
+) -> Result<Diagnostics, Diagnostics> {
+    emit(Event::Backend);
+    let block = configured(configuration)?;
+    let encryption = encryption::of(configuration)?;
+    let mut about = migration::set_up(request, block.as_ref(), &encryption, &mut configuration.sources, emit)?;
+    about.extend(encryption.notes);
+    Ok(about)
+}
+
 /// What is to be recorded: the modules of the configuration, and those of before that are still there. Somebody who goes
 /// back to a configuration that calls them again need not bring them again.
-fn records(configuration: &Configuration, upgrade: bool) -> Manifest {
+fn records(configuration: &Loaded, upgrade: bool) -> Manifest {
     let before = &configuration.manifest.modules;
     let now = configuration.tree.manifest().modules;
     let is_replaced = |key: &str| now.get(key).is_some_and(|new| upgrade || before.get(key) != Some(new));
     let mut modules = before.clone();
     modules.retain(|key, installed| {
         let mut callers = key.match_indices('.').map(|(end, _)| &key[..end]);
-        !callers.any(is_replaced) && Path::new(installed.dir.as_str()).is_dir()
+        !callers.any(is_replaced) && configuration.project.path(installed.dir.as_str()).is_dir()
     });
     modules.extend(now);
     Manifest { modules }
 }
 
 /// Records the modules that are there although something failed, so that they need not be brought again.
-fn record_rest(configuration: &Configuration, upgrade: bool, data_dir: &Path) {
+fn record_rest(configuration: &Loaded, upgrade: bool) {
     let mut manifest = records(configuration, upgrade);
-    manifest.modules.retain(|_, installed| Path::new(installed.dir.as_str()).is_dir());
+    manifest.modules.retain(|_, installed| configuration.project.path(installed.dir.as_str()).is_dir());
     // The root module is always there.
     if manifest.modules.len() > 1 {
         // What failed before is told, and has to be tried again anyway.
-        let _ = write_manifest(data_dir, &manifest);
+        let _ = write_manifest(&configuration.project, &manifest);
     }
 }
 
@@ -300,19 +292,14 @@ fn twice(ask: Option<Ask>) -> (Option<Ask>, Option<Ask>) {
 }
 
 /// Copies a module into a directory that has to be empty.
-fn start_from_module(
-    dir: &Path,
-    data_dir: &Path,
-    source: &str,
-    hosts: &Hosts,
-    emit: &mut dyn FnMut(Event),
-) -> Result<(), Diagnostic> {
-    if has_configuration(dir) {
+fn start_from_module(project: &Project, source: &str, emit: &mut dyn FnMut(Event)) -> Result<(), Diagnostic> {
+    if project.has_configuration() {
         return Err(diagnostics::already_has_configuration());
     }
+    let dir = Path::new(project.dir());
     emit(Event::Copying(source.into()));
     let is_data = |entry: &std::fs::DirEntry| Path::new(&entry.file_name()) == Path::new(".terraform");
-    match std::fs::read_dir(dir) {
+    match std::fs::read_dir(project.path(dir)) {
         Ok(entries) => {
             let mut others = entries.flatten().filter(|entry| !is_data(entry));
             if let Some(other) = others.next() {
@@ -321,7 +308,7 @@ fn start_from_module(
         }
         Err(error) => return Err(diagnostics::unreadable_target(dir, &error)),
     }
-    copy_root(dir, data_dir, source, hosts)
+    copy_root(project, source)
 }
 
 /// Whether a configuration has modules that have to be where it expects them.
@@ -334,7 +321,7 @@ fn needs_modules(tree: &ConfigTree) -> bool {
 }
 
 /// Tells which modules are new.
-fn announce(configuration: &Configuration, upgrade: bool, emit: &mut dyn FnMut(Event)) {
+fn announce(configuration: &Loaded, upgrade: bool, emit: &mut dyn FnMut(Event)) {
     for (path, installed) in &configuration.tree.manifest().modules {
         let is_new = configuration.manifest.modules.get(path) != Some(installed);
         if !path.is_empty() && (upgrade || is_new) {
@@ -376,23 +363,22 @@ pub struct RequirementTree {
 
 /// Which providers the modules of a configuration need, and which ones the objects in its state.
 pub fn requirements(
-    request: &LoadRequest<'_>,
+    project: &Project,
     ask: Option<Ask>,
 ) -> (Option<(RequirementTree, BTreeSet<ProviderSource>)>, Report) {
-    if !has_configuration(Path::new(request.dir)) {
-        return (None, Report::new(diagnostics::no_configuration(request.dir).into(), Sources::new()));
+    if !project.has_configuration() {
+        return (None, Report::new(diagnostics::no_configuration(project.dir()).into(), Sources::new()));
     }
-    let (configuration, mut problems) = load(request, ask);
-    let configuration = match configuration {
-        Ok(configuration) if !problems.has_errors() => configuration,
-        Ok(configuration) => return (None, Report::new(problems, configuration.sources)),
-        Err(sources) => return (None, Report::new(problems, sources)),
+    let mut configuration = match project.load(LoadOptions::new(Purpose::Use).asking(ask)).and_then(Loaded::valid) {
+        Ok(configuration) => configuration,
+        Err(Refusal { problems, sources }) => return (None, Report::new(problems, sources)),
     };
+    let mut problems = std::mem::take(&mut configuration.diagnostics);
     let tree = requirement_tree(&configuration.tree, yuba_eval::ModuleId::ROOT, &mut problems);
-    let of_state = provider_install::of_state(&configuration, request, &diagnostics::REQUIREMENTS_STATE_UNREADABLE);
+    let of_state = provider_install::of_state(&configuration, &diagnostics::REQUIREMENTS_STATE_UNREADABLE);
     let (of_state, about_state) = of_state.unwrap_or_else(|found| (BTreeSet::new(), found));
     problems.extend(about_state);
-    if let Ok(encryption) = encryption::of(&configuration, request) {
+    if let Ok(encryption) = encryption::of(&configuration) {
         problems.extend(encryption.notes);
     }
     let found = (!problems.has_errors()).then_some((tree, of_state));

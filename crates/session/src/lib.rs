@@ -1,27 +1,36 @@
 //! What a user can ask for, as library functions: which files, in which order, what is saved.
 //!
-//! A function here takes a request as plain data, reads and writes files, and gives back results and diagnostics as data.
+//! Everything starts from a [`Project`]. An operation goes through phases, each a type: [`Project::load`] gives a [`Loaded`],
+//! [`Loaded::lock`] a [`Locked`], [`Locked::plan`] a [`Planned`], [`Planned::apply`] an [`Applied`]. Results and diagnostics
+//! are data.
 //!
-//! Invariant: nothing here prints, reads argv, or knows what a terminal is; `cli` does.
+//! Invariant: nothing here prints, reads argv, environment variables or the current directory, or knows what a terminal is;
+//! `cli` does.
 
+pub mod applied;
 pub mod backend;
 pub mod clock;
 pub mod console;
 pub mod encryption;
+pub mod files;
 pub mod format;
 pub mod graph;
 pub mod install;
 pub mod load;
+pub mod loaded;
+pub mod locked;
 pub mod manifest;
 pub mod migration;
 pub mod operation;
+pub mod planned;
+pub mod project;
 pub mod provider_install;
 pub mod providers;
 pub mod provisioners;
+pub mod saved_plan;
 pub mod show;
 pub mod state;
 pub mod test;
-pub mod validate;
 pub mod workspaces;
 pub mod world;
 
@@ -29,7 +38,14 @@ mod diagnostics;
 mod initialized;
 mod module_install;
 mod replace;
-mod saved_plan;
+mod validate;
 
+pub use applied::{Applied, ForgottenInstances};
 pub use console::{Answer, ConsoleSession, Input};
+pub use loaded::{LoadOptions, Loaded, TestFiles};
+pub use locked::{ConfigurationCheck, LockOptions, Locked};
+pub use operation::Progress;
+pub use planned::Planned;
+pub use project::{Project, ProjectSettings};
+pub use saved_plan::SavedPlan;
 pub use world::SystemWorld;

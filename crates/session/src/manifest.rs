@@ -11,14 +11,15 @@ use yuba_syntax::Diagnostic;
 use yuba_value::{Value, json as value_json};
 
 use crate::diagnostics;
+use crate::project::Project;
 
 /// Where installed modules are recorded, in the directory for the data of a working directory.
 pub const MANIFEST: &str = "modules/modules.json";
 
 /// Reads the record of installed modules; where there is none nothing is installed.
-pub fn read_manifest(data_dir: &Path) -> Result<Manifest, Diagnostic> {
-    let path = data_dir.join(MANIFEST);
-    let text = match fs::read(&path) {
+pub fn read_manifest(project: &Project) -> Result<Manifest, Diagnostic> {
+    let path = project.data_dir().join(MANIFEST);
+    let text = match project.files().read(&path.to_string_lossy()) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Manifest::default()),
         Err(error) => return Err(diagnostics::manifest_unreadable(&path, &error.to_string())),
@@ -28,12 +29,14 @@ pub fn read_manifest(data_dir: &Path) -> Result<Manifest, Diagnostic> {
 
 /// Writes the record of installed modules, unless it says so already. A reader sees the old or the new
 /// record, never a part of it.
-pub fn write_manifest(data_dir: &Path, manifest: &Manifest) -> Result<(), Diagnostic> {
-    let path = data_dir.join(MANIFEST);
+pub fn write_manifest(project: &Project, manifest: &Manifest) -> Result<(), Diagnostic> {
+    let shown = project.data_dir().join(MANIFEST);
+    let path = project.path(&shown);
     let text = manifest_text(manifest);
     if fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
+    let _span = tracing::debug_span!("write file", path = %path.display(), bytes = text.len()).entered();
     let write = || {
         let parent = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
         fs::create_dir_all(&parent)?;
@@ -41,7 +44,7 @@ pub fn write_manifest(data_dir: &Path, manifest: &Manifest) -> Result<(), Diagno
         fs::write(&new, &text)?;
         fs::rename(&new, &path)
     };
-    write().map_err(|error| diagnostics::manifest_not_written(&path, &error))
+    write().map_err(|error| diagnostics::manifest_not_written(&shown, &error))
 }
 
 fn parse_manifest(text: &[u8]) -> Result<Manifest, String> {

@@ -8,38 +8,37 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{ModuleSource, RegistryModule, RemoteModule, Version, VersionConstraints, without_secrets};
+use yuba_analysis::ModuleReader;
 use yuba_config::Module;
 use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
 use yuba_eval::tree::{Installed, Manifest, ModuleFiles, Wanted};
-use yuba_install::Hosts;
 use yuba_install::modules::{Fetcher, PackageLocation, Registry, RegistryError, copy_directory, find_subdir};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::diagnostics::without_location;
 use crate::install::Event;
-use crate::load::ModuleDirs;
+use crate::project::Project;
 
 /// Brings modules.
 pub(crate) struct Installer<'a> {
-    /// Where installed modules are, in the directory for the data of the working directory.
-    pub(crate) data_dir: &'a Path,
+    project: &'a Project,
+    /// The directory in which modules are installed, as messages show it.
+    data_dir: PathBuf,
     /// Bring also what is there already.
     pub(crate) upgrade: bool,
-    /// How to speak to hosts.
-    pub(crate) hosts: &'a Hosts,
     /// Told what is going on.
     pub(crate) emit: &'a mut dyn FnMut(Event),
     tools: Option<(Registry, Fetcher)>,
 }
 
 impl<'a> Installer<'a> {
-    pub(crate) fn new(
-        data_dir: &'a Path,
-        upgrade: bool,
-        hosts: &'a Hosts,
-        emit: &'a mut dyn FnMut(Event),
-    ) -> Installer<'a> {
-        Installer { data_dir, upgrade, hosts, emit, tools: None }
+    pub(crate) fn new(project: &'a Project, upgrade: bool, emit: &'a mut dyn FnMut(Event)) -> Installer<'a> {
+        Installer { project, data_dir: project.data_dir().to_owned(), upgrade, emit, tools: None }
+    }
+
+    /// Where a package is on this machine.
+    fn path(&self, package: &Path) -> PathBuf {
+        self.project.path(package)
     }
 }
 
@@ -62,7 +61,7 @@ pub(crate) enum Missing<'m, 'a> {
 
 /// The directories of modules, and what is done about those that are missing.
 pub(crate) struct Directories<'d, 'm, 'a> {
-    pub(crate) dirs: &'d mut ModuleDirs,
+    pub(crate) reader: &'d mut ModuleReader,
     pub(crate) manifest: &'d Manifest,
     pub(crate) missing: Missing<'m, 'a>,
     /// A directory beside its caller that is told when it was read.
@@ -71,18 +70,18 @@ pub(crate) struct Directories<'d, 'm, 'a> {
 
 impl<'d, 'm, 'a> Directories<'d, 'm, 'a> {
     pub(crate) fn new(
-        dirs: &'d mut ModuleDirs,
+        reader: &'d mut ModuleReader,
         manifest: &'d Manifest,
         missing: Missing<'m, 'a>,
     ) -> Directories<'d, 'm, 'a> {
-        Directories { dirs, manifest, missing, awaited: None }
+        Directories { reader, manifest, missing, awaited: None }
     }
 }
 
 impl ModuleFiles for Directories<'_, '_, '_> {
     fn install(&mut self, wanted: &Wanted<'_>) -> Option<(Option<Installed>, Diagnostics)> {
         let key = wanted.key;
-        let recorded = self.manifest.modules.get(key).filter(|recorded| is_right(recorded, wanted));
+        let recorded = self.manifest.modules.get(key).filter(|recorded| is_right(&self.reader, recorded, wanted));
         match &mut self.missing {
             Missing::Told => None,
             Missing::Noted { upgrade, .. } if wanted.dir.is_some() || (recorded.is_some() && !*upgrade) => None,
@@ -109,21 +108,21 @@ impl ModuleFiles for Directories<'_, '_, '_> {
         }
     }
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
-        self.dirs.module(dir)
+        self.reader.module(dir)
     }
     fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
-        self.dirs.library(path)
+        self.reader.library(path)
     }
     fn identity(&mut self, dir: &str) -> EcoString {
-        self.dirs.identity(dir)
+        self.reader.identity(dir)
     }
     fn sources(&self) -> Option<&Sources> {
-        self.dirs.sources()
+        self.reader.sources()
     }
 }
 
 /// Whether what is recorded is what is wanted, and is still there.
-fn is_right(recorded: &Installed, wanted: &Wanted<'_>) -> bool {
+fn is_right(reader: &ModuleReader, recorded: &Installed, wanted: &Wanted<'_>) -> bool {
     let version_is_right = match (&recorded.version, wanted.constraints) {
         (Some(version), Some(constraints)) => constraints.allows(version),
         (_, None) => true,
@@ -131,7 +130,7 @@ fn is_right(recorded: &Installed, wanted: &Wanted<'_>) -> bool {
     };
     let is_there = match wanted.dir {
         Some(dir) => recorded.dir == dir,
-        None => Path::new(recorded.dir.as_str()).is_dir(),
+        None => reader.files().is_dir(&recorded.dir).unwrap_or_default(),
     };
     recorded.source == eco_format!("{}", wanted.source) && version_is_right && is_there
 }
@@ -142,7 +141,7 @@ impl Installer<'_> {
         let mut problems = Diagnostics::new();
         let key = wanted.key;
         let package = self.data_dir.join("modules").join(Manifest::package_dir(key).as_str());
-        if let Err(problem) = clear(&package) {
+        if let Err(problem) = clear(self.project, &package) {
             return (None, problem.into());
         }
         let found = match wanted.source {
@@ -157,14 +156,14 @@ impl Installer<'_> {
             }
             Err(problem) => {
                 problems.push(*problem);
-                problems.extend(clear(&package).err());
+                problems.extend(clear(self.project, &package).err());
                 (None, problems)
             }
         }
     }
 
     fn tools(&mut self) -> &mut (Registry, Fetcher) {
-        self.tools.get_or_insert_with(|| (self.hosts.module_registry(), self.hosts.fetcher()))
+        self.tools.get_or_insert_with(|| (self.project.hosts().module_registry(), self.project.hosts().fetcher()))
     }
 
     fn bring_package(
@@ -176,12 +175,13 @@ impl Installer<'_> {
     ) -> Result<(Option<Version>, EcoString), Box<Diagnostic>> {
         let package_shown = without_secrets(&remote.package);
         (self.emit)(Event::Downloading { path: key.clone(), package: package_shown, version: None });
+        let path = self.path(package);
         let (_, fetcher) = self.tools();
         fetcher
-            .fetch(&remote.package, package)
+            .fetch(&remote.package, &path)
             .map_err(|reason| diagnostics::not_downloaded(wanted, &remote.package, &reason))?;
         let subdir = remote.subdir.as_deref().unwrap_or_default();
-        let below = find_subdir(package, subdir).map_err(|reason| diagnostics::no_subdir_match(wanted, &reason))?;
+        let below = find_subdir(&path, subdir).map_err(|reason| diagnostics::no_subdir_match(wanted, &reason))?;
         self.inside(wanted, package, &below).map(|dir| (None, dir))
     }
 
@@ -206,22 +206,23 @@ impl Installer<'_> {
             package: eco_format!("{without_subdir}"),
             version: Some(eco_format!("{version}")),
         });
+        let path = self.path(package);
         let (registry, fetcher) = self.tools();
         let location = registry
             .location(module, &version.to_string())
             .map_err(|reason| diagnostics::no_location(module, &version, wanted, &reason))?;
         let (fetched, subdir, from) = match &location {
             PackageLocation::Indirect(remote) => {
-                (fetcher.fetch(&remote.package, package), remote.subdir.clone(), remote.package.clone())
+                (fetcher.fetch(&remote.package, &path), remote.subdir.clone(), remote.package.clone())
             }
             PackageLocation::Direct(direct) => {
                 let from = yuba_net::http::shown(&direct.url);
-                (fetcher.fetch_archive(direct, package), direct.subdir.clone(), from.into())
+                (fetcher.fetch_archive(direct, &path), direct.subdir.clone(), from.into())
             }
         };
         fetched.map_err(|reason| diagnostics::not_downloaded(wanted, &from, &reason))?;
         let subdir = subdir.unwrap_or_default();
-        if !package.join(subdir.as_str()).is_dir() {
+        if !path.join(subdir.as_str()).is_dir() {
             return Err(Box::new(diagnostics::no_subdir(wanted, &subdir)));
         }
         self.inside(wanted, package, Path::new(subdir.as_str())).map(|dir| (Some(version), dir))
@@ -230,7 +231,7 @@ impl Installer<'_> {
     /// The directory of a module in its package, which must not lead out of it.
     fn inside(&self, wanted: &Wanted<'_>, package: &Path, below: &Path) -> Result<EcoString, Box<Diagnostic>> {
         let dir = if below.as_os_str().is_empty() { package.to_owned() } else { package.join(below) };
-        let real = |path: &Path| fs::canonicalize(path).ok();
+        let real = |shown: &Path| fs::canonicalize(self.path(shown)).ok();
         match (real(package), real(&dir)) {
             (Some(root), Some(real)) if real.starts_with(&root) && real.is_dir() => {}
             (Some(_), Some(real)) if real.is_dir() => return Err(Box::new(diagnostics::leads_out(wanted, below))),
@@ -243,10 +244,11 @@ impl Installer<'_> {
     }
 }
 
-fn clear(package: &Path) -> Result<(), Diagnostic> {
-    let removed = match fs::symlink_metadata(package) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(package),
-        Ok(_) => fs::remove_file(package),
+fn clear(project: &Project, package: &Path) -> Result<(), Diagnostic> {
+    let path = project.path(package);
+    let removed = match fs::symlink_metadata(&path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
         Err(_) => Ok(()),
     };
     removed.map_err(|error| diagnostics::not_removed(package, &error))
@@ -286,24 +288,27 @@ fn select_version(
 }
 
 /// Copies a module into an empty directory, to become a root module there.
-pub(crate) fn copy_root(dir: &Path, data_dir: &Path, source: &str, hosts: &Hosts) -> Result<(), Diagnostic> {
+pub(crate) fn copy_root(project: &Project, source: &str) -> Result<(), Diagnostic> {
+    let dir = Path::new(project.dir());
     let is_relative = source == "." || source == ".." || source.starts_with("./") || source.starts_with("../");
     let absolute = match is_relative {
-        true => std::path::absolute(source).ok().and_then(|path| path.into_os_string().into_string().ok()),
+        true => {
+            std::path::absolute(project.path(source)).ok().and_then(|path| path.into_os_string().into_string().ok())
+        }
         false => None,
     };
     let text = absolute.as_deref().unwrap_or(source);
-    let source = ModuleSource::parse(text).map_err(|error| without_location(error.at(yuba_syntax::Span::default())))?;
-    let temporary = data_dir.join("init-from-module");
-    clear(&temporary)?;
+    let source = ModuleSource::parse(text).map_err(|error| error.diagnostic())?;
+    let temporary = project.data_dir().join("init-from-module");
+    clear(project, &temporary)?;
     let (key, name) = ("root".into(), "module.root".into());
     let span = yuba_syntax::Span::default();
     let wanted = Wanted { key: &key, name: &name, source: &source, constraints: None, dir: None, span };
     let mut silent = |_: Event| {};
-    let mut installer = Installer::new(&temporary, false, hosts, &mut silent);
+    let mut installer = Installer { data_dir: temporary.clone(), ..Installer::new(project, false, &mut silent) };
     let (installed, mut problems) = installer.install(&wanted);
     let copied = match installed {
-        Some(installed) => copy_directory(&PathBuf::from(installed.dir.as_str()), dir)
+        Some(installed) => copy_directory(&project.path(installed.dir.as_str()), &project.path(dir))
             .map_err(|reason| diagnostics::root_not_copied(text, &reason)),
         None => {
             problems.retain(Diagnostic::is_error);
@@ -312,17 +317,17 @@ pub(crate) fn copy_root(dir: &Path, data_dir: &Path, source: &str, hosts: &Hosts
             Err(without_location(problem))
         }
     };
-    let _ = clear(&temporary);
+    let _ = clear(project, &temporary);
     copied?;
-    match above(dir, &source) {
+    match above(project, &source) {
         Some(instead) => Err(diagnostics::root_needs_parent(text, &instead)),
         None => Ok(()),
     }
 }
 
 /// The address of a module that a copied root module expects beside itself, where it was in its package.
-fn above(dir: &Path, source: &ModuleSource) -> Option<String> {
-    let (module, _) = ModuleDirs::new().module(dir.to_str()?)?;
+fn above(project: &Project, source: &ModuleSource) -> Option<String> {
+    let (module, _) = project.reader(None, None).module(project.dir())?;
     let (package, subdir) = match source {
         ModuleSource::Registry(module) => {
             (eco_format!("{}", RegistryModule { subdir: None, ..module.clone() }), module.subdir.clone())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use yuba_addrs::{ProviderConstraints, ProviderSource};
 use yuba_eval::inputs::Ask;
-use yuba_eval::tree::Requirement;
+use yuba_eval::tree::{Purpose, Requirement};
 use yuba_install::Hosts;
 use yuba_install::lock_file;
 use yuba_install::providers::configured::{self, Means};
@@ -18,12 +18,13 @@ use yuba_install::providers::selected::{check_selections, packages_dir};
 use yuba_install::providers::source::{Place, Places, QueryError};
 use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
-use yuba_syntax::{Code, Diagnostics, Sources, Span};
+use yuba_syntax::{Code, Diagnostics, Sources};
 
-use crate::backend::{self, Opened, StateFlags};
+use crate::backend::{self, Opened, Refusal, StateFlags};
 use crate::diagnostics;
 use crate::install::{Event, Report, constraints, similar_providers};
-use crate::load::{Configuration, LoadRequest, has_configuration, load};
+use crate::loaded::{LoadOptions, Loaded};
+use crate::project::Project;
 
 /// What the command line says about installing providers.
 #[derive(Clone, Debug, Default)]
@@ -38,23 +39,24 @@ pub struct ProviderFlags {
 
 /// Installs the providers that a configuration and its state need, and keeps in mind which ones were selected.
 pub(crate) fn install(
-    configuration: &mut Configuration,
-    request: &LoadRequest<'_>,
-    hosts: &Hosts,
+    configuration: &mut Loaded,
     flags: &ProviderFlags,
     backend: bool,
     emit: &mut dyn FnMut(Event),
 ) -> Diagnostics {
+    let _span = tracing::info_span!("install providers").entered();
+    let project = configuration.project.clone();
+    let hosts = &**project.hosts();
     let requirements = configuration.tree.requirements();
     let overrides = hosts.config().provider_installation.as_ref().map(|all| all.dev_overrides.clone());
     let mut problems = Diagnostics::new();
-    problems.extend(about::overrides(&overrides.unwrap_or_default(), true));
+    problems.extend(about::overrides(&overrides.unwrap_or_default(), about::OverridesSeen::ByInit));
     let mut needed = read_all(&requirements, &mut problems);
     if !problems.has_errors() {
         // Objects may have to be destroyed whose providers are not in the configuration any more.
         let found = match backend {
-            true => of_state(configuration, request, &diagnostics::INIT_STATE_UNREADABLE),
-            false => Ok((of_last_state(configuration, request), Diagnostics::new())),
+            true => of_state(configuration, &diagnostics::INIT_STATE_UNREADABLE),
+            false => Ok((of_last_state(configuration), Diagnostics::new())),
         };
         match found {
             Ok((found, notes)) => {
@@ -87,7 +89,7 @@ pub(crate) fn install(
     let places = match flags.plugin_dirs.is_empty() {
         true if needed.is_empty() => Places::default(),
         true => {
-            let dir = request.original_dir.map_or_else(|| PathBuf::from("."), PathBuf::from);
+            let dir = project.original_dir().map_or_else(|| PathBuf::from("."), PathBuf::from);
             let (places, found) = configured::places(&means, &dir, hosts.environment());
             wrong = found;
             places
@@ -112,7 +114,7 @@ pub(crate) fn install(
         locks: &before,
         places: &places,
         client: means.services.client(),
-        base: &packages_dir(request.data_dir),
+        base: &packages_dir(project.data_dir()),
         platform: &platform,
         cache: cache.as_ref(),
         mode: if flags.upgrade { Mode::Upgrade } else { Mode::Keep },
@@ -192,11 +194,10 @@ fn read_all(
 /// The providers of the objects in the state, and warnings about it. A state that is kept where this version cannot look has
 /// none.
 pub(crate) fn of_state(
-    configuration: &Configuration,
-    request: &LoadRequest<'_>,
+    configuration: &Loaded,
     code: &'static Code,
 ) -> Result<(BTreeSet<ProviderSource>, Diagnostics), Diagnostics> {
-    let place = match backend::place_of(configuration, request, &StateFlags::default()) {
+    let place = match backend::place_of(configuration, &StateFlags::default()) {
         Err(_) if backend::is_out_of_reach(configuration) => return Ok(Default::default()),
         place => place?,
     };
@@ -206,8 +207,8 @@ pub(crate) fn of_state(
 
 /// The providers of the objects in the state that was used last. Whoever leaves the backend alone does not have to be able
 /// to read it.
-fn of_last_state(configuration: &Configuration, request: &LoadRequest<'_>) -> BTreeSet<ProviderSource> {
-    let opened = backend::last_place(configuration, request).and_then(|place| place.look().ok());
+fn of_last_state(configuration: &Loaded) -> BTreeSet<ProviderSource> {
+    let opened = backend::last_place(configuration).and_then(|place| place.look().ok());
     opened.map(|opened| providers_of(&opened)).unwrap_or_default()
 }
 
@@ -243,15 +244,14 @@ pub struct LockRequest {
 
 /// Adds hashes of packages to the lock file. Whether there were any new ones.
 pub fn lock(
-    request: &LoadRequest<'_>,
+    project: &Project,
     ask: Option<Ask>,
-    hosts: &Hosts,
     lock: &LockRequest,
     emit: &mut dyn FnMut(locking::Event),
 ) -> (Option<bool>, Report) {
     let mut problems = Diagnostics::new();
     let platforms = platforms(&lock.platforms, &mut problems);
-    let means = means(hosts);
+    let means = means(project.hosts());
     let place = match (&lock.fs_mirror, &lock.net_mirror) {
         (Some(dir), _) => Place::Local(LocalMirror::new(dir.clone())),
         (None, Some(url)) => match means.network_mirror(url) {
@@ -263,7 +263,7 @@ pub fn lock(
         },
         (None, None) => Place::Registry(means.registry()),
     };
-    let (mut needed, mut sources) = match prepare(request, ask, &mut problems) {
+    let (mut needed, mut sources) = match prepare(project, ask, &mut problems) {
         Ok(prepared) => prepared,
         Err(sources) => return (None, Report::new(problems, sources)),
     };
@@ -273,7 +273,7 @@ pub fn lock(
             match ProviderSource::parse(text) {
                 Ok(provider) if needed.contains_key(&provider) => drop(chosen.insert(provider)),
                 Ok(provider) => problems.push(about::not_needed(&provider)),
-                Err(problem) => problems.push(diagnostics::without_location(problem.at(Span::default()))),
+                Err(problem) => problems.push(problem.diagnostic()),
             }
         }
         needed.retain(|provider, _| chosen.contains(provider));
@@ -292,6 +292,7 @@ pub fn lock(
         client: means.services.client(),
         platforms: &platforms,
         signing: means.signing,
+        temporary: &project.environment().temporary(),
     };
     match locking::lock(&wanted, emit) {
         Ok((locks, is_new)) => {
@@ -307,16 +308,15 @@ pub fn lock(
 
 /// Copies packages of the providers that a configuration needs into a directory.
 pub fn mirror(
-    request: &LoadRequest<'_>,
+    project: &Project,
     ask: Option<Ask>,
-    hosts: &Hosts,
     given: &[String],
     dir: &Path,
     emit: &mut dyn FnMut(mirroring::Event),
 ) -> Report {
     let mut problems = Diagnostics::new();
     let platforms = platforms(given, &mut problems);
-    let (needed, mut sources) = match prepare(request, ask, &mut problems) {
+    let (needed, mut sources) = match prepare(project, ask, &mut problems) {
         Ok(prepared) => prepared,
         Err(sources) => return Report::new(problems, sources),
     };
@@ -328,7 +328,7 @@ pub fn mirror(
     if problems.has_errors() {
         return Report::new(problems, sources);
     }
-    let means = means(hosts);
+    let means = means(project.hosts());
     let wanted = mirroring::Request {
         needed: &needed,
         locks: &locks,
@@ -358,18 +358,20 @@ fn platforms(given: &[String], problems: &mut Diagnostics) -> Vec<Platform> {
 type Prepared = (BTreeMap<ProviderSource, ProviderConstraints>, Sources);
 
 /// Reads what a configuration needs.
-fn prepare(request: &LoadRequest<'_>, ask: Option<Ask>, problems: &mut Diagnostics) -> Result<Prepared, Sources> {
-    if !has_configuration(Path::new(request.dir)) {
-        problems.push(diagnostics::no_configuration(request.dir));
+fn prepare(project: &Project, ask: Option<Ask>, problems: &mut Diagnostics) -> Result<Prepared, Sources> {
+    if !project.has_configuration() {
+        problems.push(diagnostics::no_configuration(project.dir()));
         return Err(Sources::new());
     }
-    let (configuration, found) = load(request, ask);
-    problems.extend(found);
-    match configuration {
+    match project.load(LoadOptions::new(Purpose::Use).asking(ask)) {
         Ok(configuration) => {
+            problems.extend(configuration.diagnostics);
             let needed = read_all(&configuration.tree.requirements(), problems);
             Ok((needed, configuration.sources))
         }
-        Err(sources) => Err(sources),
+        Err(Refusal { problems: found, sources }) => {
+            problems.extend(found);
+            Err(sources)
+        }
     }
 }

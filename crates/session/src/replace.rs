@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Gives an existing file a new content. A symbolic or hard link stays one, and permissions and owner stay what they are.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let _span = tracing::debug_span!("write file", path = %path.display(), bytes = content.len()).entered();
     let target = fs::canonicalize(path)?;
     // A file that its owner has made read-only is not to be written, though its directory would let us put another one
     // in its place.
@@ -28,6 +29,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 
 /// Writes a file that only its owner may read, in place of what was there.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let _span = tracing::debug_span!("write file", path = %path.display(), bytes = content.len()).entered();
     let beside = beside(path);
     let write = || {
         let mut options = OpenOptions::new();

@@ -15,10 +15,15 @@ use yuba_plan::file::{self, Files, PlanFile, SavedBackend};
 use yuba_plan::{Plan, ResourceChange};
 use yuba_provider::ProviderSchema;
 use yuba_state::State;
+use yuba_syntax::files::MemoryFiles;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use crate::load::{Configuration, LoadRequest, Snapshot, load, shown_path};
+use crate::backend::Refusal;
+use crate::load::Snapshot;
+use crate::loaded::{LoadOptions, Loaded};
 use crate::manifest::{parse_planned, planned_text};
+use crate::operation::diagnostics;
+use crate::project::Project;
 use crate::providers::{OurProviders, Schemas};
 
 /// The version of this program, the only one that reads the plans it writes.
@@ -46,7 +51,7 @@ impl SavedPlan {
             return Ok(());
         }
         let sources: BTreeSet<&ProviderSource> = self.locks.providers.keys().chain(locks.providers.keys()).collect();
-        let mut detail = eco_format!("The lock file of the working directory differs from the one of the plan:");
+        let mut differences = EcoString::new();
         for source in sources {
             let difference = match (self.locks.providers.get(source), locks.providers.get(source)) {
                 (Some(then), Some(now)) if then.version != now.version => {
@@ -59,24 +64,19 @@ impl SavedPlan {
                 (None, Some(now)) => eco_format!("the lock file selects {}, the plan has no entry", now.version),
                 _ => continue,
             };
-            detail.push_str(&eco_format!("\n  - {source}: {difference}"));
+            differences.push_str(&eco_format!("\n  - {source}: {difference}"));
         }
-        detail.push_str("\n\nA saved plan can be applied only with the providers it was made with. Make a new plan.");
-        Err(Diagnostic::error("Inconsistent dependency lock file", detail))
+        Err(diagnostics::lock_file_differs(&differences))
     }
 
     /// Whether the state is still the one that the plan was made from.
     pub(crate) fn check_state(&self, state: Option<&State>) -> Result<(), Diagnostic> {
         let (lineage, serial) = identity(state);
         if !self.lineage.is_empty() && lineage != self.lineage {
-            let detail = "The plan was made from a state of another lineage: it belongs to another working directory or \
-                          workspace, or the state was replaced. Make a new plan.";
-            return Err(Diagnostic::error("Saved plan does not match the given state", detail));
+            return Err(diagnostics::plan_of_other_state());
         }
         if serial != self.serial || lineage != self.lineage {
-            let detail =
-                "The state has changed since the plan was made, so the plan may not fit any more. Make a new plan.";
-            return Err(Diagnostic::error("Saved plan is stale", detail));
+            return Err(diagnostics::stale_plan());
         }
         Ok(())
     }
@@ -88,24 +88,22 @@ fn identity(state: Option<&State>) -> (EcoString, u64) {
 }
 
 /// Everything that is saved with a plan.
-pub(crate) fn contents(
-    plan: Plan,
-    configuration: &Configuration,
-    request: &LoadRequest<'_>,
-    state: Option<&State>,
-) -> PlanFile {
+pub(crate) fn contents(plan: Plan, loaded: &Loaded, state: Option<&State>) -> PlanFile {
     let (lineage, serial) = identity(state);
-    let libraries = configuration.libraries.iter().filter_map(|id| configuration.sources.get(*id));
-    let schemas = needed_schemas(&plan, &configuration.tree, request.providers.schemas());
+    let project = &loaded.project;
+    let libraries = loaded.libraries.iter().filter_map(|id| loaded.sources.get(*id));
+    let schemas = needed_schemas(&plan, &loaded.tree, project.providers().schemas());
+    let backend = SavedBackend { kind: "local".into(), config: "{}".into(), workspace: project.workspace().into() };
+    let lock_file = fs::read_to_string(project.path(lock_file::LOCK_FILE)).map(EcoString::from).unwrap_or_default();
     PlanFile {
         tool_version: TOOL_VERSION.into(),
         plan,
-        modules: module_files(configuration),
-        manifest: planned_text(&configuration.tree.manifest()).into(),
+        modules: module_files(loaded),
+        manifest: planned_text(&loaded.tree.manifest()).into(),
         libraries: libraries.map(|file| (EcoString::from(&*file.name), file.bytes.clone())).collect(),
         schemas,
-        backend: SavedBackend { kind: "local".into(), config: "{}".into(), workspace: request.workspace.into() },
-        lock_file: fs::read_to_string(lock_file::LOCK_FILE).map(EcoString::from).unwrap_or_default(),
+        backend,
+        lock_file,
         lineage,
         serial,
     }
@@ -113,9 +111,9 @@ pub(crate) fn contents(
 
 /// The configuration files of all modules, by the keys of the modules. Files with values of variables are not among them:
 /// they may have ephemeral ones.
-fn module_files(configuration: &Configuration) -> BTreeMap<EcoString, Files> {
+fn module_files(loaded: &Loaded) -> BTreeMap<EcoString, Files> {
     let mut by_dir: BTreeMap<&str, Files> = BTreeMap::new();
-    for (_, file) in configuration.sources.iter() {
+    for (_, file) in loaded.sources.iter() {
         let (dir, name) = file.name.rsplit_once('/').unwrap_or((".", &file.name));
         let selection = select_files([name]);
         let is_of_module = !selection.primary.is_empty() || !selection.overrides.is_empty();
@@ -126,7 +124,7 @@ fn module_files(configuration: &Configuration) -> BTreeMap<EcoString, Files> {
     let files = |(_, node): (_, &yuba_eval::tree::ModuleNode)| {
         (Manifest::key(&node.path), by_dir.get(node.dir.as_str()).cloned().unwrap_or_default())
     };
-    configuration.tree.iter().map(files).collect()
+    loaded.tree.iter().map(files).collect()
 }
 
 /// The schemas of all types that a plan or its configuration names.
@@ -192,30 +190,28 @@ pub(crate) enum PlanProblem {
     Configuration(String),
 }
 
-/// Reads a plan from a file.
-pub fn read_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, Diagnostic> {
-    saved_plan(path, request).map_err(|problem| {
-        let name = path.display().to_string();
-        let not_loaded = eco_format!("Failed to load {name:?} as a plan file");
-        let (summary, reason) = match problem {
-            PlanProblem::Unreadable(error) => (not_loaded, error.to_string()),
+impl Project {
+    /// Reads a plan from a file.
+    pub fn read_plan(&self, path: &Path) -> Result<SavedPlan, Diagnostic> {
+        saved_plan(path, self).map_err(|problem| match problem {
+            PlanProblem::Unreadable(error) => diagnostics::plan_not_loaded(path, &error.to_string()),
             PlanProblem::Content(problem @ (file::Problem::NotAPlan | file::Problem::BrokenArchive)) => {
-                (not_loaded, problem.to_string())
+                diagnostics::plan_not_loaded(path, &problem.to_string())
             }
-            PlanProblem::Content(problem) => ("Failed to read plan from plan file".into(), problem.to_string()),
-            PlanProblem::Encrypted(problems) => (not_loaded, problems.joined().trim_end_matches('.').to_owned()),
-            PlanProblem::Configuration(reason) => ("Failed to read plan from plan file".into(), reason),
-        };
-        let detail = eco_format!("Failed to read {name}: {reason}. Make a plan with \"yuba plan -out=FILE\".");
-        Diagnostic::error(summary, detail)
-    })
+            PlanProblem::Content(problem) => diagnostics::plan_not_read(path, &problem.to_string()),
+            PlanProblem::Encrypted(problems) => {
+                diagnostics::plan_not_loaded(path, problems.joined().trim_end_matches('.'))
+            }
+            PlanProblem::Configuration(reason) => diagnostics::plan_not_read(path, &reason),
+        })
+    }
 }
 
-pub(crate) fn saved_plan(path: &Path, request: &LoadRequest<'_>) -> Result<SavedPlan, PlanProblem> {
-    let mut bytes = fs::read(path).map_err(PlanProblem::Unreadable)?;
+pub(crate) fn saved_plan(path: &Path, project: &Project) -> Result<SavedPlan, PlanProblem> {
+    let mut bytes = fs::read(project.path(path)).map_err(PlanProblem::Unreadable)?;
     let was_encrypted = yuba_backend::encryption::is_encrypted_plan(&bytes);
     if was_encrypted {
-        bytes = decrypted(&bytes, request).map_err(PlanProblem::Encrypted)?;
+        bytes = decrypted(&bytes, project).map_err(PlanProblem::Encrypted)?;
     }
     let contents = file::decode(&bytes, TOOL_VERSION).map_err(PlanProblem::Content)?;
     let manifest = parse_planned(&contents.manifest)
@@ -227,7 +223,7 @@ pub(crate) fn saved_plan(path: &Path, request: &LoadRequest<'_>) -> Result<Saved
             return Err(PlanProblem::Configuration(reason));
         };
         for (name, content) in module {
-            let path = shown_path(&record.dir, &name);
+            let path = yuba_syntax::files::entry_path(&record.dir, &name);
             if files.get(&path).is_some_and(|other| *other != content) {
                 return Err(PlanProblem::Configuration(format!("it has two versions of {path}")));
             }
@@ -240,7 +236,7 @@ pub(crate) fn saved_plan(path: &Path, request: &LoadRequest<'_>) -> Result<Saved
     }
     let given = contents.plan.variables.iter().filter(|(_, variable)| !variable.ephemeral);
     let snapshot = Snapshot {
-        files,
+        files: MemoryFiles::new(files),
         manifest,
         variables: given.map(|(name, variable)| (name.clone(), variable.value.clone())).collect(),
     };
@@ -257,20 +253,14 @@ pub(crate) fn saved_plan(path: &Path, request: &LoadRequest<'_>) -> Result<Saved
 }
 
 /// A plan that is encrypted as the configuration of the directory says.
-fn decrypted(bytes: &[u8], request: &LoadRequest<'_>) -> Result<Vec<u8>, Diagnostics> {
-    let encryption = match crate::load::has_configuration(Path::new(request.dir)) {
-        false => crate::encryption::of_environment()?,
-        true => {
-            let request = LoadRequest { purpose: Purpose::Look, test_dir: None, snapshot: None, ..*request };
-            match load(&request, None) {
-                (Ok(configuration), _) => crate::encryption::of(&configuration, &request)?,
-                (Err(_), problems) => return Err(problems),
-            }
-        }
+fn decrypted(bytes: &[u8], project: &Project) -> Result<Vec<u8>, Diagnostics> {
+    let encryption = match project.has_configuration() {
+        false => crate::encryption::of_environment(project)?,
+        true => match project.load(LoadOptions::new(Purpose::Look).without_tests()) {
+            Ok(loaded) => crate::encryption::of(&loaded)?,
+            Err(Refusal { problems, .. }) => return Err(problems),
+        },
     };
-    let Some(sealing) = &encryption.plan else {
-        let detail = "The plan file is encrypted, and neither the configuration nor TF_ENCRYPTION says how.";
-        return Err(Diagnostic::error("Plan file is encrypted", detail).into());
-    };
+    let Some(sealing) = &encryption.plan else { return Err(diagnostics::encrypted_plan().into()) };
     Ok(sealing.unseal(bytes, |_| false)?.content)
 }

@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use ecow::eco_format;
 use yuba_addrs::ProviderSource;
 use yuba_config::Module;
 use yuba_eval::tree::{ModuleFiles as _, Purpose};
 use yuba_plan::Plan;
 use yuba_plan::file::Problem;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
 
-use crate::backend::{Refusal, not_loaded};
-use crate::load::{Configuration, LoadRequest, ModuleDirs, has_configuration, load};
+use crate::backend::Refusal;
+use crate::load::diagnostics;
+use crate::loaded::{LoadOptions, Loaded};
+use crate::project::Project;
 use crate::provider_install::of_state;
 use crate::providers::{OurProviders, Schemas, adopting};
 use crate::saved_plan::{PlanProblem, SavedPlan, saved_plan};
@@ -23,7 +24,7 @@ pub struct PlanAndConfiguration {
     /// The plan.
     pub plan: Plan,
     /// The configuration.
-    pub configuration: Configuration,
+    pub configuration: Loaded,
     schemas: Box<Schemas>,
 }
 
@@ -43,8 +44,8 @@ pub enum NotShown {
 }
 
 /// Reads a plan from a file. Neither files of the working directory nor values for variables are needed.
-pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfiguration, NotShown> {
-    let saved = saved_plan(path, request).map_err(|problem| match problem {
+pub fn plan_file(path: &Path, project: &Project) -> Result<PlanAndConfiguration, NotShown> {
+    let saved = saved_plan(path, project).map_err(|problem| match problem {
         PlanProblem::Unreadable(error) => NotShown::Other(error.to_string()),
         PlanProblem::Content(problem @ (Problem::NotAPlan | Problem::BrokenArchive)) => {
             NotShown::Other(problem.to_string())
@@ -55,49 +56,26 @@ pub fn plan_file(path: &Path, request: &LoadRequest<'_>) -> Result<PlanAndConfig
     })?;
     let SavedPlan { plan, snapshot, workspace, schemas, .. } = saved;
     let schemas = OurProviders::saved(schemas);
-    let request = LoadRequest {
-        workspace: &workspace,
-        snapshot: Some(&snapshot),
-        test_dir: None,
-        purpose: Purpose::Look,
-        ..*request
-    };
-    match load(&request, None) {
-        (Ok(configuration), problems) if !problems.has_errors() => {
-            Ok(PlanAndConfiguration { plan, configuration, schemas })
-        }
-        (_, problems) => Err(NotShown::Unusable(problems.joined())),
+    let options = LoadOptions::new(Purpose::Look).without_tests().of_snapshot(Some(&snapshot));
+    match project.in_workspace(&workspace).load(options).and_then(Loaded::valid) {
+        Ok(configuration) => Ok(PlanAndConfiguration { plan, configuration, schemas }),
+        Err(Refusal { problems, .. }) => Err(NotShown::Unusable(problems.joined())),
     }
 }
 
 /// The configuration of a directory, which has to be there.
-pub fn configuration(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
-    if !has_configuration(Path::new(request.dir)) {
-        let detail = "This directory has no configuration files: their names end with .tf or .tofu.";
-        return Err(Diagnostic::error("No configuration files", detail).into());
-    }
-    loaded(request)
-}
-
-/// The configuration of a directory, which may be empty.
-fn loaded(request: &LoadRequest<'_>) -> Result<Configuration, Refusal> {
-    match load(request, None) {
-        (Ok(configuration), problems) if !problems.has_errors() => Ok(configuration),
-        (Ok(configuration), problems) => Err(Refusal { problems, sources: configuration.sources }),
-        (Err(sources), problems) => Err(Refusal { problems, sources }),
+pub fn configuration(project: &Project) -> Result<Loaded, Refusal> {
+    match project.has_configuration() {
+        true => project.load(LoadOptions::new(Purpose::Use)).and_then(Loaded::valid),
+        false => Err(diagnostics::no_configuration_to_show().into()),
     }
 }
 
 /// The configuration of a directory, the providers that it and the objects in its state need, and warnings about the state.
-pub fn with_providers(
-    request: &LoadRequest<'_>,
-) -> Result<(Configuration, BTreeSet<ProviderSource>, Diagnostics), Refusal> {
-    let configuration = match load(request, None) {
-        (Ok(configuration), problems) if !problems.has_errors() => configuration,
-        (Ok(configuration), problems) => return Err(not_loaded(configuration, request, problems)),
-        (Err(sources), problems) => return Err(Refusal { problems, sources }),
-    };
-    match of_state(&configuration, request, &crate::diagnostics::SCHEMAS_STATE_UNREADABLE) {
+pub fn with_providers(project: &Project) -> Result<(Loaded, BTreeSet<ProviderSource>, Diagnostics), Refusal> {
+    let options = LoadOptions::new(Purpose::Use).without_tests();
+    let configuration = project.load(options).and_then(Loaded::valid_with_backend)?;
+    match of_state(&configuration, &crate::diagnostics::SCHEMAS_STATE_UNREADABLE) {
         Ok((of_state, notes)) => {
             let mut providers: BTreeSet<ProviderSource> = configuration.tree.requirements().into_keys().collect();
             let is_adopted =
@@ -111,17 +89,15 @@ pub fn with_providers(
 }
 
 /// Whether a file is JSON, so that it may have been meant to be a state.
-pub fn is_json(path: &Path) -> bool {
-    std::fs::read(path).is_ok_and(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).is_ok())
+pub fn is_json(project: &Project, path: &Path) -> bool {
+    std::fs::read(project.path(path)).is_ok_and(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).is_ok())
 }
 
 /// One module, without the modules it calls.
-pub fn single_module(dir: &str) -> Result<Arc<Module>, Refusal> {
-    let mut dirs = ModuleDirs::new();
-    let (module, problems) = dirs.module(dir).unwrap_or_else(|| {
-        let detail = eco_format!("There is no directory {dir}, or it cannot be read.");
-        let problem = Diagnostic::error("Failed to read module directory", detail);
-        (Arc::new(Module::default()), Diagnostics::from(problem))
-    });
-    if problems.has_errors() { Err(Refusal { problems, sources: dirs.sources }) } else { Ok(module) }
+pub fn single_module(project: &Project, dir: &str) -> Result<Arc<Module>, Refusal> {
+    let mut reader = project.reader(None, None);
+    let (module, problems) = reader
+        .module(dir)
+        .unwrap_or_else(|| (Arc::default(), Diagnostics::from(diagnostics::module_directory_unreadable(dir))));
+    if problems.has_errors() { Err(Refusal { problems, sources: reader.into_kept().sources }) } else { Ok(module) }
 }

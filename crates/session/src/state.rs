@@ -7,9 +7,8 @@ mod moving;
 mod selecting;
 mod transferring;
 
-use std::path::Path;
-
 use yuba_addrs::{AbsResourceInstance, ProviderSource};
+use yuba_eval::tree::Purpose;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, SourceFile, Sources};
 
@@ -22,7 +21,8 @@ pub use crate::diagnostics::under;
 
 use crate::backend::Refusal;
 use crate::diagnostics;
-use crate::load::{LoadRequest, has_configuration, load};
+use crate::loaded::{LoadOptions, Loaded};
+use crate::project::Project;
 use crate::providers::OurProviders;
 
 /// A state that has to be there.
@@ -56,14 +56,9 @@ pub fn missing_schemas(providers: &OurProviders, state: &State) -> Result<(), Di
 
 /// Loads the whole configuration beside a state and fails with its errors. Commands that show, exchange or change the state
 /// check it first: a module may require another version, and schemas of its providers may be needed.
-pub fn usable_configuration(request: &LoadRequest<'_>) -> Result<(), Refusal> {
-    if !has_configuration(Path::new(request.dir)) {
-        return Ok(());
+pub fn usable_configuration(project: &Project, purpose: Purpose) -> Result<(), Refusal> {
+    match project.has_configuration() {
+        true => project.load(LoadOptions::new(purpose)).and_then(Loaded::valid).map(drop),
+        false => Ok(()),
     }
-    let (configuration, problems) = load(request, None);
-    let sources = match configuration {
-        Ok(configuration) => configuration.sources,
-        Err(sources) => sources,
-    };
-    if problems.has_errors() { Err(Refusal { problems, sources }) } else { Ok(()) }
 }

@@ -1,83 +1,115 @@
-//! `validate`: everything that can be wrong with a configuration, found without a state and without asking anybody.
+//! `validate`: everything that can be wrong with a configuration, found without a state and without remote services.
 
 use std::collections::BTreeSet;
 
 use yuba_addrs::{ModuleSource, ProviderSource, Resource as ResourceName};
 use yuba_config::resource::Resource;
+use yuba_eval::graph::References;
+use yuba_eval::inputs::Inputs;
+use yuba_eval::tree::Purpose;
 use yuba_eval::validate::PARALLELISM;
-use yuba_eval::{ConfigTree, EvalEnv, ValidateEnv};
+use yuba_eval::{ConfigTree, ValidateEnv};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
+use crate::backend::Refusal;
 use crate::diagnostics;
-use crate::load::{LoadRequest, load};
+use crate::loaded::{LoadOptions, Loaded};
+use crate::project::Project;
 
-/// Reads the configuration and checks it, with its test files and the modules they test.
-pub fn validate(request: &LoadRequest<'_>) -> (Diagnostics, Sources) {
-    let (configuration, mut problems) = load(request, None);
-    let mut configuration = match configuration {
-        Ok(configuration) if !problems.has_errors() => configuration,
-        Ok(configuration) => return (problems, configuration.sources),
-        Err(sources) => return (problems, sources),
-    };
-    problems.extend(request.providers.check_lock_file(&mut configuration.sources));
-    problems.extend(request.providers.selection().missing_plugins_short());
-    problems.extend(request.providers.damaged(&configuration.tree));
-    if problems.has_errors() {
-        problems.extend(request.providers.overrides_warning());
-        return (problems, configuration.sources);
+impl Project {
+    /// Loads the configuration and validates it, with its test files and the modules they test.
+    pub fn validate(&self) -> (Diagnostics, Sources) {
+        match self.load(LoadOptions::new(Purpose::Use)).and_then(Loaded::valid) {
+            Ok(loaded) => validate(loaded),
+            Err(Refusal { problems, sources }) => (problems, sources),
+        }
     }
-    let env = ValidateEnv {
-        eval: eval_env(request, &configuration.sources),
-        inputs: &configuration.inputs,
-        parallelism: PARALLELISM,
-    };
-    let tree = &configuration.tree;
-    problems.extend(check_with(request, tree, &env, &|provider, reason| {
+}
+
+fn validate(mut loaded: Loaded) -> (Diagnostics, Sources) {
+    let mut problems = std::mem::take(&mut loaded.diagnostics);
+    let project = loaded.project.clone();
+    let providers = project.providers();
+    problems.extend(providers.check_lock_file(&mut loaded.sources));
+    problems.extend(providers.selection().missing_plugins_short());
+    problems.extend(providers.damaged(&loaded.tree));
+    if problems.has_errors() {
+        problems.extend(providers.overrides_warning());
+        return (problems, loaded.sources);
+    }
+    let tree = &loaded.tree;
+    let validation =
+        Validation { project: &project, sources: &loaded.sources, inputs: &loaded.inputs, parallelism: PARALLELISM };
+    let not_loaded = |provider: &ProviderSource, reason: &Diagnostic| {
         diagnostics::schema_not_read(provider, first_user(tree, provider).as_deref(), reason)
-    }));
+    };
+    problems.extend(validation.check_with(tree, &not_loaded).0);
     let mut tested = BTreeSet::new();
-    for (name, file) in &configuration.tree.root().module.tests {
+    for (name, file) in &tree.root().module.tests {
         problems.extend(file.validate(|run| {
             let own = tree.runs.get(&(name.clone(), run.name.clone())).filter(|_| run.module.is_some());
             &own.unwrap_or(tree).root().module
         }));
         for run in &file.runs {
-            // Only what is local can be mended by those who read this; and a module that many runs test is checked once.
+            // Users can fix local modules only. A module that several runs test is validated once.
             let Some(ModuleSource::Local(dir)) = run.module.as_ref().map(|module| &module.source) else { continue };
-            let tree = configuration.tree.runs.get(&(name.clone(), run.name.clone()));
+            let tree = tree.runs.get(&(name.clone(), run.name.clone()));
             if let Some(tree) = tree.filter(|_| tested.insert(dir)) {
-                problems.extend(check(request, tree, &env));
+                problems.extend(validation.check(tree).0);
             }
         }
     }
-    problems.extend(request.providers.overrides_warning());
-    (problems, configuration.sources)
+    problems.extend(providers.overrides_warning());
+    (problems, loaded.sources)
 }
 
-/// Checks a tree of modules. Before something is called wrong, providers say what they have, if it was only kept so far:
-/// what was kept may be out of date.
-pub(crate) fn check(request: &LoadRequest<'_>, tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
-    check_with(request, tree, env, &diagnostics::schema_not_loaded)
+/// Validates trees of modules.
+pub(crate) struct Validation<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) sources: &'a Sources,
+    pub(crate) inputs: &'a Inputs,
+    /// Number of resources that providers validate at the same time.
+    pub(crate) parallelism: usize,
 }
 
-/// The same, with a message of the caller about providers that did not say what they have.
-fn check_with(
-    request: &LoadRequest<'_>,
-    tree: &ConfigTree,
-    env: &ValidateEnv<'_>,
-    not_loaded: &dyn Fn(&ProviderSource, &Diagnostic) -> Diagnostic,
-) -> Diagnostics {
-    // Where providers did not say what they have, the rest may be a consequence of that.
-    let once = || {
-        // A provider that is required and cannot say what it has is an error, whether something uses it or not.
-        tree.requirements().keys().for_each(|provider| drop(request.providers.schemas()(provider)));
-        let found = yuba_eval::validate(tree, env);
+impl<'a> Validation<'a> {
+    /// Mistakes in a tree of modules, and its reference graph. Before something is called wrong, providers are asked for
+    /// their schemas again where these came from a cache.
+    pub(crate) fn check(&self, tree: &'a ConfigTree) -> (Diagnostics, References<'a>) {
+        self.check_with(tree, &diagnostics::schema_not_loaded)
+    }
+
+    /// The same, with a message of the caller about providers whose schemas cannot be loaded.
+    fn check_with(
+        &self,
+        tree: &'a ConfigTree,
+        not_loaded: &dyn Fn(&ProviderSource, &Diagnostic) -> Diagnostic,
+    ) -> (Diagnostics, References<'a>) {
+        let _span = tracing::info_span!("validate configuration").entered();
+        let first = self.check_once(tree, not_loaded);
+        match first.0.has_errors() && self.project.providers().renew_schemas() {
+            true => self.check_once(tree, not_loaded),
+            false => first,
+        }
+    }
+
+    fn check_once(
+        &self,
+        tree: &'a ConfigTree,
+        not_loaded: &dyn Fn(&ProviderSource, &Diagnostic) -> Diagnostic,
+    ) -> (Diagnostics, References<'a>) {
+        let providers = self.project.providers();
+        // A required provider without a schema is an error, whether the configuration uses it or not.
+        tree.requirements().keys().for_each(|provider| drop(providers.schemas()(provider)));
+        let eval = self.project.eval_env(self.sources);
+        let references = References::read(tree, eval);
+        let env = ValidateEnv { eval, references: &references, inputs: self.inputs, parallelism: self.parallelism };
+        let found = yuba_eval::validate(tree, &env);
+        // Where schemas are missing, the other mistakes may follow from that.
         let mut failures = Diagnostics::new();
-        failures.extend(request.providers.failed().iter().map(|(provider, reason)| not_loaded(provider, reason)));
-        if failures.has_errors() { failures } else { found }
-    };
-    let found = once();
-    if found.has_errors() && request.providers.renew_schemas() { once() } else { found }
+        failures.extend(providers.failed().iter().map(|(provider, reason)| not_loaded(provider, reason)));
+        (if failures.has_errors() { failures } else { found }, references)
+    }
 }
 
 /// The first resource of a provider, by its address.
@@ -91,16 +123,4 @@ fn first_user(tree: &ConfigTree, provider: &ProviderSource) -> Option<String> {
         let name = ResourceName { mode: key.mode, kind: key.kind.clone(), name: key.name.clone() };
         Some(if node.path.is_root() { name.to_string() } else { format!("{}.{name}", node.path) })
     })
-}
-
-/// What evaluation needs besides a configuration.
-pub(crate) fn eval_env<'a>(request: &LoadRequest<'a>, sources: &'a Sources) -> EvalEnv<'a> {
-    EvalEnv {
-        world: request.world,
-        workspace: request.workspace,
-        original_dir: request.original_dir,
-        schemas: request.providers.schemas(),
-        providers: Some(request.providers),
-        sources: Some(sources),
-    }
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use yuba_backend::{Disk, workspace};
+use yuba_backend::workspace;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
-use crate::backend::{OpenFailure, Place, StateFlags};
+use crate::backend::{OpenFailure, StateFlags, StateLocation};
 use crate::diagnostics;
 
 pub use yuba_backend::workspace::is_valid_name;
@@ -21,8 +21,8 @@ pub struct Selected {
 }
 
 /// All workspaces.
-pub fn list(place: &Place) -> Result<Vec<String>, Diagnostics> {
-    place.backend().workspaces()
+pub fn list(location: &StateLocation) -> Result<Vec<String>, Diagnostics> {
+    location.backend().workspaces()
 }
 
 /// An error if no workspace can have this name.
@@ -34,24 +34,24 @@ pub fn check_name(name: &str) -> Result<(), Diagnostics> {
 }
 
 /// Makes a workspace and selects it.
-pub fn create(place: &Place, data_dir: &Path, name: &str, selected: &Selected) -> Result<(), Diagnostics> {
+pub fn create(location: &StateLocation, data_dir: &Path, name: &str, selected: &Selected) -> Result<(), Diagnostics> {
     check_name(name)?;
     if selected.is_overridden && selected.name != name {
         return Err(diagnostics::overridden_new().into());
     }
-    if list(place)?.iter().any(|there| there == name) {
+    if list(location)?.iter().any(|there| there == name) {
         return Err(diagnostics::workspace_exists(name).into());
     }
-    place.backend().open(name)?;
-    workspace::select(&Disk, data_dir, name)
+    location.backend().open(name)?;
+    workspace::select(location.files(), data_dir, name)
 }
 
 /// Gives the state of a new workspace the content of a file.
-pub fn fill(place: &Place, name: &str, file: &Path, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
-    let mut state = crate::state::read_file(file, place.encryption.state.as_ref())
+pub fn fill(location: &StateLocation, name: &str, file: &Path, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
+    let mut state = crate::state::read_file(location.files(), file, location.encryption.state.as_ref())
         .map_err(|problems| diagnostics::under(&diagnostics::NEW_WORKSPACE_STATE_UNREADABLE, &problems))?;
-    let place = place.in_workspace(name);
-    let mut opened = place
+    let location = location.in_workspace(name);
+    let mut opened = location
         .open("workspace-new", flags, &mut || ())
         .map_err(|failure| failure.under(&diagnostics::NEW_WORKSPACE_NOT_OPENED))?;
     // A copy is a state of its own.
@@ -91,7 +91,7 @@ pub enum MissingWorkspace {
 
 /// Selects a workspace.
 pub fn select(
-    place: &Place,
+    location: &StateLocation,
     data_dir: &Path,
     name: &str,
     selected: &Selected,
@@ -101,7 +101,7 @@ pub fn select(
         return Err(diagnostics::overridden_select().into());
     }
     check_name(name)?;
-    let exists = list(place)?.iter().any(|there| there == name);
+    let exists = list(location)?.iter().any(|there| there == name);
     if selected.name == name {
         return Ok(Selection::Same);
     }
@@ -109,9 +109,9 @@ pub fn select(
         return Err(diagnostics::no_workspace(name).into());
     }
     if !exists {
-        place.backend().open(name)?;
+        location.backend().open(name)?;
     }
-    workspace::select(&Disk, data_dir, name)?;
+    workspace::select(location.files(), data_dir, name)?;
     Ok(if exists { Selection::Changed } else { Selection::Created })
 }
 
@@ -125,15 +125,20 @@ pub enum Deletion {
 }
 
 /// Deletes a workspace with its state. Returns whether the state contained objects.
-pub fn delete(place: &Place, name: &str, deletion: Deletion, flags: &StateFlags) -> Result<bool, Diagnostics> {
-    if !list(place)?.iter().any(|there| there == name) {
+pub fn delete(
+    location: &StateLocation,
+    name: &str,
+    deletion: Deletion,
+    flags: &StateFlags,
+) -> Result<bool, Diagnostics> {
+    if !list(location)?.iter().any(|there| there == name) {
         return Err(diagnostics::no_workspace(name).into());
     }
-    if name == place.workspace {
+    if name == location.workspace {
         return Err(diagnostics::current_workspace(name).into());
     }
     // Where the name is not one that could be made today, there is no state to look at that way.
-    let there = place.in_workspace(name);
+    let there = location.in_workspace(name);
     let mut opened = match there.open("workspace-delete", flags, &mut || ()) {
         Ok(opened) => opened,
         Err(OpenFailure::Locked(problems)) => return Err(problems),
@@ -148,6 +153,6 @@ pub fn delete(place: &Place, name: &str, deletion: Deletion, flags: &StateFlags)
     if has_objects && deletion == Deletion::OnlyEmpty {
         return Err(diagnostics::workspace_not_empty(name, &state).into());
     }
-    place.backend().delete_workspace(name)?;
+    location.backend().delete_workspace(name)?;
     Ok(has_objects)
 }

@@ -25,11 +25,12 @@ use yuba_provider::contract::{
     UpgradeRequest,
 };
 use yuba_provider::{Problem, ProviderSchema};
-use yuba_session::SystemWorld;
-use yuba_session::backend::{Place, StateFlags};
-use yuba_session::load::LoadRequest;
-use yuba_session::operation::{Operation, OperationRequest, Watch, read_plan};
+use yuba_session::backend::{BackendEnvironment, Backends, StateFlags, StateLocation};
 use yuba_session::providers::OurProviders;
+use yuba_session::{
+    ConfigurationCheck, ForgottenInstances, LoadOptions, Loaded, LockOptions, Planned, Progress, Project,
+    ProjectSettings,
+};
 use yuba_value::Value;
 use yuba_value::function::FunctionError;
 
@@ -72,6 +73,8 @@ resource "terraform_data" "new" {
 }
 "#;
 
+static BACKENDS: LazyLock<Arc<Backends>> =
+    LazyLock::new(|| Arc::new(Backends::new(BackendEnvironment::new(Default::default(), ".terraform"))));
 static BUILT_IN: LazyLock<OurProviders> = LazyLock::new(OurProviders::built_in);
 
 /// Writes down what is made and destroyed.
@@ -179,43 +182,32 @@ impl Provisioners for NoProvisioners {
     }
 }
 
-fn request<'a>() -> LoadRequest<'a> {
-    LoadRequest {
-        dir: ".",
-        data_dir: Path::new(".terraform"),
-        world: &SystemWorld,
-        providers: &BUILT_IN,
-        original_dir: None,
-        workspace: "default",
-        variables: &[],
-        environment: &[],
-        test_dir: None,
-        purpose: Purpose::Use,
-        snapshot: None,
-    }
-}
-
 /// The process that is killed; in an ordinary test run there is nothing to do.
 #[test]
 fn child() {
     let Ok(task) = std::env::var("YUBA_CRASH_TASK") else { return };
     let record = OpenOptions::new().append(true).create(true).open("record").expect("there is a record");
     let recording = Recording { record: Arc::new(Mutex::new(record)) };
-    let watch = Watch { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
-    let saved = (task != "prepare").then(|| read_plan(Path::new("plan"), &request()).expect("there is a plan"));
-    let mut load = request();
-    load.snapshot = saved.as_ref().map(|saved| &saved.snapshot);
-    let request = OperationRequest {
-        load,
-        ask: None,
+    let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
+    let dir = std::env::current_dir().expect("there is a directory");
+    let project = Project::new(ProjectSettings::bare(dir));
+    let saved = (task != "prepare").then(|| project.read_plan(Path::new("plan")).expect("there is a plan"));
+    let options = LoadOptions::new(Purpose::Use).of_snapshot(saved.as_ref().map(|saved| &saved.snapshot));
+    let Ok(loaded) = project.load(options).and_then(Loaded::ready) else { panic!("it cannot be loaded") };
+    let lock = LockOptions {
+        operation: "test",
         state: StateFlags::default(),
-        name: "test",
         parallelism: 10,
-        validate: true,
+        check: ConfigurationCheck::Full,
     };
-    let Ok(mut operation) = Operation::begin(request, &mut || {}) else { panic!("it cannot begin") };
-    operation.providers = &recording;
-    if let Some(saved) = &saved {
+    let Ok(mut locked) = loaded.lock(&lock, &mut || {}) else { panic!("it cannot begin") };
+    locked.set_providers(&recording);
+    let apply = |planned: Planned<'_>| {
+        let applied = planned.apply(ForgottenInstances::Error, &NoProvisioners, progress);
+        assert!(!applied.has_failed());
+    };
+    if let Some(saved) = saved {
+        let Ok(planned) = locked.resume(saved) else { panic!("the plan is stale") };
         let started = Instant::now();
         if let Ok(delay) = task.parse::<u64>() {
             std::thread::spawn(move || {
@@ -223,21 +215,18 @@ fn child() {
                 let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL);
             });
         }
-        let report = operation.apply(&saved.plan, &NoProvisioners, watch);
-        assert!(!report.problems.has_errors());
+        apply(planned);
         fs::write("took", started.elapsed().as_micros().to_string()).expect("it can be written");
-    } else {
-        let (plan, problems) = operation.plan(&PlanOptions::default(), watch);
-        assert!(!problems.has_errors());
-        let plan = plan.expect("because there were no errors");
-        if plan.prior_state.has_managed_objects() {
-            operation.save_plan(plan, Path::new("plan")).expect("it can be saved");
-        } else {
-            let report = operation.apply(&plan, &NoProvisioners, watch);
-            assert!(!report.problems.has_errors());
-        }
+        return;
     }
-    operation.end();
+    let mut planned = locked.plan(&PlanOptions::default(), progress);
+    assert!(!planned.has_failed());
+    let plan = planned.plan().expect("because it did not fail");
+    if plan.prior_state.has_managed_objects() {
+        planned.save(Path::new("plan")).expect("it can be saved");
+    } else {
+        apply(planned);
+    }
 }
 
 /// Runs the child in a directory. Whether it came to its end.
@@ -270,7 +259,7 @@ fn reality(dir: &Path) -> BTreeMap<String, String> {
 
 /// Opens the state as the next command does, and compares it. How many objects exist.
 fn check(dir: &Path, what: &str) -> usize {
-    let place = Place::file(dir.join("terraform.tfstate"), None);
+    let place = StateLocation::file(dir.join("terraform.tfstate"), None, &BACKENDS);
     let opened = place.open("test", &StateFlags::default(), &mut || {});
     let Ok(opened) = opened else { panic!("{what}: the state cannot be opened") };
     let notes: String = opened.notes.iter().map(|note| format!("{}\n{}\n", note.summary, note.detail)).collect();

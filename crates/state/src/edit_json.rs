@@ -134,7 +134,7 @@ fn broken(fault: Fault) -> EditError {
 
 #[expect(clippy::needless_pass_by_value, reason = "because it is for map_err")]
 fn told(problems: Diagnostics) -> EditError {
-    let all: Vec<&str> = problems.iter().map(|problem| problem.detail.as_str()).collect();
+    let all: Vec<EcoString> = problems.iter().map(yuba_syntax::Diagnostic::explanation).collect();
     EditError(all.join(" ").into())
 }
 

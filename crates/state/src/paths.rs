@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ecow::{EcoString, eco_format};
+use ecow::EcoString;
 use yuba_syntax::Diagnostics;
 use yuba_value::{Path, PathStep, Type, Value, json as values};
 
@@ -88,14 +88,12 @@ fn read_step(kind: &str, value: &str) -> std::result::Result<PathStep, yuba_synt
     match kind {
         "get_attr" => match Reader::new(value).string(FIELD) {
             Ok(name) => Ok(PathStep::Attr(EcoString::from(name))),
-            Err(Fault::Type { found, .. }) => {
-                Err(diagnostics::path_step(eco_format!("The name of an attribute is a JSON {found}, not a string.")))
-            }
-            Err(_) => Err(diagnostics::path_step("The name of an attribute is not a JSON string.")),
+            Err(Fault::Type { found, .. }) => Err(diagnostics::attribute_name_type(&found)),
+            Err(_) => Err(diagnostics::attribute_name_malformed()),
         },
-        "index" => values::decode(value.as_bytes(), &Type::dynamic()).map(PathStep::Index).map_err(|e| {
-            diagnostics::path_step(eco_format!("The key of an index step cannot be read: {}.", e.message))
-        }),
+        "index" => values::decode(value.as_bytes(), &Type::dynamic())
+            .map(PathStep::Index)
+            .map_err(|error| diagnostics::index_key(&error.message)),
         kind => Err(diagnostics::path_step_kind(kind)),
     }
 }

@@ -118,15 +118,15 @@ fn instances_of_provider_configurations() {
         aws,
         &[&keyed("a"), &keyed("b")],
         &expect![[r#"
-        ? Provider field conflict in state: The resource t.a has the provider address provider["hashicorp/aws"].x, and its instance t.a[0] has the provider address provider["hashicorp/aws"].x["a"]. Only one of the two places may have one. The address of the instance is used, and the next change of the state will save it alone.
-        ? Provider field conflict in state: The resource t.a has the provider address provider["hashicorp/aws"].x, and its instance t.a[1] has the provider address provider["hashicorp/aws"].x["b"]. Only one of the two places may have one. The address of the instance is used, and the next change of the state will save it alone.
+        ? Provider field conflict in state: The resource t.a has the provider address provider["hashicorp/aws"].x, and its instance t.a[0] has the provider address provider["hashicorp/aws"].x["a"]. Yuba uses the address of the instance, and writes only this one when the state changes.
+        ? Provider field conflict in state: The resource t.a has the provider address provider["hashicorp/aws"].x, and its instance t.a[1] has the provider address provider["hashicorp/aws"].x["b"]. Yuba uses the address of the instance, and writes only this one when the state changes.
         {"mode":"managed","type":"t","name":"a","instances":[{"index_key":0,"provider":"provider[\"registry.opentofu.org/hashicorp/aws\"].x[\"a\"]"},{"index_key":1,"provider":"provider[\"registry.opentofu.org/hashicorp/aws\"].x[\"b\"]"}]}],"check_results":null}"#]],
     );
     check(
         aws,
         &["", &keyed("b")],
         &expect![[r#"
-        ? Provider field conflict in state: The resource t.a has the provider address provider["hashicorp/aws"].x, and its instance t.a[1] has the provider address provider["hashicorp/aws"].x["b"]. Only one of the two places may have one. The address of the instance is used, and the next change of the state will save it alone.
+        ? Provider field conflict in state: The resource t.a has the provider address provider["hashicorp/aws"].x, and its instance t.a[1] has the provider address provider["hashicorp/aws"].x["b"]. Yuba uses the address of the instance, and writes only this one when the state changes.
         {"mode":"managed","type":"t","name":"a","instances":[{"index_key":0,"provider":"provider[\"registry.opentofu.org/hashicorp/aws\"].x"},{"index_key":1,"provider":"provider[\"registry.opentofu.org/hashicorp/aws\"].x[\"b\"]"}]}],"check_results":null}"#]],
     );
     check(
@@ -312,7 +312,7 @@ fn what_is_no_state_file() {
     expect![[r#"
         The state file uses format version 5, which is not supported by OpenTofu 1.12.6. This state file was created by OpenTofu 2.0.0.
 
-        The newest format that can be read here is 4."#]]
+        The newest supported format version is 4."#]]
         .assert_eq(&newer.iter().map(|d| d.detail.as_str()).collect::<String>());
 }
 

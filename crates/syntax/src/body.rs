@@ -5,8 +5,11 @@ use std::sync::Arc;
 use ecow::EcoString;
 use foldhash::HashMap;
 
+use crate::diagnostics::{
+    block_among_arguments, block_label_missing, duplicate_argument, extraneous_block_label, required_argument_missing,
+    unsupported_argument, unsupported_block_type,
+};
 use crate::overridden::OverriddenBody;
-use crate::suggestion::closest;
 use crate::{Diagnostic, Diagnostics, Expr, Span, json};
 
 /// The content of a file or block.
@@ -117,10 +120,10 @@ impl Content {
 }
 
 impl BodySchema {
-    fn attribute(&self, name: &str) -> Option<&AttributeSchema> {
+    pub(crate) fn attribute(&self, name: &str) -> Option<&AttributeSchema> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
-    fn block(&self, kind: &str) -> Option<&BlockSchema> {
+    pub(crate) fn block(&self, kind: &str) -> Option<&BlockSchema> {
         self.blocks.iter().find(|block| block.kind == kind)
     }
 }
@@ -190,8 +193,7 @@ impl Body {
             Body::Native(body) => {
                 let mut diagnostics = Diagnostics::new();
                 if let Some(block) = body.blocks.first() {
-                    let summary = format!("Unexpected \"{}\" block", block.kind);
-                    diagnostics.push(Diagnostic::error(summary, "No blocks can be here.").at(block.kind_span));
+                    diagnostics.push(block_among_arguments(block));
                 }
                 (body.attributes.clone(), diagnostics)
             }
@@ -224,30 +226,10 @@ impl NativeBody {
     fn content(&self, schema: &BodySchema) -> (Content, Diagnostics) {
         let (content, mut diagnostics) = self.matching(schema);
         for attribute in self.attributes.iter().filter(|attribute| schema.attribute(&attribute.name).is_none()) {
-            let unused = schema.attributes.iter().map(|a| a.name.as_str()).filter(|n| content.attribute(n).is_none());
-            let name = &attribute.name;
-            let hint = match closest(name, unused) {
-                Some(name) => format!(" Did you mean \"{name}\"?"),
-                None if schema.block(name).is_some() => {
-                    format!(" Did you mean a block of type \"{name}\"? A block has no equals sign.")
-                }
-                None => String::new(),
-            };
-            // Clients and tests of providers look for these words.
-            let detail = format!("An argument named \"{name}\" is not expected here.{hint}");
-            diagnostics.push(Diagnostic::error("Unsupported argument", detail).at(attribute.name_span));
+            diagnostics.push(unsupported_argument(attribute, schema, &content));
         }
         for block in self.blocks.iter().filter(|block| schema.block(&block.kind).is_none()) {
-            let kind = &block.kind;
-            let hint = match closest(kind, schema.blocks.iter().map(|b| b.kind.as_str())) {
-                Some(name) => format!(" Did you mean \"{name}\"?"),
-                None if schema.attribute(kind).is_some() => {
-                    format!(" Did you mean the argument \"{kind}\"? It gets its value with an equals sign.")
-                }
-                None => String::new(),
-            };
-            let detail = format!("Blocks of type \"{kind}\" are not expected here.{hint}");
-            diagnostics.push(Diagnostic::error("Unsupported block type", detail).at(block.kind_span));
+            diagnostics.push(unsupported_block_type(block, schema));
         }
         (content, diagnostics)
     }
@@ -257,7 +239,7 @@ impl NativeBody {
         let missing_span = self.span.at_start();
         for wanted in schema.attributes.iter().filter(|attribute| attribute.required) {
             if !self.attributes.iter().any(|attribute| attribute.name == wanted.name) {
-                diagnostics.push(missing_required_argument(&wanted.name, missing_span));
+                diagnostics.push(required_argument_missing(&wanted.name, missing_span));
             }
         }
         let attributes = self.attributes.iter().filter(|a| schema.attribute(&a.name).is_some()).cloned().collect();
@@ -302,7 +284,7 @@ fn merged_content(
     for wanted in schema.attributes.iter().filter(|wanted| wanted.required && merged.attribute(&wanted.name).is_none())
     {
         // Quirk: the message has no place.
-        let problem = missing_required_argument(&wanted.name, missing_span);
+        let problem = required_argument_missing(&wanted.name, missing_span);
         diagnostics.push(Diagnostic { subject: None, ..problem });
     }
     (merged, diagnostics)
@@ -313,44 +295,22 @@ fn add_attributes(all: &mut Vec<Attribute>, more: Vec<Attribute>, diagnostics: &
         all.iter().map(|attribute| (attribute.name.clone(), attribute.name_span)).collect();
     for attribute in more {
         if let Some(first) = known.get(&attribute.name) {
-            let detail = format!("The argument \"{}\" is already set. Set it once.", attribute.name);
-            diagnostics.push(Diagnostic::error("Duplicate argument", detail).at(attribute.name_span).after(*first));
+            diagnostics.push(duplicate_argument(&attribute.name, attribute.name_span, *first));
         } else {
             all.push(attribute);
         }
     }
 }
 
-pub(crate) fn missing_required_argument(name: &str, at: Span) -> Diagnostic {
-    // Tests of providers look for these words.
-    let detail = format!("The argument \"{name}\" is required, but no definition was found.");
-    Diagnostic::error("Missing required argument", detail).at(at)
-}
-
-/// What is wrong with the number of a block's labels.
-fn label_problem(block: &Block, wanted: &BlockSchema) -> Option<Diagnostic> {
-    let kind = &block.kind;
-    let count = wanted.labels.len();
-    let names = wanted.labels.join(", ");
-    let (summary, detail, at) = match block.labels.get(count) {
-        Some((_, span)) if count == 0 => {
-            (format!("Extraneous label for {kind}"), format!("Blocks of type \"{kind}\" have no labels."), *span)
-        }
-        Some((_, span)) => (
-            format!("Extraneous label for {kind}"),
-            format!("Blocks of type \"{kind}\" have no more labels than these: {names}."),
-            *span,
-        ),
+/// The error about the number of a block's labels.
+fn label_problem(block: &Block, expected: &BlockSchema) -> Option<Diagnostic> {
+    match block.labels.get(expected.labels.len()) {
+        Some((_, span)) => Some(extraneous_block_label(block, expected, *span)),
         None => {
-            let missing = wanted.labels.get(block.labels.len())?;
-            (
-                format!("Missing {missing} for {kind}"),
-                format!("A block of type \"{kind}\" needs these labels: {names}."),
-                block.open_span,
-            )
+            let missing = expected.labels.get(block.labels.len())?;
+            Some(block_label_missing(block, expected, missing))
         }
-    };
-    Some(Diagnostic::error(summary, detail).at(at).within(block.kind_span.to(block.open_span)))
+    }
 }
 
 /// What parsing a file gives.
@@ -389,7 +349,7 @@ mod tests {
         let mut out = names.map(EcoString::as_str).collect::<Vec<_>>().join(" ") + "\n";
         for diagnostic in diagnostics.iter() {
             let span = diagnostic.subject.unwrap_or_default();
-            out += &format!("! {} @{}-{}\n  {}\n", diagnostic.summary, span.start, span.end, diagnostic.detail);
+            out += &format!("! {} @{}-{}\n  {}\n", diagnostic.summary, span.start, span.end, diagnostic.explanation());
         }
         expect.assert_eq(&out);
     }
@@ -417,7 +377,7 @@ mod tests {
             ! Unsupported argument @9-12
               An argument named "mya" is not expected here. Did you mean "may"?
             ! Unsupported argument @17-22
-              An argument named "plain" is not expected here. Did you mean a block of type "plain"? A block has no equals sign.
+              An argument named "plain" is not expected here. To define a block of type "plain", remove the equals sign.
             ! Unsupported argument @27-30
               An argument named "xyz" is not expected here.
         "#]],
@@ -429,7 +389,7 @@ mod tests {
             ! Unsupported block type @9-14
               Blocks of type "plian" are not expected here. Did you mean "plain"?
             ! Unsupported block type @18-21
-              Blocks of type "may" are not expected here. Did you mean the argument "may"? It gets its value with an equals sign.
+              Blocks of type "may" are not expected here. To set the argument "may", put an equals sign after its name.
             ! Unsupported block type @25-28
               Blocks of type "xyz" are not expected here.
         "#]],
@@ -439,11 +399,11 @@ mod tests {
             expect![[r#"
             need
             ! Extraneous label for plain @15-18
-              Blocks of type "plain" have no labels.
+              Blocks of type "plain" do not take labels.
             ! Missing name for resource @35-36
-              A block of type "resource" needs these labels: type, name.
+              Blocks of type "resource" require these labels: type, name.
             ! Extraneous label for resource @51-52
-              Blocks of type "resource" have no more labels than these: type, name.
+              Blocks of type "resource" take only these labels: type, name.
         "#]],
         );
     }

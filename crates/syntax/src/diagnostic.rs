@@ -122,34 +122,34 @@ pub struct Extra {
     pub condition_of: Option<EcoString>,
     /// It was an error before the `check` block around it made it a warning.
     pub was_error: bool,
-    /// The first definition of an argument that is defined again. Those who show the message name its place.
+    /// The first definition of an argument that is defined again. Renderings print its location.
     pub first_definition: Option<Span>,
-    /// Whether it counts depends on the value of an `enabled` argument, which planning knows.
+    /// It applies only if the value of an `enabled` argument is true, which planning knows.
     pub depends_on_enabled: bool,
-    /// Something is encrypted and the configuration does not say how.
+    /// A file is encrypted and the configuration does not set up encryption.
     pub lacks_encryption: bool,
-    /// It is about the use of something deprecated.
+    /// The deprecated object whose use it reports.
     pub deprecation: Option<DeprecatedUse>,
 }
 
-/// The use of something deprecated, so that people can choose which of these they want to hear of.
+/// The use of a deprecated object. Settings select which of these uses are reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeprecatedUse {
-    /// What is used: the address of an output, a variable, an attribute of a resource.
+    /// The address of the deprecated output, variable or attribute.
     pub source: EcoString,
     /// Identifies the declaration where several addresses lead to it, such as a variable of a module that is called twice.
     pub origin: EcoString,
     /// Whether a variable is set or a value is read.
     pub kind: DeprecatedKind,
-    /// What its author says about it.
+    /// The deprecation message of its author.
     pub message: EcoString,
-    /// It belongs to a module with a source elsewhere.
+    /// It belongs to a module with a remote source.
     pub remote: bool,
-    /// The module that uses it is reached through local sources only, so those who work on it can change that.
+    /// All modules on the path to the use have local sources, so the user can fix it in this working copy.
     pub fixable_here: bool,
 }
 
-/// How something deprecated is used.
+/// The way in which a deprecated object is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeprecatedKind {
     /// A variable is set.
@@ -163,24 +163,24 @@ pub enum DeprecatedKind {
 pub struct FunctionCall {
     /// The name as written.
     pub called_as: EcoString,
-    /// How to call it: `join(separator, lists...)`.
+    /// The signature: `join(separator, lists...)`.
     pub signature: Option<EcoString>,
 }
 
 impl Diagnostic {
-    /// Whether it counts depends on the value of an `enabled` argument.
+    /// Whether it applies only if the value of an `enabled` argument is true.
     pub fn depends_on_enabled(&self) -> bool {
         self.extra.as_ref().is_some_and(|extra| extra.depends_on_enabled)
     }
-    /// What is deprecated, if it is about that.
+    /// The deprecated object whose use it reports.
     pub fn deprecation(&self) -> Option<&DeprecatedUse> {
         self.extra.as_ref()?.deprecation.as_ref()
     }
-    /// Whether it is about the use of something deprecated.
+    /// Whether it reports the use of a deprecated object.
     pub fn is_about_deprecation(&self) -> bool {
         self.deprecation().is_some()
     }
-    /// Whether it is about a value for a deprecated variable.
+    /// Whether it reports a value for a deprecated variable.
     pub fn is_about_deprecated_variable(&self) -> bool {
         self.deprecation().is_some_and(|used| used.kind == DeprecatedKind::Variable)
     }
@@ -219,7 +219,7 @@ impl Diagnostic {
             Some(hint) => eco_format!("{} {hint}", self.detail),
         }
     }
-    /// An error without a place.
+    /// An error without a location.
     pub fn error(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {
         Diagnostic {
             code: &UNCATALOGUED,
@@ -233,27 +233,35 @@ impl Diagnostic {
             extra: None,
         }
     }
-    /// A warning without a place.
+    /// A warning without a location.
     pub fn warning(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(summary, detail) }
     }
-    /// At this place.
+    /// At this location, if there is one.
     #[must_use]
-    pub fn at(mut self, subject: Span) -> Diagnostic {
-        self.subject = Some(subject);
+    pub fn at(mut self, subject: impl Into<Option<Span>>) -> Diagnostic {
+        self.subject = subject.into().or(self.subject);
         self
     }
-    /// With this wider place around it.
+    /// With a wider range around its location.
     #[must_use]
     pub fn within(mut self, context: Span) -> Diagnostic {
         self.context = Some(context);
         self
     }
-    /// With the place of the first definition of what is defined again here.
+    /// With the location of the first definition of an argument that is defined again.
     #[must_use]
     pub fn after(mut self, first: Span) -> Diagnostic {
         self.extra.get_or_insert_default().first_definition = Some(first);
         self
+    }
+    /// Whether it repeats another diagnostic: same code, same location, same text.
+    pub fn is_same_as(&self, other: &Diagnostic) -> bool {
+        self.key() == other.key()
+    }
+    /// Equal for diagnostics that repeat each other, for sets of those already reported.
+    pub fn key(&self) -> DiagnosticKey {
+        DiagnosticKey { code: self.code.id, subject: self.subject, text: (self.summary.clone(), self.explanation()) }
     }
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
@@ -261,36 +269,44 @@ impl Diagnostic {
     }
 }
 
+/// The identity of one reported diagnostic ([`Diagnostic::key`]).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DiagnosticKey {
+    code: &'static str,
+    subject: Option<Span>,
+    text: (EcoString, EcoString),
+}
+
 /// Diagnostics in the order they were found.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// None yet.
+    /// An empty collection.
     pub fn new() -> Diagnostics {
         Diagnostics::default()
     }
-    /// Adds one.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
     }
-    /// Adds all of another collection.
+    /// Adds all diagnostics of another collection.
     pub fn extend(&mut self, other: impl IntoIterator<Item = Diagnostic>) {
         self.0.extend(other);
     }
-    /// Whether an error is among them.
+    /// Whether it contains an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(Diagnostic::is_error)
     }
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// How many there are.
+    /// Number of diagnostics.
     pub fn len(&self) -> usize {
         self.0.len()
     }
-    /// All errors as one text, for a place that has room for only one.
+    /// All errors as one string, for messages that can contain only one.
     pub fn joined(&self) -> String {
         let one = |problem: &Diagnostic| match problem.explanation() {
             detail if detail.is_empty() => problem.summary.to_string(),
@@ -305,18 +321,18 @@ impl Diagnostics {
             }
         }
     }
-    /// Moves those from `to` on before those from `from` on.
+    /// Moves the diagnostics from index `to` on before those from index `from` on.
     pub(crate) fn rotate(&mut self, from: usize, to: usize) {
         if let Some(tail) = self.0.get_mut(from..) {
             let by = (to - from).min(tail.len());
             tail.rotate_left(by);
         }
     }
-    /// Leaves out those that are not wanted.
+    /// Removes the diagnostics for which `wanted` is false.
     pub fn retain(&mut self, wanted: impl FnMut(&Diagnostic) -> bool) {
         self.0.retain(wanted);
     }
-    /// In order.
+    /// The diagnostics in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }

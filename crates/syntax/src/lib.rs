@@ -10,7 +10,9 @@
 
 pub mod body;
 pub mod diagnostic;
+mod diagnostics;
 pub mod expr;
+pub mod files;
 pub mod format;
 pub mod json;
 pub mod lexer;
@@ -24,6 +26,7 @@ pub mod token;
 pub mod tree;
 
 pub use body::{Attribute, Block, Body, BodySchema, Content};
-pub use diagnostic::{Code, DeprecatedUse, Diagnostic, Diagnostics, Severity};
+pub use diagnostic::{Code, DeprecatedUse, Diagnostic, DiagnosticKey, Diagnostics, Severity};
+pub use diagnostics::{UNSUPPORTED_BLOCK_TYPE, reference_required};
 pub use expr::{Expr, ExprKind, Traversal, TraversalStep};
 pub use source::{FileId, Position, SourceFile, Sources, Span};

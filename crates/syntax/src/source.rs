@@ -143,6 +143,12 @@ impl Sources {
         self.files.push(file);
         FileId(self.files.len() as u32 - 1)
     }
+    /// Gives an id new content. Trees of the old content must not be used with these sources any more.
+    pub fn replace(&mut self, id: FileId, file: SourceFile) {
+        if let Some(known) = self.files.get_mut(id.0 as usize) {
+            *known = file;
+        }
+    }
     /// The file of an id.
     pub fn get(&self, id: FileId) -> Option<&SourceFile> {
         self.files.get(id.0 as usize)

@@ -4,7 +4,7 @@ use ecow::EcoString;
 
 use crate::expr::{CallExpr, Expr, ExprKind, Literal, ObjectItem, Traversal, TraversalStep};
 use crate::source::Span;
-use crate::{Diagnostic, Diagnostics, parser};
+use crate::{Diagnostics, diagnostics, parser};
 
 impl Expr {
     /// Every reference in it, in order, except to names that a `for` inside of it defines.
@@ -56,11 +56,7 @@ impl Expr {
 
     /// It as a reference, or why it is none.
     pub fn to_traversal(&self) -> Result<Traversal, Diagnostics> {
-        self.as_traversal().ok_or_else(|| {
-            let detail = "Only a reference is possible here: a name, attributes, and indexes with constant keys. \
-                Calculations, function calls and templates are not.";
-            Diagnostic::error("Invalid expression", detail).at(self.span).into()
-        })
+        self.as_traversal().ok_or_else(|| diagnostics::reference_required(self.span).into())
     }
 
     /// It as a single name, if it is nothing else.

@@ -1,5 +1,7 @@
 //! "Did you mean": the name closest to one that does not exist.
 
+use ecow::{EcoString, eco_format};
+
 /// The closest of `names` that is at most two edits away, one if the name is short; of equally close ones the first in
 /// alphabetical order.
 pub fn closest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -38,6 +40,11 @@ fn edits(a: &str, b: &str, most: usize) -> Option<usize> {
         before = std::mem::replace(&mut above, row);
     }
     above.last().copied().filter(|edits| *edits <= most)
+}
+
+/// `Did you mean "name"?` as a hint of a diagnostic, empty if no name is close.
+pub fn suggest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> EcoString {
+    closest(given, names).map(|name| eco_format!("Did you mean {name:?}?")).unwrap_or_default()
 }
 
 /// ` Did you mean "name"?`, or nothing.

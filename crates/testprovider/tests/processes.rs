@@ -91,7 +91,7 @@ fn who() -> ProviderSource {
 }
 
 fn told(problem: &Problem) -> String {
-    format!("{}: {}", problem.diagnostic.summary, problem.diagnostic.detail)
+    format!("{}: {}", problem.diagnostic.summary, problem.diagnostic.explanation())
 }
 
 fn value<T>(outcome: Outcome<T>) -> T {
@@ -227,47 +227,49 @@ fn bad_providers_are_explained_and_ended() {
         &place,
         "exit",
         &expect![[r#"
-        Failed to load plugin schemas: The provider yuba/testing ended right after it was started (exit status 3), before it said how it can be reached. The program is DIR/providerTESTING_BAD_exit; it may be one for another platform, or it may need something of this machine.
+        Failed to load plugin schemas: Provider yuba/testing exited during startup, before the handshake (exit status 3). Its executable is DIR/providerTESTING_BAD_exit.
 
-        Its last words were:
+        The last lines of its log:
 
-          the licence of this provider has expired"#]],
+          the licence of this provider has expired
+
+        Check that the executable is for this platform and that all its dependencies are installed."#]],
     );
     check_bad(
         &place,
         "garbage",
         &expect![[
-            r#"Failed to load plugin schemas: The provider yuba/testing could not be reached. It printed "Hello, I am a provider, I think?" where a provider says how it can be reached. The program may not be a provider, or may be one for another platform. The program is DIR/providerTESTING_BAD_garbage."#
+            r#"Failed to load plugin schemas: The handshake with provider yuba/testing failed: it printed "Hello, I am a provider, I think?" instead of a handshake line. Its executable is DIR/providerTESTING_BAD_garbage. Check that the executable is a provider, and that it is for this platform."#
         ]],
     );
     check_bad(
         &place,
         "protocol4",
         &expect![[
-            r#"Failed to load plugin schemas: The provider yuba/testing could not be reached. It speaks version "4" of the provider protocol, and only versions 5 and 6 are understood. Choose another version of the provider. The program is DIR/providerTESTING_BAD_protocol4."#
+            r#"Failed to load plugin schemas: The handshake with provider yuba/testing failed: it uses provider protocol "4", and Yuba supports only 5 and 6. Its executable is DIR/providerTESTING_BAD_protocol4. Use another version of the provider."#
         ]],
     );
     check_bad(
         &place,
         "cert",
         &expect![
-            "Failed to load plugin schemas: There is no connection to the provider yuba/testing: the encrypted connection failed (invalid peer certificate: ApplicationVerificationFailure). It is refused if the certificate is not the one that the provider announced: something else may listen in its place."
+            "Failed to load plugin schemas: Failed to connect to provider yuba/testing: the encrypted connection failed (invalid peer certificate: ApplicationVerificationFailure). Yuba accepts only the certificate that the provider announced, so another process may listen at its address."
         ],
     );
     check_bad(
         &place,
         "types",
         &expect![[
-            r#"Failed to load plugin schemas: The provider yuba/testing describes what it has in a way that makes no sense: in the resource type "symbols" in the attribute "behave" the type is not a type: there is no type "heap" that takes arguments (at byte 8). This is a bug in the provider: choose another version of it, and tell its maintainers."#
+            r#"Failed to load plugin schemas: The schema of provider yuba/testing is invalid: in the resource type "symbols" in the attribute "behave" the type is not a type: there is no type "heap" that takes arguments (at byte 8). This is a bug in the provider. Use another version of the provider, and report the bug to its maintainers."#
         ]],
     );
     check_bad(
         &place,
         "panic",
         &expect![[r#"
-        Failed to load plugin schemas: The provider yuba/testing crashed while it was working on GetProviderSchema (exit status 2). This is a bug in the provider; what it was doing may be half done.
+        Failed to load plugin schemas: Provider yuba/testing crashed during GetProviderSchema (exit status 2). This is a bug in the provider. Changes that it was making may be incomplete.
 
-        Its last words were:
+        The last lines of its log:
 
           panic: runtime error: invalid memory address or nil pointer dereference
 
@@ -281,7 +283,7 @@ fn bad_providers_are_explained_and_ended() {
         &place,
         "huge",
         &expect![
-            "Failed to load plugin schemas: The provider yuba/testing answered GetProviderSchema with more than 256 MiB, which is not read. Ask for less at a time if you can, or choose another version of the provider."
+            "Failed to load plugin schemas: The response of provider yuba/testing to GetProviderSchema is larger than the limit of 256 MiB. Request less data at a time, or use another version of the provider."
         ],
     );
     let nowhere = Supply::Package { executable: place.directory.join("nowhere"), hash: None };
@@ -297,7 +299,7 @@ fn providers_that_say_nothing_are_given_up() {
         &place,
         "silent",
         &expect![
-            "Failed to load plugin schemas: The provider yuba/testing was started, but did not say within 500 milliseconds how it can be reached, so it was stopped. The program is DIR/providerTESTING_BAD_silent; the machine may be too busy, or the program may not be a provider."
+            "Failed to load plugin schemas: Provider yuba/testing did not complete the handshake within 500 milliseconds and was stopped. Its executable is DIR/providerTESTING_BAD_silent. Check that the executable is a provider and that the machine is not overloaded."
         ],
     );
 }
@@ -310,7 +312,7 @@ fn providers_that_answer_nothing_are_given_up() {
         &place,
         "deaf",
         &expect![
-            "Failed to load plugin schemas: The provider yuba/testing was asked GetProviderSchema and did not answer within 8 seconds, so it was stopped. The machine may be too busy; otherwise choose another version of the provider."
+            "Failed to load plugin schemas: Provider yuba/testing did not respond to GetProviderSchema within 8 seconds and was stopped. Check that the machine is not overloaded, or use another version of the provider."
         ],
     );
 }
@@ -324,7 +326,7 @@ fn broken_answers_are_told() {
     let outcome = plan_create(provider.as_ref(), &object(block, &[("name", text("n"))]));
     assert!(outcome.value.is_none());
     let told: Vec<String> = outcome.problems.iter().map(told).collect();
-    expect!["Plugin error: The provider yuba/testing answered PlanResourceChange, but the planned object in the answer cannot be read: invalid MessagePack (at byte 1). This is a bug in the provider."].assert_eq(&told.join("\n"));
+    expect!["Plugin error: Failed to read the planned object in the response of provider yuba/testing to PlanResourceChange: invalid MessagePack (at byte 1). This is a bug in the provider. Use another version of the provider, and report the bug to its maintainers."].assert_eq(&told.join("\n"));
 }
 
 #[test]
@@ -338,9 +340,9 @@ fn a_crash_is_told_with_the_last_words() {
     assert!(outcome.value.is_none());
     let told: Vec<String> = outcome.problems.iter().map(told).collect();
     expect![[r#"
-        Plugin did not respond: The provider yuba/testing crashed while it was working on PlanResourceChange (exit status 2). This is a bug in the provider; what it was doing may be half done.
+        Plugin did not respond: Provider yuba/testing crashed during PlanResourceChange (exit status 2). This is a bug in the provider. Changes that it was making may be incomplete.
 
-        Its last words were:
+        The last lines of its log:
 
           panic: it was told to crash on plan of n
 
@@ -352,7 +354,7 @@ fn a_crash_is_told_with_the_last_words() {
     // Once is enough.
     let again = plan_create(provider.as_ref(), &config);
     let again: Vec<String> = again.problems.iter().map(self::told).collect();
-    assert!(again.join("").ends_with("told with the first request that failed for this reason."), "{again:?}");
+    assert!(again.join("").ends_with("contains the last lines of its log."), "{again:?}");
     // Those that were not part of it go on.
     let other = configured(&place, "");
     assert!(plan_create(other.as_ref(), &object(block, &[("name", Value::string("n"))])).problems.is_empty());
@@ -366,7 +368,7 @@ fn a_provider_that_hangs_up_is_told_in_words_and_ended() {
     let config = object(block, &[("name", text("n")), ("behave", text("hangup_plan"))]);
     let outcome = plan_create(provider.as_ref(), &config);
     let told: Vec<String> = outcome.problems.iter().map(told).collect();
-    expect!["Plugin did not respond: The provider yuba/testing could not be reached for PlanResourceChange: it closed the connection. It may have ended; its logs may tell more."].assert_eq(&told.join("\n"));
+    expect!["Plugin did not respond: Failed to send PlanResourceChange to provider yuba/testing: it closed the connection. Check the log of the provider."].assert_eq(&told.join("\n"));
     assert!(place.pids().into_iter().any(is_alive));
 }
 
@@ -391,7 +393,7 @@ fn a_provider_cannot_put_things_off() {
     let block = &schema.resources["testing_thing"].block;
     let config = object(block, &[("name", text("n")), ("behave", text("defer_plan"))]);
     let told: Vec<String> = plan_create(provider.as_ref(), &config).problems.iter().map(told).collect();
-    expect!["Provider deferred changes unexpectedly: The provider yuba/testing put off PlanResourceChange to a later run (it gives no reason), although it was told that this is not possible here. This is a bug in the provider. Values that are unknown until apply are often the reason: apply what they depend on first, with -target."].assert_eq(&told.join("\n"));
+    expect!["Provider deferred changes unexpectedly: Provider yuba/testing deferred PlanResourceChange to a later run (it gives no reason), although the request does not allow deferral. This is a bug in the provider. Values that are unknown until apply often cause this. Use -target to apply the objects that these values depend on first."].assert_eq(&told.join("\n"));
 }
 
 #[test]
@@ -429,7 +431,12 @@ fn logs_have_levels() {
     let logged = Arc::new(Mutex::new(Vec::new()));
     let inner = logged.clone();
     let sink = LogSink::new(Level::Info, move |record| {
-        inner.lock().expect("because nobody panics").push(record.text());
+        inner.lock().expect("because nobody panics").push(format!(
+            "{} {}: {}",
+            record.level.name(),
+            record.logger,
+            record.message
+        ));
     });
     let place = Place::with("logs", |settings| settings.log = sink);
     configured(&place, "TESTING_LOG=1");
@@ -438,11 +445,12 @@ fn logs_have_levels() {
     // They come over two streams.
     lines.sort_by_key(|line| line.contains("unexpected"));
     expect![[r#"
-        [INFO]  provider.providerTESTING_LOG_1: chatter at info: @module=testing n=1 timestamp=2026-01-02T03:04:05.000000Z
-        [WARN]  provider.providerTESTING_LOG_1: chatter at warn: @module=testing n=1 timestamp=2026-01-02T03:04:05.000000Z
-        [ERROR] provider.providerTESTING_LOG_1: chatter at error: @module=testing n=1 timestamp=2026-01-02T03:04:05.000000Z
-        [WARN]  provider.providerTESTING_LOG_1: [WARN] chatter with a level in brackets
-        [WARN]  provider.providerTESTING_LOG_1: unexpected data on standard output: printed by accident"#]].assert_eq(&lines.join("\n"));
+        INFO provider.providerTESTING_LOG_1: chatter at info
+        WARN provider.providerTESTING_LOG_1: chatter at warn
+        ERROR provider.providerTESTING_LOG_1: chatter at error
+        WARN provider.providerTESTING_LOG_1: [WARN] chatter with a level in brackets
+        WARN provider.providerTESTING_LOG_1: unexpected data on standard output: printed by accident"#]]
+    .assert_eq(&lines.join("\n"));
 }
 
 /// A provider that somebody else has started.

@@ -120,6 +120,8 @@ pub enum Reason {
         /// The part that can be shown when an argument is marked.
         open: Option<EcoString>,
     },
+    /// The call exceeds the limit of nested templates. Contains no argument values.
+    TemplateLimit(EcoString),
 }
 
 impl Reason {
@@ -130,7 +132,7 @@ impl Reason {
     fn text(&self) -> &str {
         match self {
             Reason::Fixed(text) => text,
-            Reason::Open(text) | Reason::Private { text, .. } => text,
+            Reason::Open(text) | Reason::Private { text, .. } | Reason::TemplateLimit(text) => text,
         }
     }
     /// The part that can be shown beside arguments with these marks.
@@ -193,6 +195,10 @@ impl FunctionError {
     /// What is wrong, a sentence part without capital and full stop.
     pub fn message(&self) -> &str {
         self.reason.text()
+    }
+    /// Whether the call exceeds the limit of nested templates.
+    pub fn is_template_limit(&self) -> bool {
+        matches!(self.reason, Reason::TemplateLimit(_))
     }
     /// The error as it can be shown where arguments have these marks: without any of their values.
     #[must_use]

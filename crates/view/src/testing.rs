@@ -168,6 +168,7 @@ pub(crate) fn tree<const N: usize>(files: [(&'static str, &'static str); N]) -> 
         purpose: Purpose::Use,
     };
     let (tree, problems) = link(&mut memory, &options);
+    let problems = problems.into_all();
     assert!(!problems.has_errors(), "{problems:?}");
     tree
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::difference::{Difference, Explained, compare};
-use super::observation::observe;
+use super::observation::{AGAIN, observe};
 use super::steps::{Action, Step};
 use super::tool::Tool;
 
@@ -22,6 +22,8 @@ pub(super) struct Found {
 pub(super) struct Outcome {
     pub(super) reasons: Vec<usize>,
     pub(super) found: Option<Found>,
+    /// What was observed in each step that was run: of Yuba, then of OpenTofu.
+    pub(super) seen: Vec<[Value; 2]>,
 }
 
 /// The state that `terraform_remote_state` reads.
@@ -31,17 +33,12 @@ const OTHER: &str = r#"{"version":4,"terraform_version":"1.12.6","serial":1,"lin
 /// Runs the steps of a case until one differs.
 pub(super) fn run(tools: [&Tool; 2], folder: &Path, steps: &[Step], explained: &Explained) -> Outcome {
     let folders = [folder.join("ours"), folder.join("theirs")];
-    for folder in &folders {
-        let _ = fs::remove_dir_all(folder);
-        let _ = fs::create_dir_all(folder);
-        let _ = fs::write(folder.join("other.tfstate"), OTHER);
-    }
+    folders.iter().for_each(|folder| prepare(folder));
     let mut reasons = Vec::new();
-    let mut installed: Option<BTreeSet<String>> = None;
+    let mut seen = Vec::new();
+    let mut installed = None;
     for (index, step) in steps.iter().enumerate() {
-        let calls = calls(step);
-        let install = installed.as_ref() != Some(&calls) && (!calls.is_empty() || installed.is_some());
-        installed = Some(calls);
+        let install = must_install(&mut installed, step);
         let [ours, theirs] = [0, 1].map(|side| observe(tools[side], &folders[side], step, install));
         let source = source(step);
         let mut open = Vec::new();
@@ -55,25 +52,55 @@ pub(super) fn run(tools: [&Tool; 2], folder: &Path, steps: &[Step], explained: &
                 None => open.push(difference),
             }
         }
+        let states_differ = ours["state"] != theirs["state"];
+        seen.push([ours, theirs]);
         if ends {
             break;
         }
         if !open.is_empty() {
-            return Outcome { reasons, found: Some(Found { steps: steps[..=index].to_vec(), differences: open }) };
+            let found = Found { steps: steps[..=index].to_vec(), differences: open };
+            return Outcome { reasons, found: Some(found), seen };
         }
-        if ours["state"] != theirs["state"] {
+        if states_differ {
             break;
         }
     }
-    Outcome { reasons, found: None }
+    Outcome { reasons, found: None, seen }
 }
 
+/// Runs the steps of a case with one tool, whatever they answer.
+pub(super) fn run_alone(tool: &Tool, folder: &Path, steps: &[Step]) -> Vec<Value> {
+    prepare(folder);
+    let mut installed = None;
+    let mut run = |step| observe(tool, folder, step, must_install(&mut installed, step));
+    steps.iter().map(&mut run).collect()
+}
+
+/// Makes an empty directory for a case.
+fn prepare(folder: &Path) {
+    let _ = fs::remove_dir_all(folder);
+    let _ = fs::create_dir_all(folder);
+    let _ = fs::write(folder.join("other.tfstate"), OTHER);
+}
+
+/// True where a step calls other modules or needs other providers than the step before.
+fn must_install(installed: &mut Option<BTreeSet<String>>, step: &Step) -> bool {
+    let calls = calls(step);
+    let install = installed.as_ref() != Some(&calls) && (!calls.is_empty() || installed.is_some());
+    *installed = Some(calls);
+    install
+}
+
+/// Differences between Yuba's answers and OpenTofu's in one step.
 fn differences(ours: &Value, theirs: &Value) -> Vec<Difference> {
     let none = Value::Null;
     let mut found = Vec::new();
     for part in ["init", "plan", "document", "apply", "command", "list", "state"] {
         let side = |value: &'_ Value| value.get(part).unwrap_or(&none).clone();
         let (mut ours, mut theirs) = (side(ours), side(theirs));
+        if let (Some(ours), Some(theirs)) = (ours.get_mut("events"), theirs.get_mut("events")) {
+            super::lost_events::drop_lost_events(ours, theirs);
+        }
         for field in ["diagnostics", "events"] {
             if let (Some(ours), Some(theirs)) = (ours.get_mut(field), theirs.get_mut(field)) {
                 only(ours, theirs);
@@ -87,10 +114,13 @@ fn differences(ours: &Value, theirs: &Value) -> Vec<Difference> {
 /// Reduces two sorted lists to what only one of them has.
 fn only(ours: &mut Value, theirs: &mut Value) {
     let (Some(left), Some(right)) = (ours.as_array(), theirs.as_array()) else { return };
+    let text = |item: &'_ Value| item.as_str().unwrap_or_default().to_owned();
     let mut rest = right.clone();
     let mut first: Vec<&str> = Vec::new();
     for item in left {
-        match rest.iter().position(|other| other == item) {
+        let same = |other: &Value| text(other).trim_start_matches(AGAIN) == text(item).trim_start_matches(AGAIN);
+        let position = rest.iter().position(|other| other == item).or_else(|| rest.iter().position(same));
+        match position {
             Some(position) => drop(rest.remove(position)),
             None => first.extend(item.as_str()),
         }
@@ -243,4 +273,21 @@ pub(super) fn keep(folder: &Path, steps: &[Step]) {
     }
     let _ = fs::write(folder.join("other.tfstate"), OTHER);
     let _ = fs::write(folder.join("run.sh"), script);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn a_repetition_is_told_from_a_diagnostic_that_only_one_tool_has() {
+        let check = |ours: &[&str], theirs: &[&str]| {
+            let (mut ours, mut theirs) = (json!(ours), json!(theirs));
+            super::only(&mut ours, &mut theirs);
+            (ours, theirs)
+        };
+        assert_eq!(check(&["w: a"], &["(again) w: a", "w: a"]), (json!(""), json!("(again) w: a")));
+        assert_eq!(check(&["w: a", "w: a"], &["(again) w: a", "w: a"]), (json!(""), json!("")));
+        assert_eq!(check(&[], &["w: a"]), (json!(""), json!("w: a")));
+    }
 }

@@ -41,7 +41,8 @@ pub(super) struct Design {
     pub(super) modules: BTreeMap<String, Module>,
 }
 
-/// The input variables that every module has, so that expressions can move between modules.
+/// The input variables that every module has, so that expressions can move between modules. Beside them `place` names the
+/// module instance: no two objects may have one file.
 pub(super) const VARIABLES: [(&str, &str, &str); 5] = [
     ("n", "number", "1"),
     ("keys", "set(string)", "[\"a\", \"b\"]"),
@@ -59,6 +60,15 @@ impl Node {
         }
     }
 
+    /// Text of a template that tells the instances apart.
+    fn instance(&self) -> &'static str {
+        match self.repetition {
+            Repetition::Count => "${count.index}",
+            Repetition::ForEach => "${each.key}",
+            Repetition::Single | Repetition::Enabled => "",
+        }
+    }
+
     /// The block in a module of this directory; all directories lie beside each other in the root module's.
     fn block(&self, place: &str) -> Block {
         let mut block = match &self.module {
@@ -68,9 +78,13 @@ impl Node {
                 for (name, _, _) in VARIABLES {
                     call = call.expression(name, format!("var.{name}"));
                 }
-                call
+                call.expression("place", format!("\"${{var.place}}{}{}-\"", self.name, self.instance()))
             }
-            None => Block::new("resource", &[&self.kind, &self.name]),
+            None => {
+                let resource = Block::new("resource", &[&self.kind, &self.name]);
+                let file = format!("\"${{path.root}}/files/${{var.place}}{}{}.txt\"", self.name, self.instance());
+                if self.kind == "local_file" { resource.expression("filename", file) } else { resource }
+            }
         };
         let mut lifecycle = Block::new("lifecycle", &[]);
         match self.repetition {
@@ -107,6 +121,8 @@ impl Design {
                 }
                 blocks.push(variable);
             }
+            let place = Block::new("variable", &["place"]).word("type", "string");
+            blocks.push(place.set("default", Argument::Constant("".into())));
             blocks.extend(module.nodes.iter().map(|node| node.block(folder)));
             blocks.extend(module.others.iter().cloned());
             folders.insert(folder.clone(), blocks);

@@ -119,15 +119,7 @@ fn arguments(random: &mut Random, node: &mut Node, earlier: &[Node]) {
             set("keepers", format!("{{ k = jsonencode({}) }}", value(random, earlier)));
         }
         "null_resource" => set("triggers", format!("{{ k = jsonencode({}) }}", value(random, earlier))),
-        "local_file" => {
-            let key = match node.repetition {
-                Repetition::Count => "${count.index}",
-                Repetition::ForEach => "${each.key}",
-                _ => "",
-            };
-            set("filename", format!("\"${{path.root}}/files/{}{key}.txt\"", node.name));
-            set("content", format!("jsonencode({})", value(random, earlier)));
-        }
+        "local_file" => set("content", format!("jsonencode({})", value(random, earlier))),
         _ => {
             if random.chance(90) {
                 set("input", value(random, earlier));

@@ -12,15 +12,17 @@ mod expressions;
 mod functions;
 mod invention;
 mod literals;
+mod lost_events;
 mod observation;
 mod random;
 mod shapes;
 mod steps;
 mod tool;
+mod variation;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,9 +32,10 @@ use difference::Explained;
 use functions::Functions;
 use random::Random;
 use tool::Tool;
+use variation::Variation;
 
 const USAGE: &str = "usage: cargo xtask differential --peer PATH [--ours PATH] [--seed N] [--expressions N] [--cases N] \
-     [--first N] [--only expressions|cases] [--attempts N] [--providers DIR] [--work DIR]";
+     [--first N] [--only expressions|cases] [--attempts N] [--providers DIR] [--work DIR] [--write DIR]";
 
 /// Expressions evaluated by one process.
 const BATCH: usize = 250;
@@ -50,6 +53,8 @@ struct Settings {
     work: PathBuf,
     /// A filesystem mirror with providers that cases may use.
     providers: Option<PathBuf>,
+    /// Where to write the cases as directories, instead of running them.
+    write: Option<PathBuf>,
 }
 
 fn settings(args: &[String]) -> Result<Settings, String> {
@@ -63,6 +68,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
         attempts: 150,
         work: std::env::temp_dir().join("yuba-differential"),
         providers: None,
+        write: None,
     };
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {
@@ -72,6 +78,7 @@ fn settings(args: &[String]) -> Result<Settings, String> {
             "--peer" => settings.peer = PathBuf::from(value),
             "--ours" => settings.ours = PathBuf::from(value),
             "--work" => settings.work = PathBuf::from(value),
+            "--write" => settings.write = Some(PathBuf::from(value)),
             "--providers" => {
                 let folder = PathBuf::from(value);
                 settings.providers = Some(folder.canonicalize().map_err(|e| format!("{value}: {e}"))?);
@@ -95,6 +102,9 @@ fn settings(args: &[String]) -> Result<Settings, String> {
 /// Runs what the arguments ask for; the error lists the differences that have no reason.
 pub(crate) fn run(args: &[String]) -> Result<String, String> {
     let settings = settings(args)?;
+    if let Some(folder) = &settings.write {
+        return Ok(write_cases(&settings, folder));
+    }
     let explained = Explained::load()?;
     fs::create_dir_all(&settings.work).map_err(|e| format!("{}: {e}", settings.work.display()))?;
     let cli_config = settings.work.join("cli.tfrc");
@@ -115,6 +125,16 @@ pub(crate) fn run(args: &[String]) -> Result<String, String> {
         cases(&settings, [&ours, &theirs], &mut report);
     }
     report.close(&settings)
+}
+
+/// Writes the cases that would run as directories, each with a script.
+fn write_cases(settings: &Settings, folder: &Path) -> String {
+    let kinds = kinds(settings);
+    for number in settings.first..settings.first + settings.cases {
+        let steps = steps::case(&mut Random::new(settings.seed, number as u64), &kinds);
+        cases::keep(&folder.join(format!("case{number}")), &steps);
+    }
+    format!("differential: {} cases written to {}\n", settings.cases, folder.display())
 }
 
 /// What was found so far.
@@ -188,18 +208,25 @@ fn kinds(settings: &Settings) -> Vec<&'static str> {
 /// Processes that run cases at the same time.
 const WORKERS: usize = 2;
 
-/// Runs of a case that differs. It counts as a difference if each of them differs.
+/// Runs of a case that differs.
 const RUNS: usize = 3;
+
+/// What one case contributes to the report.
+#[derive(Default)]
+struct CaseResult {
+    reasons: Vec<usize>,
+    open: Option<String>,
+    unsteady: bool,
+}
 
 fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
     let next = AtomicUsize::new(settings.first);
     let kinds = kinds(settings);
     let explained = report.explained;
     let results = Mutex::new(Vec::new());
-    let unsteady = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for worker in 0..WORKERS {
-            let (next, results, kinds, unsteady) = (&next, &results, &kinds, &unsteady);
+            let (next, results, kinds) = (&next, &results, &kinds);
             scope.spawn(move || {
                 let folder = settings.work.join(format!("worker{worker}"));
                 loop {
@@ -207,43 +234,65 @@ fn cases(settings: &Settings, tools: [&Tool; 2], report: &mut Report<'_>) {
                     if number >= settings.first + settings.cases {
                         break;
                     }
-                    let steps = steps::case(&mut Random::new(settings.seed, number as u64), kinds);
-                    let mut outcome = cases::run(tools, &folder, &steps, explained);
-                    // Does not tell which of the tools varies: look at each case that is named here.
-                    for _ in 1..RUNS {
-                        if outcome.found.is_some() {
-                            outcome = cases::run(tools, &folder, &steps, explained);
-                            if outcome.found.is_none() {
-                                eprintln!("case {number} differs in some runs only");
-                                unsteady.fetch_add(1, Ordering::Relaxed);
-                            }
-                        }
-                    }
-                    if let Some(found) = outcome.found.take() {
-                        let found = cases::shrink(tools, &folder, found, explained, settings.attempts);
-                        let place = settings.work.join(format!("case{number}"));
-                        cases::keep(&place, &found.steps);
-                        let lines: Vec<String> = found.differences.iter().map(difference::Difference::show).collect();
-                        let text = format!("case {number}: {}\n  {}", place.display(), lines.join("\n  "));
+                    let result = case(settings, tools, &folder, kinds, explained, number);
+                    if let Some(text) = &result.open {
                         eprintln!("{text}");
-                        outcome.found = Some(found);
-                        if let Ok(mut results) = results.lock() {
-                            results.push((outcome.reasons, Some(text)));
-                        }
-                    } else if let Ok(mut results) = results.lock() {
-                        results.push((outcome.reasons, None));
+                    }
+                    if let Ok(mut results) = results.lock() {
+                        results.push(result);
                     }
                 }
             });
         }
     });
-    report.unsteady = unsteady.into_inner();
-    for (reasons, open) in results.into_inner().unwrap_or_default() {
-        for reason in reasons {
+    for result in results.into_inner().unwrap_or_default() {
+        for reason in result.reasons {
             *report.reasons.entry(reason).or_default() += 1;
         }
-        report.open.extend(open);
+        report.open.extend(result.open);
+        report.unsteady += usize::from(result.unsteady);
     }
+}
+
+/// Runs one case. A difference counts if every run shows one, or if Yuba answers differently from run to run.
+fn case(
+    settings: &Settings,
+    tools: [&Tool; 2],
+    folder: &Path,
+    kinds: &[&str],
+    explained: &Explained,
+    number: usize,
+) -> CaseResult {
+    let steps = steps::case(&mut Random::new(settings.seed, number as u64), kinds);
+    let mut runs = vec![cases::run(tools, folder, &steps, explained)];
+    if runs[0].found.is_some() {
+        runs.extend((1..RUNS).map(|_| cases::run(tools, folder, &steps, explained)));
+    }
+    let place = settings.work.join(format!("case{number}"));
+    let shown = |differences: &[difference::Difference]| {
+        differences.iter().map(difference::Difference::show).collect::<Vec<_>>().join("\n  ")
+    };
+    let mut result = CaseResult { reasons: runs[0].reasons.clone(), ..CaseResult::default() };
+    if runs.iter().all(|run| run.found.is_some()) {
+        if let Some(found) = runs.swap_remove(0).found {
+            let found = cases::shrink(tools, folder, found, explained, settings.attempts);
+            cases::keep(&place, &found.steps);
+            result.open = Some(format!("case {number}: {}\n  {}", place.display(), shown(&found.differences)));
+        }
+    } else if runs.iter().any(|run| run.found.is_some()) {
+        result.unsteady = true;
+        cases::keep(&place, &steps);
+        let varies = Variation::observe(tools, folder, &steps, &runs);
+        eprintln!(
+            "case {number} differs in some runs only: {}\n  OpenTofu varies in: {}",
+            place.display(),
+            shown(&varies.theirs)
+        );
+        if !varies.ours.is_empty() {
+            result.open = Some(format!("case {number}: Yuba varies: {}\n  {}", place.display(), shown(&varies.ours)));
+        }
+    }
+    result
 }
 
 /// The expression with this number: every second one calls the next function, so that all are reached.

@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::block::{Argument, json_syntax, native};
 use super::steps::{Action, Step};
-use super::tool::{Answer, Tool};
+use super::tool::{Answer, Diagnostic, Tool};
+
+/// The beginning of a diagnostic that another one of the same run says already.
+pub(super) const AGAIN: &str = "(again) ";
 
 /// Runs a step in `folder`; `install` where the module calls may have changed.
 pub(super) fn observe(tool: &Tool, folder: &Path, step: &Step, install: bool) -> Value {
@@ -146,15 +149,14 @@ fn drop_old_dependencies(value: &mut Value, declared: &BTreeSet<String>) {
 fn record(seen: &mut Map<String, Value>, name: &str, answer: &Answer) {
     let mut events: Vec<String> = answer.lines().iter().filter_map(event).collect();
     events.sort();
-    // OpenTofu counts by address, so it may count several objects of one instance once.
-    if events.windows(2).any(|pair| pair[0] == pair[1] && pair[0].starts_with("apply_start ")) {
-        events.retain(|event| !event.starts_with("change_summary ") || event.contains("\"operation\":\"plan\""));
-    }
-    let diagnostics: Vec<String> = answer
-        .diagnostics()
-        .iter()
-        .map(|d| format!("{}: {}", d.severity, mask(&d.title).replace("Yuba", "OpenTofu")))
-        .collect();
+    let found = answer.diagnostics();
+    let repeated = |at: usize| found[..at].iter().any(|before| found[at].repeats(before));
+    let shown = |(at, d): (usize, &Diagnostic)| {
+        let again = if repeated(at) { AGAIN } else { "" };
+        format!("{again}{}: {}", d.severity, mask(&d.title).replace("Yuba", "OpenTofu"))
+    };
+    let mut diagnostics: Vec<String> = found.iter().enumerate().map(shown).collect();
+    diagnostics.sort();
     let mut entry = json!({"code": answer.code, "diagnostics": diagnostics, "events": events});
     if answer.crashed() {
         entry["crash"] = json!(answer.stderr);

@@ -13,6 +13,7 @@ pub(super) struct Diagnostic {
     pub(super) title: String,
     pub(super) file: String,
     pub(super) address: String,
+    pub(super) line: u64,
 }
 
 /// What a command said and did.
@@ -67,6 +68,15 @@ impl Tool {
     }
 }
 
+impl Diagnostic {
+    /// Whether this says nothing that the other one does not say. The address is missing where a tool validates.
+    pub(super) fn repeats(&self, other: &Diagnostic) -> bool {
+        let same_address = self.address == other.address || self.address.is_empty() || other.address.is_empty();
+        let place = |it: &Diagnostic| (it.severity.clone(), it.title.clone(), it.file.clone(), it.line);
+        same_address && self.line > 0 && place(self) == place(other)
+    }
+}
+
 impl Answer {
     /// The lines of a `-json` answer.
     pub(super) fn lines(&self) -> Vec<Value> {
@@ -100,6 +110,7 @@ fn read(json: &Value) -> Diagnostic {
         title: text(&json["summary"]),
         file: text(&json["range"]["filename"]),
         address: text(&json["address"]),
+        line: json["range"]["start"]["line"].as_u64().unwrap_or_default(),
     }
 }
 
@@ -121,6 +132,7 @@ fn titles(text: &str) -> impl Iterator<Item = Diagnostic> + '_ {
             title: title.trim().to_owned(),
             file: String::new(),
             address: String::new(),
+            line: 0,
         })
     })
 }

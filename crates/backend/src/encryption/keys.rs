@@ -12,6 +12,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 use yuba_syntax::Diagnostic;
 
+use crate::diagnostics;
+
 /// What is kept beside encrypted data to find keys again, by key provider.
 pub(super) type Metadata = BTreeMap<String, Vec<u8>>;
 
@@ -123,10 +125,7 @@ impl KeyProvider {
 
     /// What is wrong with its arguments.
     pub(super) fn check(&self) -> Result<(), Diagnostic> {
-        let wrong = |reason: String| {
-            let detail = format!("{} cannot be used: {reason}.", self.meta_key);
-            Err(Diagnostic::error("Unable to build encryption key data", detail))
-        };
+        let wrong = |reason: String| Err(diagnostics::key_not_built(&self.meta_key, &reason));
         match &self.source {
             KeySource::Pbkdf2 { passphrase, key_length, iterations, salt_length, .. } => {
                 if let Passphrase::Text(text) = passphrase

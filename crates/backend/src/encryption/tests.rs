@@ -67,13 +67,13 @@ fn mistakes_in_key_providers_are_found_before_anything_is_done() {
     let found = |provider: KeyProvider| {
         Sealing::new("state", vec![provider], vec![aes(0)]).map_err(|problem| problem.detail.to_string()).err()
     };
-    let short = "a cannot be used: the passphrase is too short: it needs at least 16 characters.";
+    let short = "Failed to build a key with a: the passphrase is too short: it needs at least 16 characters.";
     assert_eq!(found(passphrase("short", "a")).as_deref(), Some(short));
     let external = |command: &[&str]| {
         let command = command.iter().map(|word| (*word).to_owned()).collect();
         KeyProvider { meta_key: "x".to_owned(), source: KeySource::External { command } }
     };
-    assert_eq!(found(external(&[])).as_deref(), Some("x cannot be used: it has no command."));
+    assert_eq!(found(external(&[])).as_deref(), Some("Failed to build a key with x: it has no command."));
     assert!(found(external(&["/no/such/program"])).is_some_and(|reason| reason.contains("cannot be started")));
 }
 

@@ -91,6 +91,14 @@ impl Files for Disk {
         names.sort();
         Ok(names)
     }
+
+    fn names(&self, path: &Path) -> io::Result<Vec<String>> {
+        let entries: io::Result<Vec<_>> = fs::read_dir(path)?.collect();
+        let mut names: Vec<_> =
+            entries?.into_iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        Ok(names)
+    }
 }
 
 #[derive(Debug)]

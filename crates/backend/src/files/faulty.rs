@@ -97,6 +97,10 @@ impl Files for Faulty {
         self.step(false)?;
         Disk.directories(path)
     }
+    fn names(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.step(false)?;
+        Disk.names(path)
+    }
 }
 
 #[derive(Debug)]

@@ -58,10 +58,10 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// A journal that continues a snapshot of a size.
-    pub(crate) fn new(state: &Path, base: Base, snapshot_size: u64, sealing: Option<Sealing>) -> Writer {
+    /// A journal at a path that continues a snapshot of a size.
+    pub(crate) fn new(path: PathBuf, base: Base, snapshot_size: u64, sealing: Option<Sealing>) -> Writer {
         Writer {
-            path: journal_path(state),
+            path,
             file: None,
             base,
             gathered: Vec::new(),
@@ -184,6 +184,7 @@ impl Writer {
     }
 
     pub(crate) fn flush(&mut self, files: &dyn Files) -> io::Result<()> {
+        let _span = tracing::debug_span!("flush journal", path = %self.path.display()).entered();
         self.hand_over(files)?;
         if let Some(file) = &self.file
             && !file.is_at(&self.path)?

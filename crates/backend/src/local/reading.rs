@@ -4,18 +4,17 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use yuba_state::{Edit, State};
+use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
 use super::replaced::{SaveFailure, Sum};
 use super::snapshot::{Content, Settled, pending_path, put_aside, settle};
-use super::state_file::{Leftover, StateFile, read_or_nothing};
+use super::state_file::{StateFile, read_or_nothing};
 use crate::diagnostics;
-use crate::files::{Files, Open, beside, directory_of};
-use crate::journal::line::{self, fingerprint};
-use crate::journal::recovery::{Continuation, continuation, replay};
+use crate::files::{Files, Open};
+use crate::journal::Recovered;
+use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, discard};
 use crate::journal::writer::journal_path;
-use crate::journal::{Operation, Recovered};
 use crate::store::Reading;
 
 /// What is read.
@@ -27,19 +26,6 @@ struct Place {
     target: PathBuf,
     /// We have the lock, so what was left is put in order on disk.
     in_order: bool,
-}
-
-/// Edits of an interrupted run.
-struct Left {
-    lineage: ecow::EcoString,
-    edits: Vec<Edit>,
-    under_way: Vec<Operation>,
-    damaged: usize,
-    /// The serial of the final state, which is in another file.
-    rescued: Option<u64>,
-    /// The run is not over: another process has the lock.
-    live: bool,
-    journal: Vec<u8>,
 }
 
 /// Reads the state. Files are changed only under our lock.
@@ -58,25 +44,24 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
     drop(clear);
     store.known = Some(state.clone());
     store.started = state.as_ref().map(|state| (state.lineage.clone(), state.serial));
-    let left = journal(store, &place, state.as_ref(), &content, &mut said)
+    let command = store.command_for_errored();
+    let journal_at = journal_path(&place.target);
+    let examination = Examination {
+        files: place.files.as_ref(),
+        journal: &journal_at,
+        state: &place.path,
+        sealing: store.sealing.as_ref(),
+        in_order: place.in_order,
+        command: &command,
+    };
+    let (leftover, mut left) = examination
+        .run(state.as_ref(), &content, || is_locked_by_other(&place), &mut said)
         .map_err(|error| diagnostics::not_read(&place.path, &error))?;
-    let mut recovered = Recovered { snapshot, ..Recovered::default() };
-    let mut journal = Vec::new();
-    let mut live = false;
-    if let Some(left) = left {
-        if state.is_none() && !left.edits.is_empty() {
-            let mut first = State::empty();
-            first.lineage = left.lineage;
-            state = Some(first);
-        }
-        if let Some(state) = &mut state {
-            recovered = Recovered { snapshot, ..replay(state, left.edits) };
-        }
-        recovered.set_under_way(left.under_way);
-        recovered.damaged_lines = left.damaged;
-        recovered.rescued = left.rescued.map(|_| store.command_for_errored());
-        (journal, live) = (left.journal, left.live);
-    }
+    let (journal, live) =
+        left.as_mut().map_or_else(Default::default, |left| (std::mem::take(&mut left.journal), left.live));
+    let recovered = left.map(|left| complete(&mut state, left, &command)).unwrap_or_default();
+    let mut recovered = Recovered { snapshot, ..recovered };
+    store.leftover = leftover;
     if place.in_order {
         put_in_order(store, &place, state.as_mut(), &content, &journal, &mut recovered, &mut said);
     } else if recovered.damaged_lines > 0 && !live {
@@ -127,65 +112,6 @@ fn parse(content: &[u8], said: &mut Diagnostics) -> Result<Option<State>, Diagno
     Ok(Some(state))
 }
 
-/// What a journal says that continues this content. Any other journal is kept for the user.
-fn journal(
-    store: &mut StateFile,
-    place: &Place,
-    state: Option<&State>,
-    content: &[u8],
-    said: &mut Diagnostics,
-) -> io::Result<Option<Left>> {
-    store.leftover = Leftover::None;
-    let files = place.files.as_ref();
-    let path = journal_path(&place.target);
-    if !files.exists(&path)? {
-        return Ok(None);
-    }
-    let bytes = files.read(&path)?;
-    let (label, explain): (_, Box<dyn FnOnce(io::Result<PathBuf>) -> _>) =
-        match continuation(line::parse(&bytes, store.sealing.as_ref()), &fingerprint(content)) {
-            Continuation::Blank => {
-                store.leftover = Leftover::Included;
-                return Ok(None);
-            }
-            Continuation::Edits { base, edits, under_way, damaged, rescued } => {
-                let live = !place.in_order && is_locked_by_other(place);
-                store.leftover = if live { Leftover::Foreign } else { Leftover::Included };
-                let lineage = base.lineage;
-                return Ok(Some(Left { lineage, edits, under_way, damaged, rescued, live, journal: bytes }));
-            }
-            Continuation::Other { base, rescued: Some(serial), addresses, under_way } => {
-                let follows = |state: &State| state.lineage == base.lineage && state.serial >= serial;
-                if state.is_some_and(follows) {
-                    // The final state of that run has arrived.
-                    store.leftover = Leftover::Included;
-                } else {
-                    store.leftover = Leftover::Foreign;
-                    let command = store.command_for_errored();
-                    said.push(diagnostics::rescued_elsewhere(&place.path, &path, &command, &addresses, &under_way));
-                }
-                return Ok(None);
-            }
-            Continuation::Other { base, addresses, under_way, rescued: None } => {
-                let current = state.map(|state| (state.lineage.clone(), state.serial));
-                let path = &place.path;
-                let explain =
-                    move |kept| diagnostics::other_journal(path, kept, &base, current, &addresses, &under_way);
-                ("orphan", Box::new(explain))
-            }
-            Continuation::Unreadable => {
-                ("damaged", Box::new(|kept| diagnostics::unreadable_journal(&place.path, kept)))
-            }
-        };
-    store.leftover = Leftover::Foreign;
-    let kept = if place.in_order { put_aside(files, &path, label) } else { Ok(path) };
-    if place.in_order && kept.is_ok() {
-        store.leftover = Leftover::None;
-    }
-    said.push(explain(kept));
-    Ok(None)
-}
-
 fn is_locked_by_other(place: &Place) -> bool {
     let opened = place.files.open(&place.target, Open::Existing);
     opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false)
@@ -220,14 +146,7 @@ fn put_in_order(
     }
     recovered.saved = true;
     if store.leftover == Leftover::Included {
-        let path = journal_path(&place.target);
-        if recovered.damaged_lines > 0 {
-            let kept = put_aside(place.files.as_ref(), &path, "damaged");
-            said.push(diagnostics::damaged_journal(&place.path, kept));
-        } else if place.files.remove(&path).is_ok() {
-            let _ = place.files.remove(&beside(&path, "tmp"));
-            let _ = place.files.sync_directory(directory_of(&path));
-        }
+        discard(place.files.as_ref(), &journal_path(&place.target), &place.path, recovered, said);
         store.leftover = Leftover::None;
     }
 }
@@ -235,14 +154,9 @@ fn put_in_order(
 /// Saves a state that was completed from a journal, so that being interrupted here does no harm either.
 fn save_recovered(store: &mut StateFile, place: &Place, state: &mut State, journal: &[u8]) -> Result<(), Diagnostics> {
     store.number(state);
-    let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
+    let serial = state.serial;
     let announce = |fingerprint: &str| {
-        let mut note = Vec::new();
-        line::push_snapshot(&mut note, state.serial, fingerprint);
-        let mut file = place.files.open(&journal_path(&place.target), Open::Existing)?;
-        file.set_len(whole)?;
-        file.write_at(whole, &note)?;
-        file.sync()
+        announce_recovery(place.files.as_ref(), &journal_path(&place.target), journal, serial, fingerprint)
     };
     let content = store.content_of(state)?;
     let saved =

@@ -9,14 +9,10 @@ use yuba_syntax::Diagnostics;
 use super::replaced::{Cause, Replaced, SaveFailure};
 use super::state_file::StateFile;
 use crate::diagnostics;
-use crate::journal::Journal;
 use crate::journal::line::{Base, Operation, OperationId};
 use crate::journal::writer::{Writer, journal_path};
+use crate::journal::{ABOVE_RECOVERY, Journal};
 use crate::store::Saved;
-
-/// How much higher the serial of a state that could not be saved is than that of a state that could: recovery may complete one
-/// snapshot and save another.
-const ABOVE_RECOVERY: u64 = 2;
 
 /// A journal that is being written, with the store whose state it continues.
 pub(super) struct Running<'a> {

@@ -11,10 +11,11 @@ use yuba_syntax::Diagnostics;
 use super::replaced::{SaveFailure, Sum};
 use super::snapshot::{self, Content};
 use super::{Backup, Paths};
-use crate::diagnostics;
+use crate::diagnostics::{self, HeldBy};
 use crate::encryption::Sealing;
 use crate::files::{Access, Files, LockAttempt, Open, OpenFile, PIECE, directory_of, each_piece, replace_by};
 use crate::journal::Journal;
+use crate::journal::leftover::Leftover;
 use crate::journal::line::{Base, Fingerprint};
 use crate::journal::writer::{Writer, journal_path};
 use crate::local::running::Running;
@@ -47,17 +48,6 @@ pub(super) struct Held {
     id: String,
     /// Locking made the file; it goes away again when nothing is written to it.
     created: bool,
-}
-
-/// What a journal that is still there means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leftover {
-    /// There is none.
-    None,
-    /// What it says is in the state that was read.
-    Included,
-    /// It belongs to something else and must not be lost.
-    Foreign,
 }
 
 impl StateFile {
@@ -152,6 +142,7 @@ impl StateFile {
         content: &Content<'_>,
         announce: &mut dyn FnMut(&str) -> Result<(), SaveFailure>,
     ) -> Result<(String, u64), SaveFailure> {
+        let _span = tracing::debug_span!("write state snapshot", path = %target.display()).entered();
         if let Some(replaced) = self.replaced().map_err(SaveFailure::File)? {
             return Err(SaveFailure::Replaced(replaced));
         }
@@ -220,15 +211,7 @@ impl StateFile {
 
     /// Deals with a journal whose edits are on disk now, or that belongs to something else.
     pub(super) fn settle_leftover(&mut self, target: &Path) -> io::Result<()> {
-        let path = journal_path(target);
-        match std::mem::replace(&mut self.leftover, Leftover::None) {
-            Leftover::None => Ok(()),
-            Leftover::Included => match self.files.remove(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            },
-            Leftover::Foreign => snapshot::put_aside(self.files.as_ref(), &path, "orphan").map(drop),
-        }
+        self.leftover.settle(self.files.as_ref(), &journal_path(target))
     }
 }
 
@@ -287,12 +270,13 @@ impl StateStore for StateFile {
     fn force_unlock(&mut self, id: &str) -> Result<(), Diagnostics> {
         let path = self.paths.write.clone();
         let holder = lock::read_holder(self.files.as_ref(), &path);
-        let is_held = match self.files.open(&path, Open::Existing) {
-            Ok(mut file) => file.locked_by_other().unwrap_or(false),
-            Err(_) => false,
+        let opened = self.files.open(&path, Open::Existing);
+        let held = match opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false) {
+            true => HeldBy::RunningProcess,
+            false => HeldBy::NoProcess,
         };
-        if is_held || holder.as_ref().is_none_or(|holder| holder.id != id) {
-            return Err(diagnostics::not_force_unlocked(id, holder.as_ref(), is_held).into());
+        if held == HeldBy::RunningProcess || holder.as_ref().is_none_or(|holder| holder.id != id) {
+            return Err(diagnostics::not_force_unlocked(id, holder.as_ref(), held).into());
         }
         let info = lock::holder_path(&path);
         self.files.remove(&info).map_err(|error| diagnostics::not_unlocked(&info, id, &error).into())
@@ -361,7 +345,7 @@ impl StateStore for StateFile {
         let (sha256, length) = current.map_err(|error| diagnostics::not_read(&target, &error))?;
         let base = Base { lineage: start.lineage.clone(), serial: start.serial, sha256 };
         let sealing = self.sealing.clone().filter(|sealing| !sealing.is_clear());
-        let writer = Writer::new(&target, base, length, sealing);
+        let writer = Writer::new(journal_path(&target), base, length, sealing);
         Ok(Box::new(Running::new(self, target, writer)))
     }
 

@@ -32,7 +32,7 @@ fn check_tidy(sandbox: &Sandbox, label: &str) {
 fn write_with(sandbox: &Sandbox, faulty: &Faulty, next: &mut State) -> Result<(), String> {
     let mut store = sandbox.store_over(Arc::new(faulty.clone()));
     let said = |said: Diagnostics| said.iter().map(|d| d.detail.to_string()).collect::<String>();
-    store.try_lock(LockHolder::ourselves("test")).map_err(|refusal| format!("{refusal:?}"))?;
+    store.try_lock(ourselves("test")).map_err(|refusal| format!("{refusal:?}"))?;
     let read = store.read().map_err(said);
     let written = read.and_then(|_| store.write(next).map_err(said));
     let unlocked = store.unlock().map_err(said);
@@ -121,7 +121,7 @@ fn applying() {
         let (mut reported, mut begun) = (vec![1], Vec::new());
         let mut store = sandbox.store_over(Arc::new(faulty.clone()));
         let mut result = None;
-        if store.try_lock(LockHolder::ourselves("test")).is_ok() {
+        if store.try_lock(ourselves("test")).is_ok() {
             result = Some(apply_with(&mut store, &mut reported, &mut begun));
         }
         drop(store);
@@ -152,7 +152,7 @@ fn recovering() {
         sandbox.save(&mut state_of([1]));
         super::crash::interrupted(&sandbox, 5);
         let mut store = sandbox.store_over(Arc::new(faulty.clone()));
-        if store.try_lock(LockHolder::ourselves("test")).is_ok()
+        if store.try_lock(ourselves("test")).is_ok()
             && let Ok(reading) = store.read()
         {
             assert_eq!(numbers(reading.state.as_ref()), [1, 10, 11, 12, 13, 14], "{label}");

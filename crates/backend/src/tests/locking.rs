@@ -34,7 +34,7 @@ fn what_the_other_process_does() {
     if how == "yuba" {
         let settings = LocalSettings { path: Some(path.to_owned()), ..LocalSettings::default() };
         let mut ours = Local::new(Arc::new(Disk), settings).store("default").expect("it needs no directory");
-        ours.try_lock(LockHolder::ourselves("OperationTypeApply")).expect("nobody has the lock");
+        ours.try_lock(ourselves("OperationTypeApply")).expect("nobody has the lock");
         store = Some(ours);
     } else {
         file = Some(lock_as_opentofu(path));
@@ -67,7 +67,7 @@ fn one_process_at_a_time_and_the_refusal_says_who() {
     let pid = child.id();
     let mut store = sandbox.store();
     let mut waits = Vec::new();
-    let refused = crate::lock(&mut store, &LockHolder::ourselves("test"), Duration::from_secs(4), &mut |delay| {
+    let refused = crate::lock(&mut store, &ourselves("test"), Duration::from_secs(4), &mut |delay| {
         waits.push(delay.as_secs());
         true
     });
@@ -84,7 +84,7 @@ fn one_process_at_a_time_and_the_refusal_says_who() {
 
     child.kill().expect("it is our child");
     child.wait().expect("it is our child");
-    let locked = store.try_lock(LockHolder::ourselves("test")).expect("the holder is dead");
+    let locked = store.try_lock(ourselves("test")).expect("the holder is dead");
     let left = locked.left_behind.expect("it had no time to clean up");
     assert_eq!((left.pid(), left.alive(), left.operation.as_str()), (Some(pid), Alive::No, "OperationTypeApply"));
     assert!(crate::lock_left_behind(&left).detail.contains("not running any more"));
@@ -97,7 +97,7 @@ fn a_lock_of_opentofu_counts() {
     let sandbox = Sandbox::new();
     let mut child = holder(&sandbox, "opentofu");
     let mut store = sandbox.store();
-    match store.try_lock(LockHolder::ourselves("test")) {
+    match store.try_lock(ourselves("test")) {
         Err(LockRefusal::Held { holder: Some(holder), pid }) => {
             assert_eq!((holder.id.as_str(), pid), ("5f1c0b0a", Some(child.id())));
         }
@@ -106,7 +106,7 @@ fn a_lock_of_opentofu_counts() {
     drop(child.stdin.take());
     child.wait().expect("it is our child");
     // OpenTofu keeps the file it has opened: what is saved while it waits has to be in that very file.
-    store.try_lock(LockHolder::ourselves("test")).expect("the holder has ended");
+    store.try_lock(ourselves("test")).expect("the holder has ended");
     store.unlock().expect("it is ours");
 }
 
@@ -121,7 +121,7 @@ fn opentofu_waits_for_us() {
     let lock =
         libc::flock { l_type: libc::F_WRLCK as _, l_whence: libc::SEEK_SET as _, l_start: 0, l_len: 0, l_pid: 0 };
     let mut store = sandbox.store();
-    store.try_lock(LockHolder::ourselves("test")).expect("nobody has the lock");
+    store.try_lock(ourselves("test")).expect("nobody has the lock");
     let refused = || fcntl(&waiting, FcntlArg::F_SETLK(&lock)).is_err();
     #[cfg(target_os = "linux")]
     assert!(refused());
@@ -144,7 +144,7 @@ fn locks_that_were_left_can_be_removed_by_their_id() {
     let mut store = sandbox.store();
     let said = |result: Result<(), Diagnostics>| result.map_err(|said| said.into_iter().next().map(|d| d.detail));
     assert!(said(store.force_unlock("x")).is_err_and(|d| d.is_some_and(|d| d.contains("not locked"))));
-    let mut left = LockHolder::ourselves("OperationTypeApply");
+    let mut left = ourselves("OperationTypeApply");
     left.id = "abc".to_owned();
     sandbox.put(".terraform.tfstate.lock.info", left.to_json());
     assert!(said(store.force_unlock("x")).is_err_and(|d| d.is_some_and(|d| d.contains("ID:        abc"))));

@@ -202,7 +202,7 @@ fn a_full_disk_is_told_once_and_the_final_state_can_be_pushed() {
         let faulty = Faulty::new(Fault::Full, at);
         let sandbox = sandbox();
         let mut store = sandbox.store_over(Arc::new(faulty.clone()));
-        if store.try_lock(LockHolder::ourselves("test")).is_err() {
+        if store.try_lock(ourselves("test")).is_err() {
             continue;
         }
         let mut state = store.read().expect("it is readable").state.expect("it is there");

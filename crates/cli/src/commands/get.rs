@@ -1,6 +1,5 @@
 //! `yuba get`: installs the modules of a configuration.
 
-use yuba_eval::tree::Purpose;
 use yuba_session::install;
 
 use super::{Command, JsonForm, Run};
@@ -56,9 +55,8 @@ impl GetSettings {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let GetSettings { update, json, project } = GetSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
-    let request = project.request(Purpose::Install);
     let cancel = Cancel::watch(&project);
-    let report = install::get(&request, None, update, project.hosts(), &mut |event| messages.event(&event));
+    let report = install::get(project.project(), None, update, &mut |event| messages.event(&event));
     if cancel.reported(&mut messages, "Module installation", &report.problems) {
         return Ok(1);
     }

@@ -1,24 +1,21 @@
 //! `yuba import`: takes an object that exists into the state.
 
 use std::cell::Cell;
-use std::path::Path;
 
 use yuba_addrs::{AbsResourceInstance, ResourceMode};
 use yuba_eval::tree::Purpose;
+use yuba_net::Environment;
 use yuba_plan::{Event, Phase};
-use yuba_session::clock::Tick;
-use yuba_session::load::has_configuration;
-use yuba_session::operation::{Operation, OperationRequest, Watch};
-use yuba_syntax::{Diagnostic, Diagnostics, SourceFile, Sources};
+use yuba_session::{ConfigurationCheck, LoadOptions, Loaded, LockOptions, Progress, Project, ProjectSettings};
+use yuba_syntax::{Diagnostics, SourceFile, Sources};
 
 use super::{Command, JsonForm, Run};
-use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
-use crate::operate;
-use crate::settings::{Settings, VAR, VAR_FILE, ask};
-use crate::signals;
-use crate::speaker::Speaker;
+use crate::operate::{self, diagnostics};
+use crate::settings::{Prompts, VAR, VAR_FILE, project};
+use crate::signals::Stop;
+use crate::speaker::{OutputSettings, Speaker};
 use crate::state_access::{self, BACKUP, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_OUT, STATE_TO_CHANGE};
 use crate::terminal::Terminal;
 
@@ -50,80 +47,82 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of the command.
+struct ImportSettings {
+    address: String,
+    id: String,
+    project: ProjectSettings,
+    lock: LockOptions,
+    prompts: Prompts,
+    output: OutputSettings,
+}
+
+impl ImportSettings {
+    fn resolve(args: &Args, environment: &Environment) -> Result<ImportSettings, Failure> {
+        let [address, id] = args.positional.as_slice() else {
+            return Err(Failure::Usage(diagnostics::import_arguments().into()));
+        };
+        let state = state_access::flags(args)?;
+        let mut project = project(args);
+        if let Some(dir) = args.text("config").filter(|dir| !dir.is_empty()) {
+            project.dir = dir.to_owned();
+        }
+        let lock = LockOptions {
+            operation: "OperationTypeInvalid",
+            state,
+            parallelism: operate::parallelism(args)?,
+            check: ConfigurationCheck::Evaluated,
+        };
+        Ok(ImportSettings {
+            address: address.clone(),
+            id: id.clone(),
+            project,
+            lock,
+            prompts: Prompts::resolve(args, environment),
+            output: OutputSettings::resolve(args, environment)?,
+        })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let [address, id] = args.positional.as_slice() else {
-        let required = "two arguments: the address of a resource instance and the ID of the object";
-        return Err(Failure::usage(diagnostics::argument_count(required)));
-    };
-    let flags = state_access::flags(args)?;
-    let mut settings = Settings::new(args);
-    if let Some(dir) = args.text("config").filter(|dir| !dir.is_empty()) {
-        settings.dir = dir.to_owned();
-    }
-    let parallelism = operate::parallelism(args)?;
-    let mut speaker = Speaker::new(terminal, args)?;
-    let addr = match address_of(address) {
+    let ImportSettings { address, id, project, lock, prompts, output } =
+        ImportSettings::resolve(args, args.hosts.environment())?;
+    let mut speaker = Speaker::new(terminal, output);
+    let addr = match address_of(&address) {
         Ok(addr) => addr,
-        Err((problems, sources)) => {
-            speaker.report(&problems, &sources);
-            return Ok(1);
-        }
+        Err((problems, sources)) => return operate::failed(&mut speaker, &problems, &sources),
     };
-    if !has_configuration(Path::new(&settings.dir)) {
-        let detail = format!(
-            "The directory {} has no configuration files. What is imported has to be declared; if it is declared \
-             elsewhere, say where with -config.",
-            settings.dir
-        );
-        let problem = Diagnostic::error("No Yuba configuration files", detail);
-        speaker.report(&problem.into(), &Sources::new());
-        return Ok(1);
+    let project = Project::new(project);
+    if !project.has_configuration() {
+        let problem = diagnostics::no_configuration_to_import_to(project.dir());
+        return operate::failed(&mut speaker, &problem.into(), &Sources::new());
     }
-    let mut load = settings.request(Purpose::Use);
-    load.test_dir = None;
-    let request = OperationRequest {
-        load,
-        ask: if speaker.is_json() { None } else { ask(args) },
-        state: flags,
-        name: "OperationTypeInvalid",
-        parallelism,
-        validate: false,
+    let options = LoadOptions::new(Purpose::Use).without_tests().asking(prompts.ask(speaker.is_json()));
+    let loaded = match project.load(options).and_then(Loaded::ready) {
+        Ok(loaded) => loaded,
+        Err(refusal) => return operate::failed(&mut speaker, &refusal.problems, &refusal.sources),
     };
-    let mut operation = match Operation::begin(request, &mut || speaker.waiting()) {
-        Ok(operation) => operation,
-        Err(refusal) => {
-            speaker.report(&refusal.problems, &refusal.sources);
-            return Ok(1);
-        }
+    let locked = match loaded.lock(&lock, &mut || speaker.waiting()) {
+        Ok(locked) => locked,
+        Err(refusal) => return operate::failed(&mut speaker, &refusal.problems, &refusal.sources),
     };
-    let mut notes = std::mem::take(&mut operation.notes);
-    speaker.report(operation.about_encryption(), operation.sources());
-    match operation.declares(&addr) {
-        Err(problem) => notes.push(problem),
-        Ok(()) => {
-            let stop = signals::Stop::watch();
-            let prepared = Cell::new(false);
-            let events = |event: Event| tell(&speaker, &prepared, id, &event);
-            let tick = || speaker.tick(stop.interrupt());
-            let tick = Some(Tick { every: speaker.beat(), run: &tick });
-            let watch = Watch { events: &events, interrupt: stop.interrupt(), tick };
-            let (problems, unsaved) = operation.import(addr, id.as_str().into(), watch);
-            speaker.rest(stop.interrupt());
-            notes.extend(problems);
-            if let Some(bytes) = unsaved {
-                speaker.raw(&String::from_utf8_lossy(&bytes));
-            }
-        }
+    speaker.report(locked.encryption_warnings(), &loaded.sources);
+    let prepared = Cell::new(false);
+    let events = |event: Event| tell(&speaker, &prepared, &id, &event);
+    let imported = operate::with_progress(&speaker, &Stop::watch(), |progress| {
+        locked.import(addr, id.as_str().into(), Progress { events: &events, ..progress })
+    });
+    let has_failed = imported.has_failed();
+    if let Some(bytes) = &imported.unsaved {
+        speaker.raw(&String::from_utf8_lossy(bytes));
     }
-    let (found, sources) = operation.end();
-    notes.extend(found);
-    if !notes.has_errors() {
+    if !has_failed {
         let title = "Import successful!";
         let more = "The objects shown above are in the state now, and Yuba manages them.";
         speaker.succeeded(title, more);
     }
-    speaker.report(&notes, &sources);
-    Ok(u8::from(notes.has_errors()))
+    speaker.report(&imported.diagnostics, &loaded.sources);
+    Ok(u8::from(has_failed))
 }
 
 fn address_of(text: &str) -> Result<AbsResourceInstance, (Diagnostics, Sources)> {
@@ -138,8 +137,7 @@ fn address_of(text: &str) -> Result<AbsResourceInstance, (Diagnostics, Sources)>
         ResourceMode::Data => "a data resource",
         ResourceMode::Ephemeral => "an ephemeral resource",
     };
-    let detail = format!("{addr} is {kind}. Only managed resources have objects that can be imported.");
-    Err((Diagnostic::error("Invalid target resource address", detail).into(), Sources::new()))
+    Err((diagnostics::import_to_unmanaged(&addr.to_string(), kind).into(), Sources::new()))
 }
 
 /// Importing on command has words of its own.

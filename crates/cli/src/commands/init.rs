@@ -4,7 +4,6 @@ use std::io::{BufRead as _, Write as _};
 use std::path::PathBuf;
 
 use yuba_eval::inputs::Ask;
-use yuba_eval::tree::Purpose;
 use yuba_session::backend::StateFlags;
 use yuba_session::install::{self, Event, InitRequest};
 use yuba_session::provider_install::ProviderFlags;
@@ -129,7 +128,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
     let project = &settings.project;
     let request = InitRequest {
-        load: project.request(Purpose::Install),
+        project: project.project(),
         ask: settings.ask,
         backend: settings.backend,
         backend_config: &settings.backend_config,
@@ -143,7 +142,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         flags: settings.state,
         modules: settings.modules,
         from_module: settings.from_module.as_deref(),
-        hosts: project.hosts(),
         upgrade: settings.upgrade,
         providers: ProviderFlags {
             plugin_dirs: settings.plugin_dirs,

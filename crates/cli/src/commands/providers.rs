@@ -1,6 +1,5 @@
 //! `yuba providers`: the providers that each module requires.
 
-use yuba_eval::tree::Purpose;
 use yuba_session::install::{self, RequirementTree};
 use yuba_view::requirements::{self, Tree};
 
@@ -39,7 +38,7 @@ impl ProvidersSettings {
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let ProvidersSettings { project } = ProvidersSettings::resolve(args)?;
-    let (found, report) = install::requirements(&project.request(Purpose::Use), None);
+    let (found, report) = install::requirements(project.project(), None);
     let Some((tree, of_state)) = found else { return Err(Failure::Failed(report.problems, report.sources)) };
     let drawn = requirements::render(&labelled(String::new(), tree));
     terminal.out(&format!("\nProviders required by configuration:\n{drawn}\n"));

@@ -1,6 +1,5 @@
 //! `yuba providers lock`: checksums of packages for other platforms.
 
-use yuba_eval::tree::Purpose;
 use yuba_install::providers::locking::{Change, Event};
 use yuba_session::provider_install::{self, LockRequest};
 
@@ -66,10 +65,9 @@ impl LockSettings {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let LockSettings { request, json, project } = LockSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
-    let load = project.request(Purpose::Use);
     let cancel = Cancel::watch(&project);
     let (done, report) =
-        provider_install::lock(&load, None, project.hosts(), &request, &mut |event| tell(&mut messages, event));
+        provider_install::lock(project.project(), None, &request, &mut |event| tell(&mut messages, event));
     if cancel.reported(&mut messages, "Locking of providers", &report.problems) {
         return Ok(1);
     }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use yuba_eval::tree::Purpose;
 use yuba_install::providers::mirroring::{Event, Why};
 use yuba_session::provider_install;
 
@@ -65,9 +64,8 @@ impl MirrorSettings {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let MirrorSettings { target_dir, platforms, json, project } = MirrorSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
-    let load = project.request(Purpose::Use);
     let cancel = Cancel::watch(&project);
-    let report = provider_install::mirror(&load, None, project.hosts(), &platforms, &target_dir, &mut |event| {
+    let report = provider_install::mirror(project.project(), None, &platforms, &target_dir, &mut |event| {
         tell(&mut messages, event);
     });
     if cancel.reported(&mut messages, "Mirroring of providers", &report.problems) {

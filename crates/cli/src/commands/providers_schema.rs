@@ -1,6 +1,5 @@
 //! `yuba providers schema`: the schemas of providers as JSON.
 
-use yuba_eval::tree::Purpose;
 use yuba_session::show;
 use yuba_view::provider_json;
 
@@ -42,13 +41,11 @@ impl SchemaSettings {
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let SchemaSettings { project: settings } = SchemaSettings::resolve(args)?;
-    let mut request = settings.request(Purpose::Use);
-    request.test_dir = None;
-    let (mut configuration, sources, notes) =
-        show::with_providers(&request).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    let (mut configuration, sources, notes) = show::with_providers(settings.project())
+        .map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
     terminal.report_aside(&notes, &configuration.sources);
     let providers = settings.providers();
-    let problems = providers.check(&mut configuration);
+    let problems = providers.check(&configuration.tree, &mut configuration.sources);
     if problems.has_errors() {
         return Err(Failure::Failed(problems, configuration.sources));
     }

@@ -85,7 +85,7 @@ fn the_first_mistake_ends_it() {
           on <console-input> line 1:
            1: 1 +
 
-        An expression has to come here, but the text ends.
+        The input ends where an expression is required.
     "#]],
     );
     piped(

@@ -179,7 +179,7 @@ fn standard_input_goes_to_standard_output() {
                2:   x = 
                3: }
 
-            An expression has to start here, but this cannot start one.
+            An expression is required here, but this cannot start one.
         "#]],
     );
 }
@@ -203,7 +203,7 @@ fn a_file_with_errors_is_left_alone_and_the_others_are_formatted() {
               on b.tf line 1:
                1: x=
 
-            An expression has to start here, but this cannot start one.
+            An expression is required here, but this cannot start one.
         "#]],
     );
     assert_eq!((sandbox.read("b.tf"), sandbox.read("c.tf")), ("x=\n".to_owned(), "x = 1\n".to_owned()));

@@ -53,6 +53,11 @@ fn help_of_a_command() {
                                            "provider:none". For one module or output: its
                                            address and ":all" or ":none". Repeat the option
                                            to combine them.
+
+              -profile=FILE                Write a trace of this run to a file: how long
+                                           each phase, resource instance, provider call and
+                                           request takes. Perfetto and chrome://tracing
+                                           open it.
         "#]],
     );
 }

@@ -9,13 +9,16 @@ mod help;
 mod init;
 mod interrupted_init;
 mod libraries;
+mod logs;
 mod metadata;
 mod modules;
+mod profile;
 mod prompt;
 mod providers;
 mod saving;
 mod state;
 mod test_command;
+mod trace_events;
 mod validate;
 mod version;
 

@@ -38,9 +38,9 @@ fn warnings_do_not_make_it_invalid() {
           on main.tf line 1:
            1: removed {
 
-        This does not say what happens to the real objects. Add lifecycle { destroy =
-        false } to let them live and only forget them, which is what happens now, or
-        destroy = true to destroy them.
+        This block does not set whether the objects are destroyed. By default they
+        are removed from the state and continue to exist. Add lifecycle { destroy =
+        false } to confirm this, or lifecycle { destroy = true } to destroy them.
         Success! The configuration is valid, but there were some validation warnings
         as shown above.
     "#]],
@@ -60,7 +60,7 @@ fn warnings_do_not_make_it_invalid() {
             {
               "severity": "warning",
               "summary": "Missing lifecycle from the removed block",
-              "detail": "This does not say what happens to the real objects. Add lifecycle { destroy = false } to let them live and only forget them, which is what happens now, or destroy = true to destroy them.",
+              "detail": "This block does not set whether the objects are destroyed. By default they are removed from the state and continue to exist. Add lifecycle { destroy = false } to confirm this, or lifecycle { destroy = true } to destroy them.",
               "range": {
                 "filename": "main.tf",
                 "start": {
@@ -81,7 +81,8 @@ fn warnings_do_not_make_it_invalid() {
                 "highlight_start_offset": 0,
                 "highlight_end_offset": 7,
                 "values": []
-              }
+              },
+              "code": "removed-without-lifecycle"
             }
           ]
         }
@@ -143,7 +144,8 @@ fn errors_make_it_invalid() {
                 "highlight_start_offset": 2,
                 "highlight_end_offset": 5,
                 "values": []
-              }
+              },
+              "code": "unsupported-argument"
             }
           ]
         }

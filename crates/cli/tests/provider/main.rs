@@ -11,9 +11,12 @@ mod lifecycle;
 mod logging;
 mod many_runs;
 mod parallel;
+mod profile;
 mod references;
 mod saved_plans;
 mod test_files;
+#[path = "../e2e/trace_events.rs"]
+mod trace_events;
 mod values;
 
 use std::process::{Child, Command, Stdio};

@@ -1,28 +1,33 @@
-//! What can be wrong with `symbols` blocks and symbol libraries.
+//! The diagnostics about `symbols` blocks and symbol libraries.
 
 use ecow::eco_format;
 use yuba_syntax::{Diagnostic, Span};
 
 use super::blocks;
+use super::settings::VERSION_CONSTRAINT_MALFORMED;
 
-pub(crate) fn invalid_name(what: &str, name: &str, at: Span) -> Diagnostic {
-    blocks::invalid_name(&eco_format!("Invalid {what} name"), name, at)
+yuba_syntax::catalogue! {
+    /// A symbol library declares two values, functions, types or parameters of the same name.
+    DUPLICATE_SYMBOL = error "duplicate-symbol", "Duplicate {object}";
+    /// A parameter of a function follows a variadic one.
+    PARAMETER_AFTER_VARIADIC = error "parameter-after-variadic", "Invalid variadic parameter";
 }
+
 pub(crate) fn invalid_version(text: &str, at: Span) -> Diagnostic {
-    let detail = eco_format!("{text:?} is not of the form \">= 1.2.0, < 2.0.0\".");
-    Diagnostic::error("Invalid version constraint", detail).at(at)
+    Diagnostic::new(&VERSION_CONSTRAINT_MALFORMED, eco_format!("{text:?} is not a version constraint."))
+        .hint("Write constraints such as \">= 1.2.0, < 2.0.0\".")
+        .at(at)
 }
-pub(crate) fn duplicate(what: &str, name: &str, first: &str, at: Span) -> Diagnostic {
-    let detail = eco_format!("The name {name:?} is taken by a {what} at {first}. Names have to be unique.");
-    Diagnostic::error(eco_format!("Duplicate {what}"), detail).at(at)
+pub(crate) fn duplicate(object: &str, name: &str, first: &str, at: Span) -> Diagnostic {
+    let detail = eco_format!("The {object} {name:?} is already declared at {first}. Names must be unique.");
+    Diagnostic::new(&DUPLICATE_SYMBOL, detail).titled(eco_format!("Duplicate {object}")).at(at)
 }
 pub(crate) fn second_language(first: &str, at: Span) -> Diagnostic {
-    let detail = eco_format!("The library already has a language block, at {first}. Merge the two.");
-    Diagnostic::error("Duplicate language block", detail).at(at)
+    blocks::duplicate_block("language", "library", first, at)
 }
 pub(crate) fn parameter_after_variadic(variadic: &str, at: Span) -> Diagnostic {
     let detail = eco_format!(
-        "The parameter {variadic:?} is variadic and takes all arguments from there on, so it is the last one."
+        "The variadic parameter {variadic:?} takes all remaining arguments, so it must be the last parameter."
     );
-    Diagnostic::error("Invalid variadic parameter", detail).at(at)
+    Diagnostic::new(&PARAMETER_AFTER_VARIADIC, detail).at(at)
 }

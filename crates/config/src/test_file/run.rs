@@ -123,7 +123,7 @@ pub(super) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<TestRun>, Di
     let [(name, name_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
     let (content, mut problems) = block.body.content(&SCHEMA);
     if !is_identifier(name) {
-        problems.push(blocks::invalid_name("Invalid run block name", name, *name_span));
+        problems.push(crate::diagnostics::invalid_name("run block", name, *name_span));
     }
     let mut run = TestRun {
         name: name.clone(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecow::eco_format;
+use tracing::Instrument as _;
 use yuba_addrs::AbsResourceInstance;
 use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
@@ -170,7 +171,8 @@ impl<'a> Applier<'a> {
         };
         jobs.push_follow_up(move || async move {
             if !provisioned.problems.has_errors() {
-                let found = provision::run(&context, door, &provisioned.change.addr, steps).await;
+                let span = tracing::debug_span!("provision instance", address = %provisioned.change.addr);
+                let found = provision::run(&context, door, &provisioned.change.addr, steps).instrument(span).await;
                 provisioned.problems.extend(found);
             }
             Answer::Provisioned(Box::new(provisioned))

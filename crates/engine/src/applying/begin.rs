@@ -1,17 +1,17 @@
 //! Where applying comes to a resource, or to the end of an object.
 
-use ecow::eco_format;
+use tracing::Instrument as _;
 use yuba_addrs::{AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode};
 use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::{InstanceValues, ModuleId, ModuleInstanceId};
 use yuba_plan::{Action, Event, Mode, Phase, ResourceChange};
 use yuba_state::{DeposedKey, Edit, Object, Status};
-use yuba_syntax::Diagnostic;
 use yuba_value::Value;
 
 use super::change::{ChangeJob, EndJob};
 use super::{Answer, Applier, provision};
+use crate::diagnostics::unknown_during_apply;
 use crate::drive::Jobs;
 use crate::object::{import_id, object_id};
 use crate::planning::data::DataJob;
@@ -38,7 +38,10 @@ impl<'a> Applier<'a> {
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = OpenJob { subject, resource, at, config };
-        jobs.push(move || async move { Answer::Opened(Box::new(job.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("open ephemeral instance", address = %job.subject.addr);
+            Answer::Opened(Box::new(job.run().instrument(span).await))
+        });
         true
     }
 
@@ -136,7 +139,7 @@ impl<'a> Applier<'a> {
         let Some(server) = self.server_of(change) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         if !config.is_wholly_known() {
-            return self.walk.tell(std::iter::once(still_unknown(addr)));
+            return self.walk.tell(std::iter::once(unknown_during_apply(addr)));
         }
         if change.action == Action::CreateThenDelete {
             let key = self.unused_deposed_key(addr);
@@ -159,7 +162,11 @@ impl<'a> Applier<'a> {
             skip_destroy: block.skip_destroy,
             operation,
         };
-        jobs.push_numbered(operation, move || async move { Answer::Change(Box::new(job.run().await)) });
+        jobs.push_numbered(operation, move || async move {
+            let span =
+                tracing::debug_span!("apply operation", address = %job.subject.addr, action = ?job.change.action);
+            Answer::Change(Box::new(job.run().instrument(span).await))
+        });
         true
     }
 
@@ -233,11 +240,14 @@ impl<'a> Applier<'a> {
         let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
         let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
         if !config.is_wholly_known() {
-            return self.walk.tell(std::iter::once(still_unknown(addr).at(resource.span)));
+            return self.walk.tell(std::iter::once(unknown_during_apply(addr).at(resource.span)));
         }
         let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
         let job = DataJob { subject, resource, server, at, config };
-        jobs.push(move || async move { Answer::Data(Box::new(job.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("apply operation", address = %job.subject.addr, action = ?Action::Read);
+            Answer::Data(Box::new(job.run().instrument(span).await))
+        });
         true
     }
 
@@ -291,8 +301,9 @@ impl<'a> Applier<'a> {
         let job = EndJob { subject, change, prior: object, operation };
         let (context, door) = (self.walk.context, self.doors.provisioners);
         jobs.push_numbered(operation, move || async move {
+            let span = tracing::debug_span!("apply operation", address = %job.subject.addr, action = ?Action::Delete);
             let before = provision::run(&context, door, &job.change.addr, steps);
-            Answer::End(Box::new(job.run(before).await))
+            Answer::End(Box::new(job.run(before).instrument(span).await))
         });
     }
 
@@ -358,13 +369,4 @@ impl<'a> Applier<'a> {
         let (steps, found) = provision::prepare(&scope, provisioners, connection, ProvisionerWhen::Destroy);
         self.walk.tell(found).then_some(steps)
     }
-}
-
-/// An object whose configuration refers to what does not exist, such as objects that a limited run leaves out.
-fn still_unknown(addr: &AbsResourceInstance) -> Diagnostic {
-    let detail = eco_format!(
-        "The configuration of {addr} contains values that are unknown during apply. It may refer to objects that -target or \
-         -exclude leave out: include these objects in the run."
-    );
-    Diagnostic::error("Configuration contains unknown value", detail)
 }

@@ -13,6 +13,10 @@ use yuba_state::{Object, Status};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
+use crate::diagnostics::{
+    PROVIDER_INCONSISTENT_PLAN, PROVIDER_INCONSISTENT_RESULT, PROVIDER_INVALID_OBJECT, PROVIDER_INVALID_PLAN,
+    PROVIDER_INVALID_RESULT,
+};
 use crate::object::{Existing, Subject, conforms, secrets_differ};
 use crate::planning::managed::is_same;
 use crate::planning::{ignore, removal};
@@ -118,15 +122,16 @@ impl<'a> ChangeJob<'a> {
             Some(answer) => (answer.state, answer.private, answer.identity, answer.legacy_type_system),
             None => {
                 if !problems.has_errors() {
-                    let what = eco_format!("gave no object after {} was applied", subject.addr);
-                    problems.push(subject.broken("Provider produced invalid object", &what));
+                    let what = eco_format!("returned no object after applying {}", subject.addr);
+                    problems.push(subject.broken(&PROVIDER_INVALID_OBJECT, &what));
                 }
                 return (prior, problems);
             }
         };
         if let Err(reason) = conforms(&state, schema.block.implied_type()) {
-            let what = eco_format!("answered for {} with an object that cannot be kept: {reason}", subject.addr);
-            problems.push(subject.broken("Provider produced invalid object", &what));
+            let what =
+                eco_format!("returned an object for {} that does not conform to its schema: {reason}", subject.addr);
+            problems.push(subject.broken(&PROVIDER_INVALID_OBJECT, &what));
             return (prior, problems);
         }
         let state = self.checked(schema, &plain_after, state, legacy, &mut problems);
@@ -164,26 +169,23 @@ impl<'a> ChangeJob<'a> {
         let subject = &self.subject;
         let mut state = state;
         if !state.is_wholly_known() {
-            let what = eco_format!("still does not know all of {} after it was applied", subject.addr);
-            problems.push(subject.broken("Provider returned invalid result object after apply", &what));
+            let what = eco_format!("returned unknown values for {} after apply", subject.addr);
+            problems.push(subject.broken(&PROVIDER_INVALID_RESULT, &what));
             state = state.unknown_as_null();
         }
         if problems.has_errors() {
             return state;
         }
         if state.is_null() {
-            let what = eco_format!("says that {} does not exist after it was applied", subject.addr);
-            // Those with an old library are not held to their plans, but even they have to say what there is.
-            let title = match legacy {
-                true => "Provider returned invalid result object after apply",
-                false => "Provider produced inconsistent result after apply",
-            };
-            problems.push(subject.broken(title, &what));
+            let what = eco_format!("returned no object for {} after apply", subject.addr);
+            // Providers with the legacy type system may deviate from their plans, but they must return the object.
+            let code = if legacy { &PROVIDER_INVALID_RESULT } else { &PROVIDER_INCONSISTENT_RESULT };
+            problems.push(subject.broken(code, &what));
         } else if !legacy {
             let address = eco_format!("{}", subject.addr);
             for violation in assert_object_compatible(&schema.block, planned, &state) {
-                let what = eco_format!("did not do what it had planned: {}", violation.text(&address));
-                problems.push(subject.broken("Provider produced inconsistent result after apply", &what));
+                let what = eco_format!("returned an object that differs from its plan: {}", violation.text(&address));
+                problems.push(subject.broken(&PROVIDER_INCONSISTENT_RESULT, &what));
             }
         }
         state
@@ -220,7 +222,7 @@ impl<'a> ChangeJob<'a> {
             Some(answer) if !problems.has_errors() => answer,
             _ => {
                 if !problems.has_errors() {
-                    problems.push(subject.broken("Provider produced invalid plan", "gave no plan"));
+                    problems.push(subject.broken(&PROVIDER_INVALID_PLAN, "returned no plan"));
                 }
                 return Err(problems);
             }
@@ -233,10 +235,10 @@ impl<'a> ChangeJob<'a> {
         let address = eco_format!("{}", subject.addr);
         for violation in assert_object_compatible(&schema.block, &promised, &planned) {
             let what = eco_format!(
-                "planned something else now that all values are known than it had promised: {}",
+                "returned a plan during apply that differs from the plan during planning: {}",
                 violation.text(&address)
             );
-            problems.push(subject.broken("Provider produced inconsistent final plan", &what));
+            problems.push(subject.broken(&PROVIDER_INCONSISTENT_PLAN, &what));
         }
         if problems.has_errors() {
             return Err(problems);
@@ -358,8 +360,8 @@ impl<'a> EndJob<'a> {
             }
             Some(answer) => {
                 if !problems.has_errors() {
-                    let what = eco_format!("says that {} still exists after it was destroyed", subject.addr);
-                    problems.push(subject.broken("Provider returned invalid result object after apply", &what));
+                    let what = eco_format!("returned an object for {} after destroying it", subject.addr);
+                    problems.push(subject.broken(&PROVIDER_INVALID_RESULT, &what));
                 }
                 let state = answer.state.unknown_as_null();
                 let value = match subject.schema() {

@@ -15,15 +15,17 @@ use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashSet};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
 use yuba_config::resource::ResourceKey;
-use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
-use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, RuleKind};
+use yuba_eval::graph::{RefGraph, Vertex};
+use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, RuleKind, condition_failed};
 use yuba_plan::{Action, Event, Mode, Op, Phase, Plan, ResourceChange};
 use yuba_state::{CheckKind, CheckResult, DeposedKey, Edit, Output, State};
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::{Diagnostic, Diagnostics, Severity};
 use yuba_value::Value;
 
+use crate::diagnostics;
 use crate::drive::{Ending, Jobs, Steps, drive};
 use crate::interrupt::attend;
 use crate::planning;
@@ -146,21 +148,21 @@ pub(crate) struct Applier<'a> {
 /// Applies a plan.
 pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> Applied {
     let live = Live::new(true, Some(context.plan_time));
-    apply_into(context, plan, doors, &live).await
+    apply_into(context, plan, doors, &live).instrument(tracing::info_span!("apply")).await
 }
 
 /// The same; the values of everything are kept, for who wants to know more than the state says.
 pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>, live: &Live) -> Applied {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
-    let (arguments, problems) = Arguments::read(tree);
+    let arguments = &context.references.arguments;
     let state = (*plan.prior_state).clone();
     let mut used = planning::providers_of_state(tree, &state);
     used.extend(planning::providers_of_state(tree, &plan.previous_state));
     used.extend(planning::blocks_of(tree, plan.changes.iter().map(|change| &change.provider)));
-    let graph = graph::build(&evaluation, &arguments, &used);
+    let graph = context.references.with_used(&evaluation, &used);
     let components = graph.components();
-    let mut problems = problems;
+    let mut problems = context.references.invalid_arguments.clone();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
     problems.extend(plan.changes.iter().filter_map(lacks_configuration));
     let is_planned = |graph: &RefGraph<'_>| {
@@ -169,12 +171,10 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     // Planning did not know yet which providers of the configuration only the objects have that it imports.
     let as_planned = || {
         let used = planning::providers_of_state(tree, &plan.previous_state);
-        graph::build(&evaluation, &arguments, &used)
+        context.references.with_used(&evaluation, &used)
     };
     if !problems.has_errors() && !is_planned(&graph) && !is_planned(&as_planned()) {
-        let detail = "The steps of the plan are not those that its configuration, its state and its changes lead to. The plan \
-                      was changed after it was made. Make a new plan.";
-        problems.push(Diagnostic::error("Saved plan does not fit the configuration", detail));
+        problems.push(diagnostics::plan_does_not_fit());
     }
     if problems.has_errors() {
         return Applied { state, problems, counts: Counts::default() };
@@ -190,7 +190,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
     let selection = Selection::new(&graph, tree, &targets);
-    let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
+    let mut walk = Walk::new(context, &evaluation, live, &graph, arguments);
     walk.tell_deprecated_variables = false;
     walk.checks.expect_planned(&plan.checks);
     let changes = plan.changes.iter().enumerate().filter(|(_, change)| change.deposed.is_none());
@@ -370,6 +370,7 @@ impl<'a> Applier<'a> {
         }
         let graph = self.walk.graph;
         let node = &graph.nodes[vertex as usize];
+        let _span = tracing::trace_span!("evaluate", object = %graph.name(vertex, self.walk.context.tree)).entered();
         match node.vertex {
             Vertex::Resource(resource) => self.begin_resource(step, vertex, node.module, resource, jobs),
             Vertex::Provider(_) if graph.unused[vertex as usize] => {}
@@ -377,7 +378,10 @@ impl<'a> Applier<'a> {
                 let (found, ok) = self.walk.provider_jobs(node.module, block);
                 self.failed[step as usize] |= !ok;
                 for job in found {
-                    jobs.push(move || async move { Answer::Provider(job.run().await) });
+                    jobs.push(move || async move {
+                        let span = tracing::debug_span!("configure provider", address = %job.config);
+                        Answer::Provider(job.run().instrument(span).await)
+                    });
                 }
             }
             _ => self.failed[step as usize] |= !self.walk.evaluate(vertex),
@@ -475,28 +479,14 @@ impl<'a> Applier<'a> {
         if unknown.is_empty() && self.tainted.is_empty() {
             return;
         }
-        let mut detail =
-            String::from("The run was stopped before its operations ended. Finished changes are in the state.");
-        if !unknown.is_empty() {
-            detail.push_str("\n\nThe results of these operations are unknown:");
-            list(&mut detail, &unknown);
-            detail.push_str("\nCheck these objects. Add an object that exists to the state with \"yuba import\".");
-        }
-        self.describe_tainted(&mut detail);
         self.canceled = true;
-        self.walk.tell(std::iter::once(Diagnostic::error("Operation canceled", detail)));
+        let problem = diagnostics::operation_canceled(&unknown, &self.tainted_addresses());
+        self.walk.tell(std::iter::once(problem));
     }
 
-    /// Objects of this run that are not fit for use.
-    fn describe_tainted(&self, detail: &mut String) {
-        if self.tainted.is_empty() {
-            return;
-        }
-        let tainted = self.tainted.iter().map(|position| eco_format!("{}", self.plan.changes[*position as usize].addr));
-        detail.push_str(
-            "\n\nThese objects were created, but not completed. They are tainted, so the next apply replaces them:",
-        );
-        list(detail, &tainted.collect::<Vec<_>>());
+    /// Addresses of objects that this run created, but did not complete.
+    fn tainted_addresses(&self) -> Vec<EcoString> {
+        self.tainted.iter().map(|position| eco_format!("{}", self.plan.changes[*position as usize].addr)).collect()
     }
 
     /// Outputs of the root module after everything else.
@@ -567,7 +557,6 @@ impl<'a> Applier<'a> {
         let mut problems = Diagnostics::new();
         let checks = self.plan.checks.iter().filter(|result| result.kind == CheckKind::Check);
         let results: HashMap<&EcoString, &CheckResult> = checks.map(|result| (&result.config_addr, result)).collect();
-        let title = eco_format!("{} failed", RuleKind::CheckAssertion.description());
         for node in &self.walk.graph.nodes {
             let Vertex::Check(check) = node.vertex else { continue };
             let path = &self.walk.context.tree.node(node.module).path;
@@ -578,9 +567,8 @@ impl<'a> Applier<'a> {
                 _ => check.span,
             };
             for message in result.objects.iter().flat_map(|object| &object.failure_messages) {
-                let mut problem = of_check(Diagnostic::warning(title.clone(), message.clone()).at(span));
-                problem.extra.get_or_insert_default().failed_assertion = true;
-                problems.push(problem);
+                let (kind, severity) = (RuleKind::CheckAssertion, Severity::Warning);
+                problems.push(of_check(condition_failed(kind, Some(message), severity, span)));
             }
         }
         problems
@@ -594,8 +582,8 @@ impl<'a> Applier<'a> {
         for object in failed.flat_map(|result| &result.objects) {
             let Some(output) = object.addr.strip_prefix("output.").and_then(|name| outputs.get(name)) else { continue };
             for message in &object.failure_messages {
-                let problem = Diagnostic::error("Module output value precondition failed", message.clone());
-                problems.push(problem.at(output.span));
+                let (kind, severity) = (RuleKind::OutputPrecondition, Severity::Error);
+                problems.push(condition_failed(kind, Some(message), severity, output.span));
             }
         }
         problems
@@ -606,11 +594,7 @@ impl<'a> Applier<'a> {
         let mut problems = self.walk.take_problems();
         let is_halted = self.cut_short || !self.tainted.is_empty();
         if self.walk.context.interrupt.is_raised() && is_halted && !self.canceled {
-            let mut detail =
-                String::from("The run was stopped before everything was done. Finished changes are in the state.");
-            self.describe_tainted(&mut detail);
-            detail.push_str("\n\nApply again to do the rest.");
-            problems.push(Diagnostic::error("Execution halted", detail));
+            problems.push(diagnostics::apply_halted(&self.tainted_addresses()));
         }
         Applied { state: self.state, problems, counts: self.counts }
     }
@@ -621,17 +605,6 @@ fn kept_output(declared: &yuba_config::output::Output, value: Value) -> Option<O
     let sensitive = declared.sensitive == Some(true);
     let deprecated = declared.deprecated.clone().unwrap_or_default();
     (!value.is_null()).then_some(Output { value, sensitive, deprecated })
-}
-
-/// Addresses, one a line.
-fn list(out: &mut String, items: &[EcoString]) {
-    const SHOWN: usize = 20;
-    for item in items.iter().take(SHOWN) {
-        out.push_str(&eco_format!("\n  - {item}"));
-    }
-    if items.len() > SHOWN {
-        out.push_str(&eco_format!("\n  - and {} more", items.len() - SHOWN));
-    }
 }
 
 /// Makes the event of a change that was made one of a change that failed. Which change that is.
@@ -648,25 +621,17 @@ fn unkept(event: &mut Event) -> Option<EcoString> {
 /// Why results could not be kept, and which.
 fn unrecorded(found: Diagnostics, lost: &[EcoString]) -> Diagnostics {
     let mut told = Diagnostics::new();
-    for (at, mut problem) in found.into_iter().enumerate() {
-        if at == 0 && !lost.is_empty() {
-            let mut detail = problem.detail.to_string();
-            detail.push_str("\n\nThese operations ended, and their results are not in the journal:");
-            list(&mut detail, lost);
-            problem.detail = detail.into();
-        }
-        told.push(problem);
-    }
+    let mut found = found.into_iter();
+    told.extend(found.next().map(|first| match lost.is_empty() {
+        true => first,
+        false => diagnostics::with_unsaved_operations(first, lost),
+    }));
+    told.extend(found);
     told
 }
 
 /// What was written for an imported object has to be part of the configuration before it can be changed by it.
 fn lacks_configuration(change: &ResourceChange) -> Option<Diagnostic> {
     let lacks = change.generated_config.is_some() && change.action != Action::NoOp;
-    let detail = eco_format!(
-        "The configuration that was written for {} when this plan was made differs from the object, and is not a part of \
-         the configuration yet. Look through the written file, change what is to be kept, and make a new plan.",
-        change.addr
-    );
-    lacks.then(|| Diagnostic::error("Resource has no configuration", detail))
+    lacks.then(|| diagnostics::generated_configuration_unused(&change.addr))
 }

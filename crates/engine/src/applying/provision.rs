@@ -8,9 +8,10 @@ use yuba_config::provisioner::{Connection, OnFailure, Provisioner, ProvisionerWh
 use yuba_config::resource::Resource;
 use yuba_eval::ModuleScope;
 use yuba_plan::Event;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
+use crate::diagnostics::{hidden_provisioner_reason, provisioner_failed};
 use crate::request::Context;
 
 /// The door to provisioners.
@@ -133,17 +134,11 @@ pub(crate) async fn run(
             // Whoever wrote the block does not want to hear of it.
             continue;
         }
-        let summary = eco_format!("{provisioner} provisioner error");
-        let detail = match hidden {
-            Some(hidden) => eco_format!(
-                "The provisioner failed. The reason is not shown, because its arguments contain {} values.",
-                hidden.word()
-            ),
+        let reason = match hidden {
+            Some(hidden) => hidden_provisioner_reason(hidden.word()),
             None => reason,
         };
-        let mut problem = Diagnostic::error(summary, detail).at(step.place.body.missing_item_span());
-        problem.address = Some(eco_format!("{addr}"));
-        problems.push(problem);
+        problems.push(provisioner_failed(&provisioner, addr, reason, step.place.body.missing_item_span()));
         break;
     }
     problems

@@ -7,9 +7,10 @@ use futures_util::FutureExt as _;
 use yuba_plan::{Action, Event, Phase};
 use yuba_provider::fake::{FakeWorld, Fault};
 use yuba_state::{Edit, State};
-use yuba_syntax::Diagnostics;
+use yuba_syntax::{Diagnostic, Diagnostics};
 
 use super::{ApplyDoors, Recorder, apply};
+use crate::diagnostics::OBJECT_NOT_STORABLE;
 use crate::interrupt::{Clock, Interrupt};
 use crate::planning::plan;
 use crate::request::{Context, PlanOptions};
@@ -621,6 +622,10 @@ resource "fake_thing" "x" {
     .assert_eq(&lines.0);
 }
 
+fn full_disk() -> Diagnostic {
+    Diagnostic::new(&OBJECT_NOT_STORABLE, "The disk is full.").titled("Full")
+}
+
 /// Keeps what is done until the disk is full.
 struct Full {
     hand_overs: usize,
@@ -632,7 +637,7 @@ impl Full {
     fn count(left: &mut usize) -> Result<(), Diagnostics> {
         match left.checked_sub(1) {
             Some(less) => *left = less,
-            None => return Err(yuba_syntax::Diagnostic::error("Full", "The disk is full.").into()),
+            None => return Err(full_disk().into()),
         }
         Ok(())
     }
@@ -718,7 +723,7 @@ fn what_is_not_on_disk_is_not_complete_and_nothing_new_begins() {
         fake_thing.b failed
         Full: The disk is full.
 
-        These operations ended, and their results are not in the journal:
+        These operations ended, but their results are not in the journal:
           - fake_thing.b (create)
         begin fake_thing.b
         finish fake_thing.b Ready

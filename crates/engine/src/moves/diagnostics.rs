@@ -1,4 +1,4 @@
-//! What can be wrong with moves.
+//! The catalogue of what can be wrong with moves.
 
 use std::collections::BTreeMap;
 
@@ -8,83 +8,90 @@ use yuba_syntax::{Diagnostic, Sources, Span};
 
 use super::Moveable;
 
-/// A place as text: `main.tf:3,1`.
+yuba_syntax::catalogue! {
+    /// Both addresses of a moved block are the same.
+    REDUNDANT_MOVE = error "redundant-move", "Redundant move statement";
+    /// The configuration still declares the source of a moved block.
+    MOVED_OBJECT_STILL_EXISTS = error "moved-object-still-exists", "Moved object still exists";
+    /// Two moved blocks have the same source or the same destination.
+    AMBIGUOUS_MOVE = error "ambiguous-move", "Ambiguous move statements";
+    /// Moved blocks form a cycle.
+    CYCLIC_MOVES = error "cyclic-moves", "Cyclic dependency in move statements";
+    /// Objects cannot move, because the state contains other objects at their new addresses.
+    BLOCKED_MOVES = warning "blocked-moves", "Unresolved resource instance address changes";
+    /// -target or -exclude leaves out objects that move.
+    MOVED_OBJECTS_EXCLUDED = error "moved-objects-excluded", "Moved resource instances excluded by targeting";
+}
+
+/// A location as text: `main.tf:3,1`.
 pub(super) fn place(sources: Option<&Sources>, span: Span) -> EcoString {
     match sources.and_then(|sources| sources.get(span.file)) {
         Some(file) => {
             let position = file.position(span.start as usize);
             eco_format!("{}:{},{}", file.name, position.line, position.column)
         }
-        None => "another place".into(),
+        None => "another location".into(),
     }
 }
 
 pub(super) fn redundant(from: &Moveable, at: Span) -> Diagnostic {
-    let detail = eco_format!(
-        "Both addresses of this statement are {from}. Nothing moves from an address to itself, so the statement can be \
-         removed; or one of the addresses is not the one that was meant."
-    );
-    Diagnostic::error("Redundant move statement", detail).at(at)
+    Diagnostic::new(&REDUNDANT_MOVE, eco_format!("Both addresses of this block are {from}."))
+        .hint("Remove the block, or correct one of its addresses.")
+        .at(at)
 }
 
 pub(super) fn still_exists(from: &Moveable, to: &Moveable, declared: Option<&str>, at: Span) -> Diagnostic {
     let (noun, short) = from.noun();
     let declared = declared.map(|place| eco_format!(" at {place}")).unwrap_or_default();
-    let detail = eco_format!(
-        "According to this statement {from} moved to {to}, but the {noun} {from} is still declared{declared}. An object \
-         cannot be at both addresses.\n\nDeclare the {short} as {to} instead, or remove this statement."
-    );
-    Diagnostic::error("Moved object still exists", detail).at(at)
+    let detail = eco_format!("This block moves {from} to {to}, but the {noun} {from} is still declared{declared}.");
+    Diagnostic::new(&MOVED_OBJECT_STILL_EXISTS, detail)
+        .hint(eco_format!("Declare the {short} as {to} instead, or remove this block."))
+        .at(at)
 }
 
 pub(super) fn two_targets(from: &Moveable, first: &Moveable, second: &Moveable, place: &str, at: Span) -> Diagnostic {
     let (noun, short) = from.noun();
     let detail = eco_format!(
-        "The statement at {place} says that {from} moved to {first}, but according to this one it moved to {second}.\n\n\
-         A {noun} can only move to one {short}: remove one of the statements."
+        "The block at {place} moves {from} to {first}, but this block moves it to {second}. A {noun} can only move to one \
+         {short}."
     );
-    Diagnostic::error("Ambiguous move statements", detail).at(at)
+    Diagnostic::new(&AMBIGUOUS_MOVE, detail).hint("Remove one of the blocks.").at(at)
 }
 
 pub(super) fn two_sources(to: &Moveable, first: &Moveable, second: &Moveable, place: &str, at: Span) -> Diagnostic {
     let (noun, short) = to.noun();
     let detail = eco_format!(
-        "The statement at {place} says that {first} moved to {to}, but according to this one {second} moved there.\n\nOnly \
-         one {short} can have become a {noun}: remove one of the statements."
+        "The block at {place} moves {first} to {to}, but this block moves {second} to the same address. Only one {short} can \
+         move to a {noun}."
     );
-    Diagnostic::error("Ambiguous move statements", detail).at(at)
+    Diagnostic::new(&AMBIGUOUS_MOVE, detail).hint("Remove one of the blocks.").at(at)
 }
 
 pub(super) fn cycle(lines: &str) -> Diagnostic {
-    let detail = eco_format!(
-        "These statements lead in a circle, so there is no last address for objects to move to:{lines}\n\nA chain of moves \
-         has to end at an address that no other statement starts from; usually that is what the configuration declares \
-         now."
-    );
-    Diagnostic::error("Cyclic dependency in move statements", detail)
+    Diagnostic::new(&CYCLIC_MOVES, eco_format!("These moved blocks form a cycle:{lines}"))
+        .hint("Remove one of the blocks, so that the chain ends at an address that the configuration declares.")
 }
 
 pub(super) fn blocked(blocked: &BTreeMap<Moveable, Moveable>) -> Diagnostic {
     let lines: String = blocked.iter().map(|(from, to)| format!("\n  - {from} could not move to {to}")).collect();
     let detail = eco_format!(
-        "The configuration says that some objects of the state have new addresses, but there are other objects at these \
-         addresses already:{lines}\n\nThe plan is to destroy the objects that could not move. If that is not right, sort \
-         out the addresses with the \"state\" commands first, then plan again."
+        "Objects of the state cannot move, because the state contains other objects at their new addresses:{lines}\n\nThe \
+         plan destroys the objects that cannot move."
     );
-    Diagnostic::warning("Unresolved resource instance address changes", detail)
+    Diagnostic::new(&BLOCKED_MOVES, detail)
+        .hint("To preserve them, change their addresses with the \"yuba state\" commands, then plan again.")
 }
 
 pub(super) fn left_out(resources: &[AbsResource], excluding: bool) -> Diagnostic {
     let option = if excluding { "exclude" } else { "target" };
     let lines: String = resources.iter().map(|resource| format!("\n  -{option}={:?}", resource.to_string())).collect();
     let (problem, remedy) = match excluding {
-        true => ("the -exclude options leave some of them out", "remove these"),
-        false => ("the -target options do not cover all of them", "add these"),
+        true => ("the -exclude options leave some of them out", "remove"),
+        false => ("the -target options do not include all of them", "add"),
     };
     let detail = eco_format!(
-        "Objects of the state have other addresses in the current configuration. For a correct plan they have to be part \
-         of it, but {problem}.\n\nEither plan without -{option}, or {remedy} options:{lines}\n\nWhat these objects depend \
-         on then becomes part of the plan, too."
+        "Objects of the state have new addresses in the configuration. A plan must include these objects and their \
+         dependencies, but {problem}.\n\nPlan without -{option}, or {remedy} these options:{lines}"
     );
-    Diagnostic::error("Moved resource instances excluded by targeting", detail)
+    Diagnostic::new(&MOVED_OBJECTS_EXCLUDED, detail)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecow::eco_format;
+use tracing::Instrument as _;
 use yuba_addrs::{
     AbsProviderConfig, AbsResource, AbsResourceInstance, InstanceKey, Resource as ResourceName, ResourceMode,
 };
@@ -20,6 +21,7 @@ use super::generated::ImportJob;
 use super::managed::ManagedJob;
 use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner, provider_of_undeclared};
+use crate::diagnostics::{object_forgotten, provider_instance_changes};
 use crate::drive::Jobs;
 use crate::imports::{ImportProvider, Imported, already_managed};
 use crate::object::{MovedFrom, merged};
@@ -221,7 +223,10 @@ impl<'a> Planner<'a> {
             only_import,
             import,
         };
-        jobs.push(move || async move { Answer::Managed(Box::new(job.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
+            Answer::Managed(Box::new(job.run().instrument(span).await))
+        });
         self.begin_deposed(addr, jobs);
         ok
     }
@@ -315,7 +320,10 @@ impl<'a> Planner<'a> {
             let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr) else { continue };
             let subject = self.walk.subject(&addr, &server, &schemas, None, None);
             let job = ImportJob { subject, server, by, importing };
-            jobs.push(move || async move { Answer::Imported(Box::new(job.run().await)) });
+            jobs.push(move || async move {
+                let span = tracing::debug_span!("import instance", address = %job.subject.addr);
+                Answer::Imported(Box::new(job.run().instrument(span).await))
+            });
         }
     }
 
@@ -476,7 +484,10 @@ impl<'a> Planner<'a> {
             refresh: self.options.refresh && self.is_refreshed(addr),
             ending,
         };
-        jobs.push(move || async move { Answer::Removal(Box::new(job.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
+            Answer::Removal(Box::new(job.run().instrument(span).await))
+        });
     }
 
     /// An object whose provider is gone is forgotten without being read again.
@@ -493,7 +504,7 @@ impl<'a> Planner<'a> {
         let before = ty.and_then(|ty| object.decode(&ty).ok()).unwrap_or_else(Value::empty_object);
         let after = Value::null(before.ty().clone());
         if self.options.mode != Mode::Destroy {
-            self.walk.tell(std::iter::once(crate::removal::forgotten(addr)));
+            self.walk.tell(std::iter::once(object_forgotten(addr)));
         }
         self.changes.push(ResourceChange {
             addr: addr.clone(),
@@ -567,7 +578,10 @@ impl<'a> Planner<'a> {
         if known && !pending {
             let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
             let job = DataJob { subject, resource, server, at, config };
-            jobs.push(move || async move { Answer::Data(Box::new(job.run().await)) });
+            jobs.push(move || async move {
+                let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
+                Answer::Data(Box::new(job.run().instrument(span).await))
+            });
             return true;
         }
         // What was read before says nothing about what will be read.
@@ -631,7 +645,10 @@ impl<'a> Planner<'a> {
         if known && !pending {
             let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
             let job = OpenJob { subject, resource, at, config };
-            jobs.push(move || async move { Answer::Opened(Box::new(job.run().await)) });
+            jobs.push(move || async move {
+                let span = tracing::debug_span!("open ephemeral instance", address = %job.subject.addr);
+                Answer::Opened(Box::new(job.run().instrument(span).await))
+            });
             return true;
         }
         if self.options.mode != Mode::RefreshOnly {
@@ -708,14 +725,6 @@ fn changed_provider(
         return None;
     }
     let shown = |key: &Option<InstanceKey>| key.as_ref().map(|key| eco_format!("{key}")).unwrap_or_default();
-    let detail = eco_format!(
-        "{addr} exists, and was made by the instance {recorded}{}; from now on {}{} serves it. The object is not moved: if the \
-         two instances stand for different places, the new one may not find it and plan to create another one.",
-        shown(was),
-        server.config,
-        shown(is)
-    );
-    let mut warning = Diagnostic::warning("Provider instance of an existing object changes", detail);
-    warning.address = Some(eco_format!("{addr}"));
-    Some(warning)
+    let (before, after) = (eco_format!("{recorded}{}", shown(was)), eco_format!("{}{}", server.config, shown(is)));
+    Some(provider_instance_changes(addr, &before, &after))
 }

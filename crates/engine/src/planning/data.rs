@@ -5,9 +5,10 @@ use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::Phase;
 use yuba_provider::{DataRequest, Outcome};
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::{Code, Diagnostic, Diagnostics};
 use yuba_value::Value;
 
+use crate::diagnostics::{PROVIDER_INVALID_OBJECT, PROVIDER_NULL_OBJECT};
 use crate::object::{Subject, conforms};
 use crate::walk::providers::Server;
 
@@ -70,7 +71,7 @@ impl<'a> DataJob<'a> {
         let shown = value.clone().unwrap_or_else(Value::null_dynamic);
         subject.finished(Phase::Read, &shown, value.is_some());
         if value.is_none() && !problems.has_errors() {
-            problems.push(self.invalid("null", "answered nothing for"));
+            problems.push(self.broken(&PROVIDER_NULL_OBJECT, "returned no result for"));
         }
         (value, problems)
     }
@@ -78,19 +79,19 @@ impl<'a> DataJob<'a> {
     fn checked(&self, state: &Value) -> Result<(), Diagnostic> {
         let Some(schema) = self.subject.schemas.data.get(self.subject.kind()) else { return Ok(()) };
         if let Err(reason) = conforms(state, schema.block.implied_type()) {
-            return Err(self.invalid("invalid", &eco_format!("answered with a value that does not fit ({reason}) for")));
+            let what = eco_format!("returned a value that does not conform to its schema ({reason}) for");
+            return Err(self.broken(&PROVIDER_INVALID_OBJECT, &what));
         }
         if state.is_null() {
-            return Err(self.invalid("null", "answered null for"));
+            return Err(self.broken(&PROVIDER_NULL_OBJECT, "returned null for"));
         }
         if !state.is_wholly_known() {
-            return Err(self.invalid("invalid", "answered with a value that is not wholly known for"));
+            return Err(self.broken(&PROVIDER_INVALID_OBJECT, "returned a value that contains unknown values for"));
         }
         Ok(())
     }
 
-    fn invalid(&self, kind: &str, what: &str) -> Diagnostic {
-        let summary = eco_format!("Provider produced {kind} object");
-        self.subject.broken(&summary, &eco_format!("{what} {}", self.subject.addr))
+    fn broken(&self, code: &'static Code, what: &str) -> Diagnostic {
+        self.subject.broken(code, &eco_format!("{what} {}", self.subject.addr))
     }
 }

@@ -1,13 +1,14 @@
 //! What jobs of planning report, taken into the plan.
 
 use ecow::eco_format;
+use tracing::Instrument as _;
 use yuba_addrs::AbsResourceInstance;
 use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Mode, Reason, ResourceChange};
 use yuba_state::{Edit, Object};
 use yuba_syntax::parser::parse_config;
-use yuba_syntax::{Diagnostic, Diagnostics, FileId};
+use yuba_syntax::{Diagnostics, FileId};
 use yuba_value::{Type, Value, convert};
 
 use super::data::DataAnswer;
@@ -15,10 +16,10 @@ use super::generated::{ImportAnswer, WrittenAnswer, WrittenJob};
 use super::managed::{ManagedAnswer, Planned, is_same};
 use super::removal::RemovalAnswer;
 use super::{Answer, Planner};
+use crate::diagnostics;
 use crate::drive::Jobs;
 use crate::generate;
 use crate::object::{Existing, cannot_be_stored};
-use crate::removal::forgotten;
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::{data_verdict, of_check_data, providers::Server};
 
@@ -196,15 +197,9 @@ impl<'a> Planner<'a> {
     ) -> bool {
         let Some(expr) = &resource.lifecycle.prevent_destroy else { return true };
         let variables = expr.variables().into_iter();
-        let of_instances = variables.filter(|used| used.root == "each" || used.root == "count").map(|used| {
-            let detail = eco_format!(
-                "What is said about destroying objects counts for those too that are not in the configuration any more, and \
-                 \"{}\" is not known for these. It has to be the same for all instances of {}.",
-                used.root,
-                addr.resource
-            );
-            Diagnostic::error("Invalid reference in prevent_destroy", detail).at(used.span)
-        });
+        let of_instances = variables
+            .filter(|used| used.root == "each" || used.root == "count")
+            .map(|used| diagnostics::instance_in_prevent_destroy(&used.root, &addr.resource, used.span));
         if !self.walk.tell(of_instances) {
             return false;
         }
@@ -212,18 +207,14 @@ impl<'a> Planner<'a> {
         if !self.walk.tell(found) {
             return false;
         }
-        let error = |summary: &str, detail: ecow::EcoString| Diagnostic::error(summary, detail);
-        let invalid = |reason: &str| {
-            let detail = eco_format!("The value of prevent_destroy of {addr} cannot be used: {reason}.");
-            error("Invalid value for prevent_destroy", detail).at(expr.span)
-        };
+        let invalid = |reason: &str| diagnostics::invalid_prevent_destroy(addr, reason, expr.span);
         let (plain, marks) = value.unmark();
         let mut problems = Diagnostics::new();
         if marks.has_sensitive() {
-            problems.push(invalid("it is sensitive, and whether the object can be destroyed would reveal it"));
+            problems.push(invalid("it is sensitive, but the plan reveals it"));
         }
         if marks.has_ephemeral() {
-            problems.push(invalid("it is ephemeral, but has to be the same when the plan is applied"));
+            problems.push(invalid("it is ephemeral, but planning and applying require the same value"));
         }
         let prevents = match convert::convert(&plain, &Type::bool()) {
             Ok(value) => value,
@@ -235,23 +226,14 @@ impl<'a> Planner<'a> {
         let ends = matches!(action, Action::Delete | Action::DeleteThenCreate | Action::CreateThenDelete);
         if ends && !problems.has_errors() {
             if !prevents.is_known() && self.walk.live.find(&addr.module).is_none() {
-                let detail = eco_format!(
-                    "{} is not in the configuration, so the value of prevent_destroy of {addr} is unknown. Set prevent_destroy \
-                     to a constant, or exclude the object with -exclude={:?}.",
-                    addr.module,
-                    eco_format!("{addr}")
-                );
-                problems.push(error("Invalid value for prevent_destroy", detail).at(expr.span));
+                problems.push(diagnostics::prevent_destroy_without_module(addr, expr.span));
             } else if !prevents.is_known() {
-                problems.push(invalid("it is known only after apply. Leave the object out for now with -exclude"));
+                let problem = invalid("it is known only after apply");
+                problems.push(problem.hint("Exclude the object from this plan with -exclude."));
             } else if prevents.is_null() {
-                problems.push(invalid("it is null. Use false to allow destroying the object"));
+                problems.push(invalid("it is null").hint("Use false to allow destroying the object."));
             } else if prevents.as_bool() == Some(true) {
-                let detail = eco_format!(
-                    "{addr} has lifecycle.prevent_destroy set, but the plan is to destroy it. To keep it, change what leads \
-                     to that, or leave it out with -exclude; to destroy it after all, take prevent_destroy away first."
-                );
-                problems.push(error("Resource instance cannot be destroyed", detail).at(resource.span));
+                problems.push(diagnostics::destroy_prevented(addr, resource.span));
             }
         }
         self.walk.tell(problems)
@@ -285,7 +267,7 @@ impl<'a> Planner<'a> {
         }
         let Some(planned) = answer.planned else { return ok };
         if planned.action == Action::Forget && self.options.mode != Mode::Destroy {
-            self.walk.tell(std::iter::once(forgotten(&addr)));
+            self.walk.tell(std::iter::once(diagnostics::object_forgotten(&addr)));
         }
         if let Some(resource) = self.walk.declared(&addr)
             && deposed.is_none()
@@ -324,7 +306,10 @@ impl<'a> Planner<'a> {
         let (config, found) = self.walk.scope(ModuleInstanceId::ROOT).eval_body(&parsed.body, &schema.block);
         ok &= self.walk.tell(parsed.diagnostics.into_iter().chain(found));
         let written = WrittenJob { job, existing, text, config };
-        jobs.push(move || async move { Answer::Written(Box::new(written.run().await)) });
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("plan instance", address = %written.job.subject.addr);
+            Answer::Written(Box::new(written.run().instrument(span).await))
+        });
         ok
     }
 
@@ -409,20 +394,10 @@ impl<'a> Planner<'a> {
             let at = self.walk.live.find(&addr.module);
             let expansion = at.and_then(|at| self.walk.live.resource_expansion(at, &ResourceKey::from(&addr.resource)));
             let Some(expansion) = expansion.filter(|expansion| !expansion.contains(None)) else { continue };
-            let mut detail = eco_format!("-replace={addr} replaces nothing: ");
-            if expansion.is_empty() {
-                detail.push_str("the resource has no instances.");
-            } else {
-                detail.push_str("the instances of the resource have keys. Name those that are to be replaced:");
-                for (key, _) in expansion.instances().take(SHOWN_INSTANCES) {
-                    let instance = AbsResourceInstance { key, ..addr.clone() };
-                    detail.push_str(&format!("\n  -replace={:?}", instance.to_string()));
-                }
-                if expansion.len() > SHOWN_INSTANCES {
-                    detail.push_str(&format!("\n  ... and {} more", expansion.len() - SHOWN_INSTANCES));
-                }
-            }
-            problems.push(Diagnostic::warning("Incompletely-matched force-replace resource instance", detail));
+            let instance = |key| eco_format!("{}", AbsResourceInstance { key, ..addr.clone() });
+            let shown: Vec<_> = expansion.instances().take(SHOWN_INSTANCES).map(|(key, _)| instance(key)).collect();
+            let more = expansion.len() - shown.len();
+            problems.push(diagnostics::incomplete_replace_address(addr, &shown, more));
         }
         problems
     }

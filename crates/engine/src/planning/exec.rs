@@ -65,11 +65,7 @@ pub(crate) fn cycle(exec: &ExecGraph, changes: &[ResourceChange], stuck: impl It
         Op::Join | Op::Settle => None,
     };
     let names: Vec<EcoString> = stuck.filter_map(name).take(SHOWN).collect();
-    let detail = eco_format!(
-        "These steps wait for each other, so none of them can be done: {}. Apply in two runs, with -target.",
-        names.join(", ")
-    );
-    Diagnostic::error("Cycle in the order of changes", detail)
+    crate::diagnostics::operation_cycle(&names)
 }
 
 /// The address of an object of the configuration; no two objects have the same.
@@ -323,6 +319,6 @@ mod tests {
         let ops = vec![Op::Evaluate(0), Op::Evaluate(1), Op::Join];
         let exec = ExecGraph::new(ops, &[(0, 2), (2, 1), (1, 0)]).naming(["a.b".into(), "local.c (expand)".into()]);
         let problem = cycle(&exec, &[], exec.stuck().into_iter());
-        assert!(problem.detail.contains(": a.b, local.c (expand). Apply"), "{}", problem.detail);
+        assert!(problem.detail.contains(": a.b, local.c (expand)."), "{}", problem.detail);
     }
 }

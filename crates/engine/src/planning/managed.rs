@@ -3,17 +3,18 @@
 
 use std::sync::Arc;
 
-use ecow::{EcoString, EcoVec, eco_format};
+use ecow::{EcoVec, eco_format};
 use yuba_config::resource::{IgnoreChanges, Resource};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, Importing, Phase, Reason};
 use yuba_provider::legality::{assert_plan_valid, proposed_new};
 use yuba_provider::{ImportBy, ImportRequest, Outcome, PlanAnswer, PlanRequest, Private, Schema};
 use yuba_state::Object;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
 use yuba_value::{Path, Value, ops};
 
 use super::{ignore, replace_paths};
+use crate::diagnostics::{self, PROVIDER_INVALID_PLAN};
 use crate::object::{Existing, MovedFrom, Subject, conforms, import_id, secrets_differ};
 use crate::walk::providers::Server;
 
@@ -169,7 +170,7 @@ impl Wish<'_, '_> {
             let address = eco_format!("{}", subject.addr);
             for violation in violations {
                 let what = eco_format!("planned an invalid value: {}", violation.text(&address));
-                problems.push(subject.broken("Provider produced invalid plan", &what));
+                problems.push(subject.broken(&PROVIDER_INVALID_PLAN, &what));
             }
             return Err(problems);
         }
@@ -266,12 +267,15 @@ impl Wish<'_, '_> {
             return Err(std::mem::take(problems));
         }
         let Some(answer) = value else {
-            problems.push(self.subject.broken("Provider produced invalid plan", "gave no plan"));
+            problems.push(self.subject.broken(&PROVIDER_INVALID_PLAN, "returned no plan"));
             return Err(std::mem::take(problems));
         };
         if let Err(reason) = conforms(&answer.planned, schema.block.implied_type()) {
-            let what = eco_format!("planned {} as an object that does not fit its schema: {reason}", self.subject.addr);
-            problems.push(self.subject.broken("Provider produced invalid plan", &what));
+            let what = eco_format!(
+                "planned an object for {} that does not conform to its schema: {reason}",
+                self.subject.addr
+            );
+            problems.push(self.subject.broken(&PROVIDER_INVALID_PLAN, &what));
             return Err(std::mem::take(problems));
         }
         Ok(answer)
@@ -293,9 +297,11 @@ impl Wish<'_, '_> {
         for path in &answer.requires_replace {
             let (before, after) = match (path.follow(prior), path.follow(planned)) {
                 (None, None) => {
-                    let what =
-                        eco_format!("wants to replace {} because of an attribute that it lacks", self.subject.addr);
-                    problems.push(self.subject.broken("Provider produced invalid plan", &what));
+                    let what = eco_format!(
+                        "requires the replacement of {} because of an attribute that does not exist",
+                        self.subject.addr
+                    );
+                    problems.push(self.subject.broken(&PROVIDER_INVALID_PLAN, &what));
                     continue;
                 }
                 (Some(before), None) => (before.clone(), Value::null(before.ty().clone())),
@@ -343,20 +349,16 @@ pub(crate) async fn imported(
         return Err(found);
     }
     let mut imported = value.unwrap_or_default();
-    let error = |summary: &str, detail: EcoString| Diagnostic::error(summary, detail);
     if imported.len() > 1 {
-        let detail = eco_format!("The provider found several objects with {what}, and only one can be imported.");
-        found.push(error("Multiple import states not supported", detail));
+        found.push(diagnostics::several_objects_imported(&what));
         return Err(found);
     }
     let Some(imported) = imported.pop() else {
-        let detail = eco_format!("The provider found nothing with {what}.");
-        found.push(error("Import returned no resources", detail));
+        found.push(diagnostics::no_object_imported(&what));
         return Err(found);
     };
     if imported.state.is_null() {
-        let detail = eco_format!("The provider answered with an empty object for {what}.");
-        found.push(error("Import returned null resource", detail));
+        found.push(diagnostics::null_object_imported(&what));
         return Err(found);
     }
     let value = match subject.schema() {
@@ -379,12 +381,7 @@ pub(crate) async fn imported(
         return Err(found);
     }
     let Some(mut refreshed) = refreshed else {
-        let detail = eco_format!(
-            "There is no object with {what} for {}. Only what exists can be imported: check the id, and that the \
-             provider is configured for the place where the object is. To create it instead, take the import away.",
-            subject.addr
-        );
-        found.push(error("Cannot import non-existent remote object", detail));
+        found.push(diagnostics::imported_object_missing(&subject.addr, &what));
         return Err(found);
     };
     if let Some(config) = config {

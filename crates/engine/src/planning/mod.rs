@@ -22,17 +22,19 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use foldhash::{HashMap, HashSet};
+use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResource, AbsResourceInstance, ConfigResource, KeyMap, ResourceMode};
 use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
-use yuba_eval::graph::{self, Arguments, RefGraph, Vertex};
+use yuba_eval::graph::{RefGraph, Vertex};
 use yuba_eval::references::each_traversal;
 use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
 use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
 use yuba_state::{Instance, State};
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, Severity};
+use yuba_syntax::{Diagnostics, Expr, Severity};
 
+use crate::diagnostics;
 use crate::drive::{Jobs, Steps, drive};
 use crate::interrupt::attend;
 use crate::request::{Context, PlanOptions, RootVariable};
@@ -121,11 +123,11 @@ pub async fn plan_into(
     let is_missing = |variable: &RootVariable| variable.given.is_none() && variable.problems.has_errors();
     if options.mode != Mode::Normal && !options.force_replace.is_empty() && !context.variables.values().any(is_missing)
     {
-        let detail = "-replace requires a plan that can create objects. Remove -replace, or -destroy or -refresh-only.";
-        return (None, Diagnostic::error("Unsupported plan mode", detail).into());
+        return (None, diagnostics::replace_in_other_mode().into());
     }
     let targets = Targets { targets: options.targets.clone(), excludes: options.excludes.clone() };
-    let (plan, found) = plan_for(context, state, options, &targets, live).await;
+    let span = tracing::info_span!("plan", mode = ?options.mode);
+    let (plan, found) = plan_for(context, state, options, &targets, live).instrument(span).await;
     let mut problems = targets.plan_warnings();
     problems.extend(found);
     (plan, problems)
@@ -189,7 +191,8 @@ async fn walk_for(
 ) -> Made {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
-    let (arguments, mut problems) = Arguments::read(tree);
+    let arguments = &context.references.arguments;
+    let mut problems = context.references.invalid_arguments.clone();
     problems.extend(tree.unbound_resources());
     if options.mode == Mode::Destroy {
         // Few variables are needed to destroy: what is wrong with the others is told nevertheless.
@@ -230,8 +233,9 @@ async fn walk_for(
         tree,
         of_imports.map(|resolved| tree.provider_address(&resolved)).collect::<Vec<_>>().iter(),
     ));
-    let mut graph = graph::build(&evaluation, &arguments, &used);
-    let references = graph.edges.clone();
+    let referring = context.references.with_used(&evaluation, &used);
+    let references = &referring.edges;
+    let mut graph = (*referring).clone();
     connect_providers_of_state(&mut graph, tree, &state);
     let components = graph.components();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
@@ -240,7 +244,7 @@ async fn walk_for(
     }
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let selected = Selection::new(&graph, tree, targets);
-    let mut walk = Walk::new(context, &evaluation, live, &graph, &arguments);
+    let mut walk = Walk::new(context, &evaluation, live, &graph, arguments);
     if options.mode != Mode::Normal || options.before_destroy {
         walk.rule_severity = Severity::Warning;
     }
@@ -305,7 +309,7 @@ async fn walk_for(
     }
     planner.walk.tell(found);
     let only_reading_failed = planner.only_reading_failed();
-    let (plan, problems) = planner.finish(&graph, &references, previous);
+    let (plan, problems) = planner.finish(&graph, references, previous);
     Made { plan, problems, only_reading_failed }
 }
 
@@ -428,6 +432,7 @@ impl<'a> Steps<'a> for Planner<'a> {
         }
         let graph = self.walk.graph;
         let node = &graph.nodes[step as usize];
+        let _span = tracing::trace_span!("evaluate", object = %graph.name(step, self.walk.context.tree)).entered();
         match node.vertex {
             Vertex::Resource(resource) => self.begin_resource(step, node.module, resource, jobs),
             Vertex::Provider(_) if graph.unused[step as usize] => {}
@@ -435,7 +440,10 @@ impl<'a> Steps<'a> for Planner<'a> {
                 let (found, ok) = self.walk.provider_jobs(node.module, block);
                 self.failed[step as usize] |= !ok;
                 for job in found {
-                    jobs.push(move || async move { Answer::Provider(job.run().await) });
+                    jobs.push(move || async move {
+                        let span = tracing::debug_span!("configure provider", address = %job.config);
+                        Answer::Provider(job.run().instrument(span).await)
+                    });
                 }
             }
             _ => self.failed[step as usize] |= !self.walk.evaluate(step),
@@ -604,9 +612,7 @@ impl<'a> Planner<'a> {
         let stopped = context.interrupt.is_raised();
         let mut problems = self.walk.take_problems();
         if stopped && !problems.has_errors() {
-            let detail =
-                "Planning was stopped before everything was looked at, so there is no plan. Nothing was changed.";
-            problems.push(Diagnostic::error("Execution halted", detail));
+            problems.push(diagnostics::planning_halted());
         }
         let mut errored = problems.has_errors() || stopped;
         let mut changes = std::mem::take(&mut self.changes);

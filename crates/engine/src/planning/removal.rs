@@ -10,6 +10,7 @@ use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use super::managed::Planned;
+use crate::diagnostics::PROVIDER_INVALID_PLAN;
 use crate::object::{Existing, Subject};
 
 /// What to do with an object that is not wanted any more.
@@ -115,8 +116,8 @@ pub(crate) async fn plan_end(subject: &Subject<'_>, existing: &Existing) -> Resu
         Some(answer) if answer.planned.is_null() && !found.has_errors() => Ok(answer),
         _ => {
             if !found.has_errors() {
-                let what = ecow::eco_format!("planned something else than the end of {}", subject.addr);
-                found.push(subject.broken("Provider produced invalid plan", &what));
+                let what = ecow::eco_format!("planned something other than destroying {}", subject.addr);
+                found.push(subject.broken(&PROVIDER_INVALID_PLAN, &what));
             }
             Err(found)
         }

@@ -9,6 +9,7 @@ use yuba_value::{Path, PathStep};
 
 use super::ignore::step_of;
 use super::{PlannedInstances, Planner};
+use crate::diagnostics::trigger_instance_missing;
 use crate::walk::block::Block;
 
 impl<'a> Planner<'a> {
@@ -69,12 +70,8 @@ fn no_change(
         false => eco_format!("{module}"),
     };
     let text = |key: Option<&InstanceKey>| key.map(|key| eco_format!("{key}")).unwrap_or_default();
-    let (named, existing) = (text(key), text(existing));
-    let detail = eco_format!(
-        "replace_triggered_by refers to {resource}{named}, and {resource} has no such instance. Refer to an existing instance, \
-         such as {resource}{existing}, or to the whole resource."
-    );
-    Diagnostic::error(eco_format!("no change found for {resource}{named} in {place}"), detail)
+    let (named, existing) = (eco_format!("{resource}{}", text(key)), eco_format!("{resource}{}", text(existing)));
+    trigger_instance_missing(&eco_format!("{resource}"), &named, &existing, &place)
 }
 
 fn changes_at(change: &ResourceChange, path: &Path) -> bool {

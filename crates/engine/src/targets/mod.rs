@@ -11,7 +11,9 @@ mod text;
 use yuba_addrs::{AbsResourceInstance, ConfigResource, Target};
 use yuba_eval::graph::{RefGraph, Vertex};
 use yuba_eval::tree::{ConfigTree, ModuleId};
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
+
+use crate::diagnostics::{apply_may_be_incomplete, targeting_in_effect};
 
 pub use address_set::AddressSet;
 pub use destroying::Destroying;
@@ -74,12 +76,7 @@ impl Targets {
     pub fn plan_warnings(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         if !self.is_empty() {
-            problems.push(Diagnostic::warning(
-                "Resource targeting is in effect",
-                "The plan is limited by -target or -exclude, so it may not have all changes that the configuration asks \
-                 for.\n\nThese options are for exceptional situations, such as recovering from mistakes, and for when a \
-                 message suggests them; they are not for everyday use.",
-            ));
+            problems.push(targeting_in_effect());
         }
         problems
     }
@@ -87,13 +84,7 @@ impl Targets {
     pub fn apply_warnings(&self) -> Diagnostics {
         let mut problems = Diagnostics::new();
         if !self.is_empty() {
-            problems.push(Diagnostic::warning(
-                "Applied changes may be incomplete",
-                "The plan was limited by -target or -exclude, so some changes that the configuration asks for may not \
-                 have been made, and output values may be out of date. To see whether anything is left to do, run:\n    \
-                 yuba plan\n\nThese options are for exceptional situations, such as recovering from mistakes, and for when \
-                 a message suggests them; they are not for everyday use.",
-            ));
+            problems.push(apply_may_be_incomplete());
         }
         problems
     }

@@ -1,8 +1,9 @@
 //! Targets from the command line and from files.
 
-use ecow::eco_format;
 use yuba_addrs::Target;
-use yuba_syntax::{Diagnostic, Diagnostics, FileId, parser};
+use yuba_syntax::{Diagnostics, FileId, parser};
+
+use crate::diagnostics::invalid_target;
 
 /// Reads the values of `-target` or `-exclude`; `option` is the name.
 pub fn parse_option(option: &str, values: &[impl AsRef<str>]) -> (Vec<Target>, Diagnostics) {
@@ -12,8 +13,7 @@ pub fn parse_option(option: &str, values: &[impl AsRef<str>]) -> (Vec<Target>, D
         match Target::parse_text(FileId(0), value) {
             Ok(target) => targets.push(target),
             Err(found) => {
-                let detail = found.iter().find(|problem| problem.is_error()).map(|problem| problem.detail.clone());
-                problems.push(Diagnostic::error(eco_format!("Invalid {option} {value:?}"), detail.unwrap_or_default()));
+                problems.push(invalid_target(option, value, found.iter().find(|problem| problem.is_error())));
             }
         }
     }

@@ -8,7 +8,7 @@ use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
 use yuba_eval::tree::ResolvedProvider;
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, schema_of};
-use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_SUMMARY, Problem, ProviderSchema};
+use yuba_provider::{BlockSchema, EPHEMERAL_VALUE_STORED, Problem, ProviderSchema};
 use yuba_state::{CheckKind, DeposedKey};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Number, Path, Value};
@@ -17,6 +17,7 @@ use super::checks::{in_instance, in_module};
 use super::providers::Server;
 use super::{Rules, Walk};
 use crate::applying::provision;
+use crate::diagnostics;
 use crate::object::Subject;
 
 /// What is the same for all instances of a resource.
@@ -49,13 +50,8 @@ impl<'a> Walk<'a> {
             return None;
         }
         let Some(schema) = schema_of(&schemas, &resource.key) else {
-            let detail = eco_format!(
-                "The provider {} has no {} resource type {:?}.",
-                resolved.provider.for_display(),
-                resource.key.mode.as_str(),
-                resource.key.kind
-            );
-            self.tell(std::iter::once(Diagnostic::error("Invalid resource type", detail).at(resource.kind_span)));
+            let problem = diagnostics::unsupported_type(&resolved.provider, &resource.key, resource.kind_span);
+            self.tell(std::iter::once(problem));
             return None;
         };
         let refers_to_itself = self.evaluation.scope(module).refers_to(&resource.body, schema, &resource.key);
@@ -107,11 +103,8 @@ impl<'a> Walk<'a> {
             }
             (Some(said), _, None) => {
                 let provider = server.config.provider.for_display();
-                let detail = eco_format!(
-                    "{addr} belongs to the provider {provider}, which has no provider_meta blocks. Remove the block."
-                );
-                let summary = eco_format!("Provider {provider} doesn't support provider_meta");
-                self.tell(std::iter::once(Diagnostic::error(summary, detail).at(said.span)));
+                let problem = diagnostics::provider_meta_unsupported(&provider, addr, said.span);
+                self.tell(std::iter::once(problem));
                 Value::null_dynamic()
             }
             _ => Value::null_dynamic(),
@@ -169,7 +162,7 @@ impl<'a> Walk<'a> {
             found.extend(deprecated_in_provisioners(&scope, resource));
         }
         let found = found.into_iter().map(|mut problem| {
-            if problem.deprecation().is_some() || problem.summary == EPHEMERAL_VALUE_SUMMARY {
+            if problem.deprecation().is_some() || problem.is(&EPHEMERAL_VALUE_STORED) {
                 problem.address.get_or_insert_with(|| eco_format!("{addr}"));
             }
             problem
@@ -255,11 +248,7 @@ fn infinite_arguments(resource: &Resource, addr: &AbsResourceInstance, config: &
     }
     for (name, value) in config.entries().unwrap_or_default() {
         if value.has_number(&Number::is_infinite) {
-            let detail = eco_format!(
-                "The argument {name:?} is an infinite number or contains one. The state cannot store infinite numbers. Check \
-                 for divisions by zero and logarithms of zero."
-            );
-            let problem = Problem::at(Diagnostic::error("Invalid number", detail), Path::new().attr(&name));
+            let problem = Problem::at(diagnostics::infinite_argument(&name), Path::new().attr(&name));
             found.push(problem.in_body(&resource.body, Some(&eco_format!("{addr}"))));
         }
     }
@@ -277,11 +266,7 @@ pub(crate) fn skip_destroy(resource: &Resource) -> (bool, Diagnostics) {
     let (value, problems) = yuba_eval::constant(expr);
     match value.as_bool() {
         Some(destroy) if !problems.has_errors() => (!destroy, problems),
-        _ => {
-            let detail = "Whether an object is destroyed or forgotten is needed when its configuration may be gone, so it has \
-                          to be written out: true or false.";
-            (false, Diagnostic::error("Invalid lifecycle destroy expression", detail).at(expr.span).into())
-        }
+        _ => (false, diagnostics::invalid_lifecycle_destroy(expr.span).into()),
     }
 }
 

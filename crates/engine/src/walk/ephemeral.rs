@@ -7,10 +7,11 @@ use yuba_config::resource::Resource;
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::Phase;
 use yuba_provider::{Millis, Opened, Outcome, Private, Renewed};
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::{Code, Diagnostic, Diagnostics};
 use yuba_value::{Mark, Type, Value};
 
 use super::Walk;
+use crate::diagnostics::{PROVIDER_INVALID_OBJECT, PROVIDER_NULL_OBJECT};
 use crate::object::{Subject, conforms};
 
 /// An ephemeral resource that is open.
@@ -77,19 +78,19 @@ impl<'a> OpenJob<'a> {
 /// The rule that the value of something open does not keep.
 fn broken_rule(subject: &Subject<'_>, value: &Value) -> Option<Diagnostic> {
     let schema = subject.schemas.ephemeral.get(subject.kind())?;
-    let (title, what) = unfit(value, schema.block.implied_type())?;
-    Some(subject.broken(title, &eco_format!("opened {} {what}", subject.addr)))
+    let (code, what) = unfit(value, schema.block.implied_type())?;
+    Some(subject.broken(code, &eco_format!("opened {} {what}", subject.addr)))
 }
 
-/// Why a value cannot be that of something open: a title, and with what it was opened.
-fn unfit(value: &Value, ty: &Type) -> Option<(&'static str, EcoString)> {
+/// Why a value cannot be that of an open ephemeral resource: the code of the error, and the value it was opened with.
+fn unfit(value: &Value, ty: &Type) -> Option<(&'static Code, EcoString)> {
     match conforms(value, ty) {
         Err(reason) => {
-            Some(("Provider produced invalid object", eco_format!("with a value that does not fit: {reason}")))
+            Some((&PROVIDER_INVALID_OBJECT, eco_format!("with a value that does not conform to its schema: {reason}")))
         }
-        Ok(()) if value.is_null() => Some(("Provider produced null object", "with null".into())),
+        Ok(()) if value.is_null() => Some((&PROVIDER_NULL_OBJECT, "with null".into())),
         Ok(()) if !value.is_wholly_known() => {
-            Some(("Provider produced invalid object", "with a value that is not completely known".into()))
+            Some((&PROVIDER_INVALID_OBJECT, "with a value that contains unknown values".into()))
         }
         Ok(()) => None,
     }
@@ -165,11 +166,11 @@ mod tests {
     fn what_is_open_has_a_known_value_of_its_type() {
         let ty = Type::object([("token".into(), Type::string())]);
         let token = |value| Value::object(vec![("token".into(), value)]);
-        let title = |value: &Value| unfit(value, &ty).map(|(title, _)| title);
-        assert_eq!(title(&token(Value::string("t"))), None);
-        assert_eq!(title(&token(Value::null(Type::string()))), None);
-        assert_eq!(title(&Value::null(ty.clone())), Some("Provider produced null object"));
-        assert_eq!(title(&token(Value::unknown(Type::string()))), Some("Provider produced invalid object"));
-        assert_eq!(title(&Value::string("t")), Some("Provider produced invalid object"));
+        let code = |value: &Value| unfit(value, &ty).map(|(code, _)| code);
+        assert_eq!(code(&token(Value::string("t"))), None);
+        assert_eq!(code(&token(Value::null(Type::string()))), None);
+        assert_eq!(code(&Value::null(ty.clone())), Some(&PROVIDER_NULL_OBJECT));
+        assert_eq!(code(&token(Value::unknown(Type::string()))), Some(&PROVIDER_INVALID_OBJECT));
+        assert_eq!(code(&Value::string("t")), Some(&PROVIDER_INVALID_OBJECT));
     }
 }

@@ -16,9 +16,9 @@ use yuba_config::output::Output;
 use yuba_config::variable::{Local, Variable};
 use yuba_eval::graph::{Arguments, RefGraph, Vertex};
 use yuba_eval::module_scope::marked;
-use yuba_eval::{Evaluation, Live, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, Verdict};
+use yuba_eval::{Evaluation, Live, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, Verdict, is_about_condition};
 use yuba_state::CheckKind;
-use yuba_syntax::{Diagnostic, Diagnostics, Severity, Span};
+use yuba_syntax::{Diagnostic, DiagnosticKey, Diagnostics, Severity};
 use yuba_value::Value;
 
 use crate::request::Context;
@@ -59,7 +59,7 @@ pub(crate) struct Walk<'a> {
     stranded: Vec<Stranded>,
     /// Instances whose provider instance does not exist, reported together at the end.
     undeclared: Vec<Undeclared>,
-    told: HashSet<(EcoString, EcoString, Option<Span>)>,
+    told: HashSet<DiagnosticKey>,
 }
 
 impl<'a> Walk<'a> {
@@ -97,8 +97,7 @@ impl<'a> Walk<'a> {
         for problem in found {
             ok &= !problem.is_error();
             if problem.deprecation().is_some() {
-                let key = (problem.summary.clone(), problem.detail.clone(), problem.subject);
-                if !self.told.insert(key) {
+                if !self.told.insert(problem.key()) {
                     continue;
                 }
             }
@@ -252,7 +251,7 @@ impl<'a> Walk<'a> {
             let (verdict, found) = scope.check_rule(rule, rule_kind, severity);
             self.checks.report(kind, config, object, rules.first + at, &verdict);
             let found = match verdict {
-                Verdict::Fail(_) | Verdict::Unknown => from_condition(found, rule_kind.description(), object),
+                Verdict::Fail(_) | Verdict::Unknown => from_condition(found, object),
                 Verdict::Pass | Verdict::Error => found,
             };
             ok &= match rule_kind {
@@ -291,7 +290,7 @@ impl<'a> Walk<'a> {
             let (verdict, found) = scope.check_variable(variable, given);
             let object = in_instance(&self.live.address(at), &name);
             self.checks.report(CheckKind::Variable, &config, &object, 0, &verdict);
-            let found = from_condition(found, "Invalid value for variable", &object);
+            let found = from_condition(found, &object);
             ok &= self.tell(found);
         }
         ok
@@ -376,11 +375,11 @@ pub(crate) fn data_verdict(found: &Diagnostics) -> Verdict {
     if found.has_errors() { Verdict::Fail(found.joined().into()) } else { Verdict::Pass }
 }
 
-/// Messages of which those with a title that begins so are about a condition of an object.
-fn from_condition(found: Diagnostics, title: &str, object: &EcoString) -> Diagnostics {
+/// Diagnostics, of which those that report the result of a condition get the address of its object.
+fn from_condition(found: Diagnostics, object: &EcoString) -> Diagnostics {
     let mut told = Diagnostics::new();
     told.extend(found.into_iter().map(|mut problem| {
-        if problem.summary.starts_with(title) {
+        if is_about_condition(&problem) {
             problem.extra.get_or_insert_default().condition_of = Some(object.clone());
         }
         problem

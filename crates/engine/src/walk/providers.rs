@@ -15,6 +15,7 @@ use yuba_syntax::{Body, Diagnostic, Diagnostics, Span};
 use yuba_value::Value;
 
 use super::Walk;
+use crate::diagnostics;
 use crate::interrupt::Started;
 
 /// A provider that may be asked; none if starting or configuring it failed.
@@ -55,7 +56,7 @@ pub(crate) enum NoServer {
 
 /// A provider to be configured.
 pub(crate) struct ProviderJob<'a> {
-    config: AbsProviderConfig,
+    pub(crate) config: AbsProviderConfig,
     key: Option<EcoString>,
     value: Value,
     body: Option<&'a Body>,
@@ -117,19 +118,10 @@ impl<'a> ProviderJob<'a> {
 /// What a provider needs that nobody has configured.
 fn missing(config: &AbsProviderConfig, schema: &BlockSchema) -> Diagnostics {
     let source = &config.provider;
-    let arguments = schema.attributes().iter().filter(|(_, attribute)| attribute.required).map(|(name, _)| {
-        let detail = eco_format!(
-            "The provider {source} needs the argument {name:?}, but there is no provider block for it. Add one: provider \
-             {:?} {{ ... }}.",
-            source.kind
-        );
-        Diagnostic::error("Missing required attribute", detail)
-    });
-    let blocks = schema.blocks().iter().filter(|(_, block)| block.min > 0).map(|(name, _)| {
-        let detail =
-            eco_format!("The provider {source} needs a block {name:?}, but there is no provider block for it.");
-        Diagnostic::error(eco_format!("Insufficient {name} blocks"), detail)
-    });
+    let arguments = schema.attributes().iter().filter(|(_, attribute)| attribute.required);
+    let arguments = arguments.map(|(name, _)| diagnostics::provider_argument_missing(source, name));
+    let blocks = schema.blocks().iter().filter(|(_, block)| block.min > 0);
+    let blocks = blocks.map(|(name, _)| diagnostics::provider_block_missing(source, name));
     let mut problems = Diagnostics::new();
     arguments.chain(blocks).for_each(|problem| problems.push(problem));
     problems
@@ -343,7 +335,6 @@ pub(crate) struct Undeclared {
 
 /// One error for all instances that one expression chooses wrong keys for.
 pub(super) fn report_undeclared(found: Vec<Undeclared>) -> Vec<Diagnostic> {
-    const LISTED: usize = 100;
     let mut groups: Vec<Vec<Undeclared>> = Vec::new();
     let mut by_place: HashMap<(Span, AbsProviderConfig), usize> = HashMap::default();
     for one in found {
@@ -356,62 +347,25 @@ pub(super) fn report_undeclared(found: Vec<Undeclared>) -> Vec<Diagnostic> {
     let mut problems = Vec::with_capacity(groups.len());
     for group in &groups {
         let [first, ..] = group.as_slice() else { continue };
-        let mut detail = EcoString::new();
-        if let [only] = group.as_slice() {
-            let Undeclared { config, key, address, .. } = only;
-            detail.push_str(&eco_format!(
-                "{address} asks for the instance {key:?} of {config}, but its for_each has no such key. "
-            ));
-        } else {
-            let config = &first.config;
-            detail.push_str(&eco_format!(
-                "{} instances ask for instances of {config}, but its for_each has no such keys:",
-                group.len()
-            ));
-            for Undeclared { key, address, .. } in group.iter().take(LISTED) {
-                detail.push_str(&eco_format!("\n  - {address}: {key:?}"));
+        let Undeclared { config, key, address, keys, span } = first;
+        problems.push(match group.len() {
+            1 => diagnostics::provider_instance_not_declared(address, key, config, keys, *span),
+            _ => {
+                let selected = group.iter().map(|one| (&one.address, &one.key));
+                diagnostics::provider_instances_not_declared(selected, config, keys, *span)
             }
-            if group.len() > LISTED {
-                detail.push_str(&eco_format!("\n  - and {} other instances", group.len() - LISTED));
-            }
-            detail.push_str("\n\n");
-        }
-        detail.push_str(&declared(&first.keys));
-        problems.push(Diagnostic::error("Provider instance not declared", detail).at(first.span));
+        });
     }
     problems
 }
 
 /// Why a declared instance has no provider.
 fn no_server(reason: &NoServer, config: &AbsProviderConfig, address: &str, span: Span) -> Option<Diagnostic> {
-    let (summary, detail) = match reason {
-        NoServer::Failed | NoServer::NoInstance(_) => return None,
-        NoServer::NoConfiguration => (
-            "Provider configuration not present",
-            eco_format!("{address} needs the provider configuration {config}, which is not there."),
-        ),
-        NoServer::KeyMissing(keys) => (
-            "Provider instance not declared",
-            eco_format!(
-                "{config} has for_each, but {address} does not say which instance serves it. {}",
-                declared(keys)
-            ),
-        ),
-    };
-    Some(Diagnostic::error(summary, detail).at(span))
-}
-
-/// The keys there are, in a sentence.
-pub(crate) fn declared(keys: &[EcoString]) -> EcoString {
-    const SHOWN: usize = 20;
-    if keys.is_empty() {
-        return "It has no keys at all.".into();
+    match reason {
+        NoServer::Failed | NoServer::NoInstance(_) => None,
+        NoServer::NoConfiguration => Some(diagnostics::provider_configuration_missing(address, config, span)),
+        NoServer::KeyMissing(keys) => Some(diagnostics::provider_key_missing(address, config, keys, span)),
     }
-    let mut shown: Vec<String> = keys.iter().take(SHOWN).map(|key| format!("{key:?}")).collect();
-    if keys.len() > SHOWN {
-        shown.push(format!("and {} more", keys.len() - SHOWN));
-    }
-    eco_format!("It has: {}.", shown.join(", "))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use yuba_state::DeposedKey;
 use yuba_syntax::{Diagnostic, Sources, Span};
 
 use super::providers::NoServer;
+use crate::diagnostics::{provider_configuration_not_present, provider_instance_not_present};
 
 /// Objects and keys are listed up to this number.
 const LISTED: usize = 100;
@@ -80,12 +81,12 @@ pub(super) fn report(mut objects: Vec<Stranded>, places: Places<'_>) -> Vec<Diag
         objects.into_iter().partition(|object| object.missing == Missing::Configuration);
     let mut found = Vec::new();
     if !instances.is_empty() {
-        let why = "whose provider instance is not declared any more";
-        found.push(Diagnostic::error("Provider instance not present", places.detail(&instances, why)));
+        let why = "whose provider instance is no longer declared";
+        found.push(provider_instance_not_present(places.detail(&instances, why)));
     }
     if !configurations.is_empty() {
         let why = "whose provider configuration was removed";
-        found.push(Diagnostic::error("Provider configuration not present", places.detail(&configurations, why)));
+        found.push(provider_configuration_not_present(places.detail(&configurations, why)));
     }
     found
 }

@@ -221,7 +221,11 @@ impl Evaluator<'_> {
             }
             (None, _) => {
                 let start = e.name_span.to(e.open_span);
-                (diagnostics::call_failed(&e.name, reason, start, expr.span), expr)
+                let diagnostic = match error.is_template_limit() {
+                    true => diagnostics::templates_too_deep(&e.name, reason, start, expr.span),
+                    false => diagnostics::call_failed(&e.name, reason, start, expr.span),
+                };
+                (diagnostic, expr)
             }
         };
         let diagnostic = self.in_call(diagnostic, &e.name, signature);
@@ -252,7 +256,7 @@ impl Evaluator<'_> {
             for diagnostic in diags {
                 let place = diagnostic.subject.and_then(|span| self.place(span));
                 let place = place.map(|p| format!(" (at {p})")).unwrap_or_default();
-                reasons.push_str(&eco_format!("- {}{place}\n  {}\n", diagnostic.summary, diagnostic.detail));
+                reasons.push_str(&eco_format!("- {}{place}\n  {}\n", diagnostic.summary, diagnostic.explanation()));
             }
         }
         let message = match args {

@@ -112,7 +112,7 @@ impl Evaluator<'_> {
     fn trial_condition(&mut self, condition: &Expr, expr: &Expr) -> Option<Marks> {
         let (value, failed) = self.eval_checked(condition);
         if value.is_null() {
-            self.report(diagnostics::for_condition_null("Condition is null", condition.span, expr.span), condition);
+            self.report(diagnostics::for_condition_always_null(condition.span, expr.span), condition);
             return None;
         }
         if let Err(reason) = convert::convert(&value, &Type::bool()) {
@@ -127,7 +127,7 @@ impl Evaluator<'_> {
         let value = self.eval(condition);
         if value.is_null() {
             if !collected.unknown {
-                let diagnostic = diagnostics::for_condition_null("Invalid 'for' condition", condition.span, expr.span);
+                let diagnostic = diagnostics::for_condition_null(condition.span, expr.span);
                 self.report(diagnostic, condition);
             }
             collected.unknown = true;

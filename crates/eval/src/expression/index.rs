@@ -6,7 +6,9 @@ use yuba_syntax::{Diagnostic, Expr, Span};
 use yuba_value::{Type, TypeKind, Value, View, convert, ops};
 
 use super::Evaluator;
-use crate::diagnostics::{attribute_of_null, index_of_null, invalid_index, missing_map_element, unsupported_attribute};
+use crate::diagnostics::{
+    attribute_of_null, index_of_null, index_of_set, invalid_index, missing_map_element, unsupported_attribute,
+};
 use yuba_syntax::suggestion::did_you_mean;
 
 type Answer = Result<Value, Box<Diagnostic>>;
@@ -41,7 +43,7 @@ fn select(collection: &Value, key: &Value, at: Span) -> Answer {
         return Err(index_of_null(at).into());
     }
     if key.is_null() {
-        return Err(invalid_index("The key is null, so it does not select an element.", at).into());
+        return Err(invalid_index("The index is null, so it does not select an element.", at).into());
     }
     if key.ty().is_dynamic() || collection.ty().is_dynamic() {
         return Ok(Value::unknown_dynamic().with_marks(collection.marks()));
@@ -50,17 +52,11 @@ fn select(collection: &Value, key: &Value, at: Span) -> Answer {
         TypeKind::List(_) | TypeKind::Tuple(_) => element(collection, key, &Type::number(), at),
         TypeKind::Map(_) => element(collection, key, &Type::string(), at),
         TypeKind::Object(_) => attribute_by_key(collection, key, at),
-        TypeKind::Set(_) => Err(invalid_index(
-            "The elements of a set have no order and no keys, so none of them can be selected. Work on all of them \
-             with a 'for' expression, or convert the set with tolist first.",
-            at,
-        )
-        .into()),
-        _ => Err(invalid_index(
-            eco_format!("This is a {}, which has no elements to select.", collection.ty().friendly_name()),
-            at,
-        )
-        .into()),
+        TypeKind::Set(_) => Err(index_of_set(at).into()),
+        _ => {
+            Err(invalid_index(eco_format!("This is a {}, which has no elements.", collection.ty().friendly_name()), at)
+                .into())
+        }
     }
 }
 
@@ -72,7 +68,7 @@ fn element(collection: &Value, key: &Value, key_type: &Type, at: Span) -> Answer
             let ty = collection.ty().element().cloned().unwrap_or_else(Type::dynamic);
             Ok(Value::unknown(ty).with_marks(collection.marks()))
         }
-        Some(false) => Err(invalid_index(no_element(collection, &key), at).into()),
+        Some(false) => Err(no_element(collection, &key, at).into()),
         Some(true) => ops::index(collection, &key).map_err(|e| invalid_index(eco_format!("{e}."), at).into()),
     }
 }
@@ -82,36 +78,40 @@ fn converted_key(key: &Value, ty: &Type, at: Span) -> Answer {
         return Ok(key.clone());
     }
     convert::convert(key, ty)
-        .map_err(|e| invalid_index(eco_format!("This key does not select an element: {e}."), at).into())
+        .map_err(|e| invalid_index(eco_format!("This index does not select an element: {e}."), at).into())
 }
 
-/// Why a key selects nothing. Shows neither keys nor lengths that are marked.
-fn no_element(collection: &Value, key: &Value) -> EcoString {
-    const START: &str = "The key does not select an element";
+/// The error about an index that does not select an element. Shows neither keys nor lengths that are marked.
+fn no_element(collection: &Value, key: &Value, at: Span) -> Diagnostic {
+    const START: &str = "The index does not select an element";
     if let View::Map(items) = collection.view_ignoring_marks() {
         if collection.marks().is_empty()
             && key.marks().is_empty()
             && let Some(name) = key.as_str()
         {
             let suggestion = did_you_mean(name, items.iter().map(|(key, _)| key.as_str()));
-            return eco_format!("This map has no element with the key {name:?}.{suggestion}");
+            let detail = eco_format!("This map has no element with the key {name:?}.");
+            return invalid_index(detail, at).hint(suggestion.trim_start());
         }
-        return eco_format!("{START} of this map.");
+        return invalid_index(eco_format!("{START} of this map."), at);
     }
-    let Some(number) = key.as_number() else { return eco_format!("{START}.") };
+    let Some(number) = key.as_number() else { return invalid_index(eco_format!("{START}."), at) };
     if !number.is_integer() {
-        return eco_format!("{START}: a position in a sequence is a whole number, but this one has a fractional part.");
+        let detail =
+            eco_format!("{START}: an index of a sequence must be a whole number, but this one has a fraction.");
+        return invalid_index(detail, at);
     }
     if number.is_negative() {
-        return eco_format!("{START}: positions in a sequence start at 0 and cannot be negative.");
+        return invalid_index(eco_format!("{START}: indexes of a sequence start at 0 and cannot be negative."), at);
     }
     let length = ops::length(collection).ok().filter(|n| n.marks().is_empty());
-    match length.as_ref().and_then(Value::as_number).and_then(|n| n.to_i64()) {
-        Some(0) => eco_format!("{START}: the collection has no elements."),
-        Some(1) => eco_format!("{START}: the collection has only one element, at position 0."),
-        Some(n) => eco_format!("{START}: the collection has {n} elements, at positions 0 to {}.", n - 1),
-        None => eco_format!("{START}: the position is beyond the end."),
-    }
+    let reason = match length.as_ref().and_then(Value::as_number).and_then(|n| n.to_i64()) {
+        Some(0) => "the collection is empty".into(),
+        Some(1) => "the collection has 1 element, at index 0".into(),
+        Some(n) => eco_format!("the collection has {n} elements, at indexes 0 to {}", n - 1),
+        None => EcoString::from("the index is beyond the end"),
+    };
+    invalid_index(eco_format!("{START}: {reason}."), at)
 }
 
 /// `object[key]`
@@ -126,15 +126,15 @@ fn attribute_by_key(object: &Value, key: &Value, at: Span) -> Answer {
         // Quirk: marks of the key do not reach the result.
         return ops::get_attr(object, text).map_err(|e| invalid_index(eco_format!("{e}."), at).into());
     }
-    let detail = if *key.ty() == Type::number() {
-        "This object has no such attribute: the attributes of an object are selected by name, not by position.".into()
+    let problem = if *key.ty() == Type::number() {
+        invalid_index("An index selects an attribute of an object by its name, not by a number.", at)
     } else if key.marks().is_empty() && object.marks().is_empty() {
         let suggestion = did_you_mean(text, attrs.iter().map(|a| a.name.as_str()));
-        eco_format!("This object has no attribute named {text:?}.{suggestion}")
+        invalid_index(eco_format!("This object has no attribute named {text:?}."), at).hint(suggestion.trim_start())
     } else {
-        "This object has no attribute of this name.".into()
+        invalid_index("This object has no attribute of this name.", at)
     };
-    Err(invalid_index(detail, at).into())
+    Err(problem.into())
 }
 
 /// `object.name`; `at` is where the step stands.
@@ -146,11 +146,12 @@ fn attribute(object: &Value, name: &str, at: Span) -> Answer {
     if object.is_null() {
         return Err(attribute_of_null(at).into());
     }
-    let unsupported = |detail: EcoString| Err(unsupported_attribute(detail, at).into());
+    let unsupported =
+        |detail: EcoString, hint: &str| Err(unsupported_attribute(detail, at).hint(hint.trim_start()).into());
     match object.ty().kind() {
         TypeKind::Object(attrs) => ops::get_attr(object, name).or_else(|_| {
             let suggestion = did_you_mean(name, attrs.iter().map(|a| a.name.as_str()));
-            unsupported(eco_format!("This object does not have an attribute named {name:?}.{suggestion}"))
+            unsupported(eco_format!("This object does not have an attribute named {name:?}."), &suggestion)
         }),
         TypeKind::Map(element) => {
             let View::Map(items) = object.view_ignoring_marks() else {
@@ -165,19 +166,19 @@ fn attribute(object: &Value, name: &str, at: Span) -> Answer {
             })
         }
         TypeKind::Dynamic => Ok(Value::unknown_dynamic().with_marks(object.marks())),
-        TypeKind::List(element) if element.attr(name).is_some() => unsupported(eco_format!(
-            "This is a list of objects, and only the objects in it have an attribute {name:?}. Select one of them \
-             with an index like [0], or ask all of them with [*].{name}."
-        )),
+        TypeKind::List(element) if element.attr(name).is_some() => unsupported(
+            eco_format!("This is a list of objects. Only its elements have an attribute named {name:?}."),
+            &format!("Select one element with an index such as [0], or read the attribute of all with [*].{name}."),
+        ),
         TypeKind::List(element) if element.is_object() => unsupported(
-            "This is a list of objects, which has no attributes of its own. Select one of its elements with an index \
-             like [0], or ask all of them with [*]."
-                .into(),
+            "This is a list of objects, which has no attributes of its own.".into(),
+            "Select one element with an index such as [0], or all with [*].",
         ),
         TypeKind::Set(element) if element.is_object() => unsupported(
-            "This is a set of objects, which has no attributes of its own. Ask all of its elements with [*].".into(),
+            "This is a set of objects, which has no attributes of its own.".into(),
+            "Read the attribute of all elements with [*].",
         ),
-        _ => unsupported(eco_format!("This is a {}, which has no attributes.", object.ty().friendly_name())),
+        _ => unsupported(eco_format!("This is a {}, which has no attributes.", object.ty().friendly_name()), ""),
     }
 }
 

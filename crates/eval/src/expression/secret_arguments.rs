@@ -121,7 +121,7 @@ fn messages(text: &str, args: Vec<Value>) -> String {
     for problem in problems.iter() {
         let values = problem.extra.iter().flat_map(|extra| extra.values.iter());
         let values: String = values.map(|(name, statement)| format!("{name} {statement}\n")).collect();
-        shown.push_str(&format!("{}: {}\n{values}", problem.summary, problem.detail));
+        shown.push_str(&format!("{}: {}\n{values}", problem.summary, problem.explanation()));
     }
     shown
 }

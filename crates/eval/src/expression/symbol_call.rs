@@ -149,7 +149,7 @@ impl<'a> Evaluator<'a> {
         };
         let place = problem.subject.and_then(|span| crate::template::place(self.context.sources, span));
         let place = place.unwrap_or_else(|| function.place.to_string());
-        let reason = format!("{place}: {}; {}", problem.summary, problem.detail.trim_end_matches('.'));
+        let reason = format!("{place}: {}; {}", problem.summary, problem.explanation().trim_end_matches('.'));
         let start = e.name_span.to(e.open_span);
         let diagnostic = diagnostics::call_failed(&e.name, &reason, start, expr.span);
         let diagnostic = self.in_call(diagnostic, &e.name, function);

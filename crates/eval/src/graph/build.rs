@@ -32,19 +32,17 @@ struct Builder<'a, 'e> {
     evaluation: &'e Evaluation<'a>,
     graph: RefGraph<'a>,
     modules: Vec<Index<'a>>,
-    providers: HashMap<(ModuleId, ProviderKey), u32>,
 }
 
 /// The graph of all objects. Provider configurations that no resource uses have no part in it, but for those that are said
 /// to be used by something else.
 pub fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments, used: &[(ModuleId, ProviderKey)]) -> RefGraph<'a> {
-    let mut builder =
-        Builder { evaluation, graph: RefGraph::default(), modules: Vec::new(), providers: HashMap::new() };
+    let mut builder = Builder { evaluation, graph: RefGraph::default(), modules: Vec::new() };
     for (id, _) in evaluation.tree().iter() {
         builder.add_module(id);
     }
     for provider in used {
-        if let Some(at) = builder.providers.get(provider) {
+        if let Some(at) = builder.graph.providers.get(provider) {
             builder.graph.unused[*at as usize] = false;
         }
     }
@@ -75,7 +73,8 @@ impl<'a> Builder<'a, '_> {
             index.locals.insert(name, graph.add(id, Vertex::Local(local)));
         }
         for (key, provider) in &module.providers {
-            self.providers.insert((id, key.clone()), graph.add(id, Vertex::Provider(provider)));
+            let at = graph.add(id, Vertex::Provider(provider));
+            graph.providers.insert((id, key.clone()), at);
         }
         for (key, resource) in &module.resources {
             index.resources.insert(key, graph.add(id, Vertex::Resource(resource)));
@@ -156,7 +155,7 @@ impl<'a> Builder<'a, '_> {
                     };
                     let provider = *bound.entry((module, key)).or_insert_with_key(|(module, key)| {
                         let resolved = tree.resolve_provider(*module, key, None)?;
-                        self.providers.get(&(resolved.module, resolved.block?)).copied()
+                        self.graph.providers.get(&(resolved.module, resolved.block?)).copied()
                     });
                     if let Some(provider) = provider {
                         self.graph.unused[provider as usize] = false;
@@ -280,7 +279,7 @@ impl<'a> Builder<'a, '_> {
         each_call(expr, &mut |call| {
             let Some(Ok(function)) = ProviderFunction::parse(&call.name) else { return };
             let block = provider_block(self.evaluation.tree(), module, &function);
-            if let Some(provider) = block.and_then(|block| self.providers.get(&block).copied())
+            if let Some(provider) = block.and_then(|block| self.graph.providers.get(&block).copied())
                 && provider != at
             {
                 self.graph.unused[provider as usize] = false;

@@ -1,69 +1,101 @@
-//! What can be wrong in a static place, in words.
+//! The catalogue of what can be wrong in a place that is evaluated before planning: sources, versions, backends, `for_each`.
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::Subject;
 use yuba_config::Module;
 use yuba_config::variable::Variable;
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources, Span};
+use yuba_syntax::{Code, Diagnostic, Diagnostics, Expr, Sources, Span};
 
 use crate::functions::{Builtin, FunctionTable};
 use crate::references::each_call;
+use crate::validate::diagnostics::VARIABLE_VALIDATION_FAILED;
 use yuba_syntax::suggestion::did_you_mean;
 
-/// The title of errors about a value that is needed before anything is planned and is not available.
-const UNAVAILABLE: &str = "Unable to compute static value";
+yuba_syntax::catalogue! {
+    /// A value that is evaluated before planning depends on a module output.
+    MODULE_OUTPUT_NOT_STATIC = error "module-output-not-static", "Module output not supported in static context";
+    /// A value that is evaluated before planning calls a provider function.
+    PROVIDER_FUNCTION_NOT_STATIC = error "provider-function-not-static", "Provider function in static context";
+    /// A value that is evaluated before planning depends on a resource or another object without a static value.
+    VALUE_NOT_STATIC = error "value-not-static", "Dynamic value in static context";
+    /// A value that is evaluated before planning reads `terraform.applying`.
+    APPLYING_NOT_STATIC = error "applying-not-static", "Invalid attribute in static context";
+    /// A static value refers to a local value that the module does not define.
+    UNDEFINED_STATIC_LOCAL = error "undefined-static-local", "Undefined local";
+    /// A static value refers to an input variable that the module does not declare.
+    UNDEFINED_STATIC_VARIABLE = error "undefined-static-variable", "Undefined variable";
+    /// A value that is evaluated before planning uses a variable with `const = false`.
+    VARIABLE_NOT_CONSTANT = error "variable-not-constant", "Unable to use variable in static context";
+    /// A backend block contains sensitive or ephemeral values.
+    SECRET_IN_BACKEND = error "secret-in-backend", "Backend config contains {kind} values";
+    /// A static value depends on itself.
+    CIRCULAR_STATIC_VALUE = error "circular-static-value", "Circular reference";
+    /// A value that is required before planning cannot be computed.
+    STATIC_VALUE_UNAVAILABLE = error "static-value-unavailable", "Unable to compute static value";
+    /// A sensitive or ephemeral value is used where the value is displayed and stored.
+    SECRET_STATIC_VALUE = error "secret-static-value", "{Kind} value not allowed";
+    /// A static value is null, unknown or not a string.
+    UNSUITABLE_STATIC_VALUE = error "unsuitable-static-value", "Unsuitable value type";
+    /// A variable that is required before planning is not set, and input is disabled.
+    NO_STATIC_INPUT = error "no-static-input", "Failed to request input from user for variable {variable}";
+    /// A module call does not set a required variable that is needed before planning.
+    MISSING_STATIC_ARGUMENT = error "missing-static-argument", "Missing required variable in module call";
+    /// A static value calls a function whose result differs between commands.
+    UNPREDICTABLE_STATIC_FUNCTION = error "unpredictable-static-function", "Unpredictable function in static context";
+    /// The value of for_each is not a known, public map or set of strings.
+    INVALID_FOR_EACH = error "invalid-for-each", "Invalid for_each argument";
+}
 
-/// Whether an error says that a value is not available that is needed before anything is planned.
+/// Whether an error reports that a value required before planning is not available.
 pub fn is_unavailable(problem: &Diagnostic) -> bool {
-    problem.is_error() && problem.summary == UNAVAILABLE
+    problem.is(&STATIC_VALUE_UNAVAILABLE)
 }
 
-pub(super) fn plain(summary: impl Into<EcoString>, detail: impl Into<EcoString>, span: Option<Span>) -> Diagnostic {
-    let diagnostic = Diagnostic::error(summary, detail);
-    match span {
-        Some(span) => diagnostic.at(span),
-        None => diagnostic,
-    }
-}
-
-pub(super) fn not_static(summary: &str, subject: &Subject, place: &str, span: Option<Span>) -> Diagnostic {
+pub(super) fn not_static(subject: &Subject, place: &str, span: Option<Span>) -> Diagnostic {
+    let code: &'static Code = match subject {
+        Subject::ModuleOutput(..) => &MODULE_OUTPUT_NOT_STATIC,
+        Subject::ProviderFunction(_) => &PROVIDER_FUNCTION_NOT_STATIC,
+        _ => &VALUE_NOT_STATIC,
+    };
     let detail = eco_format!(
-        "{place} must be known before anything is planned, so it cannot use {subject}. It can use input variables, local \
-         values that do not depend on other things, path and terraform.workspace."
+        "{place} is evaluated before planning, so it cannot use {subject}. It can use input variables, static local values, \
+         path and terraform.workspace."
     );
-    plain(summary, detail, span)
+    Diagnostic::new(code, detail).at(span)
 }
 
 pub(super) fn applying(span: Option<Span>) -> Diagnostic {
-    let detail =
-        "Whether a plan is being applied is not known in a place that is evaluated before anything is planned.";
-    plain("Invalid attribute in static context", detail, span)
+    let detail = "This value is evaluated before planning, so it cannot depend on whether a plan is being applied.";
+    Diagnostic::new(&APPLYING_NOT_STATIC, detail).at(span)
 }
 
 pub(super) fn undefined_local(name: &str, module: &Module, span: Option<Span>) -> Diagnostic {
     let hint = did_you_mean(name, module.locals.keys().map(EcoString::as_str));
-    plain("Undefined local", eco_format!("No locals block of this module defines local.{name}.{hint}"), span)
+    let detail = eco_format!("No locals block of this module defines local.{name}.");
+    Diagnostic::new(&UNDEFINED_STATIC_LOCAL, detail).hint(hint.trim_start()).at(span)
 }
 
 pub(super) fn undefined_variable(name: &str, module: &Module, span: Option<Span>) -> Diagnostic {
     let hint = did_you_mean(name, module.variables.keys().map(EcoString::as_str));
-    plain("Undefined variable", eco_format!("This module does not declare the variable var.{name}.{hint}"), span)
+    let detail = eco_format!("This module does not declare the variable var.{name}.");
+    Diagnostic::new(&UNDEFINED_STATIC_VARIABLE, detail).hint(hint.trim_start()).at(span)
 }
 
 pub(super) fn not_constant(name: &str, span: Option<Span>) -> Diagnostic {
     let detail = eco_format!(
-        "The variable {name:?} is declared with \"const = false\", so it cannot be used where the value must be known before \
-         anything is planned."
+        "The variable {name:?} is declared with \"const = false\", so values that are evaluated before planning cannot use it."
     );
-    plain("Unable to use variable in static context", detail, span)
+    Diagnostic::new(&VARIABLE_NOT_CONSTANT, detail).at(span)
 }
 
 pub(super) fn secret_backend(kind: &str, span: Span) -> Diagnostic {
     let detail = eco_format!(
-        "What a backend block says is kept in the data directory and in plan files, where everybody who has them can read it, \
-         so it cannot have {kind} values. Give them in the environment variables that the backend reads instead."
+        "The data directory and plan files store the backend configuration in plain text, so it cannot contain {kind} values."
     );
-    Diagnostic::error(eco_format!("Backend config contains {kind} values"), detail).at(span)
+    Diagnostic::new(&SECRET_IN_BACKEND, detail)
+        .titled(eco_format!("Backend config contains {kind} values"))
+        .hint("Set them in the environment variables that the backend reads.")
+        .at(span)
 }
 
 pub(super) fn circular(name: &str, asked_by: &str, span: Span) -> Diagnostic {
@@ -72,42 +104,53 @@ pub(super) fn circular(name: &str, asked_by: &str, span: Span) -> Diagnostic {
     } else {
         eco_format!("{name} is self referential: it depends on {asked_by}, which depends on {name}.")
     };
-    Diagnostic::error("Circular reference", detail).at(span)
+    Diagnostic::new(&CIRCULAR_STATIC_VALUE, detail).at(span)
 }
 
 pub(super) fn not_available(place: &str, needed: &str, span: Option<Span>) -> Diagnostic {
-    plain(UNAVAILABLE, eco_format!("{place} depends on {needed} which is not available"), span)
+    let detail = eco_format!("{place} depends on {needed} which is not available");
+    Diagnostic::new(&STATIC_VALUE_UNAVAILABLE, detail).at(span)
 }
 
-pub(super) fn too_deep(place: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!("There are too many steps between {place} and the values it depends on.");
-    Diagnostic::error(UNAVAILABLE, detail).at(span)
+pub(super) fn too_deep(place: &str, limit: u32, span: Span) -> Diagnostic {
+    let detail = eco_format!("{place} depends on other values over more than {limit} levels.");
+    Diagnostic::new(&STATIC_VALUE_UNAVAILABLE, detail).at(span)
+}
+
+/// A variable with `const = true` has no value before planning.
+pub(crate) fn const_not_available(variable: &Variable, at: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "The variable {:?} is declared with \"const = true\", but its value is not available before planning.",
+        variable.name
+    );
+    Diagnostic::new(&STATIC_VALUE_UNAVAILABLE, detail).at(at)
 }
 
 pub(super) fn secret(kind: &str, place: &str, span: Span) -> Diagnostic {
     let detail = eco_format!(
-        "{kind} values, or values derived from them, cannot be used as {place}: it is shown and stored in plain text."
+        "{kind} values, or values derived from them, cannot be used as {place}: it is displayed and stored in plain text."
     );
-    Diagnostic::error(eco_format!("{kind} value not allowed"), detail).at(span)
+    Diagnostic::new(&SECRET_STATIC_VALUE, detail).titled(eco_format!("{kind} value not allowed")).at(span)
 }
 
 pub(super) fn unsuitable(place: &str, reason: &str, span: Span) -> Diagnostic {
-    Diagnostic::error("Unsuitable value type", eco_format!("Unsuitable value for {place}: {reason}.")).at(span)
+    Diagnostic::new(&UNSUITABLE_STATIC_VALUE, eco_format!("Unsuitable value for {place}: {reason}.")).at(span)
 }
 
 pub(super) fn no_input(variable: &Variable) -> Diagnostic {
-    let summary = eco_format!("Failed to request input from user for variable var.{}", variable.name);
+    let name = &variable.name;
     let detail = eco_format!(
-        "The variable has no default, no value was given for it, and nobody can be asked. Its value is needed before \
-         anything is planned: give it with -var, -var-file, a .tfvars file or the environment variable TF_VAR_{}.",
-        variable.name
+        "The variable {name:?} is required before planning, but it has no default, it is not set, and input is disabled."
     );
-    Diagnostic::error(summary, detail).at(variable.span)
+    Diagnostic::new(&NO_STATIC_INPUT, detail)
+        .titled(eco_format!("Failed to request input from user for variable var.{name}"))
+        .hint(eco_format!("Set it with -var, -var-file, a .tfvars file or the environment variable TF_VAR_{name}."))
+        .at(variable.span)
 }
 
 pub(super) fn missing_argument(name: &str, module: &yuba_addrs::ModulePath, span: Option<Span>) -> Diagnostic {
-    let detail = eco_format!("The call of {module} gives no value for its variable {name:?}, which has no default.");
-    plain("Missing required variable in module call", detail, span)
+    let detail = eco_format!("The call of {module} does not set the variable {name:?}, which has no default.");
+    Diagnostic::new(&MISSING_STATIC_ARGUMENT, detail).at(span)
 }
 
 pub(super) fn rule_broken(
@@ -122,13 +165,54 @@ pub(super) fn rule_broken(
         .map(|place| eco_format!(" at {place}"))
         .unwrap_or_default();
     let message = message.unwrap_or_else(|| {
-        eco_format!("The value of var.{} does not meet the condition its author gave.", variable.name)
+        eco_format!("The value of var.{} does not meet a condition of its declaration.", variable.name)
     });
     let detail = eco_format!("{message}\n\nThis was checked by the validation rule{place}.");
-    Diagnostic::error("Invalid value for variable", detail).at(given.unwrap_or(variable.span))
+    Diagnostic::new(&VARIABLE_VALIDATION_FAILED, detail).at(given.unwrap_or(variable.span))
 }
 
-/// Calls of functions whose answers differ from call to call: a static place is evaluated again by every command.
+// for_each
+
+/// The keys of a for_each are known only after apply.
+pub(super) fn for_each_unknown(span: Span) -> Diagnostic {
+    let detail = "The instance keys must be known during planning, but this value is known only after apply.";
+    Diagnostic::new(&INVALID_FOR_EACH, detail).hint("Use a map with known keys: its values may be unknown.").at(span)
+}
+
+pub(super) fn for_each_null(span: Span) -> Diagnostic {
+    Diagnostic::new(&INVALID_FOR_EACH, "The value of \"for_each\" is null.")
+        .hint("Use an empty map or set for no instances.")
+        .at(span)
+}
+
+/// `kind` is `Sensitive` or `Ephemeral`.
+pub(super) fn for_each_secret(kind: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!(
+        "{kind} values, or values derived from them, cannot be used for \"for_each\": addresses contain the instance keys."
+    );
+    Diagnostic::new(&INVALID_FOR_EACH, detail).at(span)
+}
+
+pub(super) fn for_each_contains_null(span: Span) -> Diagnostic {
+    Diagnostic::new(&INVALID_FOR_EACH, "A set for \"for_each\" must not contain null.").at(span)
+}
+
+pub(super) fn for_each_set_type(element: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!("A set for \"for_each\" must be a set of strings, but this is a set of {element}.");
+    Diagnostic::new(&INVALID_FOR_EACH, detail).at(span)
+}
+
+pub(super) fn for_each_type(kind: &str, hint: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!("The value of \"for_each\" must be a map or a set of strings, but this is {kind}.");
+    Diagnostic::new(&INVALID_FOR_EACH, detail).hint(hint).at(span)
+}
+
+/// Whether a static value calls a function whose result differs between commands.
+pub(crate) fn is_unpredictable_call(problem: &Diagnostic) -> bool {
+    problem.is(&UNPREDICTABLE_STATIC_FUNCTION)
+}
+
+/// Calls of functions whose results differ between calls: every command evaluates a static place again.
 pub(crate) fn unpredictable_call(expr: &Expr, place: &str) -> Diagnostics {
     let mut problems = Diagnostics::new();
     each_call(expr, &mut |call| {
@@ -138,12 +222,11 @@ pub(crate) fn unpredictable_call(expr: &Expr, place: &str) -> Diagnostics {
         };
         if unpredictable {
             let detail = eco_format!(
-                "{place} is evaluated anew by every command, and the function {:?} gives another answer each time: \
-                 what one command installs or configures, the next one would not find. Use a fixed value, or an input \
-                 variable.",
+                "Every command evaluates {place} again, but the result of the function {:?} differs between calls.",
                 call.name
             );
-            problems.push(Diagnostic::error("Unpredictable function in static context", detail).at(call.name_span));
+            let problem = Diagnostic::new(&UNPREDICTABLE_STATIC_FUNCTION, detail);
+            problems.push(problem.hint("Use a fixed value or an input variable.").at(call.name_span));
         }
     });
     problems

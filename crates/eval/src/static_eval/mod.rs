@@ -28,7 +28,7 @@ use crate::tree::{ConfigTree, ModuleId};
 use crate::world::World;
 
 pub use diagnostics::is_unavailable;
-pub(crate) use diagnostics::unpredictable_call;
+pub(crate) use diagnostics::{const_not_available, is_unpredictable_call, unpredictable_call};
 use scope::StaticScope;
 
 /// What static evaluation knows besides the configuration.
@@ -134,7 +134,7 @@ impl<'a> Statics<'a> {
         let scope = StaticScope { statics: *self, module, place, own };
         let depth = self.cache.depth.get();
         if depth >= MAX_DEPTH {
-            return (Value::unknown_dynamic(), diagnostics::too_deep(&place.name, expr.span).into());
+            return (Value::unknown_dynamic(), diagnostics::too_deep(&place.name, MAX_DEPTH, expr.span).into());
         }
         self.cache.depth.set(depth + 1);
         let answer = crate::expression::with_stack(|| eval_expr(expr, &scope, self.call_context(module)));

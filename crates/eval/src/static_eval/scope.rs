@@ -36,22 +36,17 @@ impl Scope for StaticScope<'_> {
     }
 
     fn check(&self, reference: &Reference) -> Diagnostics {
-        let summary = match &reference.subject {
+        match &reference.subject {
             Subject::Run(name) => {
                 let known = self.statics.tree.tested.as_ref().is_some_and(|tested| tested.runs.contains_key(name));
-                return if known { Diagnostics::new() } else { undeclared_run(name, reference.span).into() };
+                if known { Diagnostics::new() } else { undeclared_run(name, reference.span).into() }
             }
-            Subject::Variable(_) | Subject::Local(_) | Subject::Path(_) | Subject::Terraform(..) => {
-                return Diagnostics::new();
-            }
+            Subject::Variable(_) | Subject::Local(_) | Subject::Path(_) | Subject::Terraform(..) => Diagnostics::new(),
             Subject::Symbol(_) | Subject::SymbolFunction(_) => {
-                return symbols::check(reference, &self.statics.tree.node(self.module).symbols, self.context());
+                symbols::check(reference, &self.statics.tree.node(self.module).symbols, self.context())
             }
-            Subject::ModuleOutput(..) => "Module output not supported in static context",
-            Subject::ProviderFunction(_) => "Provider function in static context",
-            _ => "Dynamic value in static context",
-        };
-        diagnostics::not_static(summary, &reference.subject, &self.name(), reference.span).into()
+            subject => diagnostics::not_static(subject, &self.name(), reference.span).into(),
+        }
     }
 
     fn value(&self, reference: &Reference) -> (Value, Diagnostics) {
@@ -67,14 +62,14 @@ impl Scope for StaticScope<'_> {
                 let root = self.statics.tree.root();
                 match path_value(name, &node.dir, &root.dir, self.statics.env.world, self.statics.env.original_dir) {
                     Ok(value) => return (value, Diagnostics::new()),
-                    Err((summary, detail)) => diagnostics::plain(summary, detail, reference.span),
+                    Err(problem) => problem.at(reference.span),
                 }
             }
             Subject::Terraform(_, name) if name == "applying" => diagnostics::applying(reference.span),
             Subject::Terraform(alias, name) => {
                 match terraform_value(alias.as_str(), name, self.statics.env.workspace, false) {
                     Ok(value) => return (value, Diagnostics::new()),
-                    Err((summary, detail)) => diagnostics::plain(summary, detail, reference.span),
+                    Err(problem) => problem.at(reference.span),
                 }
             }
             Subject::Symbol(_) | Subject::SymbolFunction(_) => return self.symbol(reference),

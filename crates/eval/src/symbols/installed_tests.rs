@@ -80,8 +80,8 @@ values { v = "b" }
         &expect![[r#"
             [] None
 
-            error near/x.sym.hcl:1,24 Symbol library source has changed: The symbol library was installed from "git::https://example.com/other.git//sub", and its source is "git::https://example.com/l.git//sub" now. Run "yuba init" to install all symbol libraries of this configuration.
-            error main.tf:3,13 Symbol library version requirements have changed: The installed version 2.0.0 does not meet the version constraint. Run "yuba init" to install all symbol libraries of this configuration.
+            error near/x.sym.hcl:1,24 Symbol library source has changed: The symbol library was installed from "git::https://example.com/other.git//sub", but its source is now "git::https://example.com/l.git//sub".
+            error main.tf:3,13 Symbol library version requirements have changed: The installed version 2.0.0 does not meet the version constraint.
         "#]],
     );
     check(
@@ -92,7 +92,7 @@ values { v = "b" }
             [module.a] Some("a")
             [module.b] None
              a a.symbols:l.symbols:l b symbols:l symbols:near.symbols:l
-            error near/x.sym.hcl:1,1 Symbol library not installed: The source of the symbol library "l" of symbol library "l" of module.b is git::https://example.com/l.git//sub, and it is not installed. Run "yuba init" to install all symbol libraries of this configuration.
+            error near/x.sym.hcl:1,1 Symbol library not installed: The symbol library "l" of symbol library "l" of module.b from git::https://example.com/l.git//sub is not installed.
         "#]],
     );
 }
@@ -126,8 +126,8 @@ values { v = "beside" }
         &expect![[r#"
             [] None
              symbols:l
-            error c/modules/symbols@l/beside/x.sym.hcl:1,26 Local symbol library path escapes package: The path c/modules/symbols@long of the symbol library "out" of symbol library "beside" of symbol library "l" is outside of the package in c/modules/symbols@l. A source that starts with "./" or "../" has to stay within the package of the block.
-            error c/modules/symbols@l/in/x.sym.hcl:2,26 Local symbol library path escapes package: The path c/modules/other of the symbol library "out" of symbol library "l" is outside of the package in c/modules/symbols@l. A source that starts with "./" or "../" has to stay within the package of the block.
+            error c/modules/symbols@l/beside/x.sym.hcl:1,26 Local symbol library path escapes package: The path c/modules/symbols@long of the symbol library "out" of symbol library "beside" of symbol library "l" is outside of the package in c/modules/symbols@l. A source that starts with "./" or "../" must stay within the package of the block.
+            error c/modules/symbols@l/in/x.sym.hcl:2,26 Local symbol library path escapes package: The path c/modules/other of the symbol library "out" of symbol library "l" is outside of the package in c/modules/symbols@l. A source that starts with "./" or "../" must stay within the package of the block.
         "#]],
     );
     check(
@@ -153,7 +153,7 @@ values { v = "out" }
             [module.m.module.below] Some("beside")
             [module.m.module.out] None
              m m.below m.out
-            error c/modules/m/in/out/main.tf:1,24 Local symbol library path escapes package: The path c/modules/beside of the symbol library "l" of module.m.module.out is outside of the package in c/modules/m. A source that starts with "./" or "../" has to stay within the package of the block.
+            error c/modules/m/in/out/main.tf:1,24 Local symbol library path escapes package: The path c/modules/beside of the symbol library "l" of module.m.module.out is outside of the package in c/modules/m. A source that starts with "./" or "../" must stay within the package of the block.
         "#]],
     );
 }

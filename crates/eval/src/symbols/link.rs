@@ -10,7 +10,7 @@ use yuba_addrs::{Feature, ModuleSource, ParseRefContext, VersionConstraints};
 use yuba_config::symbols::{Library as Declared, SymbolsCall};
 use yuba_config::variable::Variable;
 use yuba_config::{Decoding, Module};
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources, Span};
+use yuba_syntax::{DiagnosticKey, Diagnostics, Expr, Sources, Span};
 
 use super::types::ModuleTypes;
 use super::{Included, Libraries, Library, diagnostics, library};
@@ -92,7 +92,8 @@ pub(crate) struct Linker {
     read: HashMap<EcoString, Arc<LibraryFiles>>,
     /// Libraries that are being linked, outermost first.
     open: Vec<Open>,
-    told: HashSet<(EcoString, EcoString, Option<Span>)>,
+    /// Diagnostics reported so far.
+    told: HashSet<DiagnosticKey>,
     linked: usize,
 }
 
@@ -345,7 +346,7 @@ impl Linking<'_> {
             found.extend(wrong);
         }
         let usable = !broken && !found.has_errors();
-        found.retain(|problem| self.linker.told.insert(told_once(problem)));
+        found.retain(|problem| self.linker.told.insert(problem.key()));
         self.about_libraries.extend(found);
         let library = usable.then(|| Arc::new(library));
         match is_shared {
@@ -354,11 +355,6 @@ impl Linking<'_> {
         }
         library
     }
-}
-
-/// What makes two messages the same.
-fn told_once(problem: &Diagnostic) -> (EcoString, EcoString, Option<Span>) {
-    (problem.summary.clone(), problem.detail.clone(), problem.subject)
 }
 
 /// A place as text: `main.tf:3`.

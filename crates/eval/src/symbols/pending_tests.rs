@@ -83,9 +83,9 @@ fn the_type_of_an_override_file_counts() {
         &expect![[r#"
             a Some(unknown(any)) Some(" ")
             b Some(null(any)) None
-            error x_override.tf:3,16 Invalid `deprecated` value: The message must not be empty: it tells users of the module what to use instead of this variable.
-            error main.tf:3,13 Invalid default value for variable: The default does not fit the variable's type: number required, but this is tuple.
-            error main.tf:6,13 Invalid default value for variable: The variable has nullable = false, so its default cannot be null.
+            error x_override.tf:3,16 Invalid `deprecated` value: The deprecation message of this variable is empty.
+            error main.tf:3,13 Invalid default value for variable: The default does not match the type of the variable: number required, but this is tuple.
+            error main.tf:6,13 Invalid default value for variable: The variable sets nullable = false, so its default cannot be null.
         "#]],
     );
 }

@@ -42,7 +42,7 @@ fn linked(fixture: &str, expressions: &[&str]) -> String {
         purpose: Purpose::Use,
     };
     let (tree, problems) = link(&mut memory, &options);
-    let mut out = told(&problems, &memory.sources);
+    let mut out = told(&problems.into_all(), &memory.sources);
     for text in expressions {
         let file = memory.sources.add(SourceFile::new("<expression>", text.as_bytes()));
         let (expr, problems) = parse_expression(file, text.as_bytes());
@@ -70,7 +70,8 @@ fn told(problems: &Diagnostics, sources: &Sources) -> String {
     let mut out = String::new();
     for problem in problems.iter() {
         out += &shown(&problem.clone().into(), sources);
-        out.extend(problem.detail.lines().skip(1).filter(|line| !line.is_empty()).map(|line| format!("    {line}\n")));
+        let explanation = problem.explanation();
+        out.extend(explanation.lines().skip(1).filter(|line| !line.is_empty()).map(|line| format!("    {line}\n")));
     }
     out
 }
@@ -189,24 +190,24 @@ fn mistakes_in_the_use_of_libraries() {
             "false ? symbols::lib::nope() : 1",
         ],
         &expect![[r#"
-            symbols.lib.regio => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "regio". Did you mean "region"?
-            symbols.lib.twice => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "twice". There is a function of this name: write symbols::lib::twice(...).
-            symbols.lib.base => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "base". There is a type of this name; types are used in type constraints only: type = symbols::lib::base().
+            symbols.lib.regio => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "regio".
+            symbols.lib.twice => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "twice".
+            symbols.lib.base => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "base".
             symbols.nope.x => error <expression>:1,1 Reference to undefined symbol library: There is no symbols block named "nope" defined in this module.
             symbols.lib.region.x => error <expression>:1,19 Unsupported attribute: This is a string, which has no attributes.
                 The expression was understood as a reference to the block symbols "lib" at main.tf:1, whose library is lib.tfsym.hcl.
-            symbols => error <expression>:1,1 Invalid reference: After "symbols" there must be a dot and the label of a symbols block.
-            symbols::lib::zones(1) => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "zones". There is a value of this name: write symbols.lib.zones.
-            symbols::lib::base() => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "base". There is a type of this name; types are used in type constraints only: type = symbols::lib::base().
+            symbols => error <expression>:1,1 Invalid reference: A dot and the label of a symbols block are required after "symbols".
+            symbols::lib::zones(1) => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "zones".
+            symbols::lib::base() => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "base".
             symbols::nope::f() => error <expression>:1,1 Reference to undefined symbol library: There is no symbols block named "nope" defined in this module.
-            symbols::twice(1) => error <expression>:1,1 Reference to undefined symbol: Only inside of a symbol library can its own functions and types be called as symbols::twice(...). In a module, the name of the library comes before: symbols::<library>::twice(...). Did you mean symbols::lib::twice(...)?
+            symbols::twice(1) => error <expression>:1,1 Reference to undefined symbol: Only the symbol library itself can call its functions and types as symbols::twice(...).
             symbols::lib::zone() => error <expression>:1,20 Not enough function arguments: The function "symbols::lib::zone" takes 1 argument but none was given: the value for "letter" is missing.
             symbols::lib::zone(1, 2) => error <expression>:1,23 Too many function arguments: The function "symbols::lib::zone" takes only 1 argument but 2 were given.
-            symbols::lib::zone([]) => error <expression>:1,20 Invalid function argument: The value given for the parameter "letter" is not accepted: string required, but this is tuple (the function is defined at lib.tfsym.hcl:9).
-            symbols::lib::tags({}) => error <expression>:1,20 Invalid function argument: The value given for the parameter "base" is not accepted: attribute "team" is required (the function is defined at lib.tfsym.hcl:15).
-            symbols::lib::tags({ team = "x" }, 1) => error <expression>:1,36 Invalid function argument: The value given for the parameter "more" is not accepted: map of string required, but this is number (the function is defined at lib.tfsym.hcl:15).
-            symbols::lib::twice("x") => error <expression>:1,1 Error in function call: The function "symbols::lib::twice" failed: lib.tfsym.hcl:27,34-41: Invalid function argument; The value given for the parameter "n" is not accepted: a number is required (the function is defined at more/b.sym.hcl:1).
-            symbols::a::b::c() => error <expression>:1,1 Unknown function namespace: There is no function "symbols::a::b::c". The namespaces of functions are "core" for the built-in ones and "provider" for those of providers.
+            symbols::lib::zone([]) => error <expression>:1,20 Invalid function argument: The value of the parameter "letter" is not valid: string required, but this is tuple (the function is defined at lib.tfsym.hcl:9).
+            symbols::lib::tags({}) => error <expression>:1,20 Invalid function argument: The value of the parameter "base" is not valid: attribute "team" is required (the function is defined at lib.tfsym.hcl:15).
+            symbols::lib::tags({ team = "x" }, 1) => error <expression>:1,36 Invalid function argument: The value of the parameter "more" is not valid: map of string required, but this is number (the function is defined at lib.tfsym.hcl:15).
+            symbols::lib::twice("x") => error <expression>:1,1 Error in function call: The function "symbols::lib::twice" failed: lib.tfsym.hcl:27,34-41: Invalid function argument; The value of the parameter "n" is not valid: a number is required (the function is defined at more/b.sym.hcl:1).
+            symbols::a::b::c() => error <expression>:1,1 Unknown function namespace: There is no function named "symbols::a::b::c". The namespace "core" contains the built-in functions, "provider" those of providers.
             false ? symbols::lib::nope() : 1 => error <expression>:1,9 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "nope".
         "#]],
     );
@@ -244,17 +245,17 @@ function "f" {
 "#,
         &expect![[r#"
             error a.tfsym.hcl:17,12 Reference to undeclared type: There is no type named "nope" in this library.
-            error a.tfsym.hcl:2,7 Invalid reference in symbol library: A symbol library does not depend on the module that uses it, so it cannot refer to "var". Here can be used: value.<name> for values of this library, and symbols.<library>.<name> for those of libraries that it includes.
+            error a.tfsym.hcl:2,7 Invalid reference in symbol library: A symbol library does not depend on the module that uses it, so it cannot refer to "var". It can use value.<name> for its own values, and symbols.<library>.<name> for values of libraries that it includes.
             error a.tfsym.hcl:3,7 Reference to undeclared value: There is no value named "nope" in this library.
-            error a.tfsym.hcl:5,7 Invalid reference in symbol library: There are no parameters here: param.<name> is for the "return" argument of a function.
-            error a.tfsym.hcl:6,7 Impure function in symbol library: What a symbol library says depends on its own text only, and the function "file" looks at something else: files, the clock or chance. Call it in the module, and give the result to a function of the library.
-            error a.tfsym.hcl:7,7 Impure function in symbol library: What a symbol library says depends on its own text only, and the function "timestamp" looks at something else: files, the clock or chance. Call it in the module, and give the result to a function of the library.
+            error a.tfsym.hcl:5,7 Invalid reference in symbol library: param.<name> is available only in the "return" argument of a function.
+            error a.tfsym.hcl:6,7 Impure function in symbol library: The function "file" reads files, the clock or random numbers. The symbols of a library depend only on the library.
+            error a.tfsym.hcl:7,7 Impure function in symbol library: The function "timestamp" reads files, the clock or random numbers. The symbols of a library depend only on the library.
             error a.tfsym.hcl:8,7 Provider function in symbol library: A symbol library has no providers, so it cannot call "provider::x::y".
             error a.tfsym.hcl:9,7 Reference to undefined symbol library: There is no symbols block named "nope" defined in this library.
             error a.tfsym.hcl:10,7 Call to unknown function: The symbol library a.tfsym.hcl has no function named "nope".
             error a.tfsym.hcl:11,7 Reference to undefined symbol library: There is no symbols block named "other" defined in this library.
-            error a.tfsym.hcl:12,7 Invalid reference: After "value" there must be a dot and the name of a value.
-            error a.tfsym.hcl:13,7 Invalid reference in symbol library: A symbol library does not depend on the module that uses it, so it cannot refer to "aws_x". Here can be used: value.<name> for values of this library, and symbols.<library>.<name> for those of libraries that it includes.
+            error a.tfsym.hcl:12,7 Invalid reference: A dot and the name of a value must follow "value".
+            error a.tfsym.hcl:13,7 Invalid reference in symbol library: A symbol library does not depend on the module that uses it, so it cannot refer to "aws_x". It can use value.<name> for its own values, and symbols.<library>.<name> for values of libraries that it includes.
             error a.tfsym.hcl:19,12 Reference to undeclared parameter: There is no parameter named "q" in the function "f".
             error a.tfsym.hcl:19,22 Reference to undeclared value: There is no value named "zz" in this library.
         "#]],
@@ -285,7 +286,7 @@ function "f" {
 "#,
         &expect![[r#"
             error a.tfsym.hcl:9,19 Unsupported attribute: This object does not have an attribute named "b".
-            error a.tfsym.hcl:2,13 Invalid function argument: The value given for the parameter "str" is not accepted: string required, but this is tuple.
+            error a.tfsym.hcl:2,13 Invalid function argument: The value of the parameter "str" is not valid: string required, but this is tuple.
             error a.tfsym.hcl:3,7 Error in function call: The function "templatestring" failed: template:1,3-7: Call to unknown function; There is no function named "file".
             error main.tf:8,12 Unable to compute static value: module.m.source depends on symbols.a.a which is not available
         "#]],
@@ -324,18 +325,18 @@ typedef "u" {
             error a.tfsym.hcl:17,23 Circular reference: symbols::t() depends on itself:
                   - symbols::t() (a.tfsym.hcl:13) uses symbols::u()
                   - symbols::u() (a.tfsym.hcl:16) uses symbols::t()
-                In a symbol library there is no recursion, so no type can have a result.
+                Symbol libraries do not support recursion, so this type has no result.
             error a.tfsym.hcl:3,7 Circular reference: symbols::f() depends on itself:
                   - symbols::f() (a.tfsym.hcl:6) uses value.a
                   - value.a (a.tfsym.hcl:2) uses value.b
                   - value.b (a.tfsym.hcl:3) uses symbols::f()
-                In a symbol library there is no recursion, so no function can have a result.
+                Symbol libraries do not support recursion, so this function has no result.
             error a.tfsym.hcl:11,23 Circular reference: symbols::g() depends on itself:
                   - symbols::g() (a.tfsym.hcl:10) uses symbols::g()
-                In a symbol library there is no recursion, so no function can have a result.
+                Symbol libraries do not support recursion, so this function has no result.
             error a.tfsym.hcl:4,7 Circular reference: value.c depends on itself:
                   - value.c (a.tfsym.hcl:4) uses value.c
-                In a symbol library there is no recursion, so no value can have a result.
+                Symbol libraries do not support recursion, so this value has no result.
         "#]],
     );
     check_link(
@@ -369,11 +370,9 @@ symbols "b" {
             error dir/b.tfsym.hcl:2,12 Symbol library includes itself: The symbol library a.tfsym.hcl includes itself:
                   - a.tfsym.hcl includes dir/b.tfsym.hcl (a.tfsym.hcl:4)
                   - dir/b.tfsym.hcl includes a.tfsym.hcl (dir/b.tfsym.hcl:1)
-                Move what they share to a library of its own.
             error dir/b.tfsym.hcl:5,12 Symbol library includes itself: The symbol library dir/b.tfsym.hcl includes itself:
                   - dir/b.tfsym.hcl includes dir/b.tfsym.hcl (dir/b.tfsym.hcl:4)
-                Move what they share to a library of its own.
-            error main.tf:8,12 Unreadable symbol library: The symbol library "missing" should be at nope, but there is nothing.
+            error main.tf:8,12 Unreadable symbol library: Failed to read the symbol library "missing" at nope: there is nothing.
         "#]],
     );
 }
@@ -462,12 +461,12 @@ values {
 }
 "#,
         &expect![[r#"
-            error main.tf:5,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "servr". Did you mean "server"?
+            error main.tf:5,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "servr".
             error main.tf:8,10 Reference to undefined symbol library: There is no symbols block named "nope" defined in this module.
-            error main.tf:11,35 Invalid type specification: The type symbols::lib::server(), defined at lib.tfsym.hcl:1, has no arguments.
-            error main.tf:15,13 Invalid default value for variable: The default does not fit the variable's type: attribute "name" is required.
-            error main.tf:18,10 Reference to undefined symbol: Only inside of a symbol library can its own functions and types be called as symbols::server(...). In a module, the name of the library comes before: symbols::<library>::server(...). Did you mean symbols::lib::server(...)?
-            error main.tf:21,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "x". There is a value of this name: write symbols.lib.x.
+            error main.tf:11,35 Invalid type specification: The type symbols::lib::server(), defined at lib.tfsym.hcl:1, does not accept arguments.
+            error main.tf:15,13 Invalid default value for variable: The default does not match the type of the variable: attribute "name" is required.
+            error main.tf:18,10 Reference to undefined symbol: Only the symbol library itself can call its functions and types as symbols::server(...).
+            error main.tf:21,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "x".
         "#]],
     );
 }
@@ -504,7 +503,9 @@ fn check_validate(fixture: &str, expect: &Expect) {
         providers: None,
         sources: Some(&memory.sources),
     };
-    let problems = validate(&tree, &ValidateEnv { eval, inputs: &inputs, parallelism: PARALLELISM });
+    let references = crate::graph::References::read(&tree, eval);
+    let env = ValidateEnv { eval, references: &references, inputs: &inputs, parallelism: PARALLELISM };
+    let problems = validate(&tree, &env);
     expect.assert_eq(&told(&problems, &memory.sources));
 }
 
@@ -519,7 +520,7 @@ fn each_module_decides_what_the_word_means() {
              --- m/main.tf\nresource \"symbols\" \"s\" {{}}\nlocals {{\n  x = symbols.s.id\n  y = symbols.s.v\n}}\n"
         ),
         &expect![[r#"
-            error m/main.tf:4,16 Unsupported attribute: This object has no argument, block or computed attribute "v".
+            error m/main.tf:4,16 Unsupported attribute: This object does not have an argument, block or computed attribute "v".
         "#]],
     );
     // Only a resource: nothing is new.
@@ -543,7 +544,7 @@ fn each_module_decides_what_the_word_means() {
             error main.tf:10,7 Reference to undefined symbol library: There is no symbols block named "t" defined in this module.
                 Did you intend to refer to resource "symbols" "t"? If so, use the "resource." prefix:
                     resource.symbols.t.id["x"]
-            error main.tf:11,25 Unsupported attribute: This object has no argument, block or computed attribute "v".
+            error main.tf:11,25 Unsupported attribute: This object does not have an argument, block or computed attribute "v".
             error main.tf:12,18 Unsupported attribute: This object does not have an attribute named "b".
                 The expression was understood as a reference to the block symbols "s" at main.tf:1, whose library is lib.tfsym.hcl.
         "#]],

@@ -90,8 +90,7 @@ impl<'a> LibraryTypes<'a> {
         let (mut constraint, mut problems) = type_constraint(expr, self.decoding, self);
         self.used.set(before);
         if constraint.ty.depth() > MAX_DEPTH {
-            let detail = "Written out, this type is nested too deeply.";
-            problems.push(Diagnostic::error("Invalid type specification", detail).at(expr.span));
+            problems.push(diagnostics::type_too_deep(MAX_DEPTH, expr.span));
             constraint = TypeConstraint::any();
         }
         (constraint, problems)

@@ -13,11 +13,13 @@ use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources};
 use yuba_value::{Type, convert};
 
 use super::{
-    ConfigTree, Installed, Manifest, ModuleFiles, ModuleId, ModuleNode, Stages, Tested, Wanted, diagnostics,
+    ConfigTree, Installed, LinkDiagnostics, Manifest, ModuleFiles, ModuleId, ModuleNode, Tested, Wanted, diagnostics,
     provider_rules, run_path, test_providers,
 };
 use crate::inputs::Inputs;
-use crate::static_eval::{Place, StaticCache, StaticEnv, Statics, for_each};
+use crate::static_eval::{
+    Place, StaticCache, StaticEnv, Statics, const_not_available, for_each, is_unpredictable_call,
+};
 use crate::symbols::{self, Downloads, Libraries};
 use crate::world::World;
 
@@ -72,26 +74,25 @@ pub enum Purpose {
 
 /// Links the tree that starts at a directory. Local modules need not be installed. Where there are errors the tree may lack
 /// modules.
-pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, Diagnostics) {
+pub fn link(files: &mut dyn ModuleFiles, options: &Link<'_>) -> (ConfigTree, LinkDiagnostics) {
     let mut loaded = Loaded::default();
-    let mut diagnostics = Diagnostics::new();
-    let mut linker = Linker::new(files, options, &mut loaded, &mut diagnostics);
+    let mut linker = Linker::new(files, options, &mut loaded);
     let dir = EcoString::from(options.root_dir);
     linker.link(dir, None, diagnostics::root_unreadable);
-    let Linker { mut tree, cache, root_is_right, about_root, .. } = linker;
-    if root_is_right {
-        diagnostics.extend(test_providers::check_objects(&tree, files.sources()));
-        link_runs(files, options, &mut tree, &cache, &mut loaded, &mut diagnostics);
+    let Linker { mut tree, cache, root: about_root, modules, .. } = linker;
+    let mut found = LinkDiagnostics { root: about_root, modules, rules: Diagnostics::new() };
+    if !found.root.has_errors() {
+        found.modules.extend(test_providers::check_objects(&tree, files.sources()));
+        link_runs(files, options, &mut tree, &cache, &mut loaded, &mut found.modules);
     }
-    tree.stages = Stages { root: about_root, modules: diagnostics.len() };
-    if !diagnostics.has_errors() {
-        diagnostics.extend(provider_rules::check(&mut tree, files.sources()));
+    if !found.has_errors() {
+        found.rules.extend(provider_rules::check(&mut tree, files.sources()));
         for run in tree.runs.values_mut() {
-            diagnostics.extend(provider_rules::check(run, files.sources()));
+            found.rules.extend(provider_rules::check(run, files.sources()));
         }
-        diagnostics.extend(test_providers::check(&tree));
+        found.rules.extend(test_providers::check(&tree));
     }
-    (tree, diagnostics)
+    (tree, found)
 }
 
 /// Links the tree of a run of a test file again, with the values of the run. `path` is where the tested module is installed,
@@ -103,16 +104,16 @@ pub fn link_tested(
     tested: Arc<Tested>,
 ) -> (ConfigTree, Diagnostics) {
     let mut loaded = Loaded::default();
-    let mut diagnostics = Diagnostics::new();
     let path = path.map(|(file, run)| run_path(file, run));
-    let mut linker = Linker::new(files, options, &mut loaded, &mut diagnostics);
+    let mut linker = Linker::new(files, options, &mut loaded);
     linker.tree.tested = Some(tested);
     linker.link(EcoString::from(options.root_dir), path.as_ref(), diagnostics::root_unreadable);
-    let mut tree = linker.tree;
-    if !diagnostics.has_errors() {
-        diagnostics.extend(provider_rules::check(&mut tree, files.sources()));
+    let Linker { mut tree, root: mut found, modules, .. } = linker;
+    found.extend(modules);
+    if !found.has_errors() {
+        found.extend(provider_rules::check(&mut tree, files.sources()));
     }
-    (tree, diagnostics)
+    (tree, found)
 }
 
 /// Links the modules that `run` blocks of test files test instead of the root module.
@@ -172,15 +173,16 @@ fn link_runs(
             }
             let inputs = Inputs::evaluated(values);
             let options = Link { root_dir: options.root_dir, inputs: &inputs, ..*options };
-            let mut linker = Linker::new(files, &options, loaded, diagnostics);
+            let mut linker = Linker::new(files, &options, loaded);
             let installing = options.purpose == Purpose::Install && matches!(module.source, ModuleSource::Local(_));
             let found = linker.link(dir.clone(), Some(&path), |dir| match installing {
                 true => diagnostics::unreadable_directory(dir, &path, module.span),
                 false => diagnostics::local_missing(dir, &path, module.span),
             });
-            let linked = found.then_some(linker.tree);
-            if let Some(linked) = linked {
-                tree.runs.insert((name.clone(), run.name.clone()), linked);
+            diagnostics.extend(linker.root);
+            diagnostics.extend(linker.modules);
+            if found {
+                tree.runs.insert((name.clone(), run.name.clone()), linker.tree);
             }
         }
     }
@@ -219,11 +221,10 @@ struct Linker<'l> {
     prefix: Option<ModulePath>,
     /// For each module: which directory it really is, and whether its source is constant.
     found: Vec<(EcoString, bool)>,
-    /// Nothing is wrong with the root module itself.
-    root_is_right: bool,
-    /// How many diagnostics there were when the first root module had been read.
-    about_root: usize,
-    diagnostics: &'l mut Diagnostics,
+    /// Diagnostics about the root module.
+    root: Diagnostics,
+    /// Diagnostics about the modules that it calls; while the root module is being read, those about the root module.
+    modules: Diagnostics,
 }
 
 /// A call whose source is known.
@@ -241,54 +242,40 @@ struct Location {
 }
 
 impl<'l> Linker<'l> {
-    fn new(
-        files: &'l mut dyn ModuleFiles,
-        options: &'l Link<'l>,
-        loaded: &'l mut Loaded,
-        diagnostics: &'l mut Diagnostics,
-    ) -> Linker<'l> {
+    fn new(files: &'l mut dyn ModuleFiles, options: &'l Link<'l>, loaded: &'l mut Loaded) -> Linker<'l> {
         Linker {
             files,
             options,
-            tree: ConfigTree {
-                modules: Vec::new(),
-                runs: BTreeMap::new(),
-                stages: Stages::default(),
-                tested: None,
-                wrong_keys: BTreeMap::new(),
-            },
+            tree: ConfigTree { modules: Vec::new(), runs: BTreeMap::new(), tested: None, wrong_keys: BTreeMap::new() },
             cache: StaticCache::default(),
             loaded,
             prefix: None,
             found: Vec::new(),
-            root_is_right: false,
-            about_root: 0,
-            diagnostics,
+            root: Diagnostics::new(),
+            modules: Diagnostics::new(),
         }
     }
 
     /// Links everything from a root module on; whether there is one.
     fn link(&mut self, dir: EcoString, prefix: Option<&ModulePath>, missing: impl FnOnce(&str) -> Diagnostic) -> bool {
         self.prefix = prefix.cloned();
-        let before = self.diagnostics.len();
         let module = self.load(&dir, &ModulePath::ROOT, None);
         let found = module.is_some();
         if !found {
-            self.diagnostics.push(missing(&dir));
-        } else if prefix.is_some() && !self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
+            self.modules.push(missing(&dir));
+        } else if prefix.is_some() && !self.modules.has_errors() {
             self.files.found(&dir);
         }
         let mut pending = self.add(ModuleNode::root(module.unwrap_or_default(), dir), true);
-        self.about_root = self.diagnostics.len();
-        if self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
-            // What the root module calls is of no interest until it is right itself.
+        self.root = std::mem::take(&mut self.modules);
+        if self.root.has_errors() {
+            // Modules that the root module calls are not read until it has no errors itself.
             return found;
         }
-        self.root_is_right = true;
         pending.reverse();
         while let Some(call) = pending.pop() {
             if self.tree.len() >= MAX_MODULES {
-                self.diagnostics.push(diagnostics::too_many_modules(MAX_MODULES));
+                self.modules.push(diagnostics::too_many_modules(MAX_MODULES));
                 return found;
             }
             let mut calls = self.follow(call);
@@ -307,7 +294,7 @@ impl<'l> Linker<'l> {
         }
         let loaded = self.loaded.modules.get_mut(dir)?.as_mut()?;
         if let Some(symbols) = &loaded.symbols {
-            self.diagnostics.extend(loaded.problems.iter().cloned());
+            self.modules.extend(loaded.problems.iter().cloned());
             let (module, symbols) = (Arc::clone(&loaded.module), Arc::clone(symbols));
             return Some(WithLibraries { module, symbols, downloads: Arc::default() });
         }
@@ -321,9 +308,9 @@ impl<'l> Linker<'l> {
         let place = symbols::Place { manifest: self.options.manifest, purpose: self.options.purpose };
         let mut module = Arc::clone(&loaded.module);
         let linked = self.loaded.symbols.module(&mut module, &base, place, self.files);
-        self.diagnostics.extend(linked.about_libraries);
-        self.diagnostics.extend(loaded.problems.iter().cloned());
-        self.diagnostics.extend(linked.problems.iter().cloned());
+        self.modules.extend(linked.about_libraries);
+        self.modules.extend(loaded.problems.iter().cloned());
+        self.modules.extend(linked.problems.iter().cloned());
         let symbols = Arc::new(linked.libraries);
         if !linked.downloads.any {
             loaded.problems.extend(linked.problems);
@@ -355,21 +342,21 @@ impl<'l> Linker<'l> {
                 pending.push(Pending { parent: id, name: call.name.clone(), source, constraints: None });
                 continue;
             }
-            self.diagnostics.extend(problems);
+            self.modules.extend(problems);
             pending.extend(found);
         }
         let (instances, problems) = provider_instances(&statics, id, &module);
         let must_be_known = |variable: &&Variable| variable.constant == Some(true) && !only_looks;
         if !only_looks {
-            self.diagnostics.extend(problems);
+            self.modules.extend(problems);
         }
         for variable in module.variables.values().filter(must_be_known) {
             let (_, problems) = statics.variable(id, variable);
             let failed = problems.has_errors();
-            self.diagnostics.extend(problems);
+            self.modules.extend(problems);
             if failed {
                 let at = self.tree.call(id).map_or(variable.span, |call| call.span);
-                self.diagnostics.push(diagnostics::const_not_available(variable, at));
+                self.modules.push(const_not_available(variable, at));
             }
         }
         if let Some(node) = self.tree.modules.last_mut() {
@@ -385,7 +372,7 @@ impl<'l> Linker<'l> {
         let parent_module = Arc::clone(&self.tree.node(parent).module);
         let Some(call) = parent_module.calls.get(&name) else { return Vec::new() };
         if path.steps().len() > MAX_DEPTH {
-            self.diagnostics.push(diagnostics::too_deep(MAX_DEPTH, call.span));
+            self.modules.push(diagnostics::too_deep(MAX_DEPTH, call.span));
             return Vec::new();
         }
         let Some(Location { dir, version }) = self.locate(parent, &path, call, &source, constraints.as_ref()) else {
@@ -394,10 +381,10 @@ impl<'l> Linker<'l> {
         let constant_source = call.source.as_ref().is_some_and(|source| source.variables().is_empty());
         if constant_source && let Some(caller) = self.calls_itself(parent, &dir) {
             let problem = diagnostics::calls_itself(&path, &self.tree.node(caller).path, &dir, call.span);
-            self.diagnostics.push(problem);
+            self.modules.push(problem);
             return Vec::new();
         }
-        let before = self.diagnostics.len();
+        let before = self.modules.len();
         let package = match source.enters_new_package() {
             true => Some(Manifest::package_root(&Manifest::key(&installed_path(self.prefix.as_ref(), &path)), &dir)),
             false => self.package_of(parent),
@@ -406,14 +393,14 @@ impl<'l> Linker<'l> {
             self.unreadable(parent, &dir, &path, call, &source);
             return Vec::new();
         };
-        if !self.diagnostics.iter().skip(before).any(Diagnostic::is_error) {
+        if !self.modules.iter().skip(before).any(Diagnostic::is_error) {
             self.files.found(&dir);
         }
         if let Some(backend) = &module.backend {
-            self.diagnostics.push(diagnostics::backend_ignored(&path, backend.span));
+            self.modules.push(diagnostics::backend_ignored(&path, backend.span));
         }
         if let Some(import) = module.imports.first() {
-            self.diagnostics.push(diagnostics::import_in_child(&path, import.span));
+            self.modules.push(diagnostics::import_in_child(&path, import.span));
         }
         let id = ModuleId(self.tree.modules.len() as u32);
         if let Some(parent) = self.tree.modules.get_mut(parent.0 as usize) {
@@ -452,7 +439,7 @@ impl<'l> Linker<'l> {
         let (text, name) = (Manifest::key(&key), eco_format!("{key}"));
         let wanted = Wanted { key: &text, name: &name, source, constraints, dir: local.as_deref(), span: call.span };
         if let Some((installed, problems)) = self.files.install(&wanted) {
-            self.diagnostics.extend(problems);
+            self.modules.extend(problems);
             let Installed { dir, version, .. } = installed?;
             return Some(Location { dir, version });
         }
@@ -460,13 +447,13 @@ impl<'l> Linker<'l> {
             return Some(Location { dir, version: None });
         }
         let Some(installed) = self.options.manifest.get(&key) else {
-            self.diagnostics.push(diagnostics::not_installed(path, source, self.options.purpose, call.span));
+            self.modules.push(diagnostics::not_installed(path, source, self.options.purpose, call.span));
             return None;
         };
         let at = call.source.as_ref().map_or(call.span, |source| source.span);
         let wanted = eco_format!("{source}");
         if wanted != installed.source {
-            self.diagnostics.push(diagnostics::source_changed(&installed.source, &wanted, at));
+            self.modules.push(diagnostics::source_changed(&installed.source, &wanted, at));
         }
         let acceptable = match (constraints, &installed.version) {
             (None, _) => true,
@@ -474,7 +461,7 @@ impl<'l> Linker<'l> {
             (Some(constraints), Some(version)) => constraints.allows(version),
         };
         if !acceptable {
-            self.diagnostics.push(diagnostics::version_changed(installed.version.as_ref(), at));
+            self.modules.push(diagnostics::version_changed(installed.version.as_ref(), at));
         }
         Some(Location { dir: installed.dir.clone(), version: installed.version.clone() })
     }
@@ -500,15 +487,15 @@ impl<'l> Linker<'l> {
         if let (Purpose::Install, ModuleSource::Local(relative)) = (self.options.purpose, source)
             && let Some(package) = self.left_package(parent, relative)
         {
-            self.diagnostics.push(diagnostics::leaves_package(path, &package));
+            self.modules.push(diagnostics::leaves_package(path, &package));
             return;
         }
         match (self.options.purpose, source) {
             (Purpose::Install, ModuleSource::Local(_)) => {
-                self.diagnostics.push(diagnostics::unreadable_directory(dir, path, call.span));
+                self.modules.push(diagnostics::unreadable_directory(dir, path, call.span));
             }
-            (_, ModuleSource::Local(_)) => self.diagnostics.push(diagnostics::local_missing(dir, path, call.span)),
-            _ => self.diagnostics.push(diagnostics::cache_unreadable(dir, path, call.span)),
+            (_, ModuleSource::Local(_)) => self.modules.push(diagnostics::local_missing(dir, path, call.span)),
+            _ => self.modules.push(diagnostics::cache_unreadable(dir, path, call.span)),
         }
     }
 }
@@ -652,8 +639,7 @@ fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (
         let alias = key.alias.as_deref().unwrap_or_default();
         let place = Place::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
         let (value, wrong) = statics.evaluate(id, expr, &place);
-        let is_unpredictable = |problem: &Diagnostic| problem.summary.starts_with("Unpredictable");
-        if may_be_dynamic && wrong.has_errors() && !wrong.iter().any(is_unpredictable) {
+        if may_be_dynamic && wrong.has_errors() && !wrong.iter().any(is_unpredictable_call) {
             // It is evaluated like everything else; mistakes are found there.
             continue;
         }

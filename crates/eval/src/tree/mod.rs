@@ -4,7 +4,7 @@
 //! is read once and shared.
 
 mod certain;
-mod diagnostics;
+pub(crate) mod diagnostics;
 mod link;
 mod manifest;
 mod provider_rules;
@@ -78,8 +78,6 @@ pub struct ConfigTree {
     /// The modules that `run` blocks of test files test instead of the root module, each the root of its own tree; by test
     /// file and name of the run.
     pub runs: BTreeMap<(EcoString, EcoString), ConfigTree>,
-    /// What the diagnostics of linking are about.
-    pub stages: Stages,
     /// What expressions of a test file can refer to, if its provider blocks are in the root module.
     pub tested: Option<Arc<Tested>>,
     /// By called module: what is wrong with the provider instances that its call chooses, as soon as it has an instance.
@@ -109,14 +107,29 @@ impl Tested {
     }
 }
 
-/// The diagnostics of linking by what they are about: first the root module, then the modules it leads to, at last rules
-/// about how modules and providers go together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stages {
-    /// So many are about the root module.
-    pub root: usize,
-    /// So many are about the root module or other modules.
-    pub modules: usize,
+/// The diagnostics of linking, by subject.
+#[derive(Clone, Debug, Default)]
+pub struct LinkDiagnostics {
+    /// About the root module.
+    pub root: Diagnostics,
+    /// About modules that the root module or a test calls.
+    pub modules: Diagnostics,
+    /// About provider configurations that modules pass to each other.
+    pub rules: Diagnostics,
+}
+
+impl LinkDiagnostics {
+    /// Whether there is an error.
+    pub fn has_errors(&self) -> bool {
+        self.root.has_errors() || self.modules.has_errors() || self.rules.has_errors()
+    }
+    /// All of them: first those about the root module, then about other modules, then about provider configurations.
+    pub fn into_all(self) -> Diagnostics {
+        let mut all = self.root;
+        all.extend(self.modules);
+        all.extend(self.rules);
+        all
+    }
 }
 
 impl ConfigTree {
@@ -155,7 +168,6 @@ impl ConfigTree {
         let mut tree = ConfigTree {
             modules: self.modules.clone(),
             runs: BTreeMap::new(),
-            stages: self.stages,
             tested: Some(tested),
             wrong_keys: self.wrong_keys.clone(),
         };

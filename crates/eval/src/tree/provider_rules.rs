@@ -558,9 +558,9 @@ module "single" {{
             "p.each[*] = p.by[*]",
             &called,
             &expect![[r#"
-            error n/main.tf:7,36 Provider instance not declared: The provider configuration p.each has no instance "c". It has the instances "a", "b".
-            warning m/main.tf:19,17 Reference to undefined provider: Nothing in module.m.module.single declares a provider with the local name "p", so hashicorp/p is assumed. If you can change the module, add to its required_providers an entry "p" with source = "hashicorp/p".
-        "#]],
+                error n/main.tf:7,36 Provider instance not declared: The provider configuration p.each has no instance "c". It has the instances "a", "b".
+                warning m/main.tf:19,17 Reference to undefined provider: module.m.module.single does not declare a provider with the local name "p". Yuba uses hashicorp/p.
+            "#]],
         );
     }
 
@@ -571,66 +571,66 @@ module "single" {{
             "p.each[*] = p.one[*]",
             ASKS,
             &expect![[r#"
-            error main.tf:12,29 Invalid module provider configuration: The provider configuration p.one, declared at main.tf:6, is a single one, so [*] is not possible: only one that uses for_each, or that configuration_aliases asks for with [*], has instances to pass.
-        "#]],
+                error main.tf:12,29 Invalid module provider configuration: The provider configuration p.one, declared at main.tf:6, has no instances, so [*] is not possible. Only a configuration with for_each, or one that configuration_aliases lists with [*], has instances.
+            "#]],
         );
         check(
             "p.each[*] = p.nope[*]",
             ASKS,
             &expect![[r#"
-            error main.tf:12,29 Invalid module provider configuration: This module has no provider configuration p.nope whose instances could be passed: neither a provider "p" block with alias = "nope" and for_each, nor p.nope[*] in configuration_aliases.
-        "#]],
+                error main.tf:12,29 Invalid module provider configuration: This module has no instances of p.nope to pass: neither a provider "p" block with alias = "nope" and for_each, nor p.nope[*] in configuration_aliases.
+            "#]],
         );
         check(
             "p.each = p.one",
             ASKS,
             &expect![[r#"
-            error main.tf:12,17 Invalid module provider configuration: module.m asks for all instances of a provider configuration as p.each[*], at m/main.tf:4, and gets a single one here. Write p.each[*] = NAME.ALIAS[*] with a configuration that uses for_each, or remove [*] from the configuration_aliases of the module.
-        "#]],
+                error main.tf:12,17 Invalid module provider configuration: module.m requires all instances of a provider configuration as p.each[*], at m/main.tf:4, but this call passes a single configuration.
+            "#]],
         );
         check(
             "p.each = p.by[\"a\"]",
             ASKS,
             &expect![[r#"
-            error main.tf:12,17 Invalid module provider configuration: module.m asks for all instances of a provider configuration as p.each[*], at m/main.tf:4, and gets a single one here. Write p.each[*] = NAME.ALIAS[*] with a configuration that uses for_each, or remove [*] from the configuration_aliases of the module.
-        "#]],
+                error main.tf:12,17 Invalid module provider configuration: module.m requires all instances of a provider configuration as p.each[*], at m/main.tf:4, but this call passes a single configuration.
+            "#]],
         );
         check(
             "p.each[*] = p.by[*]",
             &asks_one,
             &expect![[r#"
-            error main.tf:12,17 Invalid module provider configuration: module.m asks for a single provider configuration as p.each, at m/main.tf:4, and gets all instances of one here. Choose one with a key instead of [*], or let the configuration_aliases of the module have p.each[*].
-        "#]],
+                error main.tf:12,17 Invalid module provider configuration: module.m requires a single provider configuration as p.each, at m/main.tf:4, but this call passes all instances of one.
+            "#]],
         );
         check(
             "p.other[*] = p.by[*], p.each[*] = p.by[*]",
             ASKS,
             &expect![[r#"
-            warning main.tf:12,17 Reference to undefined provider: Nothing in module.m declares a provider with the local name "p.other", so hashicorp/p is assumed. If you can change the module, add to its required_providers an entry "p.other" with source = "hashicorp/p".
-            error main.tf:12,17 Invalid module provider configuration: module.m does not ask for p.other. To let it have all instances of a provider configuration, add p.other[*] to the configuration_aliases of "p" in its required_providers, and opt in to the experiment provider_collections there.
-        "#]],
+                warning main.tf:12,17 Reference to undefined provider: module.m does not declare a provider with the local name "p.other". Yuba uses hashicorp/p.
+                error main.tf:12,17 Invalid module provider configuration: module.m does not require p.other.
+            "#]],
         );
         check(
             "p.each[*] = p.by",
             ASKS,
             &expect![[r#"
-            error main.tf:12,17 Invalid provider configuration reference: All instances can be passed only as a whole: write [*] on both sides.
-        "#]],
+                error main.tf:12,17 Invalid provider configuration reference: All instances of a provider configuration can be passed only as a whole.
+            "#]],
         );
         check(
             "p.each = p.by",
             ASKS,
             &expect![[r#"
-            error main.tf:12,26 Invalid module provider configuration: This provider configuration uses for_each, so a reference to it needs the key of an instance, in square brackets. To pass all instances to a called module at once, write [*] on both sides.
-            error main.tf:12,17 Invalid module provider configuration: module.m asks for all instances of a provider configuration as p.each[*], at m/main.tf:4, and gets a single one here. Write p.each[*] = NAME.ALIAS[*] with a configuration that uses for_each, or remove [*] from the configuration_aliases of the module.
-        "#]],
+                error main.tf:12,26 Invalid module provider configuration: This provider configuration has for_each, so a reference to it requires the key of an instance, in square brackets.
+                error main.tf:12,17 Invalid module provider configuration: module.m requires all instances of a provider configuration as p.each[*], at m/main.tf:4, but this call passes a single configuration.
+            "#]],
         );
         check(
             "",
             ASKS,
             &expect![[r#"
-            error main.tf:10,1 Missing required provider configuration: module.m needs a configuration of the provider hashicorp/p that it calls "p.each[*]". Choose one with an entry for p.each[*] in the "providers" argument of this module block; the module's documentation should say what it is for.
-        "#]],
+                error main.tf:10,1 Missing required provider configuration: module.m requires a configuration of the provider hashicorp/p with the local name "p.each[*]".
+            "#]],
         );
     }
 
@@ -654,12 +654,12 @@ module "wrong" {{
             "p.each[*] = p.by[*]",
             &uses,
             &expect![[r#"
-                error m/main.tf:7,37 Invalid resource provider configuration: This provider configuration uses for_each, so a reference to it needs the key of an instance, in square brackets.
+                error m/main.tf:7,37 Invalid resource provider configuration: This provider configuration has for_each, so a reference to it requires the key of an instance, in square brackets.
                 error m/main.tf:8,37 Provider instance not declared: The provider configuration p.each has no instance "c". It has the instances "a", "b".
-                error m/main.tf:11,21 Invalid module provider configuration: This provider configuration uses for_each, so a reference to it needs the key of an instance, in square brackets. To pass all instances to a called module at once, write [*] on both sides.
+                error m/main.tf:11,21 Invalid module provider configuration: This provider configuration has for_each, so a reference to it requires the key of an instance, in square brackets.
                 error m/main.tf:15,21 Provider instance not declared: The provider configuration p.each has no instance "z". It has the instances "a", "b".
-                warning m/main.tf:11,17 Reference to undefined provider: Nothing in module.m.module.whole declares a provider with the local name "p", so hashicorp/p is assumed. If you can change the module, add to its required_providers an entry "p" with source = "hashicorp/p".
-                warning m/main.tf:15,17 Reference to undefined provider: Nothing in module.m.module.wrong declares a provider with the local name "p", so hashicorp/p is assumed. If you can change the module, add to its required_providers an entry "p" with source = "hashicorp/p".
+                warning m/main.tf:11,17 Reference to undefined provider: module.m.module.whole does not declare a provider with the local name "p". Yuba uses hashicorp/p.
+                warning m/main.tf:15,17 Reference to undefined provider: module.m.module.wrong does not declare a provider with the local name "p". Yuba uses hashicorp/p.
             "#]],
         );
     }

@@ -129,7 +129,8 @@ pub(crate) fn shown(problems: &Diagnostics, sources: &Sources) -> String {
             Some(format!("{}:{},{}", file.name, at.line, at.column))
         });
         let severity = if problem.is_error() { "error" } else { "warning" };
-        let detail = problem.detail.lines().next().unwrap_or_default();
+        let explanation = problem.explanation();
+        let detail = explanation.lines().next().unwrap_or_default();
         out += &format!("{severity} {} {}: {detail}\n", place.as_deref().unwrap_or("-"), problem.summary);
     }
     out
@@ -150,7 +151,7 @@ pub(crate) fn run(memory: &mut Memory, vars: &[&str], manifest: &Manifest, purpo
         purpose,
     };
     let (tree, problems) = link(memory, &options);
-    let text = shown(&problems, &memory.sources);
+    let text = shown(&problems.into_all(), &memory.sources);
     (tree, text)
 }
 
@@ -182,8 +183,8 @@ fn local_modules_are_found_relative_to_their_caller() {
             module.a a
             module.a.module.b a/b
             module.b a/b
-            warning a/b/main.tf:2,11 Backend configuration ignored: There is one state for the whole configuration, and the root module says where it is kept. This block in module.a.module.b has no effect; it is allowed so that a root module can be called for a while, for example to test it.
-            warning a/b/main.tf:2,11 Backend configuration ignored: There is one state for the whole configuration, and the root module says where it is kept. This block in module.b has no effect; it is allowed so that a root module can be called for a while, for example to test it.
+            warning a/b/main.tf:2,11 Backend configuration ignored: Only the root module configures the backend. This block in module.a.module.b has no effect. It is allowed so that a configuration can call a root module, for example to test it.
+            warning a/b/main.tf:2,11 Backend configuration ignored: Only the root module configures the backend. This block in module.b has no effect. It is allowed so that a configuration can call a root module, for example to test it.
         "#]],
     );
 }
@@ -213,7 +214,7 @@ fn calls_that_never_end_are_mistakes() {
         &expect![[r#"
             module.a a
             module.a.module.b b
-            error b/main.tf:1,9 Module calls itself: The directory a of module.a.module.b.module.c is that of module.a too, which leads to this call: the calls would never end.
+            error b/main.tf:1,9 Module calls itself: module.a.module.b.module.c has the directory a of module.a, which contains this call.
         "#]],
     );
     // A source that depends on the call can end the recursion.
@@ -278,8 +279,8 @@ fn what_is_missing_has_to_be_installed() {
         fixture,
         &[],
         &expect![[r#"
-            error main.tf:1,9 Module not installed: The directory gone, where module.gone should be, could not be read. A local source is relative to the directory of the module it stands in.
-            error main.tf:2,9 Module not installed: The module module.reg comes from acme/bar/random. Run "yuba init" to install all modules of this configuration.
+            error main.tf:1,9 Module not installed: Failed to read the directory gone of module.gone. A local source is relative to the directory of the module that contains the call.
+            error main.tf:2,9 Module not installed: The module module.reg from acme/bar/random is not installed.
         "#]],
     );
     let (_, problems) = run(&mut Memory::new(fixture), &[], &Manifest::default(), Purpose::Install);
@@ -333,18 +334,18 @@ fn sources_are_static() {
         "#,
         &[],
         &expect![[r#"
-            error main.tf:1,9 Failed to request input from user for variable var.src: The variable has no default, no value was given for it, and nobody can be asked. Its value is needed before anything is planned: give it with -var, -var-file, a .tfvars file or the environment variable TF_VAR_src.
+            error main.tf:1,9 Failed to request input from user for variable var.src: The variable "src" is required before planning, but it has no default, it is not set, and input is disabled.
             error main.tf:12,31 Unable to compute static value: module.b.source depends on var.src which is not available
             error main.tf:8,11 Circular reference: local.loop1 is self referential: it depends on local.loop2, which depends on local.loop1.
             error main.tf:8,11 Unable to compute static value: local.loop1 depends on local.loop2 which is not available
             error main.tf:13,31 Unable to compute static value: module.c.source depends on local.loop1 which is not available
-            error main.tf:14,31 Dynamic value in static context: module.d.source must be known before anything is planned, so it cannot use terraform_data.x. It can use input variables, local values that do not depend on other things, path and terraform.workspace.
-            error main.tf:15,31 Module output not supported in static context: module.e.source must be known before anything is planned, so it cannot use module.a.out. It can use input variables, local values that do not depend on other things, path and terraform.workspace.
-            error main.tf:16,36 Unpredictable function in static context: module.f.source is evaluated anew by every command, and the function "uuid" gives another answer each time: what one command installs or configures, the next one would not find. Use a fixed value, or an input variable.
-            error main.tf:17,31 Sensitive value not allowed: Sensitive values, or values derived from them, cannot be used as module.g.source: it is shown and stored in plain text.
+            error main.tf:14,31 Dynamic value in static context: module.d.source is evaluated before planning, so it cannot use terraform_data.x. It can use input variables, static local values, path and terraform.workspace.
+            error main.tf:15,31 Module output not supported in static context: module.e.source is evaluated before planning, so it cannot use module.a.out. It can use input variables, static local values, path and terraform.workspace.
+            error main.tf:16,36 Unpredictable function in static context: Every command evaluates module.f.source again, but the result of the function "uuid" differs between calls.
+            error main.tf:17,31 Sensitive value not allowed: Sensitive values, or values derived from them, cannot be used as module.g.source: it is displayed and stored in plain text.
             error main.tf:18,31 Undefined variable: This module does not declare the variable var.nope.
             error main.tf:19,31 Unsuitable value type: Unsuitable value for module.i.source: string required, but this is tuple.
-            error main.tf:20,31 Invalid module source address: There is no way known to install a module from "a".
+            error main.tf:20,31 Invalid module source address: "a" is not a supported module source.
         "#]],
     );
 }
@@ -430,26 +431,26 @@ module "m" {
             module.m m
             module.n n
             module.n.module.m m
-            warning main.tf:3,17 Duplicate required provider: The provider terraform.io/builtin/terraform with the local name "terraform" is also required as "other". A provider can be required once in a module.
-            warning main.tf:16,14 Provider configuration for_each matches resource: The provider configuration has the same for_each as this resource, so an element that is removed from it takes the provider instance away together with the objects it manages. To destroy objects their provider instance is needed for one more plan and apply: let the for_each of the provider have elements that the resource does not use any more.
-            error main.tf:20,14 Invalid resource provider configuration: This provider configuration uses for_each, so a reference to it needs the key of an instance, in square brackets. All instances cannot be passed to a child module at once.
-            error main.tf:23,14 Invalid resource provider configuration: This module has no provider "terraform" block with alias = "one", which an instance key needs: the block must be in the same module and use for_each.
+            warning main.tf:3,17 Duplicate required provider: The provider terraform.io/builtin/terraform with the local name "terraform" is also required as "other". A module can require a provider only once.
+            warning main.tf:16,14 Provider configuration for_each matches resource: The provider configuration has the same for_each as this resource. Removing an element removes the provider instance together with the objects it manages, but destroying these objects requires their provider instance.
+            error main.tf:20,14 Invalid resource provider configuration: This provider configuration has for_each, so a reference to it requires the key of an instance, in square brackets. A module call cannot pass all instances to a child module at once.
+            error main.tf:23,14 Invalid resource provider configuration: An instance key requires a provider block with for_each in the same module, but this module has no provider "terraform" block with alias = "one".
             error main.tf:26,14 Provider instance not declared: The provider configuration terraform.by has no instance "zz". It has the instances "a", "b".
-            error main.tf:29,14 Invalid resource provider configuration: This module has no provider "terraform" block with alias = "nope", which an instance key needs: the block must be in the same module and use for_each.
-            warning main.tf:33,14 Provider configuration for_each matches module: The provider configuration has the same for_each as this module, so an element that is removed from it takes the provider instance away together with the objects it manages. To destroy objects their provider instance is needed for one more plan and apply: let the for_each of the provider have elements that the module does not use any more.
-            warning main.tf:37,13 Reference to undefined provider: Nothing in the root module declares a provider with the local name "foo", so hashicorp/foo is assumed. To make this clear, add to its required_providers an entry "foo" with source = "hashicorp/foo", or another source.
-            error main.tf:31,1 Missing required provider configuration: module.m needs a configuration of the provider terraform.io/builtin/terraform that it calls "terraform.y". Choose one with an entry for terraform.y in the "providers" argument of this module block; the module's documentation should say what it is for.
-            warning m/main.tf:9,1 Redundant empty provider block: An empty provider block in a called module was once the way to ask for a configuration from the caller. required_providers says so more clearly. If you can change the module, remove the empty provider "foo" blocks and put this into the required_providers block of module.m:
-            warning n/main.tf:8,19 Reference to undefined provider: Nothing in module.n declares a provider with the local name "foo", so hashicorp/foo is assumed. To make this clear, add to its required_providers an entry "foo" with source = "hashicorp/foo", or another source.
-            error main.tf:42,14 Module is incompatible with count, for_each, enabled and depends_on: The module module.n has provider configurations of its own, so calls that lead to it cannot use count, for_each, enabled or depends_on.
-            error main.tf:44,5 Cannot override provider configuration: module.n has its own configuration of the provider terraform, so it cannot use another one that the root module passes to it.
-            warning main.tf:45,5 Reference to undefined provider: Nothing in module.n declares a provider with the local name "foo", so hashicorp/foo is assumed. If you can change the module, add to its required_providers an entry "foo" with source = "hashicorp/foo".
-            error main.tf:45,19 Provider type mismatch: "terraform.one" in the root module is the provider terraform.io/builtin/terraform, but "foo" in module.n is hashicorp/foo. Each provider has its own arguments and resource types, so one cannot be passed for the other. If they should be the same, give both modules the same source in required_providers.
-            warning main.tf:44,5 Reference to undefined provider: Nothing in module.n declares a provider with the local name "terraform", so hashicorp/terraform is assumed. If you can change the module, add to its required_providers an entry "terraform" with source = "hashicorp/terraform".
-            error main.tf:44,19 Provider type mismatch: "terraform" in the root module is the provider terraform.io/builtin/terraform, but "terraform" in module.n is hashicorp/terraform. Each provider has its own arguments and resource types, so one cannot be passed for the other. If they should be the same, give both modules the same source in required_providers.
-            error n/main.tf:7,19 Provider type mismatch: "terraform" in module.n is the provider hashicorp/terraform, but "terraform.x" in module.n.module.m is terraform.io/builtin/terraform. Each provider has its own arguments and resource types, so one cannot be passed for the other. If they should be the same, give both modules the same source in required_providers.
-            error n/main.tf:8,19 Provider type mismatch: "foo" in module.n is the provider hashicorp/foo, but "terraform.y" in module.n.module.m is terraform.io/builtin/terraform. Each provider has its own arguments and resource types, so one cannot be passed for the other. If they should be the same, give both modules the same source in required_providers.
-            warning m/main.tf:9,1 Redundant empty provider block: An empty provider block in a called module was once the way to ask for a configuration from the caller. required_providers says so more clearly. If you can change the module, remove the empty provider "foo" blocks and put this into the required_providers block of module.n.module.m:
+            error main.tf:29,14 Invalid resource provider configuration: An instance key requires a provider block with for_each in the same module, but this module has no provider "terraform" block with alias = "nope".
+            warning main.tf:33,14 Provider configuration for_each matches module: The provider configuration has the same for_each as this module. Removing an element removes the provider instance together with the objects it manages, but destroying these objects requires their provider instance.
+            warning main.tf:37,13 Reference to undefined provider: the root module does not declare a provider with the local name "foo". Yuba uses hashicorp/foo.
+            error main.tf:31,1 Missing required provider configuration: module.m requires a configuration of the provider terraform.io/builtin/terraform with the local name "terraform.y".
+            warning m/main.tf:9,1 Redundant empty provider block: Empty provider blocks in called modules are deprecated. required_providers declares the provider configurations that a module expects from its caller:
+            warning n/main.tf:8,19 Reference to undefined provider: module.n does not declare a provider with the local name "foo". Yuba uses hashicorp/foo.
+            error main.tf:42,14 Module is incompatible with count, for_each, enabled and depends_on: The module module.n contains provider blocks, so calls that lead to it cannot use count, for_each, enabled or depends_on.
+            error main.tf:44,5 Cannot override provider configuration: module.n has its own configuration of the provider terraform, so it cannot use the one that the root module passes to it.
+            warning main.tf:45,5 Reference to undefined provider: module.n does not declare a provider with the local name "foo". Yuba uses hashicorp/foo.
+            error main.tf:45,19 Provider type mismatch: "terraform.one" in the root module is the provider terraform.io/builtin/terraform, but "foo" in module.n is hashicorp/foo. A configuration of one provider cannot be passed for another.
+            warning main.tf:44,5 Reference to undefined provider: module.n does not declare a provider with the local name "terraform". Yuba uses hashicorp/terraform.
+            error main.tf:44,19 Provider type mismatch: "terraform" in the root module is the provider terraform.io/builtin/terraform, but "terraform" in module.n is hashicorp/terraform. A configuration of one provider cannot be passed for another.
+            error n/main.tf:7,19 Provider type mismatch: "terraform" in module.n is the provider hashicorp/terraform, but "terraform.x" in module.n.module.m is terraform.io/builtin/terraform. A configuration of one provider cannot be passed for another.
+            error n/main.tf:8,19 Provider type mismatch: "foo" in module.n is the provider hashicorp/foo, but "terraform.y" in module.n.module.m is terraform.io/builtin/terraform. A configuration of one provider cannot be passed for another.
+            warning m/main.tf:9,1 Redundant empty provider block: Empty provider blocks in called modules are deprecated. required_providers declares the provider configurations that a module expects from its caller:
         "#]],
     );
 }
@@ -476,8 +477,8 @@ provider "terraform" {}
         &expect![[r#"
             module.a a
             module.b b
-            error main.tf:3,14 Module is incompatible with count, for_each, enabled and depends_on: The module module.a has provider configurations of its own, so calls that lead to it cannot use count, for_each, enabled or depends_on.
-            warning b/main.tf:1,1 Redundant empty provider block: An empty provider block in a called module was once the way to ask for a configuration from the caller. required_providers says so more clearly. If you can change the module, remove the empty provider "terraform" blocks and put this into the required_providers block of module.b:
+            error main.tf:3,14 Module is incompatible with count, for_each, enabled and depends_on: The module module.a contains provider blocks, so calls that lead to it cannot use count, for_each, enabled or depends_on.
+            warning b/main.tf:1,1 Redundant empty provider block: Empty provider blocks in called modules are deprecated. required_providers declares the provider configurations that a module expects from its caller:
         "#]],
     );
 }
@@ -520,11 +521,11 @@ provider "terraform" {
 "#,
         &[],
         &expect![[r#"
-            error main.tf:17,21 Dynamic value in static context: provider.terraform.dynamic.for_each must be known before anything is planned, so it cannot use terraform_data.a. It can use input variables, local values that do not depend on other things, path and terraform.workspace.
-            error main.tf:9,14 Invalid for_each argument: The value of "for_each" must be a map or a set of strings, but this is tuple. Use toset(...) to make a set of it.
-            error main.tf:25,14 Invalid for_each argument: The value of "for_each" is null. Write an empty map or set for no instances.
+            error main.tf:17,21 Dynamic value in static context: provider.terraform.dynamic.for_each is evaluated before planning, so it cannot use terraform_data.a. It can use input variables, static local values, path and terraform.workspace.
+            error main.tf:9,14 Invalid for_each argument: The value of "for_each" must be a map or a set of strings, but this is tuple.
+            error main.tf:25,14 Invalid for_each argument: The value of "for_each" is null.
             error main.tf:21,14 Invalid for_each argument: A set for "for_each" must be a set of strings, but this is a set of number.
-            error main.tf:13,14 Invalid for_each argument: Sensitive values, or values derived from them, cannot be used for "for_each": the keys of instances are shown in addresses.
+            error main.tf:13,14 Invalid for_each argument: Sensitive values, or values derived from them, cannot be used for "for_each": addresses contain the instance keys.
         "#]],
     );
 }
@@ -575,9 +576,9 @@ output "path" { value = path.module }
             module.none c
             error main.tf:10,12 Invalid value for variable: The name wrong does not start with leaf.
             error c/main.tf:12,26 Unable to compute static value: module.bad:module.leaf.source depends on module.bad:var.name which is not available
-            error main.tf:14,12 Dynamic value in static context: module.dynamic:var.name must be known before anything is planned, so it cannot use terraform_data.x. It can use input variables, local values that do not depend on other things, path and terraform.workspace.
+            error main.tf:14,12 Dynamic value in static context: module.dynamic:var.name is evaluated before planning, so it cannot use terraform_data.x. It can use input variables, static local values, path and terraform.workspace.
             error c/main.tf:12,26 Unable to compute static value: module.dynamic:module.leaf.source depends on module.dynamic:var.name which is not available
-            error main.tf:16,17 Missing required variable in module call: The call of module.none gives no value for its variable "name", which has no default.
+            error main.tf:16,17 Missing required variable in module call: The call of module.none does not set the variable "name", which has no default.
             error c/main.tf:12,26 Unable to compute static value: module.none:module.leaf.source depends on module.none:var.name which is not available
         "#]],
     );
@@ -642,7 +643,7 @@ import {
 "#,
         &[],
         &expect![[r#"
-            error main.tf:7,3 Invalid import provider argument: The block of terraform_data.a has no provider argument, and the import block must agree with it. Remove the provider argument of the import block, or change that of the resource.
+            error main.tf:7,3 Invalid import provider argument: The block of terraform_data.a has no provider argument, but the import block has another provider.
         "#]],
     );
 }
@@ -676,7 +677,7 @@ terraform {
 "#,
         &[],
         &expect![[r#"
-            error main.tftest.hcl:1,1 Provider type mismatch: "foo" in main.tftest.hcl is the provider other/foo, but "foo" in the root module is acme/foo.
+            error main.tftest.hcl:1,1 Provider type mismatch: "foo" in main.tftest.hcl is the provider other/foo, but "foo" in the root module is acme/foo. The first run that uses a provider block of a test file determines its provider, and other runs use this name for another provider.
         "#]],
     );
 }
@@ -726,17 +727,17 @@ module "q" {
 "#,
         &[],
         &expect![[r#"
-            error main.tf:36,22 Invalid index: The key does not select an element: the collection has only one element, at position 0.
+            error main.tf:36,22 Invalid index: The index does not select an element: the collection has 1 element, at index 0.
             error main.tf:33,17 Undefined local: No locals block of this module defines local.nope.
-            error main.tf:30,12 Dynamic value in static context: module.s.source must be known before anything is planned, so it cannot use each.key. It can use input variables, local values that do not depend on other things, path and terraform.workspace.
-            error main.tf:27,12 Provider function in static context: module.t.source must be known before anything is planned, so it cannot use provider::terraform::encode_expr. It can use input variables, local values that do not depend on other things, path and terraform.workspace.
-            error main.tf:24,17 Invalid "path" attribute: The "path" object has no attribute "nope"; there are path.cwd, path.module and path.root.
-            error main.tf:24,29 Invalid "terraform" attribute: The "terraform" object has no attribute "nope"; the workspace's name is terraform.workspace.
-            error main.tf:21,17 Invalid attribute in static context: Whether a plan is being applied is not known in a place that is evaluated before anything is planned.
+            error main.tf:30,12 Dynamic value in static context: module.s.source is evaluated before planning, so it cannot use each.key. It can use input variables, static local values, path and terraform.workspace.
+            error main.tf:27,12 Provider function in static context: module.t.source is evaluated before planning, so it cannot use provider::terraform::encode_expr. It can use input variables, static local values, path and terraform.workspace.
+            error main.tf:24,17 Invalid "path" attribute: The "path" object has no attribute "nope". Its attributes are path.cwd, path.module and path.root.
+            error main.tf:24,29 Invalid "terraform" attribute: The "terraform" object has no attribute "nope". terraform.workspace is the name of the workspace.
+            error main.tf:21,17 Invalid attribute in static context: This value is evaluated before planning, so it cannot depend on whether a plan is being applied.
             error main.tf:18,12 Unsuitable value type: Unsuitable value for module.w.source: it must not be null.
-            error main.tf:5,1 Failed to request input from user for variable var.n: The variable has no default, no value was given for it, and nobody can be asked. Its value is needed before anything is planned: give it with -var, -var-file, a .tfvars file or the environment variable TF_VAR_n.
+            error main.tf:5,1 Failed to request input from user for variable var.n: The variable "n" is required before planning, but it has no default, it is not set, and input is disabled.
             error main.tf:10,12 Unable to compute static value: module.x.source depends on var.n which is not available
-            error main.tf:15,13 Invalid version constraint: This is no version constraint: it must be a string.
+            error main.tf:15,13 Invalid version constraint: Invalid version constraint: it must be a string.
         "#]],
     );
 }
@@ -760,8 +761,8 @@ resource "terraform_data" "b" { provider = terraform.later["any"] }
 "#,
         &[],
         &expect![[r#"
-            warning main.tf:1,27 Experimental feature is active: This module uses features that may change or disappear in any later version, so it should not be published or used in production yet:
-            error main.tf:9,21 Unpredictable function in static context: provider.terraform.never.for_each is evaluated anew by every command, and the function "uuid" gives another answer each time: what one command installs or configures, the next one would not find. Use a fixed value, or an input variable.
+            warning main.tf:1,27 Experimental feature is active: This module uses features that any later version may change or remove:
+            error main.tf:9,21 Unpredictable function in static context: Every command evaluates provider.terraform.never.for_each again, but the result of the function "uuid" differs between calls.
         "#]],
     );
 }
@@ -781,7 +782,11 @@ fn long_and_branching_chains_of_locals_are_bounded() {
     let (tree, problems) = link(&chain(4_000, "\"./a\"", &one));
     assert_eq!((tree.len(), problems.as_str()), (2, ""));
     let (_, problems) = link(&chain(20_000, "\"./a\"", &one));
-    assert!(problems.contains("There are too many steps between"), "{}", &problems[..200.min(problems.len())]);
+    assert!(
+        problems.contains("depends on other values over more than 5000 levels."),
+        "{}",
+        &problems[..200.min(problems.len())]
+    );
     let (_, problems) = link(&chain(60, "var.nope", &two));
     assert!(problems.lines().count() < 1_000, "{}", problems.lines().count());
 }

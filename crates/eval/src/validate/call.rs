@@ -77,7 +77,7 @@ pub(crate) fn argument(
     let mut value = match convert::convert(&given, &variable.constraint) {
         Ok(value) => value,
         Err(reason) => {
-            problems.push(diagnostics::unsuitable_argument(variable, path, &reason.located_in(&given)));
+            problems.push(crate::diagnostics::invalid_module_argument(variable, path, &reason.located_in(&given)));
             return (None, problems);
         }
     };
@@ -85,7 +85,7 @@ pub(crate) fn argument(
         match &variable.default {
             Some(default) => value = default.clone(),
             None => {
-                problems.push(diagnostics::null_argument(variable, path, argument.expr.span));
+                problems.push(crate::diagnostics::null_argument(variable, path, argument.expr.span));
                 return (None, problems);
             }
         }

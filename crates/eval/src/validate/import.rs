@@ -82,8 +82,8 @@ fn check_value(scope: &ModuleScope<'_>, expr: &Expr, argument: &str, ty: &Type) 
         Err(reason) => problems.push(diagnostics::incorrect_type(&eco_format!("{reason}"), expr.span)),
         Ok(value) if value.is_null() => problems.extend(error("it is null")),
         Ok(value) if !value.is_wholly_known() => {}
-        Ok(_) if marks.has_sensitive() => problems.extend(error("it is sensitive, and would be shown")),
-        Ok(_) if marks.has_ephemeral() => problems.extend(error("it is ephemeral, and would be stored")),
+        Ok(_) if marks.has_sensitive() => problems.extend(error("it is sensitive, but plans display it")),
+        Ok(_) if marks.has_ephemeral() => problems.extend(error("it is ephemeral, but plans store it")),
         Ok(_) => {}
     }
     problems

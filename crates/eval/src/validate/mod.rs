@@ -27,12 +27,12 @@ use yuba_addrs::AbsProviderConfig;
 use yuba_config::terraform::RequiredProvider;
 use yuba_syntax::Diagnostics;
 
-use crate::graph::{self, Arguments, Vertex};
+use crate::graph::{References, Vertex};
 use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
 
-pub use diagnostics::{LASTING_SUMMARIES, missing_provider};
+pub use diagnostics::{condition_failed, is_about_assertion, is_about_condition, missing_provider, outlives_planning};
 pub use named::deprecated_root_variable;
 pub use values::check_values;
 
@@ -44,6 +44,8 @@ pub const PARALLELISM: usize = 10;
 pub struct ValidateEnv<'a> {
     /// What evaluation needs.
     pub eval: EvalEnv<'a>,
+    /// The reference graph of the configuration that is validated.
+    pub references: &'a References<'a>,
     /// What was given for variables of the root module. Its values are not used: the configuration is checked for all.
     pub inputs: &'a Inputs,
     /// How many resources providers think about at the same time.
@@ -63,7 +65,8 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     if missing.has_errors() {
         return missing;
     }
-    let (arguments, mut problems) = Arguments::read(tree);
+    let References { arguments, invalid_arguments, graph } = env.references;
+    let mut problems = invalid_arguments.clone();
     if problems.has_errors() {
         return problems;
     }
@@ -75,7 +78,6 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     if problems.has_errors() {
         return problems;
     }
-    let graph = graph::build(&evaluation, &arguments, &[]);
     let components = graph.components();
     problems.extend(graph.cycles(&components, env.eval.sources, tree));
     if problems.has_errors() {
@@ -94,8 +96,8 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
         }
         let node = &graph.nodes[at as usize];
         let found = match node.vertex {
-            Vertex::Variable(variable) => named::variable(&evaluation, node.module, variable, &arguments, env),
-            Vertex::Input(variable) => call::check(&evaluation, node.module, variable, &arguments),
+            Vertex::Variable(variable) => named::variable(&evaluation, node.module, variable, arguments, env),
+            Vertex::Input(variable) => call::check(&evaluation, node.module, variable, arguments),
             Vertex::Local(local) => named::local(&evaluation, node.module, local),
             Vertex::Output(output) => named::output(&evaluation, node.module, output),
             Vertex::Check(check) => named::check(&evaluation, node.module, check),

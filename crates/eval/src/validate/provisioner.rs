@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use yuba_config::provisioner::{Connection, Provisioner};
 use yuba_provider::{Attribute, BlockSchema};
-use yuba_syntax::{Diagnostic, Diagnostics, Span};
+use yuba_syntax::{Diagnostics, Span};
 use yuba_value::{Type, Value};
 
 use super::{body, diagnostics};
@@ -126,24 +126,19 @@ fn check_values(kind: &str, value: &Value) -> Diagnostics {
     let field = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     let is_set = |name: &str| field(name).is_some_and(|value| !value.is_null());
     let is_empty = |name: &str| field(name).is_some_and(|v| v.is_null() || v.as_str().is_some_and(|s| s.is_empty()));
-    let error = |summary: &str, detail: &str| Diagnostics::from(Diagnostic::error(summary, detail));
     match kind {
-        "local-exec" if is_empty("command") => {
-            error("Invalid local-exec provisioner command", "The command must be a text that is not empty.")
+        "local-exec" if is_empty("command") => diagnostics::local_exec_without_command().into(),
+        "remote-exec" if ["inline", "script", "scripts"].into_iter().filter(|name| is_set(name)).count() != 1 => {
+            diagnostics::invalid_remote_exec().into()
         }
-        "remote-exec" if ["inline", "script", "scripts"].into_iter().filter(|name| is_set(name)).count() != 1 => error(
-            "Invalid remote-exec provisioner configuration",
-            "Exactly one of \"inline\", \"script\" and \"scripts\" must be set.",
-        ),
         "file" => {
             let mut problems = Diagnostics::new();
             if is_empty("destination") {
-                let detail = "The destination must be a text that is not empty.";
-                problems.push(Diagnostic::error("Invalid file provisioner configuration", detail));
+                problems.push(diagnostics::file_without_destination());
             }
             match (is_set("source"), is_set("content")) {
-                (true, true) => problems.push(Diagnostic::error("Cannot set both 'source' and 'content'", "")),
-                (false, false) => problems.push(Diagnostic::error("Must provide one of 'source' or 'content'", "")),
+                (true, true) => problems.push(diagnostics::file_with_source_and_content()),
+                (false, false) => problems.push(diagnostics::file_without_source()),
                 _ => {}
             }
             problems

@@ -20,9 +20,9 @@ pub(super) fn count(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     // Sensitive values may be used: how many instances there are does not reveal more than other things.
     let (value, marks) = value.unmark();
     if marks.has_ephemeral() {
-        problems.push(diagnostics::invalid_count("it is ephemeral, and would be shown in addresses", span));
+        problems.push(diagnostics::invalid_count("it is ephemeral, but addresses contain the instance keys", span));
     } else if value.is_null() {
-        problems.push(diagnostics::invalid_count("it is null, and a whole number is required", span));
+        problems.push(diagnostics::invalid_count("it is null, but a whole number is required", span));
     } else {
         match convert::convert(&value, &Type::number()) {
             Ok(number) => match number.as_number() {
@@ -75,7 +75,7 @@ pub(super) fn enabled(scope: &ModuleScope<'_>, expr: &Expr) -> Diagnostics {
     } else if was_evaluated(expr, scope) {
         problems.extend(enabled_presence(&value, expr.span));
         if !value.is_known() {
-            let reason = "it comes from an expression with errors, so it is not known whether the object exists";
+            let reason = "it comes from an expression with errors, so the existence of the object is unknown";
             problems.push(diagnostics::invalid_enabled(reason, expr.span));
         }
     }
@@ -98,7 +98,7 @@ pub(crate) fn enabled_presence(value: &Value, span: Span) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let (plain, marks) = value.unmark();
     if marks.has_sensitive() {
-        let reason = "it is sensitive, and whether the object exists would reveal it";
+        let reason = "it is sensitive, but the existence of the object reveals it";
         problems.push(diagnostics::invalid_enabled(reason, span));
     }
     if marks.has_ephemeral() {

@@ -110,7 +110,10 @@ fn check_content(
     let ResourceKey { mode, kind, .. } = &resource.key;
     if provider.is_builtin() {
         let found = builtin::validate_resource_config(*mode, kind, &value);
-        return Some(Box::new(move || found));
+        // Which backends a data source can read states of is known to the provider that runs.
+        if !found.is_empty() || *mode != ResourceMode::Data {
+            return Some(Box::new(move || found));
+        }
     }
     let (plain, _) = value.unmark_deep();
     let ask = evaluation.env().providers?;
@@ -124,7 +127,7 @@ fn type_hint(schemas: &ProviderSchema, key: &ResourceKey) -> EcoString {
         .into_iter()
         .find(|mode| *mode != key.mode && schema_of(schemas, &ResourceKey { mode: *mode, ..key.clone() }).is_some());
     match other {
-        Some(mode) => diagnostics::wrong_mode(&key.kind, key.mode, mode),
+        Some(mode) => diagnostics::wrong_mode(&key.kind, mode),
         None => did_you_mean(&key.kind, schemas.resources.keys().map(EcoString::as_str)).into(),
     }
 }
@@ -315,10 +318,7 @@ pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, prov
             found.extend(theirs.into_iter().map(|problem| problem.in_body(&provider.body, Some(&address))));
         }
         for problem in found {
-            let is_same = |known: &yuba_syntax::Diagnostic| {
-                known.summary == problem.summary && known.subject == problem.subject && known.detail == problem.detail
-            };
-            if !problems.iter().any(is_same) {
+            if !problems.iter().any(|known| known.is_same_as(&problem)) {
                 problems.push(problem);
             }
         }

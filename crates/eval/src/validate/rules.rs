@@ -6,11 +6,11 @@ use ecow::{EcoString, eco_format};
 use yuba_config::check::CheckRule;
 use yuba_config::variable::Variable;
 use yuba_syntax::expr::BinaryOp;
-use yuba_syntax::{Diagnostic, Diagnostics, Expr, ExprKind, Severity, Span};
+use yuba_syntax::{Code, Diagnostic, Diagnostics, Expr, ExprKind, Severity, Span};
 use yuba_value::{Type, Value, convert};
 
 use super::{deprecation, diagnostics};
-use crate::driven::Verdict;
+use crate::driven::{RuleKind, Verdict};
 use crate::expression::evaluate;
 use crate::module_scope::ModuleScope;
 use crate::scope::{Names, Resolved};
@@ -139,14 +139,10 @@ pub(super) fn of_output(scope: &ModuleScope<'_>, rules: &[CheckRule]) -> Diagnos
     for (condition, message) in rules.iter().filter_map(parts) {
         let (holds, text, mut found) = eval_both(scope, condition, message);
         if !found.has_errors() {
-            match holds_known(&holds, "Invalid condition result", condition.span) {
+            match holds_known(&holds, &diagnostics::INVALID_CONDITION_RESULT, condition.span) {
                 Ok(Some(false)) => {
-                    let text = text.unwrap_or_else(|| "The condition does not hold.".into());
-                    found.push(diagnostics::rule_failed(
-                        "Module output value precondition failed",
-                        &text,
-                        condition.span,
-                    ));
+                    let (kind, severity) = (RuleKind::OutputPrecondition, Severity::Error);
+                    found.push(diagnostics::condition_failed(kind, text.as_deref(), severity, condition.span));
                 }
                 Ok(_) => {}
                 Err(problem) => found.extend(problem),
@@ -174,7 +170,7 @@ pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
         let (text, found) = eval(scope, message, &prepared.message);
         let message_failed = found.has_errors();
         problems.extend(found);
-        match holds_known(&holds, "Invalid variable validation result", condition.span) {
+        match holds_known(&holds, &diagnostics::INVALID_VALIDATION_RESULT, condition.span) {
             Ok(Some(false)) => {
                 let text = match message_failed || !text.is_known() {
                     true => None,
@@ -184,7 +180,7 @@ pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
                         text
                     }
                 };
-                let text = text.unwrap_or_else(|| "The value does not meet the condition its author gave.".into());
+                let text = text.unwrap_or_else(|| "The value does not meet a condition of its declaration.".into());
                 let sources = scope.evaluation().env().sources;
                 let place = crate::template::place(sources, rule.span).map(|place| eco_format!(" at {place}"));
                 let span = given.unwrap_or(variable.span);
@@ -208,17 +204,17 @@ pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
 }
 
 /// Whether a condition holds, if that is known.
-pub(crate) fn holds_known(value: &Value, summary: &str, span: Span) -> Result<Option<bool>, Diagnostics> {
+pub(crate) fn holds_known(value: &Value, code: &'static Code, span: Span) -> Result<Option<bool>, Diagnostics> {
     let (value, _) = value.unmark_deep();
     if !value.is_known() {
         return Ok(None);
     }
     if value.is_null() {
-        return Err(diagnostics::invalid_rule_result(summary, "this is null", span).into());
+        return Err(diagnostics::invalid_rule_result(code, "this is null", span).into());
     }
     match convert::convert(&value, &Type::bool()) {
         Ok(value) => Ok(value.as_bool()),
-        Err(reason) => Err(diagnostics::invalid_rule_result(summary, &eco_format!("{reason}"), span).into()),
+        Err(reason) => Err(diagnostics::invalid_rule_result(code, &eco_format!("{reason}"), span).into()),
     }
 }
 

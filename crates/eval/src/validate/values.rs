@@ -7,7 +7,7 @@ use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use super::{ValidateEnv, call, named, rules};
-use crate::graph::{self, Arguments, Vertex};
+use crate::graph::{References, Vertex};
 use crate::module_scope::{Evaluation, Mode};
 use crate::tree::{ConfigTree, ModuleId};
 
@@ -19,11 +19,11 @@ pub fn check_values(
     values: &BTreeMap<EcoString, Value>,
 ) -> Result<Diagnostics, Diagnostics> {
     let evaluation = Evaluation::new(tree, env.eval, Mode::Values(values));
-    let (arguments, mut problems) = Arguments::read(tree);
+    let References { arguments, invalid_arguments, graph } = env.references;
+    let mut problems = invalid_arguments.clone();
     if problems.has_errors() {
         return Err(problems);
     }
-    let graph = graph::build(&evaluation, &arguments, &[]);
     let components = graph.components();
     let cycles = graph.cycles(&components, env.eval.sources, tree);
     if cycles.has_errors() {
@@ -45,8 +45,8 @@ pub fn check_values(
                 }
                 None => Diagnostics::new(),
             },
-            Vertex::Variable(variable) => named::variable(&evaluation, node.module, variable, &arguments, env),
-            Vertex::Input(variable) => call::check(&evaluation, node.module, variable, &arguments),
+            Vertex::Variable(variable) => named::variable(&evaluation, node.module, variable, arguments, env),
+            Vertex::Input(variable) => call::check(&evaluation, node.module, variable, arguments),
             Vertex::Local(local) => named::local(&evaluation, node.module, local),
             Vertex::Output(output) => named::output(&evaluation, node.module, output),
             // Nothing is planned here.

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ecow::eco_format;
 use yuba_addrs::Hostname;
 use yuba_net::Environment;
+use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
-use yuba_syntax::{Diagnostic, Diagnostics};
 
 use super::syntax::{self, Item, Malformed, Node, Place};
-use super::{CliConfig, CredentialsProgram, HostCredentials, installation, oci, several};
+use super::{CliConfig, CredentialsProgram, HostCredentials, diagnostics, installation, oci};
 
 const KNOWN: [&str; 10] = [
     "plugin_cache_dir",
@@ -37,22 +36,18 @@ pub(super) fn file(path: &Path, bytes: &[u8], environment: &Environment, problem
     let items = match parsed {
         Ok(items) => items,
         Err(Malformed { place, reason }) => {
-            problems.push(Diagnostic::error(eco_format!("Error parsing {}: At {place}: {reason}", path.display()), ""));
+            problems.push(diagnostics::malformed(path, place, &reason));
             return config;
         }
     };
     let is_registry = |item: &&Item| item.keys.first().is_some_and(|key| key == "registry_protocols");
     if let [first, _, ..] = items.iter().filter(is_registry).collect::<Vec<_>>().as_slice() {
-        let detail = format!("{} has such a block already at {}; that one counts.", path.display(), first.place);
-        problems.push(Diagnostic::error("Duplicate registry_protocols block", detail));
+        problems.push(diagnostics::repeated_registry_protocols(path, first.place));
     }
     for item in items {
         let mut read = CliConfig::default();
         if let Err(reason) = setting(&item, path, environment, &mut read, problems) {
-            problems.push(Diagnostic::error(
-                eco_format!("Error parsing {}: At {}: {reason}", path.display(), item.place),
-                "",
-            ));
+            problems.push(diagnostics::malformed(path, item.place, &reason));
         }
         config.merge(read, problems);
     }
@@ -106,14 +101,13 @@ fn setting(
                 helpers.push(CredentialsProgram { kind: kind.into(), args });
             }
             if helpers.len() > 1 {
-                problems.push(several("credentials_helper"));
+                problems.push(diagnostics::several("credentials_helper"));
             }
             config.credentials_helper = helpers.into_iter().next();
         }
         "registry_protocols" => {
             if let Err(reason) = registry_protocols(item, config) {
-                let detail = format!("{}, at {}: {reason}.", path.display(), item.place);
-                problems.push(Diagnostic::error("Invalid registry_protocols block", detail));
+                problems.push(diagnostics::invalid_registry_protocols(path, item.place, &reason));
             }
         }
         "provider_installation" => config.provider_installation = installation::decode(item, problems),
@@ -123,13 +117,7 @@ fn setting(
         "oci_credentials" => config.oci_credentials = oci::credentials(item, problems),
         name if KNOWN.contains(&name) || FORGOTTEN.contains(&name) => {}
         name => {
-            let hint = closest(name, KNOWN).map_or_else(String::new, |close| format!(" Did you mean {close:?}?"));
-            let detail = format!(
-                "{}, at {}: there is no setting and no block {name:?} in CLI configuration files; it has no effect.{hint}",
-                path.display(),
-                item.place,
-            );
-            problems.push(Diagnostic::warning("Unknown CLI configuration setting", detail));
+            problems.push(diagnostics::unknown_setting(path, item.place, name, closest(name, KNOWN)));
         }
     }
     Ok(())
@@ -153,8 +141,7 @@ fn hostname(block: &str, given: &str, problems: &mut Diagnostics) -> Option<Host
     match Hostname::parse(given) {
         Ok(host) => Some(host),
         Err(reason) => {
-            let summary = eco_format!("The {block} {given:?} block has an invalid hostname: {reason}");
-            problems.push(Diagnostic::error(summary, ""));
+            problems.push(diagnostics::invalid_hostname(block, given, &reason));
             None
         }
     }

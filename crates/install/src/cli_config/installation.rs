@@ -5,15 +5,13 @@ use std::path::PathBuf;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::ProviderSource;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
+
+use super::diagnostics;
 
 use super::decode::{boolean, text, texts, whole};
 use super::oci::repository_prefix;
 use super::syntax::{Item, Node, Place};
-
-const BLOCK: &str = "Invalid provider_installation block";
-const METHOD: &str = "Invalid provider_installation method block";
-const TEMPLATE: &str = "Invalid oci_mirror repository template";
 
 /// Where providers come from.
 #[derive(Clone, Debug, Default)]
@@ -116,7 +114,7 @@ impl RepositoryTemplate {
 /// Reads a block; none if nothing can be made of it.
 pub(super) fn decode(item: &Item, problems: &mut Diagnostics) -> Option<ProviderInstallation> {
     let place = item.place;
-    let wrong = |detail: EcoString| Diagnostic::error(BLOCK, detail);
+    let wrong = diagnostics::invalid_installation;
     if item.is_assigned {
         problems.push(wrong(eco_format!("The block provider_installation at {place} must not have an equals sign.")));
         return None;
@@ -149,13 +147,11 @@ pub(super) fn decode(item: &Item, problems: &mut Diagnostics) -> Option<Provider
 fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &mut Diagnostics) {
     let place = item.place;
     if item.is_assigned {
-        let detail = eco_format!("There must be nothing but blocks in provider_installation, unlike at {place}.");
-        problems.push(Diagnostic::error(METHOD, detail));
+        problems.push(diagnostics::method_not_a_block(place));
         return;
     }
     if item.keys.len() > 1 {
-        let detail = eco_format!("The blocks in provider_installation must not have labels, unlike at {place}.");
-        problems.push(Diagnostic::error(METHOD, detail));
+        problems.push(diagnostics::method_with_labels(place));
     }
     let kind = item.keys.first().map_or("", String::as_str);
     let bodies: Vec<&[Item]> = match &item.value {
@@ -166,8 +162,7 @@ fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &
         _ => Vec::new(),
     };
     if bodies.is_empty() {
-        let detail = eco_format!("There must be nothing but blocks in provider_installation, unlike at {place}.");
-        problems.push(Diagnostic::error(METHOD, detail));
+        problems.push(diagnostics::method_not_a_block(place));
     }
     for body in bodies {
         let read = match kind {
@@ -181,7 +176,7 @@ fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &
             _ => one_method(kind, place, body, problems).map(|method| installation.methods.extend(method)),
         };
         if let Err(reason) = read {
-            problems.push(Diagnostic::error(METHOD, eco_format!("The block {kind} at {place} is wrong: {reason}.")));
+            problems.push(diagnostics::invalid_method(kind, place, &reason));
         }
     }
 }
@@ -204,8 +199,7 @@ fn one_method(kind: &str, place: Place, body: &[Item], problems: &mut Diagnostic
         "oci_mirror" => match template(&required("repository_template")?, &include) {
             Ok(template) => Location::OciMirror(template),
             Err(reason) => {
-                let detail = eco_format!("The template of the block oci_mirror at {place} is wrong: {reason}.");
-                problems.push(Diagnostic::error(TEMPLATE, detail));
+                problems.push(diagnostics::invalid_template(place, &reason));
                 return Ok(None);
             }
         },
@@ -235,12 +229,10 @@ fn overrides(body: &[Item], installation: &mut ProviderInstallation, problems: &
                 installation.dev_overrides.insert(provider, path);
             }
             (Err(error), _) => {
-                let detail = eco_format!("At {} in dev_overrides: {}", item.place, error.detail);
-                problems.push(Diagnostic::error("Invalid provider installation dev overrides", detail));
+                problems.push(diagnostics::invalid_override(item.place, &error.diagnostic().explanation()));
             }
             (_, Err(reason)) => {
-                let detail = eco_format!("The block dev_overrides at {} is wrong: {reason}.", item.place);
-                problems.push(Diagnostic::error(METHOD, detail));
+                problems.push(diagnostics::invalid_method("dev_overrides", item.place, &reason));
             }
         }
     }

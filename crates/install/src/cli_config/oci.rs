@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use ecow::{EcoString, eco_format};
+use ecow::EcoString;
 use yuba_net::Secret;
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
+
+use super::diagnostics;
 
 use super::decode::{boolean, labelled, text, texts};
 use super::syntax::{Item, Node};
-
-const DEFAULT: &str = "Invalid oci_default_credentials block";
-const ONE: &str = "Invalid oci_credentials block";
 
 /// Where credentials come from that no `oci_credentials` block has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,8 +97,7 @@ pub(super) fn default_credentials(
 ) -> Option<OciDefaultCredentials> {
     let place = item.place;
     let mut complain = |reason: &str| {
-        problems
-            .push(Diagnostic::error(DEFAULT, eco_format!("The block oci_default_credentials at {place} {reason}.")));
+        problems.push(diagnostics::invalid_oci_default_credentials(place, reason));
     };
     if item.is_assigned {
         complain("must not have an equals sign");
@@ -150,7 +148,7 @@ pub(super) fn default_credentials(
 pub(super) fn credentials(item: &Item, problems: &mut Diagnostics) -> Vec<OciCredentials> {
     let place = item.place;
     let mut complain = |reason: &str| {
-        problems.push(Diagnostic::error(ONE, eco_format!("The block oci_credentials at {place} {reason}.")));
+        problems.push(diagnostics::invalid_oci_credentials(place, reason));
     };
     let blocks = match labelled(item) {
         Ok(blocks) if !item.is_assigned => blocks,

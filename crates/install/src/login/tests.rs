@@ -13,7 +13,7 @@ fn found(sandbox: &Sandbox, services: &str) -> (Hosts, Result<Way, NoWay>) {
     sandbox.write(".tofurc", format!("host \"h.example\" {{ services = {services} }}"));
     let environment = [("HOME", sandbox.dir().display().to_string())].into_iter().collect();
     let settings = HttpSettings { retries: 0, timeout: Duration::from_secs(5), ..HttpSettings::default() };
-    let hosts = Hosts::with(environment, Some(settings));
+    let hosts = Hosts::new(environment).with_limits(settings);
     let name = Hostname::parse("h.example").expect("it is one");
     let way = way(&hosts.services().host(&name).expect("it is overridden"));
     (hosts, way)

@@ -31,7 +31,7 @@ pub(super) fn fetch(url: &Url, into: &Path, environment: &Environment) -> Result
         return Err(format!("{reference:?} is no state of a repository: it is not a possible name in git"));
     }
     create_parent(into)?;
-    let key = key.map(|key| KeyFile::write(&key, into)).transpose()?;
+    let key = key.map(|key| KeyFile::write(&key, &environment.temporary(), into)).transpose()?;
     let git = Git { environment, key: key.as_ref(), url: &url };
     let into = std::path::absolute(into).map_err(|error| error.to_string())?;
     let mut clone = git.command(None);
@@ -139,13 +139,13 @@ impl Git<'_> {
 struct KeyFile(PathBuf);
 
 impl KeyFile {
-    fn write(encoded: &str, beside: &Path) -> Result<KeyFile, String> {
+    fn write(encoded: &str, temporary: &Path, beside: &Path) -> Result<KeyFile, String> {
         let raw = base64::engine::general_purpose::STANDARD.decode(encoded.replace(' ', "+"));
         let raw = raw.map_err(|_| "the argument \"sshkey\" is not a key in Base64".to_owned())?;
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| format!("there is no randomness: {error}"))?;
         let name = format!("yuba-key-{:016x}", u64::from_ne_bytes(random));
-        let dir = Some(std::env::temp_dir()).filter(|dir| !dir.to_string_lossy().contains('\''));
+        let dir = Some(temporary.to_owned()).filter(|dir| !dir.to_string_lossy().contains('\''));
         let path = dir.unwrap_or_else(|| beside.parent().unwrap_or(Path::new(".")).to_owned()).join(name);
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create_new(true);

@@ -200,6 +200,6 @@ fn indirect(location: Option<String>, asked: &Url) -> Result<Place, String> {
         }
         Ok(ModuleSource::Remote(remote)) => Ok(Place::Indirect(remote)),
         Ok(_) => Err(wrong(&"it is the address of a module")),
-        Err(error) => Err(wrong(&error.at(Default::default()).detail)),
+        Err(error) => Err(wrong(&error.diagnostic().explanation())),
     }
 }

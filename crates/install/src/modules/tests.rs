@@ -21,7 +21,7 @@ fn hosts(sandbox: &Sandbox) -> Hosts {
         timeout: Duration::from_secs(5),
         ..HttpSettings::default()
     };
-    Hosts::with(environment, Some(settings))
+    Hosts::new(environment).with_limits(settings)
 }
 
 fn package(files: &[(&str, &str)]) -> Vec<u8> {

@@ -127,7 +127,7 @@ fn page(fetcher: &Fetcher, mut url: Url, into: &Path, hops: u32) -> Result<(), S
         true => response.url.join(&named).map_err(|error| wrong(&error))?.to_string(),
         false => named.clone(),
     };
-    let source = RemoteModule::parse(&absolute).map_err(|error| wrong(&error.at(Default::default()).detail))?;
+    let source = RemoteModule::parse(&absolute).map_err(|error| wrong(&error.diagnostic().explanation()))?;
     let Some(subdir) = &source.subdir else { return fetcher.fetch_from(&source.package, into, hops + 1) };
     // Only the subdirectory becomes the package.
     let whole = Partial::beside(into)?;

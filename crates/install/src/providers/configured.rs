@@ -91,8 +91,8 @@ fn explicit(means: &Means, methods: &[Method], environment: &Environment) -> (Pl
         let exclude: Result<Vec<Pattern>, _> = patterns(&method.exclude);
         match (include, exclude) {
             (Ok(include), Ok(exclude)) => rules.push(Rule { place, include, exclude }),
-            (Err(reason), _) => problems.push(diagnostics::pattern(true, &reason)),
-            (_, Err(reason)) => problems.push(diagnostics::pattern(false, &reason)),
+            (Err(reason), _) => problems.push(diagnostics::inclusion(&reason)),
+            (_, Err(reason)) => problems.push(diagnostics::exclusion(&reason)),
         }
     }
     (Places { rules }, problems)

@@ -1,6 +1,7 @@
 //! Hashes of packages for several platforms, for the lock file: what `providers lock` does.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
@@ -31,6 +32,8 @@ pub struct Request<'a> {
     pub platforms: &'a [Platform],
     /// How strict to be with signatures.
     pub signing: Signing,
+    /// The directory for temporary files.
+    pub temporary: &'a Path,
 }
 
 /// What is going on.
@@ -59,7 +62,7 @@ pub enum Change {
 pub fn lock(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Result<(LockFile, bool), Diagnostics> {
     let mut found: Vec<(&Platform, LockFile)> = Vec::new();
     for platform in request.platforms {
-        let staging = Staging::new(&std::env::temp_dir())
+        let staging = Staging::new(request.temporary)
             .map_err(|error| Diagnostics::from(diagnostics::no_temporary_directory(&error)))?;
         let base = staging.join("packages");
         let wanted = installing::Request {

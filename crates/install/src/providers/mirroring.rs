@@ -9,7 +9,7 @@ use ecow::EcoString;
 use serde_json::{Map, Value as Json, json};
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
 use yuba_net::http::Client;
-use yuba_syntax::Diagnostics;
+use yuba_syntax::{Code, Diagnostics};
 
 use super::authentication::{self, ArchiveFacts};
 use super::diagnostics;
@@ -86,9 +86,9 @@ pub fn mirror(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Diagnostics
                     emit(Event::Authenticated(provider.clone(), version.clone(), platform.clone(), verdict));
                     hashes.insert((provider.clone(), version.clone(), platform.clone()), found);
                 }
-                Err((summary, reason)) => {
+                Err((code, reason)) => {
                     let what = format!("v{version} for {platform}");
-                    problems.push(diagnostics::mirroring(summary, provider, &what, &reason));
+                    problems.push(diagnostics::mirroring(code, provider, &what, &reason));
                 }
             }
         }
@@ -112,8 +112,7 @@ fn select(
         return Some(lock.version.clone());
     }
     if !request.locks.providers.is_empty() {
-        let reason = "the lock file does not have it; run \"yuba init\" first";
-        problems.push(diagnostics::mirroring("Provider not found in lockfile", provider, "", reason));
+        problems.push(diagnostics::not_in_lock_file(provider));
         return None;
     }
     let newest = request.registry.versions(provider).map_err(|error| error.to_string()).and_then(|found| {
@@ -130,7 +129,7 @@ fn select(
             Some(version)
         }
         Err(reason) => {
-            problems.push(diagnostics::mirroring("Provider not available", provider, "", &reason));
+            problems.push(diagnostics::mirroring(&diagnostics::MIRRORED_PROVIDER_NOT_AVAILABLE, provider, "", &reason));
             None
         }
     }
@@ -142,25 +141,25 @@ fn copy(
     provider: &ProviderSource,
     version: &ProviderVersion,
     platform: &Platform,
-) -> Result<(Vec<EcoString>, &'static str), (&'static str, String)> {
-    const RELEASE: &str = "Provider release not available";
-    const DOWNLOAD: &str = "Cannot download provider release";
-    let offer = request.registry.offer(provider, version, platform).map_err(|error| (RELEASE, error.to_string()))?;
-    let Content::Remote(source) = &offer.at else { return Err((RELEASE, "it is not in a registry".to_owned())) };
-    let unwritable = |error: io::Error| (DOWNLOAD, format!("{} cannot be written: {error}", request.dir.display()));
+) -> Result<(Vec<EcoString>, &'static str), (&'static Code, String)> {
+    let (release, download) =
+        (&diagnostics::MIRRORED_RELEASE_NOT_AVAILABLE, &diagnostics::MIRRORED_RELEASE_NOT_DOWNLOADED);
+    let offer = request.registry.offer(provider, version, platform).map_err(|error| (release, error.to_string()))?;
+    let Content::Remote(source) = &offer.at else { return Err((release, "it is not in a registry".to_owned())) };
+    let unwritable = |error: io::Error| (download, format!("{} cannot be written: {error}", request.dir.display()));
     let staging = Staging::new(request.dir).map_err(unwritable)?;
     let file = staging.join("package.zip");
     let response =
-        request.client.download(source, &file, &mut |_, _| ()).map_err(|error| (DOWNLOAD, error.to_string()))?;
+        request.client.download(source, &file, &mut |_, _| ()).map_err(|error| (download, error.to_string()))?;
     if !response.is_success() {
-        return Err((DOWNLOAD, response.failed_download(&source.url)));
+        return Err((download, response.failed_download(&source.url)));
     }
     let facts = || -> io::Result<ArchiveFacts> {
         Ok(ArchiveFacts { sum: Some(hash::sum(&file)?), size: fs::metadata(&file)?.len(), h1: None })
     };
     let facts = facts().map_err(unwritable)?;
-    let verdict =
-        authentication::check(&offer.checks, &facts).map_err(|reason| ("Invalid provider package", reason))?;
+    let verdict = authentication::check(&offer.checks, &facts)
+        .map_err(|reason| (&diagnostics::MIRRORED_PACKAGE_INVALID, reason))?;
     let target = package::of_provider(request.dir, provider).join(package::archive_name(provider, version, platform));
     staging.publish("package.zip", &target).map_err(unwritable)?;
     Ok((verdict.of_platform(platform), verdict.summary()))
@@ -211,6 +210,7 @@ fn hash_of(archive: &Path, dir: &Path) -> Result<EcoString, String> {
 }
 
 fn write(path: &Path, content: &Json) -> Result<(), String> {
+    let _span = tracing::debug_span!("write file", path = %path.display()).entered();
     let new = path.with_extension("json.new");
     let text = format!("{content:#}");
     fs::write(&new, text)

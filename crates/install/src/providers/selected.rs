@@ -7,6 +7,7 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
 use yuba_syntax::Diagnostic;
 
+use super::diagnostics;
 use super::package;
 use super::parallel::parallel;
 use super::platform::Platform;
@@ -132,11 +133,7 @@ impl Selection {
             return None;
         }
         let list: String = missing.iter().map(|(provider, reason)| format!("\n  - {provider}: {reason}")).collect();
-        let detail = format!(
-            "The installed providers are not those that the dependency lock file selects:{list}\n\nTo install what is \
-             missing, run:\n  yuba init"
-        );
-        Some(Diagnostic::error("Required plugins are not installed", detail))
+        Some(diagnostics::not_installed(&list))
     }
 
     /// The same for commands that need no state, where it is all in the title.
@@ -150,7 +147,7 @@ impl Selection {
                 format!("missing or corrupted provider plugins:{}", list.collect::<String>())
             }
         };
-        Some(Diagnostic::error(summary, ""))
+        Some(diagnostics::not_installed_short(summary))
     }
 }
 
@@ -169,13 +166,8 @@ pub fn check_selections<'a>(
         return None;
     }
     wrong.sort();
-    let hint = match locks.providers.is_empty() {
-        true => "To select versions for the first time, run:\n  yuba init",
-        false => "To select versions that fit the configuration, run:\n  yuba init -upgrade",
-    };
     let list: String = wrong.iter().map(|reason| format!("\n  - {reason}")).collect();
-    let detail = format!("The dependency lock file does not select what the configuration needs:{list}\n\n{hint}");
-    Some(Diagnostic::error("Inconsistent dependency lock file", detail))
+    Some(diagnostics::inconsistent_lock_file(&list, locks))
 }
 
 fn mismatch(

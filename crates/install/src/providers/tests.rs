@@ -673,6 +673,7 @@ fn hashes_for_other_platforms_are_locked() {
         client: world.means.services.client(),
         platforms: &[Platform::current()],
         signing: Signing::default(),
+        temporary: &std::env::temp_dir(),
     };
     let mut events = 0;
     let (locks, is_new) = locking::lock(&request, &mut |_| events += 1).expect("because all is well");
@@ -687,6 +688,7 @@ fn hashes_for_other_platforms_are_locked() {
         places: &places,
         client: world.means.services.client(),
         signing: Signing::default(),
+        temporary: &std::env::temp_dir(),
     };
     let problems = locking::lock(&request, &mut |_| ()).expect_err("because there is no such package");
     assert!(problems.iter().any(|problem| problem.summary == "Could not retrieve providers for locking"));

@@ -76,10 +76,10 @@ fn check(text: &str, problems: &Diagnostics) -> Result<()> {
     match problems.iter().find(|problem| problem.is_error()) {
         None => Ok(()),
         Some(problem) => Err(FunctionError::new(eco_format!(
-            "the text cannot be read as a .tfvars file: {}{}: {}",
+            "failed to parse the string as a .tfvars file: {}{}: {}",
             place(text, problem),
             problem.summary,
-            problem.detail.trim_end_matches('.')
+            problem.explanation().trim_end_matches('.')
         ))),
     }
 }
@@ -274,7 +274,7 @@ mod tests {
             "decode_tfvars",
             r#""a = 1\na {}""#,
             expect![[
-                r#"error: the text cannot be read as a .tfvars file: line 2, column 1: Unexpected "a" block: No blocks can be here"#
+                r#"error: failed to parse the string as a .tfvars file: line 2, column 1: Unexpected "a" block: Blocks are not allowed here"#
             ]],
         );
         check("nope", "1", expect!["no such function"]);

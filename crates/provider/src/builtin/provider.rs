@@ -5,7 +5,6 @@ use std::sync::{Arc, LazyLock};
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{AbsResourceInstance, ResourceMode};
-use yuba_syntax::Diagnostic;
 use yuba_value::Value;
 use yuba_value::function::FunctionError;
 
@@ -16,6 +15,7 @@ use crate::contract::{
     UpgradeRequest, ready,
 };
 use crate::decode::EvalExpr;
+use crate::diagnostics;
 use crate::problem::Problem;
 use crate::schema::ProviderSchema;
 
@@ -27,6 +27,8 @@ pub type Constants = fn() -> Box<dyn EvalExpr>;
 
 /// Reads states that others have stored.
 pub trait StateReader: Send + Sync {
+    /// What is wrong with a kind of backend and its arguments, an object.
+    fn check(&self, backend: &str, config: &Value) -> Vec<Problem>;
     /// The outputs of a state, or `None` if there is no such state.
     fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>>;
 }
@@ -87,8 +89,7 @@ impl Terraform {
 }
 
 fn no_such<T>(what: &str, kind: &str) -> Outcome<T> {
-    let detail = eco_format!("The built-in provider has no {what} {kind:?}.");
-    Outcome::failed(Problem::nowhere(Diagnostic::error("Unsupported resource type", detail)))
+    Outcome::failed(Problem::nowhere(diagnostics::builtin_type_unknown(what, kind)))
 }
 
 /// An answer about a managed resource, of which there is one type.
@@ -108,7 +109,11 @@ impl Provider for Terraform {
         ready(validate_resource_config(ResourceMode::Managed, &kind, &config))
     }
     fn validate_data_config(&self, kind: EcoString, config: Value) -> Answer<'_, Vec<Problem>> {
-        ready(validate_resource_config(ResourceMode::Data, &kind, &config))
+        let mut problems = validate_resource_config(ResourceMode::Data, &kind, &config);
+        if problems.is_empty() && kind == "terraform_remote_state" {
+            problems = remote_state::check(&*self.states, &config.unmark_deep().0);
+        }
+        ready(problems)
     }
     fn validate_ephemeral_config(&self, kind: EcoString, _config: Value) -> Answer<'_, Vec<Problem>> {
         ready(no_such::<()>("ephemeral resource type", &kind).problems)
@@ -152,10 +157,7 @@ impl Provider for Terraform {
                 private: Private::new(),
                 identity: None,
             }]),
-            ImportBy::Identity(_) => {
-                let detail = "Objects of this type have no identity. Use an id.";
-                Outcome::failed(Problem::nowhere(Diagnostic::error("Import by identity not supported", detail)))
-            }
+            ImportBy::Identity(_) => Outcome::failed(Problem::nowhere(diagnostics::import_by_identity_unsupported())),
         })
     }
     fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {

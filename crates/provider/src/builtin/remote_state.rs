@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
-use yuba_value::convert::convert;
 use yuba_value::{Deprecation, Mark, Marks, Path, Type, Value, ops};
 
 use super::provider::{RemoteState, StateReader};
 use crate::contract::{DataAnswer, DataRequest, Outcome};
-use crate::diagnostics;
+use crate::diagnostics::{self, RemoteStateProblem};
 use crate::legality::child;
 use crate::problem::Problem;
 use crate::schema::{Attribute, BlockSchema, Schema};
@@ -41,12 +40,6 @@ pub(super) fn schema() -> Schema {
     Schema { version: 0, block: BlockSchema::new(attributes.map(in_markdown)) }
 }
 
-/// Backends whose configuration is checked when they are used.
-const BACKENDS: [&str; 12] =
-    ["remote", "azurerm", "consul", "cos", "gcs", "http", "inmem", "kubernetes", "oss", "pg", "s3", "cloud"];
-/// Backends of the past.
-const REMOVED_BACKENDS: [&str; 5] = ["artifactory", "etcd", "etcdv3", "manta", "swift"];
-
 pub(super) fn validate(config: &Value) -> Vec<Problem> {
     let get = |name: &str| ops::get_attr(config, name).unwrap_or_else(|_| Value::null_dynamic());
     let mut problems = Vec::new();
@@ -54,7 +47,7 @@ pub(super) fn validate(config: &Value) -> Vec<Problem> {
     if settings.is_wholly_known() && backend.is_known() {
         problems.extend(validate_backend(&backend, &settings));
     } else if !is_object_like(settings.ty()) {
-        let problem = diagnostics::invalid_backend_configuration("The configuration has to be an object.".into());
+        let problem = diagnostics::invalid_backend_configuration(&RemoteStateProblem::NotObject);
         problems.push(Problem::at(problem, Path::new().attr("config")));
     }
     if !is_object_like(get("defaults").ty()) {
@@ -68,51 +61,28 @@ fn is_object_like(ty: &Type) -> bool {
 }
 
 fn validate_backend(backend: &Value, settings: &Value) -> Vec<Problem> {
-    let at_backend = |detail| {
-        let problem = diagnostics::invalid_backend_configuration(detail);
-        vec![Problem::at(problem, Path::new().attr("backend"))]
-    };
-    match backend.as_str().map(|name| name.as_str()) {
-        None => at_backend("The kind of backend must not be null.".into()),
-        Some("local" | "_local") => validate_local(settings),
-        Some("azure") => at_backend("The backend \"azure\" is called \"azurerm\" now.".into()),
-        Some(name) if REMOVED_BACKENDS.contains(&name) => {
-            at_backend(eco_format!("The backend {name:?} is not there any more."))
-        }
-        Some(name) if BACKENDS.contains(&name) => {
-            if is_object_like(settings.ty()) {
-                return Vec::new();
-            }
-            invalid_settings(name, "an object is required")
-        }
-        Some(name) => at_backend(eco_format!("There is no backend {name:?}.")),
+    let at =
+        |problem, name| vec![Problem::at(diagnostics::invalid_backend_configuration(&problem), Path::new().attr(name))];
+    let Some(kind) = backend.as_str() else { return at(RemoteStateProblem::NullBackend, "backend") };
+    match is_object_like(settings.ty()) || settings.is_null() {
+        true => Vec::new(),
+        false => at(RemoteStateProblem::ConfigNotObject(kind), "config"),
     }
 }
 
-fn invalid_settings(backend: &str, why: &str) -> Vec<Problem> {
-    let detail = eco_format!("This configuration does not fit the backend {backend:?}: {why}.");
-    vec![Problem::at(diagnostics::invalid_backend_configuration(detail), Path::new().attr("config"))]
+/// What is wrong with the backend or its arguments, as far as they are known.
+pub(super) fn check(states: &dyn StateReader, config: &Value) -> Vec<Problem> {
+    let (backend, settings) = (child(config, "backend"), child(config, "config"));
+    let is_known = settings.is_wholly_known() && backend.is_known();
+    match backend.as_str().filter(|_| is_known && (is_object_like(settings.ty()) || settings.is_null())) {
+        Some(backend) => states.check(kind(backend), &Value::object(settings.entries().unwrap_or_default())),
+        None => Vec::new(),
+    }
 }
 
-fn validate_local(settings: &Value) -> Vec<Problem> {
-    if settings.is_null() {
-        return Vec::new();
-    }
-    let Some(entries) = settings.entries() else { return invalid_settings("local", "an object is required") };
-    let mut problems = Vec::new();
-    for (name, value) in entries {
-        if name != "path" && name != "workspace_dir" {
-            return invalid_settings("local", &eco_format!("there is no argument {name:?}"));
-        }
-        match convert(&value, &Type::string()) {
-            Err(error) => return invalid_settings("local", &eco_format!("{name}: {}", error.message)),
-            Ok(path) if path.as_str().is_some_and(|path| path.is_empty()) => {
-                problems.push(Problem::at(diagnostics::empty_local_path(&name), Path::new().attr(&name)));
-            }
-            Ok(_) => {}
-        }
-    }
-    problems
+/// Quirk: `_local` is another name of `local`.
+fn kind(backend: &str) -> &str {
+    if backend == "_local" { "local" } else { backend }
 }
 
 /// The configuration with the outputs of the state it names, and what is to be known about them.
@@ -126,7 +96,10 @@ pub(super) async fn read(states: &dyn StateReader, request: DataRequest, keep_se
 
 async fn read_outputs(states: &dyn StateReader, request: &DataRequest, keep_sensitive: bool) -> Outcome<DataAnswer> {
     let config = &request.config;
-    let problems = validate_backend(&child(config, "backend"), &child(config, "config"));
+    let mut problems = validate_backend(&child(config, "backend"), &child(config, "config"));
+    if problems.is_empty() {
+        problems = check(states, config);
+    }
     if problems.iter().any(|problem| problem.diagnostic.is_error()) {
         return Outcome::failed_with(problems);
     }
@@ -176,7 +149,7 @@ fn which_state(request: &DataRequest) -> RemoteState {
     let settings = child(config, "config").entries().unwrap_or_default();
     let backend = text("backend").unwrap_or_default();
     RemoteState {
-        backend: if backend == "_local" { "local".into() } else { backend },
+        backend: kind(&backend).into(),
         config: Value::object(settings),
         workspace: text("workspace").unwrap_or_else(|| "default".into()),
         address: request.address.clone(),

@@ -4,7 +4,6 @@
 //! where possible.
 
 use ecow::{EcoString, eco_format};
-use yuba_syntax::Diagnostic;
 use yuba_value::{Path, Type, Value, View, json, ops};
 
 use super::TERRAFORM;
@@ -95,23 +94,21 @@ pub(super) fn upgrade(raw: &RawState) -> Outcome<Value> {
 }
 
 fn decode(raw: &RawState, ty: &Type) -> Outcome<Value> {
-    let why = match raw {
-        RawState::Flatmap(_) => "it is in a form that was never used for this type".into(),
+    let problem = match raw {
+        RawState::Flatmap(_) => diagnostics::stored_object_in_flatmap(),
         RawState::Json(text) => match json::decode(text.as_bytes(), ty) {
             Ok(value) => return Outcome::ok(value),
-            Err(error) => eco_format!("{error}"),
+            Err(error) => diagnostics::stored_object_invalid(&eco_format!("{error}")),
         },
     };
-    let detail = eco_format!("The stored object cannot be read: {why}.");
-    Outcome::failed(Problem::nowhere(Diagnostic::error("Invalid stored object", detail)))
+    Outcome::failed(Problem::nowhere(problem))
 }
 
 /// An object that was a `null_resource`.
 pub(super) fn moved(request: MoveRequest) -> Outcome<MoveAnswer> {
     let (source, target) = (&request.source_kind, &request.target_kind);
     if source != "null_resource" || target != "terraform_data" {
-        let detail = eco_format!("{source} cannot become {target}; only null_resource can become terraform_data.");
-        return Outcome::failed(Problem::nowhere(Diagnostic::error("Unsupported move", detail)));
+        return Outcome::failed(Problem::nowhere(diagnostics::move_between_types(source, target)));
     }
     let ty = Type::object([("id".into(), Type::string()), ("triggers".into(), Type::map(Type::string()))]);
     decode(&request.source_raw, &ty).map(|object| {

@@ -15,11 +15,12 @@ use std::task::Waker;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::ProviderSource;
-use yuba_syntax::Diagnostic;
+use yuba_syntax::Severity;
 use yuba_value::Value;
 
 use crate::builtin::{RemoteOutput, RemoteState, StateReader, Terraform};
 use crate::contract::{Answer, Outcome, Provider, Providers, ready};
+use crate::diagnostics::provider_reported;
 use crate::problem::Problem;
 use crate::schema::ProviderSchema;
 
@@ -169,13 +170,16 @@ fn fault_of(behave: &str, verb: &str) -> Option<Fault> {
 }
 
 fn problem(summary: &str, detail: EcoString) -> Problem {
-    Problem::nowhere(Diagnostic::error(summary, detail))
+    Problem::nowhere(provider_reported(Severity::Error, summary, detail))
 }
 
 /// No states of others.
 struct NoStates;
 
 impl StateReader for NoStates {
+    fn check(&self, _backend: &str, _config: &Value) -> Vec<Problem> {
+        Vec::new()
+    }
     fn outputs(&self, _request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>> {
         ready(Outcome::ok(None))
     }

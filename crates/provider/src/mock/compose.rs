@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ecow::{EcoString, eco_format};
+use ecow::EcoString;
 use yuba_syntax::Diagnostic;
 use yuba_value::{Value, convert};
 
 use super::generate::Generator;
+use crate::diagnostics;
 use crate::problem::{Place, Problem};
 use crate::schema::{Attribute, BlockSchema, NestedBlock, Nesting};
 
@@ -26,12 +27,8 @@ fn parts(value: &Value) -> Parts {
 }
 
 impl Composer {
-    fn say(&mut self, diagnostic: Diagnostic) {
+    fn report(&mut self, diagnostic: Diagnostic) {
         self.problems.push(Problem { diagnostic, place: Place::Block });
-    }
-
-    fn wrong(&mut self, summary: EcoString, detail: impl Into<EcoString>) {
-        self.say(Diagnostic::error(summary, detail));
     }
 
     /// The object of a block. `given` is what the test says; `prior` is the object as it was.
@@ -48,10 +45,7 @@ impl Composer {
         }
         for name in given.keys() {
             if !schema.attributes().contains_key(name) && !schema.blocks().contains_key(name) {
-                self.wrong(
-                    eco_format!("Invalid override for block field `{name}`"),
-                    eco_format!("The test gives a value for {name:?}, but the resource type has no such attribute."),
-                );
+                self.report(diagnostics::mock_field_unknown(name));
             }
         }
         Value::object(made)
@@ -70,10 +64,7 @@ impl Composer {
         let given = given.map(|value| self.given(name, attribute, config.is_some(), value));
         if attribute.write_only {
             if given.is_some() {
-                let detail =
-                    "Providers never give write-only attributes back, so what the test says about it has no effect.";
-                let summary = eco_format!("Encountered override for write-only attribute `{name}`");
-                self.say(Diagnostic::warning(summary, detail));
+                self.report(diagnostics::mock_field_write_only(name));
             }
             return Value::null(ty);
         }
@@ -82,10 +73,7 @@ impl Composer {
             (Some(value), _) => value.clone(),
             (None, Some(value)) => value,
             (None, None) if attribute.required => {
-                self.wrong(
-                    eco_format!("Invalid mock/override field `{name}`"),
-                    eco_format!("The attribute {name:?} is required, and the configuration does not set it."),
-                );
+                self.report(diagnostics::mock_field_required(name));
                 Value::null(ty)
             }
             (None, None) if attribute.computed => {
@@ -100,21 +88,15 @@ impl Composer {
 
     /// What the test says, by the type of the attribute.
     fn given(&mut self, name: &EcoString, attribute: &Attribute, configured: bool, value: &Value) -> Value {
-        let field = || eco_format!("Invalid mock/override field `{name}`");
         if configured {
-            let detail = "The configuration sets this attribute, and only what providers would set can be replaced.";
-            self.wrong(field(), detail);
+            self.report(diagnostics::mock_field_configured(name));
         }
         if !attribute.computed {
-            self.wrong(
-                eco_format!("Non-computed field `{name}` is not allowed to be overridden"),
-                "A provider would never set this attribute, so a test cannot do it either: set it in the configuration.",
-            );
+            self.report(diagnostics::mock_field_not_computed(name));
         }
         let ty = attribute.implied_type();
-        convert::convert(value, &ty).unwrap_or_else(|reason| {
-            let detail = eco_format!("The value that the test gives is not of the type of the attribute: {reason}.");
-            self.wrong(field(), detail);
+        convert::convert(value, &ty).unwrap_or_else(|error| {
+            self.report(diagnostics::mock_field_type(name, &error));
             Value::null(ty)
         })
     }
@@ -127,10 +109,8 @@ impl Composer {
         given: Option<&Value>,
         prior: Option<&Value>,
     ) -> Value {
-        let summary = || eco_format!("Invalid override for block field `{name}`");
         if let Some(value) = given.filter(|value| !value.ty().is_object()) {
-            let detail = eco_format!("Blocks are replaced by an object, and this is {}.", value.ty().friendly_name());
-            self.wrong(summary(), detail);
+            self.report(diagnostics::mock_block_not_object(name, value.ty()));
             return config.cloned().unwrap_or_else(|| block.empty_value());
         }
         let is_there = |value: &&Value| {
@@ -140,7 +120,7 @@ impl Composer {
         };
         let Some(config) = config.filter(is_there) else {
             if given.is_some() {
-                self.wrong(summary(), "The configuration has no such block, so there is nothing to replace.");
+                self.report(diagnostics::mock_block_not_configured(name));
             }
             // Which blocks there are is for the configuration to say; it may say so only later.
             return config.filter(|value| !value.is_known()).cloned().unwrap_or_else(|| block.empty_value());

@@ -16,7 +16,6 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{
     AbsProviderConfig, AbsResourceInstance, ConfigResource, InstanceKey, ModulePath, ProviderSource, ResourceMode,
 };
-use yuba_syntax::Diagnostic;
 use yuba_value::Value;
 use yuba_value::function::FunctionError;
 
@@ -25,6 +24,7 @@ use crate::contract::{
     MoveRequest, Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, Providers, ReadAnswer, ReadRequest,
     Renewed, UpgradeRequest, ready,
 };
+use crate::diagnostics;
 use crate::problem::{Place, Problem};
 use crate::schema::{BlockSchema, ProviderSchema};
 use compose::Composer;
@@ -49,8 +49,7 @@ impl Mock {
 
     fn compose(&self, schema: Option<&BlockSchema>, kind: &str, config: &Value, prior: &Value) -> Outcome<Value> {
         let Some(schema) = schema else {
-            let detail = eco_format!("The provider has no resource type {kind:?}.");
-            return Outcome::failed(Problem::nowhere(Diagnostic::error("Unsupported resource type", detail)));
+            return Outcome::failed(Problem::nowhere(diagnostics::mock_type_unknown(kind)));
         };
         let mut composer = Composer { generator: Generator::new(self.seed, &self.name), problems: Vec::new() };
         let value = composer.block(schema, config, &self.given, prior);
@@ -141,12 +140,7 @@ impl Provider for Mock {
     }
 
     fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {
-        let detail = eco_format!(
-            "{} would have to become {}, which only the provider itself can do, and the test replaces it.",
-            request.source_kind,
-            request.target_kind
-        );
-        let diagnostic = Diagnostic::error("Move between resource types not possible with a mock provider", detail);
+        let diagnostic = diagnostics::mock_move_unsupported(&request.source_kind, &request.target_kind);
         ready(Outcome::failed(Problem { diagnostic, place: Place::Block }))
     }
 

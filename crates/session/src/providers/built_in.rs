@@ -1,26 +1,28 @@
 //! The provider that is built in, with the ids and states of this machine.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::task::{Poll, Waker};
 
 use ecow::{EcoString, eco_format};
-use yuba_backend::{Backend as _, Disk, Local, LocalSettings};
+use yuba_backend::encryption::Sealing;
+use yuba_backend::kit::arguments::Arguments;
+use yuba_backend::{BackendConfiguration, Backends};
 use yuba_provider::builtin::{self, RemoteOutput, RemoteState, StateReader, Terraform};
 use yuba_provider::contract::ready;
 use yuba_provider::{Answer, EvalExpr, LocalNames, Outcome, Problem, ProviderSchema};
 use yuba_syntax::{Diagnostics, Expr};
-use yuba_value::Value;
+use yuba_value::{Path, Value};
 
-use crate::diagnostics;
+use crate::backend::diagnostics;
 use crate::encryption::Encryption;
 
 /// What it has.
 pub(super) static SCHEMA: LazyLock<Arc<ProviderSchema>> = LazyLock::new(|| Arc::new(builtin::TERRAFORM.clone()));
 
 /// Makes one, which reads states of others that are encrypted as said.
-pub(super) fn start(encryption: Encryption) -> Terraform {
-    Terraform::new(Arc::new(new_id), Arc::new(LocalStates { encryption })).with_constants(constants)
+pub(super) fn start(encryption: Encryption, backends: Arc<Backends>) -> Terraform {
+    Terraform::new(Arc::new(new_id), Arc::new(OtherStates { encryption, backends })).with_constants(constants)
 }
 
 /// A new random UUID.
@@ -54,36 +56,75 @@ impl EvalExpr for Constants {
     }
 }
 
-/// States that others have stored on this machine.
-struct LocalStates {
+/// States that other configurations have stored.
+struct OtherStates {
     encryption: Encryption,
+    backends: Arc<Backends>,
 }
 
-impl StateReader for LocalStates {
-    fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>> {
-        ready(read(&request, &self.encryption))
+type Outputs = Option<BTreeMap<EcoString, RemoteOutput>>;
+
+impl StateReader for OtherStates {
+    fn check(&self, backend: &str, config: &Value) -> Vec<Problem> {
+        match self.configuration(backend, config) {
+            Ok(configuration) => match configuration.check() {
+                problems if problems.has_errors() => {
+                    let in_body = |problem| Problem::at(problem, Path::new());
+                    problems.into_iter().map(in_body).collect()
+                }
+                _ => Vec::new(),
+            },
+            Err(problem) => vec![*problem],
+        }
+    }
+
+    fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Outputs>> {
+        let configuration = match self.configuration(&request.backend, &request.config) {
+            Ok(configuration) => configuration,
+            Err(problem) => return ready(Outcome::failed(*problem)),
+        };
+        let (backends, sealing) = (self.backends.clone(), self.encryption.of_remote(&request.address).cloned());
+        let workspace = request.workspace.clone();
+        let is_file = configuration.is_file();
+        let read = move || read(&backends, &configuration, sealing, &workspace);
+        match is_file {
+            true => ready(read()),
+            // A store over the network blocks, and others are waiting for this thread.
+            false => Box::pin(on_a_thread(read)),
+        }
     }
 }
 
-fn read(request: &RemoteState, encryption: &Encryption) -> Outcome<Option<BTreeMap<EcoString, RemoteOutput>>> {
-    // It ends with the process, so nobody else has left a state there.
-    if request.backend == "inmem" {
-        return Outcome::ok(None);
+impl OtherStates {
+    /// The backend that a data source names, with its arguments.
+    fn configuration(&self, backend: &str, config: &Value) -> Result<BackendConfiguration, Box<Problem>> {
+        let Some(kind) = self.backends.find(backend) else {
+            let problem = diagnostics::remote_state_backend_unknown(backend, &self.backends);
+            return Err(Box::new(Problem::at(problem, Path::new().attr("backend"))));
+        };
+        // The arguments of a backend that is not available are not known.
+        if !kind.is_available() {
+            return Ok(BackendConfiguration::of_json(kind, &Default::default()));
+        }
+        match Arguments::of_object(&(kind.schema)(), config) {
+            Ok(arguments) => Ok(BackendConfiguration::of_json(kind, &Default::default()).with(arguments)),
+            Err(reason) => {
+                let problem = diagnostics::remote_state_arguments_invalid(backend, &reason);
+                Err(Box::new(Problem::at(problem, Path::new().attr("config"))))
+            }
+        }
     }
-    if request.backend != "local" {
-        let problem = diagnostics::remote_state_not_available(&request.address, &request.backend);
-        return Outcome::failed(Problem::nowhere(problem));
-    }
-    let path = |name: &str| {
-        let value = request.config.entries()?.into_iter().find(|(key, _)| key == name)?.1;
-        value.as_str().map(|path| PathBuf::from(path.as_str()))
-    };
-    let settings =
-        LocalSettings { path: path("path"), workspace_directory: path("workspace_dir"), ..LocalSettings::default() };
-    let sealing = encryption.of_remote(&request.address).cloned();
-    let backend = Local::new(Arc::new(Disk), settings).encrypted(sealing);
-    let found = backend.open(&request.workspace).and_then(|mut store| store.read());
-    match found {
+}
+
+fn read(
+    backends: &Backends,
+    configuration: &BackendConfiguration,
+    sealing: Option<Sealing>,
+    workspace: &str,
+) -> Outcome<Outputs> {
+    let storage = backends.open(configuration);
+    let store = storage.and_then(|storage| backends.backend(&storage, sealing).existing(workspace));
+    match store.and_then(|mut store| store.read()) {
         Err(problems) => Outcome::failed_with(problems.into_iter().map(Problem::nowhere).collect()),
         Ok(reading) => Outcome::ok(reading.state.map(|state| {
             let output = |(name, output): (&EcoString, &yuba_state::Output)| {
@@ -97,4 +138,26 @@ fn read(request: &RemoteState, encryption: &Encryption) -> Outcome<Option<BTreeM
             state.outputs.iter().map(output).collect()
         })),
     }
+}
+
+/// Where a thread leaves its result, and who waits for it.
+type Handover<T> = Arc<Mutex<(Option<T>, Option<Waker>)>>;
+
+/// The result of work that blocks, which is done on a thread of its own.
+fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> impl Future<Output = T> + Send {
+    let handover: Handover<T> = Arc::new(Mutex::new((None, None)));
+    let theirs = Arc::clone(&handover);
+    std::thread::spawn(move || {
+        let result = work();
+        let mut handover = super::lock(&theirs);
+        handover.0 = Some(result);
+        if let Some(waker) = handover.1.take() {
+            waker.wake();
+        }
+    });
+    std::future::poll_fn(move |context| {
+        let mut handover = super::lock(&handover);
+        handover.1 = Some(context.waker().clone());
+        handover.0.take().map_or(Poll::Pending, Poll::Ready)
+    })
 }

@@ -184,7 +184,7 @@ impl Inner {
 
     fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
         if is_built_in(provider) {
-            return Ok(Arc::new(built_in::start(lock(&self.encryption).clone())));
+            return Ok(Arc::new(built_in::start(lock(&self.encryption).clone(), self.settings.backends.clone())));
         }
         // Its schema is known before it is started, so starting it waits for nothing.
         self.schema(provider);

@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use yuba_addrs::{DEFAULT_REGISTRY, ProviderSource};
+use yuba_backend::{BackendEnvironment, Backends};
 use yuba_config::language::LANGUAGE_VERSION;
 use yuba_eval::ConfigTree;
 use yuba_install::Hosts;
 use yuba_install::lock_file::{self, LockFile};
+use yuba_install::providers::diagnostics as about;
 use yuba_install::providers::selected::{Selection, Unusable, check_selections, selected};
 use yuba_install::providers::verified::Verified;
+use yuba_net::Environment;
 use yuba_plugin::{Reattach, Supply};
 use yuba_provider::Problem;
 use yuba_state::{Edit, State};
@@ -19,7 +22,6 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use super::OurProviders;
 use crate::diagnostics;
-use crate::load::Configuration;
 use crate::state::with_provider;
 
 /// What decides which providers there are, and how they are started.
@@ -31,6 +33,8 @@ pub struct ProviderSettings {
     pub lock_file: PathBuf,
     /// What the CLI configuration says, which is read when it matters.
     pub hosts: Option<Arc<Hosts>>,
+    /// The backends whose states data sources can read.
+    pub backends: Arc<Backends>,
     /// Providers that somebody else runs: what the environment variable for that says.
     pub reattach: String,
     /// Only what is built in counts.
@@ -42,8 +46,10 @@ pub struct ProviderSettings {
 impl ProviderSettings {
     /// For a data directory.
     pub fn new(data_dir: impl Into<PathBuf>) -> ProviderSettings {
+        let data_dir = data_dir.into();
         ProviderSettings {
-            data_dir: data_dir.into(),
+            backends: Arc::new(Backends::new(BackendEnvironment::new(Environment::default(), data_dir.clone()))),
+            data_dir,
             lock_file: lock_file::LOCK_FILE.into(),
             hosts: None,
             reattach: String::new(),
@@ -157,8 +163,8 @@ impl OurProviders {
     }
 
     /// Whether everything that a configuration needs is selected and installed.
-    pub fn check(&self, configuration: &mut Configuration) -> Diagnostics {
-        let mut problems = self.check_lock_file(&mut configuration.sources);
+    pub fn check(&self, tree: &ConfigTree, sources: &mut Sources) -> Diagnostics {
+        let mut problems = self.check_lock_file(sources);
         if problems.has_errors() {
             return problems;
         }
@@ -169,13 +175,13 @@ impl OurProviders {
             return problems;
         }
         let mut needed = BTreeMap::new();
-        for (provider, requirement) in configuration.tree.requirements() {
+        for (provider, requirement) in tree.requirements() {
             match crate::install::constraints(&requirement) {
                 Ok(constraints) => drop(needed.insert(provider, constraints)),
                 Err(problem) => problems.push(*problem),
             }
         }
-        problems.extend(self.damaged(&configuration.tree));
+        problems.extend(self.damaged(tree));
         let overrides = self.inner.settings.overrides();
         problems.extend(check_selections(&needed, &found.locks, &|provider| {
             found.is_special(provider) || overrides.contains_key(provider)
@@ -206,6 +212,6 @@ impl OurProviders {
 
     /// Says that providers under development are used, where that matters.
     pub fn overrides_warning(&self) -> Option<Diagnostic> {
-        yuba_install::providers::diagnostics::overrides(&self.inner.settings.overrides(), false)
+        about::overrides(&self.inner.settings.overrides(), about::OverridesSeen::InUse)
     }
 }

@@ -8,28 +8,29 @@ use yuba_value::quote::quote;
 
 use super::arguments::Arguments;
 use super::connection::Connection;
+use super::host::Host;
 use super::relay::Voice;
 use super::ssh::Session;
 
 /// Copies.
-pub(super) fn run(config: &Arguments, connection: &Connection, voice: &Voice) -> Result<(), EcoString> {
+pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voice: &Voice) -> Result<(), EcoString> {
     let Some(destination) = config.filled("destination") else {
         return Err("The destination must be a text that is not empty.".into());
     };
     let failed = |problem: EcoString| eco_format!("{} could not be written there: {problem}.", quote(destination));
     if let Some(content) = config.text("content") {
-        let mut session = Session::open(connection, voice, false)?;
+        let mut session = Session::open(connection, host, voice, false)?;
         return session.upload(destination, content.len() as u64, &mut content.as_bytes()).map_err(failed);
     }
     let Some(source) = config.filled("source") else {
         return Err("One of \"source\" and \"content\" must be set.".into());
     };
     let unreadable = |problem: std::io::Error| eco_format!("The source {} cannot be read: {problem}.", quote(source));
-    let path = expand(source)?;
+    let path = expand(source, host)?;
     // Before the machine is bothered.
     let found = path.metadata().map_err(unreadable)?;
     let file = if found.is_dir() { None } else { Some(File::open(&path).map_err(unreadable)?) };
-    let mut session = Session::open(connection, voice, false)?;
+    let mut session = Session::open(connection, host, voice, false)?;
     match file {
         Some(mut file) => session.upload(destination, found.len(), &mut file),
         None => session.upload_dir(destination, &path, source.ends_with('/')),
@@ -38,10 +39,10 @@ pub(super) fn run(config: &Arguments, connection: &Connection, voice: &Voice) ->
 }
 
 /// `~` is the home directory.
-fn expand(path: &str) -> Result<PathBuf, EcoString> {
+fn expand(path: &str, host: &Host) -> Result<PathBuf, EcoString> {
     match path.strip_prefix('~') {
-        None => Ok(path.into()),
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => match std::env::home_dir() {
+        None => Ok(host.path(path)),
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => match host.home() {
             Some(home) => Ok(home.join(rest.trim_start_matches('/'))),
             None => Err(eco_format!("The source {} cannot be found: there is no home directory.", quote(path))),
         },

@@ -8,6 +8,7 @@ use ecow::{EcoString, eco_format};
 use yuba_value::quote::quote;
 
 use super::arguments::Arguments;
+use super::host::Host;
 use super::process::{self, Ending, Process};
 use super::relay::Voice;
 
@@ -15,7 +16,7 @@ use super::relay::Voice;
 const TAIL: usize = 8 * 1024;
 
 /// Runs a command.
-pub(super) fn run(config: &Arguments, voice: &Voice) -> Result<(), EcoString> {
+pub(super) fn run(config: &Arguments, host: &Host, voice: &Voice) -> Result<(), EcoString> {
     let Some(command) = config.filled("command") else {
         return Err("The command must be a text that is not empty.".into());
     };
@@ -36,7 +37,7 @@ pub(super) fn run(config: &Arguments, voice: &Voice) -> Result<(), EcoString> {
         tail.extend(part);
         tail.drain(..tail.len().saturating_sub(TAIL));
     };
-    let ending = begin(config, &words).and_then(|process| {
+    let ending = begin(config, host, &words).and_then(|process| {
         process.watch(voice, hear).map_err(|problem| eco_format!("it cannot be waited for: {problem}"))
     });
     let problem = match ending {
@@ -52,17 +53,20 @@ pub(super) fn run(config: &Arguments, voice: &Voice) -> Result<(), EcoString> {
     Err(if said.is_empty() { what } else { eco_format!("{what} {said}") })
 }
 
-fn begin(config: &Arguments, words: &[EcoString]) -> Result<Process, EcoString> {
+fn begin(config: &Arguments, host: &Host, words: &[EcoString]) -> Result<Process, EcoString> {
     let program = &words[0];
-    let mut command = Command::new(find(program)?);
+    let mut command = Command::new(find(program, host)?);
     command.args(words[1..].iter().map(EcoString::as_str));
     #[cfg(unix)]
     std::os::unix::process::CommandExt::arg0(&mut command, program.as_str());
     if let Some(dir) = config.filled("working_dir") {
-        if !Path::new(dir.as_str()).is_dir() {
+        let path = host.path(dir);
+        if !path.is_dir() {
             return Err(eco_format!("its working directory {} is not there", quote(dir)));
         }
-        command.current_dir(dir.as_str());
+        command.current_dir(path);
+    } else if let Some(dir) = host.working_dir() {
+        command.current_dir(dir);
     }
     for (name, text) in config.pairs("environment") {
         command.env(name.as_str(), text.as_str());
@@ -71,12 +75,12 @@ fn begin(config: &Arguments, words: &[EcoString]) -> Result<Process, EcoString> 
 }
 
 /// Where a program is: as our own `PATH` has it, whatever the command is to see.
-fn find(program: &str) -> Result<PathBuf, EcoString> {
+fn find(program: &str, host: &Host) -> Result<PathBuf, EcoString> {
     if cfg!(windows) || program.contains('/') {
         return Ok(program.into());
     }
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&paths)
+    let found = host
+        .search_path()
         .filter(|dir| dir.is_absolute())
         .map(|dir| dir.join(program))
         .find(|path| !program.is_empty() && is_executable(path));
@@ -115,7 +119,7 @@ mod tests {
     fn check(config: &str, expect: &Expect) {
         let said = RefCell::new(String::new());
         let output = |text: EcoString| *said.borrow_mut() += &format!("| {text}\n");
-        let door = LocalProvisioners::new(Arc::default());
+        let door = LocalProvisioners::of_tests(Arc::default());
         let result = futures_executor::block_on(door.run(order(config), &output));
         let result = result.map_or_else(|problem| format!("failed: {problem}\n"), |()| "done\n".to_owned());
         expect.assert_eq(&(said.into_inner() + &result));
@@ -210,7 +214,7 @@ mod tests {
     #[test]
     fn only_the_end_of_long_output_is_repeated() {
         let said = RefCell::new(0);
-        let door = LocalProvisioners::new(Arc::default());
+        let door = LocalProvisioners::of_tests(Arc::default());
         let command = r#"{"command": "yes äöü | head -n 20000; exit 1"}"#;
         let result = futures_executor::block_on(door.run(order(command), &|_| *said.borrow_mut() += 1));
         let problem = result.expect_err("because the command fails");
@@ -221,7 +225,7 @@ mod tests {
     #[test]
     fn a_stop_ends_the_command_and_all_it_started() {
         let stop = Arc::new(AtomicBool::new(false));
-        let door = LocalProvisioners::new(Arc::clone(&stop));
+        let door = LocalProvisioners::of_tests(Arc::clone(&stop));
         let pid = RefCell::new(None);
         let output = |text: EcoString| {
             if let Ok(number) = text.parse::<i32>() {

@@ -5,6 +5,7 @@
 mod arguments;
 mod connection;
 mod file;
+mod host;
 mod lines;
 mod local_exec;
 mod process;
@@ -25,38 +26,47 @@ use yuba_engine::{ProvisionOrder, Provisioned, Provisioners};
 
 use arguments::Arguments;
 use connection::Connection;
+use host::Host;
+
+use crate::project::Project;
 
 /// The provisioners there are: `local-exec`, `remote-exec` and `file`.
 #[derive(Debug)]
 pub struct LocalProvisioners {
+    host: Arc<Host>,
     stop_now: Arc<AtomicBool>,
 }
 
 impl LocalProvisioners {
-    /// Provisioners that end what they run as soon as the flag is set.
-    pub fn new(stop_now: Arc<AtomicBool>) -> LocalProvisioners {
-        LocalProvisioners { stop_now }
+    /// Provisioners of a project, which end their commands as soon as the flag is set.
+    pub fn new(project: &Project, stop_now: Arc<AtomicBool>) -> LocalProvisioners {
+        LocalProvisioners { host: Arc::new(Host::of(project)), stop_now }
+    }
+
+    #[cfg(test)]
+    fn of_tests(stop_now: Arc<AtomicBool>) -> LocalProvisioners {
+        LocalProvisioners { host: Arc::new(Host::of_tests()), stop_now }
     }
 }
 
 impl Provisioners for LocalProvisioners {
     fn run<'p>(&'p self, order: ProvisionOrder, output: &'p dyn Fn(EcoString)) -> Provisioned<'p> {
+        let host = Arc::clone(&self.host);
         relay::run(Arc::clone(&self.stop_now), output, move |voice| {
             let config = Arguments::new(&order.config);
             match order.kind.as_str() {
-                "local-exec" => local_exec::run(&config, voice),
-                "remote-exec" => remote_exec::run(&config, &connection(&order)?, voice),
-                "file" => file::run(&config, &connection(&order)?, voice),
+                "local-exec" => local_exec::run(&config, &host, voice),
+                "remote-exec" => remote_exec::run(&config, &connection(&order, &host)?, &host, voice),
+                "file" => file::run(&config, &connection(&order, &host)?, &host, voice),
                 kind => Err(eco_format!("There is no provisioner \"{kind}\".")),
             }
         })
     }
 }
 
-fn connection(order: &ProvisionOrder) -> Result<Connection, EcoString> {
+fn connection(order: &ProvisionOrder, host: &Host) -> Result<Connection, EcoString> {
     if order.connection.is_null() {
         return Err("There is no \"connection\" block that says how to reach the machine.".into());
     }
-    let agent_runs = std::env::var_os("SSH_AUTH_SOCK").is_some_and(|path| !path.is_empty());
-    Connection::new(&Arguments::new(&order.connection), agent_runs)
+    Connection::new(&Arguments::new(&order.connection), host.has_ssh_agent)
 }

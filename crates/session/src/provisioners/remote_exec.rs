@@ -5,15 +5,16 @@ use yuba_value::quote::quote;
 
 use super::arguments::Arguments;
 use super::connection::{Connection, Platform};
+use super::host::Host;
 use super::relay::Voice;
 use super::ssh::{Session, quoted};
 
 const SHEBANG: &[u8] = b"#!/bin/sh\n";
 
 /// Runs scripts.
-pub(super) fn run(config: &Arguments, connection: &Connection, voice: &Voice) -> Result<(), EcoString> {
-    let scripts = collect(config)?;
-    let mut session = Session::open(connection, voice, true)?;
+pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voice: &Voice) -> Result<(), EcoString> {
+    let scripts = collect(config, host)?;
+    let mut session = Session::open(connection, host, voice, true)?;
     for mut script in scripts {
         if connection.platform == Platform::Unix && !script.starts_with(b"#!") {
             script.splice(..0, SHEBANG.iter().copied());
@@ -39,7 +40,7 @@ fn upload_failed(problem: &str) -> EcoString {
     eco_format!("A script could not be brought to the machine: {problem}.")
 }
 
-fn collect(config: &Arguments) -> Result<Vec<Vec<u8>>, EcoString> {
+fn collect(config: &Arguments, host: &Host) -> Result<Vec<Vec<u8>>, EcoString> {
     if let Some(lines) = config.texts("inline") {
         let mut script = String::new();
         for line in lines {
@@ -61,7 +62,7 @@ fn collect(config: &Arguments) -> Result<Vec<Vec<u8>>, EcoString> {
         let Some(name) = name.filter(|name| !name.is_empty()) else {
             return Err("The name of a script is null or empty.".into());
         };
-        match std::fs::read(name.as_str()) {
+        match std::fs::read(host.path(&name)) {
             Ok(script) if script.is_empty() => Err(eco_format!("The script {} is empty.", quote(&name))),
             Ok(script) => Ok(script),
             Err(problem) => Err(eco_format!("The script {} cannot be read: {problem}.", quote(&name))),

@@ -10,10 +10,10 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) fn new() -> io::Result<Room> {
+    pub(super) fn new(temporary: &Path) -> io::Result<Room> {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|problem| io::Error::other(problem.to_string()))?;
-        let path = std::env::temp_dir().join(format!("yuba-ssh-{:016x}", u64::from_le_bytes(bytes)));
+        let path = temporary.join(format!("yuba-ssh-{:016x}", u64::from_le_bytes(bytes)));
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn nobody_else_comes_in_and_nothing_stays() {
         let mode = |path: &Path| path.metadata().map(|found| found.permissions().mode() & 0o777).ok();
-        let room = Room::new().expect("because the directory for temporary files is writable");
+        let room = Room::new(&std::env::temp_dir()).expect("because the directory for temporary files is writable");
         let path = room.path().to_owned();
         for text in ["secret", "other"] {
             room.write("file", text).expect("because the room is ours");

@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn directories_arrive() {
-        let room = Room::new().expect("because the directory for temporary files is writable");
+        let room = Room::new(&std::env::temp_dir()).expect("because the directory for temporary files is writable");
         let (from, to) = (room.path().join("from"), room.path().join("to"));
         for dir in [&from.join("empty"), &from.join("deep"), &to] {
             std::fs::create_dir_all(dir).expect("because the room is ours");

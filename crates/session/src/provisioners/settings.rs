@@ -105,7 +105,7 @@ mod tests {
             "bastion_password": "hidden", "bastion_host_key": "ssh-rsa BBBB"}"#;
         let block = yuba_value::json::decode_implied(block).expect("because tests write JSON");
         let connection = Connection::new(&Arguments::new(&block), true).expect("because it is well written");
-        let room = Room::new().expect("because the directory for temporary files is writable");
+        let room = Room::new(&std::env::temp_dir()).expect("because the directory for temporary files is writable");
         let list = || {
             let mut names: Vec<_> = std::fs::read_dir(room.path()).into_iter().flatten().flatten().collect();
             names.sort_by_key(std::fs::DirEntry::file_name);

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use ecow::{EcoString, eco_format};
 
 use super::connection::{Connection, Machine, Platform};
+use super::host::Host;
 use super::process::{self, BEAT, Ending};
 use super::relay::Voice;
 use super::room::Room;
@@ -41,11 +42,17 @@ enum Problem {
 
 impl<'c> Session<'c> {
     /// Connects, again and again until the time is up.
-    pub(super) fn open(connection: &'c Connection, voice: &'c Voice, aloud: bool) -> Result<Session<'c>, EcoString> {
+    pub(super) fn open(
+        connection: &'c Connection,
+        host: &Host,
+        voice: &'c Voice,
+        aloud: bool,
+    ) -> Result<Session<'c>, EcoString> {
         if cfg!(not(unix)) {
             return Err("SSH connections can be made from Unix systems only.".into());
         }
-        let room = Room::new().map_err(|problem| eco_format!("There is no place for files of SSH: {problem}."))?;
+        let room = Room::new(host.temporary())
+            .map_err(|problem| eco_format!("There is no place for files of SSH: {problem}."))?;
         let session = Session { connection, voice, room };
         if let Some(note) = &connection.note {
             voice.say(note.clone());

@@ -28,7 +28,7 @@ impl Server {
         let program =
             ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/usr/bin/sshd"].into_iter().map(Path::new).find(|p| p.exists());
         let Some(program) = program else { return Err("no sshd on this machine".to_owned()) };
-        let room = Room::new().map_err(|problem| problem.to_string())?;
+        let room = Room::new(&std::env::temp_dir()).map_err(|problem| problem.to_string())?;
         for (name, passphrase) in [("host", ""), ("me", ""), ("other", ""), ("locked", "secret")] {
             let args = ["-q", "-t", "ed25519", "-N", passphrase, "-C", "", "-f", name];
             run(Command::new("ssh-keygen").args(args).current_dir(room.path()))?;
@@ -88,7 +88,7 @@ impl Server {
     fn check(&self, kind: &str, config: &str, connection: &str, expect: &Expect) {
         let said = RefCell::new(String::new());
         let output = |text: EcoString| *said.borrow_mut() += &format!("| {}\n", text.trim_end());
-        let door = LocalProvisioners::new(Arc::default());
+        let door = LocalProvisioners::of_tests(Arc::default());
         let result = futures_executor::block_on(door.run(self.order(kind, config, connection), &output));
         let result = result.map_or_else(|problem| format!("failed: {problem}\n"), |()| "done\n".to_owned());
         let text = said.into_inner() + &result;
@@ -346,7 +346,7 @@ fn ways(server: &Server) {
 fn stops(server: &Server) {
     let both = format!(r#"{KEY}, "script_path": "{{room}}/script.sh""#);
     let stop = Arc::new(AtomicBool::new(false));
-    let door = LocalProvisioners::new(Arc::clone(&stop));
+    let door = LocalProvisioners::of_tests(Arc::clone(&stop));
     let output = |text: EcoString| stop.store(text.trim() == "now", Ordering::Relaxed);
     let order = server.order("remote-exec", r#"{"inline": ["echo now", "sleep 100"]}"#, &both);
     let result = futures_executor::block_on(door.run(order, &output));

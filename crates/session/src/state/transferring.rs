@@ -1,25 +1,17 @@
 //! States from files that were named on the command line, whatever backend there is.
 
-use std::fs;
-use std::io::Read as _;
+use std::io;
 use std::path::Path;
 
+use yuba_backend::Files;
 use yuba_backend::encryption::Sealing;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::diagnostics;
 
-/// Reads a state file; `-` is standard input.
-pub fn read_given(name: &str) -> Result<State, Diagnostic> {
-    let content = match name {
-        "-" => {
-            let mut content = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut content);
-            read.map(|_| content)
-        }
-        name => fs::read(name),
-    };
+/// The state in a file that the caller has read, or in standard input, whose name is `-`.
+pub fn read_given(name: &str, content: io::Result<Vec<u8>>) -> Result<State, Diagnostic> {
     let content = content.map_err(|error| diagnostics::unopenable_state(name, &error))?;
     match yuba_state::read(&content) {
         Ok((state, _)) => Ok(state),
@@ -28,8 +20,9 @@ pub fn read_given(name: &str) -> Result<State, Diagnostic> {
 }
 
 /// Reads a state file, which may be encrypted; the error says why not, as several problems where the content is to blame.
-pub fn read_file(path: &Path, sealing: Option<&Sealing>) -> Result<State, Diagnostics> {
-    let content = fs::read(path).map_err(|error| diagnostics::unopenable_state(&path.display().to_string(), &error))?;
+pub fn read_file(files: &dyn Files, path: &Path, sealing: Option<&Sealing>) -> Result<State, Diagnostics> {
+    let content =
+        files.read(path).map_err(|error| diagnostics::unopenable_state(&path.display().to_string(), &error))?;
     match (yuba_state::read(&content), sealing) {
         (Ok((state, _)), _) => Ok(state),
         (Err(problems), None) => Err(problems),

@@ -102,9 +102,9 @@ impl FileRunner<'_> {
             run: &self.file.runs[*at],
             outputs: &self.outputs,
         };
-        let work = Work { subject: &subject, prepared };
+        let work = Work::new(&subject, prepared);
         let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
-        let plan_time = self.request.load.world.now();
+        let plan_time = self.request.project.world().now();
         let live = Live::new(false, Some(plan_time));
         let (plan, mut problems) = work.plan(state.clone(), &options, plan_time, &live);
         // That it uses deprecated things was said when it was made.

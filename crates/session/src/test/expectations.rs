@@ -105,5 +105,5 @@ impl Expectations {
 
 /// Whether it is about a condition of a check, and not about its data.
 fn is_rule(problem: &Diagnostic) -> bool {
-    problem.summary.starts_with("Check block assertion")
+    yuba_eval::is_about_assertion(problem)
 }

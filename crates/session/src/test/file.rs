@@ -189,7 +189,7 @@ impl FileRunner<'_> {
 
     /// Where a state is kept while something real is done with it.
     pub(super) fn place(&self, module: &str) -> Option<Place> {
-        self.is_real.then(|| Place::new(self.request.load.data_dir, self.name, module, self.suite.sealing.clone()))
+        self.is_real.then(|| Place::new(self.request.project, self.name, module, self.suite.sealing.clone()))
     }
 
     /// The objects of all states.

@@ -28,7 +28,7 @@ enum Said {
 
 /// Runs all files. How all of them ended.
 pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> Status {
-    let register = Register::default();
+    let register = Register::new(request.project.root());
     let names = &suite.selected;
     let alone: Vec<bool> = names.iter().map(|name| request.parallel <= 1 || !shares_nothing(suite, name)).collect();
     // Those that others could see, in order, in one lane; the others wherever there is room.

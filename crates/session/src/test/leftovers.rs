@@ -1,7 +1,7 @@
 //! Objects that tests made and that still exist: which ones, and where their state is kept for who has to remove them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use ecow::{EcoString, eco_format};
@@ -27,13 +27,17 @@ pub(super) fn objects(state: &State) -> Vec<Leftover> {
 }
 
 /// What exists right now in all files that are under way.
-#[derive(Default)]
 pub(super) struct Register {
+    /// The directory in which states are saved.
+    root: PathBuf,
     files: Mutex<BTreeMap<EcoString, InterruptReport>>,
     saved: Mutex<usize>,
 }
 
 impl Register {
+    pub(super) fn new(root: &Path) -> Register {
+        Register { root: root.to_owned(), files: Mutex::default(), saved: Mutex::default() }
+    }
     pub(super) fn set(&self, file: &EcoString, report: InterruptReport) {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(file.clone(), report);
     }
@@ -59,16 +63,16 @@ impl Register {
         yuba_state::write(&state, &mut bytes);
         let bytes = sealing.seal(bytes, Some((state.serial, &state.lineage))).map_err(Unsaved::Unsealed)?;
         // What earlier runs of the tests left is still needed by who cleans up.
-        let path = Path::new(name.as_str());
+        let path = self.root.join(name.as_str());
         if path.exists() {
             let backups = (0..).map(|at| match at {
                 0 => eco_format!("{name}.backup"),
                 at => eco_format!("{name}.{at}.backup"),
             });
-            let unused = backups.into_iter().find(|backup| !Path::new(backup.as_str()).exists());
-            let _ = unused.map(|backup| std::fs::rename(path, backup.as_str()));
+            let unused = backups.into_iter().find(|backup| !self.root.join(backup.as_str()).exists());
+            let _ = unused.map(|backup| std::fs::rename(&path, self.root.join(backup.as_str())));
         }
-        match crate::replace::write_private(path, &bytes) {
+        match crate::replace::write_private(&path, &bytes) {
             Ok(()) => Ok(name),
             Err(_) => Err(Unsaved::Content(bytes)),
         }

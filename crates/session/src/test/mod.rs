@@ -30,19 +30,18 @@ use yuba_addrs::AbsResourceInstance;
 use yuba_engine::Interrupt;
 use yuba_eval::ConfigTree;
 use yuba_plan::Plan;
-use yuba_provider::Providers;
 use yuba_state::{DeposedKey, State};
 use yuba_syntax::{Diagnostics, Sources};
 
-use crate::load::LoadRequest;
+use crate::project::Project;
 
 pub use suite::Suite;
 pub use watching::{Affected, Watcher};
 
 /// What to test, and how.
 pub struct TestRequest<'a> {
-    /// The configuration.
-    pub load: LoadRequest<'a>,
+    /// The module under test, with the directory of its test files.
+    pub project: &'a Project,
     /// Only these files; all if there are none.
     pub filter: &'a [String],
     /// Whether plans and states are wanted.
@@ -53,8 +52,6 @@ pub struct TestRequest<'a> {
     pub parallelism: usize,
     /// Made-up values are the same for the same seed.
     pub seed: u64,
-    /// Makes providers.
-    pub providers: &'a dyn Providers,
     /// Whether somebody asked to stop.
     pub stop: Stop<'a>,
 }

@@ -7,9 +7,9 @@ use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath};
 use yuba_config::test_file::{TestFile, TestRun};
 use yuba_engine::RootVariable;
-use yuba_eval::inputs::{GivenAt, Inputs, prepare};
+use yuba_eval::ConfigTree;
+use yuba_eval::inputs::{GivenAt, GivenBy, Inputs};
 use yuba_eval::tree::{Link, Purpose, Tested, link_tested};
-use yuba_eval::{ConfigTree, ValidateEnv};
 use yuba_provider::mock::{MockDefaults, Substitutes};
 use yuba_syntax::{Diagnostics, Sources, Span};
 use yuba_value::Value;
@@ -18,8 +18,8 @@ use super::substitution::Objects;
 use super::suite::{Again, Suite};
 use super::variables::{self, RunValues, TestNames};
 use super::{TestRequest, substitution};
-use crate::load::ModuleDirs;
-use crate::validate::{check, eval_env};
+use crate::operation::variables::root_variable;
+use crate::validate::Validation;
 
 /// A run that can begin.
 pub(super) struct Prepared {
@@ -61,7 +61,7 @@ impl Prepared {
     /// The providers of the run.
     pub(super) fn substitutes<'a>(&self, suite: &'a Suite, request: &'a TestRequest<'a>) -> Substitutes<'a> {
         Substitutes {
-            inner: request.providers,
+            inner: request.project.providers(),
             started: &suite.started,
             mocks: self.mocks.clone(),
             resources: self.resources.clone(),
@@ -97,7 +97,7 @@ impl<'a> Subject<'a> {
             module,
             home: &suite.root.root().module,
             symbols: &suite.root.root().symbols,
-            world: request.load.world,
+            world: request.project.world(),
             sources: &suite.sources,
         };
         let (values, mut problems) = variables::of_run(file, run, &mut names, &outer, &suite.inputs);
@@ -127,11 +127,10 @@ impl<'a> Subject<'a> {
         }
         let mut variables = BTreeMap::new();
         for (name, variable) in &tree.root().module.variables {
-            let given = given.get(name).cloned();
-            let (value, found) = prepare(variable, given.clone(), GivenAt::Nowhere);
-            problems.extend(found);
-            let given_by = given_by.get(name).copied().filter(|_| given.as_ref().is_some_and(|given| !given.is_null()));
-            variables.insert(name.clone(), RootVariable { value, given, given_by, problems: Diagnostics::new() });
+            let by = || given_by.get(name).copied().unwrap_or(GivenBy::Answer);
+            let mut prepared = root_variable(variable, given.get(name).cloned(), GivenAt::Nowhere, by);
+            problems.extend(std::mem::take(&mut prepared.problems));
+            variables.insert(name.clone(), prepared);
         }
         if problems.has_errors() {
             return (None, problems);
@@ -168,18 +167,10 @@ impl<'a> Subject<'a> {
             let mocks = providers.mocks(&tree, self.objects(), problems);
             return Some((tree, None, mocks));
         }
-        let dirs = ModuleDirs::with_sources((*suite.sources).clone());
+        let reader = request.project.reader_with((*suite.sources).clone());
         let root = (dir.clone(), providers.module.clone().unwrap_or_else(|| module.clone()));
-        let mut files = Again { dirs, known: &suite.modules, root };
-        let options = Link {
-            root_dir: dir,
-            world: request.load.world,
-            workspace: request.load.workspace,
-            original_dir: request.load.original_dir,
-            inputs,
-            manifest: &suite.manifest,
-            purpose: Purpose::Use,
-        };
+        let mut files = Again { reader, known: &suite.modules, root };
+        let options = Link { root_dir: dir, ..request.project.link_options(inputs, &suite.manifest, Purpose::Use) };
         let path = run.module.as_ref().map(|_| (self.file_name.as_str(), &run.name));
         let (tree, mut found) = link_tested(&mut files, &options, path, tested.clone());
         // Warnings about the module were given when it was read.
@@ -189,7 +180,7 @@ impl<'a> Subject<'a> {
             return None;
         }
         let mocks = providers.mocks(&tree, self.objects(), problems);
-        Some((Arc::new(tree), Some(Arc::new(files.dirs.sources)), mocks))
+        Some((Arc::new(tree), Some(Arc::new(files.reader.into_kept().sources)), mocks))
     }
 
     /// What is wrong with the tested module for all values. That is found once for each module, unless the run changes it.
@@ -212,8 +203,8 @@ impl<'a> Subject<'a> {
         {
             return found.clone();
         }
-        let env = ValidateEnv { eval: eval_env(&request.load, sources), inputs, parallelism: request.parallelism };
-        let mut found = check(&request.load, tree, &env);
+        let validation = Validation { project: request.project, sources, inputs, parallelism: request.parallelism };
+        let (mut found, _) = validation.check(tree);
         // Planning says more about what is enabled, and repeats warnings. A variable that no value is good enough for is a
         // mistake here: nobody can expect it.
         found.retain(|problem| problem.is_error() && !problem.depends_on_enabled());

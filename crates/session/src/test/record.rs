@@ -5,14 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
-use ecow::{EcoString, eco_format};
+use ecow::EcoString;
 use yuba_engine::Recorder;
 use yuba_plan::Action;
 use yuba_state::{Edit, State};
-use yuba_syntax::{Diagnostic, Diagnostics};
+use yuba_syntax::Diagnostics;
 
+use super::diagnostics;
 use super::leftovers::objects;
 use super::sealing::TestSealing;
+use crate::project::Project;
 use crate::replace::write_private;
 
 /// The directory, below that of the working directory's data.
@@ -21,6 +23,8 @@ const DIRECTORY: &str = "test-states";
 /// Where the state of a test is kept while it runs.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
+    /// The working directory, in which the other paths start.
+    root: PathBuf,
     state: PathBuf,
     /// What is being created, a line each.
     begun: PathBuf,
@@ -29,11 +33,16 @@ pub(super) struct Place {
 
 impl Place {
     /// For a file of tests and one of its modules.
-    pub(super) fn new(data_dir: &Path, file: &str, module: &str, sealing: TestSealing) -> Place {
+    pub(super) fn new(project: &Project, file: &str, module: &str, sealing: TestSealing) -> Place {
         let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-', "_");
         let name = format!("{}-{}-{}", std::process::id(), plain(file), plain(module));
-        let dir = data_dir.join(DIRECTORY);
-        Place { state: dir.join(format!("{name}.tfstate")), begun: dir.join(format!("{name}.begun")), sealing }
+        let dir = project.data_dir().join(DIRECTORY);
+        Place {
+            root: project.root().to_owned(),
+            state: dir.join(format!("{name}.tfstate")),
+            begun: dir.join(format!("{name}.begun")),
+            sealing,
+        }
     }
 
     /// Keeps a state.
@@ -51,29 +60,21 @@ impl Place {
 
     fn write(&self, path: &Path, content: Vec<u8>, state: Option<(u64, &str)>) -> Result<(), Diagnostics> {
         let bytes = self.sealing.seal(content, state)?;
-        let dir = path.parent().unwrap_or(Path::new("."));
-        let written = std::fs::create_dir_all(dir).and_then(|()| write_private(path, &bytes));
-        written.map_err(|error| unwritable(path, &error).into())
+        let target = self.root.join(path);
+        let dir = target.parent().unwrap_or(&self.root);
+        let written = std::fs::create_dir_all(dir).and_then(|()| write_private(&target, &bytes));
+        written.map_err(|error| diagnostics::state_not_kept(path, &error).into())
     }
 
     /// Nothing is left.
     pub(super) fn forget(&self) {
-        let _ = std::fs::remove_file(&self.state);
-        let _ = std::fs::remove_file(&self.begun);
+        let _ = std::fs::remove_file(self.root.join(&self.state));
+        let _ = std::fs::remove_file(self.root.join(&self.begun));
         if let Some(dir) = self.state.parent() {
             // Others may have something there.
-            let _ = std::fs::remove_dir(dir);
+            let _ = std::fs::remove_dir(self.root.join(dir));
         }
     }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Diagnostic {
-    let detail = eco_format!(
-        "The state of the test could not be kept in {}: {error}. Without it nobody would know what exists if the test were \
-         killed, so nothing more is changed.",
-        path.display()
-    );
-    Diagnostic::error("Failed to keep test state", detail)
 }
 
 /// Keeps what a run does, if it does something real.
@@ -139,9 +140,9 @@ impl Recorder for Record {
 }
 
 /// What tests left that were killed: a warning for each.
-pub(super) fn left_behind(data_dir: &Path, sealing: &TestSealing) -> Diagnostics {
+pub(super) fn left_behind(project: &Project, sealing: &TestSealing) -> Diagnostics {
     let mut problems = Diagnostics::new();
-    let mut names: Vec<String> = std::fs::read_dir(data_dir.join(DIRECTORY))
+    let mut names: Vec<String> = std::fs::read_dir(project.path(project.data_dir().join(DIRECTORY)))
         .into_iter()
         .flatten()
         .flatten()
@@ -154,14 +155,11 @@ pub(super) fn left_behind(data_dir: &Path, sealing: &TestSealing) -> Diagnostics
         if pid.is_some_and(is_running) {
             continue;
         }
-        let path = data_dir.join(DIRECTORY).join(&name);
+        let shown = project.data_dir().join(DIRECTORY).join(&name);
+        let path = project.path(&shown);
         let Ok(bytes) = std::fs::read(&path) else { continue };
         let Some(bytes) = sealing.unseal(bytes) else {
-            let detail = eco_format!(
-                "An earlier test was killed. Its state in {} is encrypted, and cannot be read with the current configuration.",
-                path.display()
-            );
-            problems.push(Diagnostic::warning("Objects of a killed test may still exist", detail));
+            problems.push(diagnostics::encrypted_state_left(&shown));
             continue;
         };
         let state = yuba_state::read(&bytes).map(|(state, _)| state).unwrap_or_else(|_| State::empty());
@@ -176,13 +174,7 @@ pub(super) fn left_behind(data_dir: &Path, sealing: &TestSealing) -> Diagnostics
         if exist.is_empty() {
             continue;
         }
-        let detail = eco_format!(
-            "An earlier test was killed before it could destroy what it made:\n{}\n\nTheir state is in {}. Remove the objects, and \
-             then that file, to be rid of this message.",
-            exist.join("\n"),
-            path.display()
-        );
-        problems.push(Diagnostic::warning("Objects of a killed test may still exist", detail));
+        problems.push(diagnostics::objects_left(&shown, &exist));
     }
     problems
 }

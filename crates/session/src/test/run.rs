@@ -1,25 +1,26 @@
 //! One run: plan, maybe apply, and look whether everything is as asserted.
 
-use std::collections::HashSet;
 use std::time::Instant;
 
-use ecow::{EcoString, eco_format};
+use ecow::eco_format;
 use yuba_addrs::{AbsResourceInstance, ResourceMode, Target};
 use yuba_config::test_file::{PlanMode, TestCommand, TestRun};
-use yuba_engine::targets::Targets;
 use yuba_engine::{ApplyDoors, Context, PlanOptions, apply_into, plan_into};
+use yuba_eval::graph::References;
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, Timestamp, Verdict};
 use yuba_plan::{Action, Mode, Plan};
 use yuba_state::State;
-use yuba_syntax::{Diagnostic, Diagnostics, Sources, Span};
+use yuba_syntax::{Diagnostics, Sources};
 
 use super::expectations::Expectations;
 use super::prepare::{Prepared, Subject};
 use super::record::{Place, Record};
 use super::{RunReport, Status, TestRequest, Verbose, diagnostics};
+use crate::applied::random;
 use crate::clock::SystemClock;
+use crate::operation::repeated::{ReportedUses, drop_checks, target_warnings};
+use crate::operation::{EngineInputs, Progress};
 use crate::provisioners::LocalProvisioners;
-use crate::validate::eval_env;
 
 /// What a run came to.
 pub(super) struct Executed {
@@ -45,6 +46,7 @@ pub(super) type Creating<'a> = dyn Fn(&[AbsResourceInstance]) + 'a;
 
 /// Does a run.
 pub(super) fn execute(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &Creating<'_>) -> Executed {
+    let _span = tracing::info_span!("test run", name = %subject.run.name).entered();
     let began = Instant::now();
     let mut executed = inner(subject, state, place, creating);
     executed.report.took = began.elapsed();
@@ -78,8 +80,8 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
     if problems.has_errors() {
         return stopped_here(Status::Error, problems, sources);
     }
-    let work = Work { subject, prepared: &prepared };
-    let plan_time = subject.request.load.world.now();
+    let work = Work::new(subject, &prepared);
+    let plan_time = subject.request.project.world().now();
     let live = Live::new(false, Some(plan_time));
     let (plan, planned) = work.plan(state, &options, plan_time, &live);
     let mut expectations = Expectations::of(run, &prepared.tree.root().module);
@@ -99,10 +101,13 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
     }
     let early = expectations.too_early(&planned);
     let failed = planned.has_errors();
-    let said: HashSet<_> = planned.iter().filter_map(use_of).collect();
-    // Checks are made again while applying; what they say then is what counts.
-    let is_of_check = |problem: &Diagnostic| problem.extra.as_ref().is_some_and(|extra| extra.of_check);
-    problems.extend(planned.into_iter().filter(|problem| failed || !is_of_check(problem)));
+    let reported = ReportedUses::of(&planned);
+    let mut planned = planned;
+    if !failed {
+        // Applying makes the checks again, and those results count.
+        drop_checks(&mut planned, Mode::Normal);
+    }
+    problems.extend(planned);
     problems.extend(early);
     let plan = match plan {
         Some(plan) if !failed && !plan.errored => plan,
@@ -113,25 +118,19 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
     let applying = Live::new(true, Some(plan_time));
     let (state, applied) = work.apply(&plan, plan_time, &applying, place);
     let mut applied = expectations.sort_out(applied);
-    let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
-    applied.extend(targets.apply_warnings());
+    applied.extend(target_warnings(&plan));
     applied.extend(expectations.unmet());
-    problems.extend(applied.into_iter().filter(|problem| use_of(problem).is_none_or(|used| !said.contains(&used))));
+    problems.extend(reported.new_among(applied));
     if problems.has_errors() {
         let report = report(Status::Error, problems);
         return Executed { report, changed: Some(Changed { prepared, state, created }), sources };
     }
     let values = if plan.mode == Mode::RefreshOnly { &live } else { &applying };
     let (status, found) = work.assertions(values);
-    problems.extend(found.into_iter().filter(|problem| use_of(problem).is_none_or(|used| !said.contains(&used))));
+    problems.extend(reported.new_among(found));
     let verbose = subject.request.verbose.then(|| Verbose::State(Box::new(state.clone())));
     let report = RunReport { verbose, ..report(status, problems) };
     Executed { report, changed: Some(Changed { prepared, state, created }), sources }
-}
-
-/// The use of something deprecated, which is told once.
-fn use_of(problem: &Diagnostic) -> Option<(EcoString, Option<Span>)> {
-    problem.deprecation().map(|_| (problem.detail.clone(), problem.subject))
 }
 
 /// What a plan would create.
@@ -176,35 +175,46 @@ fn plan_options(run: &TestRun) -> (PlanOptions, Diagnostics) {
     (options, problems)
 }
 
-/// A run with what it works with.
-pub(super) struct Work<'a> {
-    pub(super) subject: &'a Subject<'a>,
-    pub(super) prepared: &'a Prepared,
+/// The files that messages about a run point into.
+fn sources_of<'a>(subject: &Subject<'a>, prepared: &'a Prepared) -> &'a Sources {
+    prepared.sources.as_deref().unwrap_or(&subject.suite.sources)
 }
 
-impl Work<'_> {
+/// A run with what it works with.
+pub(super) struct Work<'a> {
+    subject: &'a Subject<'a>,
+    prepared: &'a Prepared,
+    /// The reference graph, for both planning and applying.
+    references: References<'a>,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(subject: &'a Subject<'a>, prepared: &'a Prepared) -> Work<'a> {
+        let env = subject.request.project.eval_env(sources_of(subject, prepared));
+        Work { subject, prepared, references: References::read(&prepared.tree, env) }
+    }
+
     fn request(&self) -> &TestRequest<'_> {
         self.subject.request
     }
 
     fn sources(&self) -> &Sources {
-        self.prepared.sources.as_deref().unwrap_or(&self.subject.suite.sources)
+        sources_of(self.subject, self.prepared)
     }
 
     fn with_context<T>(&self, plan_time: Timestamp, work: impl FnOnce(Context<'_>) -> T) -> T {
         let request = self.request();
         let substitutes = self.prepared.substitutes(self.subject.suite, request);
-        work(Context {
+        let inputs = EngineInputs {
             tree: &self.prepared.tree,
-            env: eval_env(&request.load, self.sources()),
+            references: &self.references,
+            sources: self.sources(),
             variables: &self.prepared.variables,
             providers: &substitutes,
-            events: &|_| {},
-            interrupt: &request.stop.hard,
-            clock: &SystemClock,
-            plan_time,
             parallelism: request.parallelism,
-        })
+        };
+        let progress = Progress { events: &|_| {}, interrupt: &request.stop.hard, tick: None };
+        work(request.project.context(inputs, progress, &SystemClock, plan_time))
     }
 
     pub(super) fn plan(
@@ -229,16 +239,11 @@ impl Work<'_> {
         live: &Live,
         place: Option<Place>,
     ) -> (State, Diagnostics) {
-        let random = || {
-            let mut bytes = [0_u8; 4];
-            let _ = getrandom::fill(&mut bytes);
-            u32::from_le_bytes(bytes)
-        };
-        let provisioners = LocalProvisioners::new(self.request().stop.now.clone());
+        let provisioners = LocalProvisioners::new(self.request().project, self.request().stop.now.clone());
         let mut recorder = Record::new((*plan.prior_state).clone(), place);
         let applied = self.with_context(plan_time, |context| {
             let doors = ApplyDoors { recorder: &mut recorder, provisioners: &provisioners, random: &random };
-            futures_executor::block_on(apply_into(context, plan, doors, live))
+            tracing::info_span!("apply").in_scope(|| futures_executor::block_on(apply_into(context, plan, doors, live)))
         });
         let mut problems = applied.problems;
         if self.request().stop.is_now() {
@@ -249,7 +254,7 @@ impl Work<'_> {
 
     fn assertions(&self, live: &Live) -> (Status, Diagnostics) {
         let request = self.request();
-        let env = eval_env(&request.load, self.sources());
+        let env = request.project.eval_env(self.sources());
         let evaluation = Evaluation::new(&self.prepared.tree, env, EvalMode::Live(live));
         let scope = evaluation.scope_at(live, ModuleInstanceId::ROOT).in_assertion(&self.prepared.tested);
         let mut status = Status::Pass;

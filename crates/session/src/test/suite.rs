@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use ecow::EcoString;
+use yuba_analysis::ModuleReader;
 use yuba_config::Module;
 use yuba_config::test_file::TestFile;
 use yuba_eval::inputs::Inputs;
-use yuba_eval::static_eval::StaticEnv;
 use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, link};
@@ -18,7 +18,7 @@ use super::sealing::TestSealing;
 use super::{Message, Status, TestRequest, diagnostics, lanes, record};
 use crate::backend::Refusal;
 use crate::encryption;
-use crate::load::{ModuleDirs, read_inputs};
+use crate::load::read_inputs;
 use crate::manifest::read_manifest;
 
 /// A configuration with its test files.
@@ -47,55 +47,42 @@ pub struct Suite {
 impl Suite {
     /// Reads everything. What there is to say so far is no error.
     pub fn load(request: &TestRequest<'_>) -> Result<(Suite, Diagnostics), Refusal> {
-        let load = &request.load;
-        let dirs = ModuleDirs::with_tests(load.dir, load.test_dir);
-        let mut files = Remembered { dirs, modules: BTreeMap::new() };
-        let (inputs, mut problems) = read_inputs(load, load.test_dir, &mut files.dirs.sources);
+        let project = request.project;
+        let reader = project.reader(project.test_dir(), None);
+        let mut files = Remembered { reader, modules: BTreeMap::new() };
+        let (inputs, mut problems) = read_inputs(project, project.test_dir(), files.reader.sources_mut());
         if problems.has_errors() {
-            return Err(Refusal { problems, sources: files.dirs.sources });
+            return Err(Refusal { problems, sources: files.reader.into_kept().sources });
         }
-        let manifest = match read_manifest(load.data_dir) {
+        let manifest = match read_manifest(project) {
             Ok(manifest) => manifest,
             Err(problem) => {
                 problems.push(problem);
-                return Err(Refusal { problems, sources: files.dirs.sources });
+                return Err(Refusal { problems, sources: files.reader.into_kept().sources });
             }
         };
-        let options = Link {
-            root_dir: load.dir,
-            world: load.world,
-            workspace: load.workspace,
-            original_dir: load.original_dir,
-            inputs: &inputs,
-            manifest: &manifest,
-            // What follows from variables is found again for each run, with its values.
-            purpose: Purpose::Look,
-        };
+        // What follows from variables is found again for each run, with its values.
+        let options = project.link_options(&inputs, &manifest, Purpose::Look);
         let (mut tree, mut found) = link(&mut files, &options);
         if tree.root().module.tests.values().all(|file| file.runs.is_empty()) {
             // There is no run that could give values.
             found = link(&mut files, &Link { purpose: Purpose::Use, ..options }).1;
         }
-        problems.extend(found);
-        let Remembered { dirs, mut modules } = files;
+        problems.extend(found.into_all());
+        let Remembered { reader, mut modules } = files;
+        let sources = reader.into_kept().sources;
         if problems.has_errors() {
-            return Err(Refusal { problems, sources: dirs.sources });
+            return Err(Refusal { problems, sources });
         }
-        let env = StaticEnv {
-            world: load.world,
-            workspace: load.workspace,
-            original_dir: load.original_dir,
-            inputs: &inputs,
-            sources: Some(&dirs.sources),
-        };
-        let sealing = TestSealing::new(encryption::of_tree(&tree, env).map(|encryption| encryption.state));
-        problems.extend(record::left_behind(load.data_dir, &sealing));
+        let env = project.static_env(&inputs, &sources);
+        let sealing = TestSealing::new(encryption::of_tree(project, &tree, env).map(|encryption| encryption.state));
+        problems.extend(record::left_behind(project, &sealing));
         let runs = std::mem::take(&mut tree.runs);
         // Runs have a root module of their own; they need no copy of all tests.
         let mut root = (*tree.root().module).clone();
         let all = std::mem::take(&mut root.tests);
         tree = tree.with_root(Arc::new(root), Arc::default());
-        if let Some(raw) = modules.get_mut(load.dir) {
+        if let Some(raw) = modules.get_mut(project.dir()) {
             Arc::make_mut(raw).tests = BTreeMap::new();
         }
         let mut selected: Vec<EcoString> = all.keys().cloned().collect();
@@ -117,7 +104,7 @@ impl Suite {
             runs: runs.into_iter().map(|(key, tree)| (key, Arc::new(tree))).collect(),
             inputs,
             manifest,
-            sources: Arc::new(dirs.sources),
+            sources: Arc::new(sources),
             modules,
             selected,
             sealing,
@@ -152,32 +139,32 @@ impl Suite {
 
 /// The directories of modules; what was read is kept, to be linked again.
 struct Remembered {
-    dirs: ModuleDirs,
+    reader: ModuleReader,
     modules: BTreeMap<EcoString, Arc<Module>>,
 }
 
 impl ModuleFiles for Remembered {
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
-        let (module, problems) = self.dirs.module(dir)?;
+        let (module, problems) = self.reader.module(dir)?;
         if !problems.has_errors() {
             self.modules.insert(dir.into(), module.clone());
         }
         Some((module, problems))
     }
     fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
-        self.dirs.library(path)
+        self.reader.library(path)
     }
     fn identity(&mut self, dir: &str) -> EcoString {
-        self.dirs.identity(dir)
+        self.reader.identity(dir)
     }
     fn sources(&self) -> Option<&Sources> {
-        Some(&self.dirs.sources)
+        Some(&self.reader.kept().sources)
     }
 }
 
 /// Modules that were read before, one of them changed; what else is needed is read now.
 pub(super) struct Again<'a> {
-    pub(super) dirs: ModuleDirs,
+    pub(super) reader: ModuleReader,
     pub(super) known: &'a BTreeMap<EcoString, Arc<Module>>,
     /// The directory of the tested module, and the module as the run has it.
     pub(super) root: (EcoString, Arc<Module>),
@@ -190,16 +177,16 @@ impl ModuleFiles for Again<'_> {
         }
         match self.known.get(dir) {
             Some(module) => Some((module.clone(), Diagnostics::new())),
-            None => self.dirs.module(dir),
+            None => self.reader.module(dir),
         }
     }
     fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
-        self.dirs.library(path)
+        self.reader.library(path)
     }
     fn identity(&mut self, dir: &str) -> EcoString {
-        self.dirs.identity(dir)
+        self.reader.identity(dir)
     }
     fn sources(&self) -> Option<&Sources> {
-        Some(&self.dirs.sources)
+        Some(&self.reader.kept().sources)
     }
 }

@@ -7,6 +7,8 @@ use std::time::SystemTime;
 use ecow::EcoString;
 use yuba_syntax::Sources;
 
+use crate::project::Project;
+
 /// What has to run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Affected {
@@ -20,6 +22,8 @@ pub enum Affected {
 
 /// Looks at the files of a suite.
 pub struct Watcher {
+    /// The working directory, in which the other paths start.
+    root: PathBuf,
     seen: BTreeMap<PathBuf, Option<(SystemTime, u64)>>,
     dirs: Vec<PathBuf>,
 }
@@ -40,11 +44,13 @@ fn is_test(name: &str) -> bool {
 
 impl Watcher {
     /// Of the files that were read, and of new ones in the same directories.
-    pub fn new(sources: &Sources, dir: &str, test_dir: Option<&str>) -> Watcher {
+    pub fn new(sources: &Sources, project: &Project) -> Watcher {
         let read = sources.iter().map(|(_, file)| PathBuf::from(file.name.to_string()));
-        let mut watcher = Watcher { seen: BTreeMap::new(), dirs: vec![PathBuf::from(dir)] };
-        watcher.dirs.extend(test_dir.map(|below| Path::new(dir).join(below)));
-        for path in read.filter(|path| path.is_file()) {
+        let dir = Path::new(project.dir());
+        let mut watcher =
+            Watcher { root: project.root().to_owned(), seen: BTreeMap::new(), dirs: vec![dir.to_owned()] };
+        watcher.dirs.extend(project.test_dir().map(|below| dir.join(below)));
+        for path in read.filter(|path| project.path(path).is_file()) {
             if let Some(parent) = path.parent().map(Path::to_owned) {
                 let parent = if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent };
                 if !watcher.dirs.contains(&parent) {
@@ -59,11 +65,11 @@ impl Watcher {
     fn now(&self) -> BTreeMap<PathBuf, Option<(SystemTime, u64)>> {
         let mut found = BTreeMap::new();
         for dir in &self.dirs {
-            for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            for entry in std::fs::read_dir(self.root.join(dir)).into_iter().flatten().flatten() {
                 let name = entry.file_name();
                 if name.to_str().is_some_and(is_config) {
                     let path = if dir == Path::new(".") { PathBuf::from(&name) } else { dir.join(&name) };
-                    let stamp = stamp(&path);
+                    let stamp = stamp(&self.root.join(&path));
                     found.insert(path, stamp);
                 }
             }
@@ -97,17 +103,18 @@ impl Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::ProjectSettings;
     use yuba_testkit::Sandbox;
 
     #[test]
     fn what_a_change_affects() {
         let sandbox = Sandbox::new("", "//- main.tf\n//- tests/a.tftest.hcl\nrun \"a\" {}\n");
-        let dir = sandbox.dir().to_str().expect("it is Unicode").to_owned();
-        let mut watcher = Watcher::new(&Sources::new(), &dir, Some("tests"));
+        let settings = ProjectSettings { test_dir: Some("tests".to_owned()), ..ProjectSettings::bare(sandbox.dir()) };
+        let mut watcher = Watcher::new(&Sources::new(), &Project::new(settings));
         assert_eq!(watcher.look(), Affected::Nothing);
         sandbox.write("tests/a.tftest.hcl", "run \"longer\" {}\n");
         sandbox.write("notes.txt", "nobody reads this");
-        assert_eq!(watcher.look(), Affected::Files(vec![EcoString::from(format!("{dir}/tests/a.tftest.hcl"))]));
+        assert_eq!(watcher.look(), Affected::Files(vec![EcoString::from("tests/a.tftest.hcl")]));
         sandbox.write("new.tf", "locals {}\n");
         assert_eq!(watcher.look(), Affected::Everything);
         assert_eq!(watcher.look(), Affected::Nothing);

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use ecow::EcoString;
 use foldhash::{HashMap, HashMapExt};
 
+use super::diagnostics as messages;
 use super::{Json, JsonKind, Property};
-use crate::body::{Attribute, Block, Body, BodySchema, Content, missing_required_argument};
+use crate::Diagnostics;
+use crate::body::{Attribute, Block, Body, BodySchema, Content};
+use crate::diagnostics::required_argument_missing;
 use crate::source::Span;
-use crate::suggestion::closest;
-use crate::{Diagnostic, Diagnostics};
 
 /// A property of this name is a comment.
 const COMMENT: &str = "//";
@@ -35,18 +36,7 @@ impl JsonBody {
             if name == COMMENT || rest.hidden.contains(name) {
                 continue;
             }
-            let unused = schema.attributes.iter().map(|a| &a.name).filter(|name| !rest.hidden.contains(name));
-            let names = unused.chain(schema.blocks.iter().map(|b| &b.kind)).map(EcoString::as_str);
-            let hint = match closest(name, names) {
-                Some(name) => format!(" Did you mean \"{name}\"?"),
-                None => String::new(),
-            };
-            let detail = format!("There is no argument or block type \"{name}\" here.{hint}");
-            diagnostics.push(
-                Diagnostic::error("Extraneous JSON object property", detail)
-                    .at(property.name_span)
-                    .within(property.name_span),
-            );
+            diagnostics.push(messages::extraneous_property(property, schema, &rest.hidden));
         }
         (content, diagnostics)
     }
@@ -62,13 +52,7 @@ impl JsonBody {
             }
             if schema.attributes.iter().any(|attribute| attribute.name == *name) {
                 if let Some(first) = content.attribute(name) {
-                    let detail = format!("The argument \"{name}\" is already set. Set it once.");
-                    diagnostics.push(
-                        Diagnostic::error("Duplicate argument", detail)
-                            .at(property.name_span)
-                            .within(property.name_span)
-                            .after(first.name_span),
-                    );
+                    diagnostics.push(messages::duplicate_argument(property, first.name_span));
                     continue;
                 }
                 content.attributes.push(attribute(property));
@@ -84,7 +68,7 @@ impl JsonBody {
         }
         for wanted in schema.attributes.iter().filter(|attribute| attribute.required) {
             if content.attribute(&wanted.name).is_none() {
-                diagnostics.push(missing_required_argument(&wanted.name, content.missing_span));
+                diagnostics.push(required_argument_missing(&wanted.name, content.missing_span));
             }
         }
         (content, JsonBody { value: self.value.clone(), hidden }, diagnostics)
@@ -95,8 +79,7 @@ impl JsonBody {
         let mut attributes: Vec<Attribute> = Vec::new();
         let mut names: HashMap<&EcoString, Span> = HashMap::new();
         let JsonKind::Object(properties) = &self.value.kind else {
-            let detail = "The arguments of this block have to be given as a JSON object.";
-            diagnostics.push(wrong_type(detail, self.value.start_span()));
+            diagnostics.push(messages::arguments_not_object(self.value.start_span()));
             return (attributes, diagnostics);
         };
         for property in properties {
@@ -105,9 +88,7 @@ impl JsonBody {
                 continue;
             }
             if let Some(first) = names.get(name) {
-                let detail = format!("The argument \"{name}\" is already set. Set it once.");
-                let problem = Diagnostic::error("Duplicate attribute definition", detail);
-                diagnostics.push(problem.at(property.name_span).after(*first));
+                diagnostics.push(messages::duplicate_attribute(property, *first));
                 continue;
             }
             names.insert(name, property.name_span);
@@ -136,16 +117,8 @@ fn attribute(property: &Property) -> Attribute {
     }
 }
 
-fn wrong_type(detail: impl Into<EcoString>, at: Span) -> Diagnostic {
-    Diagnostic::error("Incorrect JSON value type", detail).at(at)
-}
-
 /// The properties of an object, or of all objects of an array. They are labels if a label's name is given.
 fn properties<'j>(value: &'j Json, label: Option<&str>, diagnostics: &mut Diagnostics) -> Vec<&'j Property> {
-    let wants = match label {
-        Some(label) => format!("whose property names are the {label} of this block"),
-        None => "for the arguments and blocks inside".to_owned(),
-    };
     match &value.kind {
         JsonKind::Null => Vec::new(),
         JsonKind::Object(properties) => properties.iter().collect(),
@@ -154,17 +127,13 @@ fn properties<'j>(value: &'j Json, label: Option<&str>, diagnostics: &mut Diagno
             for value in values {
                 match &value.kind {
                     JsonKind::Object(properties) => found.extend(properties),
-                    _ => {
-                        diagnostics
-                            .push(wrong_type(format!("A JSON object has to come here, {wants}."), value.start_span()));
-                    }
+                    _ => diagnostics.push(messages::item_not_object(label, value.start_span())),
                 }
             }
             found
         }
         _ => {
-            let detail = format!("A JSON object or an array of JSON objects has to come here, {wants}.");
-            diagnostics.push(wrong_type(detail, value.start_span()));
+            diagnostics.push(messages::body_not_object(label, value.start_span()));
             Vec::new()
         }
     }
@@ -183,9 +152,7 @@ fn unpack(
     if let Some((label, labels_left)) = labels_left.split_first() {
         let found = properties(value, Some(label), diagnostics);
         if found.is_empty() {
-            let detail =
-                format!("The {label} of this \"{kind}\" block is missing: the name of a property of an object.");
-            diagnostics.push(Diagnostic::error("Missing block label", detail).at(value.start_span()));
+            diagnostics.push(messages::block_label_missing(kind, label, value.start_span()));
         }
         for inner in found {
             labels.push((inner.name.clone(), inner.name_span));
@@ -209,11 +176,6 @@ fn unpack(
         JsonKind::Null => {}
         JsonKind::Object(_) => push(value),
         JsonKind::Array(values) => values.iter().for_each(push),
-        _ => {
-            let detail = format!(
-                "The content of \"{kind}\" blocks has to be a JSON object, or an array of them for several blocks."
-            );
-            diagnostics.push(wrong_type(detail, value.start_span()));
-        }
+        _ => diagnostics.push(messages::block_not_object(kind, value.start_span())),
     }
 }

@@ -4,6 +4,7 @@
 //! the native syntax. Strings are templates where they are evaluated, and references where they are read statically.
 
 mod body;
+mod diagnostics;
 mod parse;
 
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use ecow::EcoString;
 
 use crate::body::{Body, ParsedFile};
 use crate::expr::{Expr, ExprKind, JsonString, Literal, ObjectItem};
+use crate::parser;
 use crate::source::{FileId, Span};
-use crate::{Diagnostic, parser};
 
 pub use body::JsonBody;
 pub use parse::parse_value;
@@ -59,15 +60,14 @@ pub struct Property {
 
 /// Parses a configuration file in JSON syntax.
 pub fn parse_config(file: FileId, bytes: &[u8]) -> ParsedFile {
-    let (root, mut diagnostics) = parse_value(file, bytes);
+    let (root, mut problems) = parse_value(file, bytes);
     let root = if matches!(root.kind, JsonKind::Object(_) | JsonKind::Array(_)) {
         root
     } else {
-        let detail = "A file in JSON syntax has to contain one JSON object, or an array of them.";
-        diagnostics.push(Diagnostic::error("Root value must be object", detail).at(root.start_span()));
+        problems.push(diagnostics::root_not_object(root.start_span()));
         Json { kind: JsonKind::Object(Vec::new()), span: Span::new(file, 0, 0) }
     };
-    ParsedFile { body: Body::Json(Arc::new(JsonBody::new(Arc::new(root)))), diagnostics }
+    ParsedFile { body: Body::Json(Arc::new(JsonBody::new(Arc::new(root)))), diagnostics: problems }
 }
 
 impl Json {
@@ -118,8 +118,8 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::Diagnostics;
     use crate::body::{AttributeSchema, BlockSchema, BodySchema};
+    use crate::{Diagnostic, Diagnostics};
 
     fn show_diags(diagnostics: &Diagnostics) -> String {
         let place = |d: &Diagnostic| d.subject.map(|s| format!(" @{}-{}", s.start, s.end)).unwrap_or_default();

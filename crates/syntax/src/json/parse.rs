@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 
-use super::{Json, JsonKind, Property};
+use super::{Json, JsonKind, Property, diagnostics};
 use crate::parser::{MAX_DEPTH, number_literal};
 use crate::source::{FileId, Span};
-use crate::suggestion::closest;
 use crate::{Diagnostic, Diagnostics};
 
 /// Parses a text that is one JSON value.
@@ -18,7 +17,7 @@ pub fn parse_value(file: FileId, bytes: &[u8]) -> (Json, Diagnostics) {
     let value = parser.value();
     if parser.diags.is_empty() && parser.next.kind != Kind::Eof {
         let at = parser.next_span();
-        parser.error("Extraneous data after value", "The JSON value is complete, but something follows it.", at);
+        parser.diags.push(diagnostics::extra_data(at));
     }
     (value, parser.diags)
 }
@@ -100,18 +99,13 @@ impl Parser<'_> {
         self.span(self.next)
     }
 
-    fn error(&mut self, summary: &str, detail: impl Into<EcoString>, at: Span) {
-        self.diags.push(Diagnostic::error(summary, detail).at(at));
-    }
-
     fn value(&mut self) -> Json {
         let token = self.next;
         let span = self.span(token);
         let value = match token.kind {
             Kind::Symbol(b'{' | b'[') => {
                 if self.depth >= MAX_DEPTH {
-                    let detail = format!("There are more than {MAX_DEPTH} objects and arrays inside each other here.");
-                    self.error("JSON nested too deeply", detail, span);
+                    self.diags.push(diagnostics::too_deep(span));
                     self.aborted = true;
                     return Json { kind: JsonKind::Invalid, span };
                 }
@@ -124,14 +118,12 @@ impl Parser<'_> {
             Kind::String => self.string().map(|text| (JsonKind::String(text), span)),
             Kind::Keyword => self.keyword(),
             kind => {
-                let starts = "A JSON value starts with a brace, a bracket, a quote, a digit, or is a keyword.";
-                let (summary, detail) = match kind {
-                    Kind::Symbol(b'}') => ("Missing JSON value", starts),
-                    Kind::Symbol(b']') => ("Missing array element value", starts),
-                    Kind::Eof => ("Missing value", "The text ends where a JSON value has to come."),
-                    _ => ("Invalid start of value", starts),
-                };
-                self.error(summary, detail, span);
+                self.diags.push(match kind {
+                    Kind::Symbol(b'}') => diagnostics::value_missing(span),
+                    Kind::Symbol(b']') => diagnostics::array_item_missing(span),
+                    Kind::Eof => diagnostics::unexpected_end(span),
+                    _ => diagnostics::invalid_start(span),
+                });
                 None
             }
         };
@@ -167,25 +159,18 @@ impl Parser<'_> {
                 return None;
             }
             let JsonKind::String(name) = key.kind else {
-                let at = key.start_span();
-                self.error("Invalid object property name", "The name of a property is a string in JSON.", at);
+                self.diags.push(diagnostics::invalid_property_name(key.start_span()));
                 return None;
             };
             let colon = self.read();
             if !colon.is(b':') {
                 self.recover(colon, b'{', b'}');
-                let (summary, detail) = match colon.kind {
-                    Kind::Symbol(b'}' | b',') => {
-                        ("Missing object value", "After the name of a property a colon and a value have to follow.")
-                    }
-                    Kind::Symbol(b'=') => (
-                        "Missing property value colon",
-                        "In JSON a colon stands between name and value, not an equals sign.",
-                    ),
-                    _ => ("Missing property value colon", "A colon has to stand between name and value of a property."),
-                };
                 let at = self.span(colon);
-                self.error(summary, detail, at);
+                self.diags.push(match colon.kind {
+                    Kind::Symbol(b'}' | b',') => diagnostics::property_value_missing(at),
+                    Kind::Symbol(b'=') => diagnostics::equals_instead_of_colon(at),
+                    _ => diagnostics::colon_missing(at),
+                });
                 return None;
             }
             let value = Arc::new(self.value());
@@ -194,29 +179,28 @@ impl Parser<'_> {
             }
             properties.push(Property { name, name_span: key.span, value });
             let next = self.next;
-            let (summary, detail, at) = match next.kind {
+            let problem = match next.kind {
                 Kind::Symbol(b',') => {
                     self.read();
                     if !self.next.is(b'}') {
                         continue;
                     }
-                    ("Trailing comma in object", "JSON has no comma after the last property.", self.span(next))
+                    diagnostics::trailing_comma_in_object(self.span(next))
                 }
                 Kind::Symbol(b'}') => break,
-                Kind::Eof => ("Unclosed object", "The closing brace of this JSON object is missing.", self.span(open)),
+                Kind::Eof => diagnostics::unclosed_object(self.span(open)),
                 Kind::Symbol(b']') => {
                     self.read();
-                    ("Mismatched braces", "A JSON object ends with a brace, not with a bracket.", self.next_span())
+                    diagnostics::object_closed_with_bracket(self.next_span())
                 }
                 _ => {
                     let token = self.read();
                     self.recover(token, b'{', b'}');
-                    let detail = "A comma has to stand between the properties of a JSON object.";
-                    // Quirk: the title is spelt like this, and the place is where reading goes on.
-                    ("Missing attribute seperator comma", detail, self.next_span())
+                    // Quirk: the location is where parsing continues.
+                    diagnostics::comma_missing_in_object(self.next_span())
                 }
             };
-            self.error(summary, detail, at);
+            self.diags.push(problem);
             return None;
         }
         let close = self.read();
@@ -232,30 +216,27 @@ impl Parser<'_> {
                 return None;
             }
             let next = self.next;
-            let (summary, detail) = match next.kind {
+            let problem: fn(Span) -> Diagnostic = match next.kind {
                 Kind::Symbol(b']') => break,
                 Kind::Symbol(b',') => {
                     self.read();
                     if !self.next.is(b']') {
                         continue;
                     }
-                    let at = self.span(next);
-                    self.error("Trailing comma in array", "JSON has no comma after the last item of an array.", at);
+                    self.diags.push(diagnostics::trailing_comma_in_array(self.span(next)));
                     return None;
                 }
                 Kind::Eof => {
-                    let at = self.span(open);
-                    self.error("Unclosed object", "The closing bracket of this JSON array is missing.", at);
+                    self.diags.push(diagnostics::unclosed_array(self.span(open)));
                     return None;
                 }
-                Kind::Symbol(b':') => ("Invalid array value", "The items of a JSON array have no names and no colons."),
-                Kind::Symbol(b'}') => ("Mismatched brackets", "A JSON array ends with a bracket, not with a brace."),
-                _ => ("Missing attribute seperator comma", "A comma has to stand between the items of a JSON array."),
+                Kind::Symbol(b':') => diagnostics::colon_in_array,
+                Kind::Symbol(b'}') => diagnostics::array_closed_with_brace,
+                _ => diagnostics::comma_missing_in_array,
             };
             let token = self.read();
             self.recover(token, b'[', b']');
-            let at = self.next_span();
-            self.error(summary, detail, at);
+            self.diags.push(problem(self.next_span()));
             return None;
         }
         let close = self.read();
@@ -267,8 +248,7 @@ impl Parser<'_> {
         let text = std::str::from_utf8(&self.bytes[token.start..token.end]).unwrap_or_default();
         let number = if is_json_number(text) { number_literal(text) } else { None };
         if number.is_none() {
-            let at = self.span(token);
-            self.error("Invalid JSON number", "This is not a number as JSON writes it.", at);
+            self.diags.push(diagnostics::invalid_number(self.span(token)));
         }
         number.map(|number| (JsonKind::Number(number), self.span(token)))
     }
@@ -279,9 +259,8 @@ impl Parser<'_> {
             Ok(text) => Some(text),
             Err(offset) => {
                 let start = token.start + offset;
-                let detail = "This is not a string as JSON writes it: check its quotes and escapes.";
                 let at = Span::new(self.file, start, start + 1);
-                self.diags.push(Diagnostic::error("Invalid JSON string", detail).at(at).within(self.span(token)));
+                self.diags.push(diagnostics::invalid_string(at, self.span(token)));
                 None
             }
         }
@@ -295,15 +274,11 @@ impl Parser<'_> {
             "false" => JsonKind::Bool(false),
             "null" => JsonKind::Null,
             word @ ("undefined" | "NaN" | "Infinity") => {
-                self.error("Invalid JSON keyword", format!("JavaScript has \"{word}\", but JSON has not."), span);
+                self.diags.push(diagnostics::javascript_keyword(word, span));
                 return None;
             }
             word => {
-                let hint = match closest(word, ["false", "true", "null"]) {
-                    Some(name) => format!(" Did you mean \"{name}\"?"),
-                    None => String::new(),
-                };
-                self.error("Invalid JSON keyword", format!("JSON has no keyword \"{word}\".{hint}"), span);
+                self.diags.push(diagnostics::unknown_keyword(word, span));
                 return None;
             }
         };

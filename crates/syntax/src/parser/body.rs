@@ -66,7 +66,7 @@ impl Parser<'_> {
                     names.get(&attribute.name).copied()
                 };
                 if let Some(first) = first {
-                    self.report(diagnostics::attribute_redefined(attribute.name_span, &attribute.name, first));
+                    self.report(diagnostics::argument_redefined(attribute.name_span, &attribute.name, first));
                     return;
                 }
                 if !names.is_empty() {
@@ -100,7 +100,10 @@ impl Parser<'_> {
                 self.read();
             } else {
                 let context = name.span.to(next.span);
-                self.report_first(|| diagnostics::newline_after_argument(next.span, context, next.kind == K::Comma));
+                self.report_first(|| match next.kind {
+                    K::Comma => diagnostics::comma_after_argument(next.span, context),
+                    _ => diagnostics::newline_after_argument(next.span, context),
+                });
                 self.recover_after_item();
             }
         }
@@ -168,8 +171,8 @@ impl Parser<'_> {
         let found = self.peek();
         let context = kind.span.to(found.span);
         match found.kind {
-            K::Equal | K::Newline => self.report(diagnostics::bad_block(found.kind, found.span, context)),
-            _ => self.report_first(|| diagnostics::bad_block(found.kind, found.span, context)),
+            K::Equal | K::Newline => self.report(diagnostics::invalid_block_header(found.kind, found.span, context)),
+            _ => self.report_first(|| diagnostics::invalid_block_header(found.kind, found.span, context)),
         }
         self.recover_after_item();
         let body = NativeBody { span: kind.span, end_span: kind.span, ..NativeBody::default() };
@@ -198,11 +201,11 @@ impl Parser<'_> {
                 self.read();
                 return body;
             }
-            K::Comma | K::Newline => self.report(diagnostics::bad_single_line_block(end.kind, end.span)),
+            K::Comma | K::Newline => self.report(diagnostics::invalid_single_line_block(end.kind, end.span)),
             K::Eof => {
                 self.report_first(|| diagnostics::unclosed_block(open.span).within(kind.span.to(open.span)));
             }
-            _ => self.report_first(|| diagnostics::bad_single_line_block(end.kind, end.span)),
+            _ => self.report_first(|| diagnostics::invalid_single_line_block(end.kind, end.span)),
         }
         // What is wrong with the block as a whole comes before what is wrong inside it.
         self.diags.rotate(before, after_body);

@@ -2,6 +2,7 @@
 
 use ecow::EcoString;
 
+use super::diagnostics::ForProblem;
 use super::{Mark, Parser, Tok, diagnostics};
 use crate::expr::{CallExpr, Expr, ExprKind, ForExpr, Literal, ObjectItem};
 use crate::token::TokenKind as K;
@@ -231,19 +232,19 @@ impl Parser<'_> {
         self.read();
 
         if self.kind != K::Ident {
-            return self.bad_for(open, "needs a name for the element after \"for\"");
+            return self.bad_for(open, ForProblem::ElementName);
         }
         let mut value_name = self.name();
         let mut key_name = None;
         if self.kind == K::Comma {
             self.read();
             if self.kind != K::Ident {
-                return self.bad_for(open, "needs a name for the value after the comma");
+                return self.bad_for(open, ForProblem::ValueName);
             }
             key_name = Some(std::mem::replace(&mut value_name, self.name()));
         }
         if !self.next_is_word("in") {
-            return self.bad_for(open, "needs the keyword \"in\" after its names");
+            return self.bad_for(open, ForProblem::In);
         }
         self.read();
         let before = self.mistakes;
@@ -252,7 +253,7 @@ impl Parser<'_> {
             return self.skip_for(open);
         }
         if self.kind != K::Colon {
-            return self.bad_for(open, "needs a colon after the collection");
+            return self.bad_for(open, ForProblem::Colon);
         }
         self.read();
 
@@ -280,27 +281,22 @@ impl Parser<'_> {
             self.read()
         } else {
             let at = self.next_span();
-            self.report_first(|| diagnostics::bad_for_expression(at, open.span.to(at), "has something after its end"));
+            self.report_first(|| diagnostics::invalid_for_expression(at, open.span.to(at), ForProblem::ExtraAtEnd));
             self.recover(close_kind)
         };
 
         let span = open.span.to(close.span);
         match &key {
             Some(key) if !makes_object => {
-                self.report(diagnostics::bad_for_expression(key.span, span, "that builds a tuple has no keys"));
+                self.report(diagnostics::invalid_for_expression(key.span, span, ForProblem::KeyInTuple));
             }
             None if makes_object => {
-                self.report(diagnostics::bad_for_expression(
-                    value.span,
-                    span,
-                    "that builds an object needs a key, as in \"key => value\",",
-                ));
+                self.report(diagnostics::invalid_for_expression(value.span, span, ForProblem::NoKeyInObject));
             }
             _ => {}
         }
         if let Some(ellipsis) = ellipsis.filter(|_| !makes_object) {
-            let problem = "that builds a tuple cannot group its values with \"...\"";
-            self.report(diagnostics::bad_for_expression(ellipsis.span, span, problem));
+            self.report(diagnostics::invalid_for_expression(ellipsis.span, span, ForProblem::GroupInTuple));
         }
         let parts = ForExpr {
             key_name,
@@ -321,9 +317,9 @@ impl Parser<'_> {
         self.text(token).into()
     }
 
-    fn bad_for(&mut self, open: Tok, problem: &str) -> Expr {
+    fn bad_for(&mut self, open: Tok, problem: ForProblem) -> Expr {
         let at = self.next_span();
-        self.report_first(|| diagnostics::bad_for_expression(at, open.span.to(at), problem));
+        self.report_first(|| diagnostics::invalid_for_expression(at, open.span.to(at), problem));
         self.skip_for(open)
     }
 

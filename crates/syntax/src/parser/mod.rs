@@ -10,6 +10,7 @@ mod diagnostics;
 mod expr;
 mod number;
 mod recovery;
+mod stray_tokens;
 mod string;
 mod template;
 #[cfg(test)]
@@ -226,7 +227,9 @@ impl<'s> Parser<'s> {
         self.mistakes += 1;
         match self.mistakes.cmp(&MAX_MISTAKES) {
             Ordering::Less => self.diags.push(diagnostic),
-            Ordering::Equal => self.diags.push(diagnostics::too_many(diagnostic.subject.unwrap_or_default())),
+            Ordering::Equal => {
+                self.diags.push(diagnostics::too_many_syntax_errors(diagnostic.subject.unwrap_or_default()))
+            }
             Ordering::Greater => {}
         }
     }

@@ -8,7 +8,7 @@ impl Parser<'_> {
     pub(super) fn number(&mut self, token: Tok) -> Option<Literal> {
         let number = number_literal(self.text(token));
         if number.is_none() {
-            self.report(diagnostics::bad_number(token.span));
+            self.report(diagnostics::invalid_number(token.span));
         }
         number
     }

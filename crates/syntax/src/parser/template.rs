@@ -5,6 +5,7 @@
 use ecow::EcoString;
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::diagnostics::{DirectiveProblem, ForProblem};
 use super::{Parser, Tok, diagnostics, normalized};
 use crate::expr::{ConditionalExpr, Expr, ExprKind, ForExpr, Literal};
 use crate::source::Span;
@@ -182,7 +183,7 @@ impl Parser<'_> {
                 Ok(part) => part,
                 Err(problem) => {
                     let at = self.next_span();
-                    self.report_first(|| diagnostics::bad_for_directive(at, problem));
+                    self.report_first(|| diagnostics::invalid_for_directive(at, problem));
                     self.recover(K::TemplateSequenceEnd);
                     return None;
                 }
@@ -199,21 +200,21 @@ impl Parser<'_> {
         Some(keyword)
     }
 
-    fn for_directive(&mut self) -> Result<Part, &'static str> {
+    fn for_directive(&mut self) -> Result<Part, ForProblem> {
         if self.kind != K::Ident {
-            return Err("needs a name for the element after \"for\"");
+            return Err(ForProblem::ElementName);
         }
         let mut value_name = self.name();
         let mut key_name = None;
         if self.kind == K::Comma {
             self.read();
             if self.kind != K::Ident {
-                return Err("needs a name for the value after the comma");
+                return Err(ForProblem::ValueName);
             }
             key_name = Some(std::mem::replace(&mut value_name, self.name()));
         }
         if !self.next_is_word("in") {
-            return Err("needs the keyword \"in\" after its names");
+            return Err(ForProblem::In);
         }
         self.read();
         Ok(Part::For { key_name, value_name, collection: self.expression() })
@@ -264,7 +265,7 @@ impl Parser<'_> {
                 expr
             }
             Part::End(word) => {
-                self.report(diagnostics::unexpected_directive(span, word.text(), "nothing here is open that it ends"));
+                self.report(diagnostics::unmatched_directive(span, word.text(), DirectiveProblem::NothingOpen));
                 self.invalid(span)
             }
             Part::Over => self.invalid(span),
@@ -290,10 +291,10 @@ impl Parser<'_> {
                 Part::End(Word::EndIf) => break span,
                 Part::End(word) => {
                     let problem = match word {
-                        Word::Else => "the \"if\" it belongs to has an \"else\" already",
-                        _ => "an \"endif\" has to come first, for the \"if\" that is open here",
+                        Word::Else => DirectiveProblem::SecondElse,
+                        _ => DirectiveProblem::IfOpen,
                     };
-                    self.report(diagnostics::unexpected_directive(span, word.text(), problem));
+                    self.report(diagnostics::unmatched_directive(span, word.text(), problem));
                     return self.invalid(span);
                 }
                 part => {
@@ -327,10 +328,10 @@ impl Parser<'_> {
                 Part::End(Word::EndFor) => break span,
                 Part::End(word) => {
                     let problem = match word {
-                        Word::Else => "a \"for\" has no \"else\"",
-                        _ => "an \"endfor\" has to come first, for the \"for\" that is open here",
+                        Word::Else => DirectiveProblem::ElseInFor,
+                        _ => DirectiveProblem::ForOpen,
                     };
-                    self.report(diagnostics::unexpected_directive(span, word.text(), problem));
+                    self.report(diagnostics::unmatched_directive(span, word.text(), problem));
                     return self.invalid(span);
                 }
                 part => exprs.push(self.nest_part(part, span, rest)),

@@ -37,7 +37,10 @@ impl Parser<'_> {
                 let dot = self.read();
                 let name = self.read();
                 if name.kind != K::Ident {
-                    self.report(diagnostics::step_name_expected(name.span, root.to(name.span), name.kind == K::Star));
+                    self.report(match name.kind {
+                        K::Star => diagnostics::splat_in_reference(name.span, root.to(name.span), ".*"),
+                        _ => diagnostics::step_name_expected(name.span, root.to(name.span)),
+                    });
                     return None;
                 }
                 Some(TraversalStep::Attr { name: self.text(name).into(), span: dot.span.to(name.span) })
@@ -55,7 +58,10 @@ impl Parser<'_> {
                     }
                     kind => {
                         let at = self.next_span();
-                        self.report(diagnostics::step_key_expected(at, root.to(at), kind == K::Star));
+                        self.report(match kind {
+                            K::Star => diagnostics::splat_in_reference(at, root.to(at), "[*]"),
+                            _ => diagnostics::step_key_expected(at, root.to(at)),
+                        });
                         return None;
                     }
                 };

@@ -12,15 +12,15 @@ use rustyline::{
 };
 use yuba_eval::FunctionTable;
 use yuba_session::console::{Answer, ConsoleSession, Input};
+use yuba_syntax::Sources;
 
-use super::shown;
-use crate::diagnostics;
+use super::{diagnostics, shown};
 use crate::exit::{Failure, Outcome};
 use crate::terminal::Terminal;
 
 /// Reads and answers until the user leaves. Mistakes are shown and the console goes on.
 pub(crate) fn run(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
-    let failed = |error| Failure::failed(diagnostics::console_terminal_unusable(&error));
+    let failed = |error| Failure::Failed(diagnostics::terminal_unusable(&error).into(), Sources::new());
     let config = Config::builder().auto_add_history(true).build();
     let mut editor: Editor<Names, DefaultHistory> = Editor::with_config(config).map_err(failed)?;
     editor.set_helper(Some(Names));

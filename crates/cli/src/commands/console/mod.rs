@@ -1,20 +1,21 @@
 //! `yuba console`: type an expression, see its value.
 
+mod diagnostics;
 mod interactive;
 
 use std::io::{BufRead as _, IsTerminal as _};
-use std::sync::Arc;
 
-use yuba_eval::tree::Purpose;
+use yuba_session::Project;
+use yuba_session::backend::StateFlags;
 use yuba_session::console::{Answer, ConsoleSession, HELP, Input};
-use yuba_session::world::SystemWorld;
+use yuba_syntax::{Diagnostic, Sources};
 use yuba_view::value::{format_type, format_value};
 
 use super::{Command, JsonForm, Run};
-use crate::diagnostics;
+use crate::deprecation::DeprecationChoice;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag};
-use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::settings::{VAR, VAR_FILE, project};
 use crate::state_access;
 use crate::terminal::Terminal;
 
@@ -42,14 +43,34 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of the command.
+struct ConsoleSettings {
+    state: StateFlags,
+    deprecation: DeprecationChoice,
+}
+
+impl ConsoleSettings {
+    /// Refuses flags that this version does not support, instead of ignoring them.
+    fn resolve(args: &Args) -> Result<ConsoleSettings, Failure> {
+        let refuse = |problem: Diagnostic| Err(Failure::Usage(problem.into()));
+        if !args.positional.is_empty() {
+            return refuse(diagnostics::takes_no_arguments());
+        }
+        if args.is_on("json") {
+            return refuse(diagnostics::json_not_supported());
+        }
+        if let Some((name, _)) = args.iter().find(|(name, _)| *name == "json-into") {
+            return refuse(diagnostics::option_not_supported(name));
+        }
+        Ok(ConsoleSettings { state: state_access::flags(args)?, deprecation: args.deprecation().unwrap_or_default() })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    check(args)?;
-    let mut settings = Settings::new(args);
-    let original_dir = args.original_dir.as_deref().map(Into::into);
-    let mut session = ConsoleSession::new(Arc::new(SystemWorld), settings.providers().clone(), original_dir);
-    settings.test_dir = None;
-    match session.read(&settings.request(Purpose::Use), &state_access::flags(args)?) {
-        Ok(problems) => terminal.report_spaced(&args.wanted(problems), session.sources()),
+    let settings = ConsoleSettings::resolve(args)?;
+    let mut session = ConsoleSession::new(Project::new(project(args)));
+    match session.read(&settings.state) {
+        Ok(problems) => terminal.report_spaced(&settings.deprecation.wanted(problems), session.sources()),
         Err(problems) => return Err(Failure::Failed(problems, session.sources().clone())),
     }
     if std::io::stdin().is_terminal() {
@@ -57,20 +78,6 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     } else {
         piped(terminal, &mut session)
     }
-}
-
-/// Refuses what this version cannot do, instead of ignoring it.
-fn check(args: &Args) -> Result<(), Failure> {
-    if !args.positional.is_empty() {
-        return Err(Failure::usage(diagnostics::console_arguments()));
-    }
-    if args.is_on("json") {
-        return Err(Failure::usage(diagnostics::console_without_json()));
-    }
-    if let Some((name, _)) = args.iter().find(|(name, _)| *name == "json-into") {
-        return Err(Failure::usage(diagnostics::flag_not_available(name)));
-    }
-    Ok(())
 }
 
 /// Evaluates standard input line by line; the first mistake ends it.
@@ -83,10 +90,12 @@ fn piped(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
         match stdin.read_until(b'\n', &mut line) {
             Ok(0) => break,
             Ok(_) => {}
-            Err(error) => return Err(Failure::failed(diagnostics::console_input_unreadable(&error))),
+            Err(error) => {
+                return Err(Failure::Failed(diagnostics::input_unreadable(&error).into(), Sources::new()));
+            }
         }
         let Ok(text) = std::str::from_utf8(&line) else {
-            return Err(Failure::failed(diagnostics::console_input_encoding()));
+            return Err(Failure::Failed(diagnostics::input_not_utf8().into(), Sources::new()));
         };
         let input = session.line(text);
         open = matches!(input, Input::Incomplete(_));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use yuba_session::backend::{Opened, Place, Refusal, StateFlags};
+use yuba_session::backend::{Opened, Refusal, StateFlags, StateLocation};
 use yuba_session::state::{self, Moves};
 use yuba_state::State;
 use yuba_value::quote::quote;
@@ -113,11 +113,13 @@ fn move_in_state(messages: &mut Messages<'_>, settings: &MoveSettings) -> Result
 fn move_to_file(
     messages: &mut Messages<'_>,
     settings: &MoveSettings,
-    (place, opened): (&Place, &mut Opened),
+    (place, opened): (&StateLocation, &mut Opened),
     mut from: State,
     path: &Path,
 ) -> Result<(), Refusal> {
-    let other = Place::file(path.to_owned(), settings.backup_out.clone()).encrypted_as(place).with_backup_of_its_own();
+    let other = StateLocation::file(path.to_owned(), settings.backup_out.clone(), place.backends())
+        .encrypted_as(place)
+        .with_backup_of_its_own();
     let unreadable = &diagnostics::DESTINATION_STATE_UNREADABLE;
     let mut destination = state_access::open(messages, &other, "state-mv", &settings.state, unreadable)?;
     let to = destination.state.take();

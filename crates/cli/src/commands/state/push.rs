@@ -1,5 +1,7 @@
 //! `yuba state push`: replaces the state with a file.
 
+use std::io::Read as _;
+
 use yuba_session::backend::{Refusal, StateFlags};
 use yuba_session::state;
 
@@ -68,11 +70,21 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 fn push(messages: &mut Messages<'_>, settings: &PushSettings) -> Result<(), Refusal> {
-    let given = state::read_given(&settings.file)?;
+    let given = state::read_given(&settings.file, read(&settings.file))?;
     state_access::check_configuration(&settings.project)?;
     let place = state_access::place(&settings.project, &settings.state)?;
     let unreadable = &diagnostics::DESTINATION_STATE_UNREADABLE;
     let mut opened = state_access::open(messages, &place, "state-push", &settings.state, unreadable)?;
     let saved = opened.store().push(&given, settings.force);
     state_access::close(messages, opened, saved.map(|_| ()).map_err(Refusal::from))
+}
+
+/// The content of a file; `-` is standard input.
+fn read(name: &str) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    match name {
+        "-" => std::io::stdin().lock().read_to_end(&mut content)?,
+        name => std::fs::File::open(name)?.read_to_end(&mut content)?,
+    };
+    Ok(content)
 }

@@ -3,7 +3,7 @@
 use yuba_addrs::{ProviderSource, ProviderSourceError};
 use yuba_session::backend::{Refusal, StateFlags};
 use yuba_session::state;
-use yuba_syntax::{Diagnostics, Span};
+use yuba_syntax::Diagnostics;
 use yuba_view::json::Json;
 
 use crate::commands::{Command, JsonForm, Run};
@@ -117,7 +117,7 @@ fn replace(messages: &mut Messages<'_>, settings: &ReplaceSettings) -> Result<()
 
 fn providers(from: &str, to: &str) -> Result<(ProviderSource, ProviderSource), Refusal> {
     let read = |which: &str, text: &str| {
-        let problem = |error: ProviderSourceError| error.at(Span::default());
+        let problem = |error: ProviderSourceError| error.diagnostic();
         ProviderSource::parse(text)
             .map_err(|error| diagnostics::replaced_provider_invalid(which, text, &problem(error)))
     };

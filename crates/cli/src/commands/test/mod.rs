@@ -1,24 +1,24 @@
 //! `yuba test`: runs the test files of a module.
 
+mod diagnostics;
 mod teller;
 
 use std::thread::sleep;
 use std::time::Duration;
 
-use yuba_eval::tree::Purpose;
 use yuba_eval::validate::PARALLELISM;
 use yuba_session::load::DEFAULT_TEST_DIR;
 use yuba_session::test::{Affected, Event, Status, Stop, Suite, TestRequest, Watcher};
+use yuba_session::{Project, ProjectSettings};
 use yuba_value::EcoString;
 
 use super::{Command, JsonForm, Run};
-use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
-use crate::settings::{Settings, VAR, VAR_FILE};
+use crate::settings::{VAR, VAR_FILE, project};
 use crate::signals;
 use crate::terminal::Terminal;
-use teller::Teller;
+use teller::{Teller, TellerSettings};
 
 /// How often files are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -64,44 +64,69 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
-/// What the flags say.
-struct Options {
+/// Settings of the command.
+struct TestSettings {
+    project: ProjectSettings,
     filter: Vec<String>,
     parallel: usize,
     parallelism: usize,
     seed: u64,
+    verbose: bool,
+    watch: bool,
+    output: TellerSettings,
 }
 
-fn options(args: &Args) -> Result<Options, Failure> {
-    // Quirk: arguments that are no flags have no effect.
-    let number = |name: &str, least: u64| -> Result<Option<u64>, Failure> {
-        let Some(text) = args.text(name) else { return Ok(None) };
-        match text.parse::<u64>() {
-            Ok(number) if number >= least => Ok(Some(number)),
-            _ => Err(Failure::usage(diagnostics::flag_number_invalid(name, least, text))),
-        }
-    };
-    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Ok(Options {
-        filter: args.iter().filter(|(name, _)| *name == "filter").map(|(_, value)| value.to_owned()).collect(),
-        parallel: number("parallel", 1)?.map_or(processors, size),
-        parallelism: number("parallelism", 1)?.map_or(PARALLELISM, size),
-        seed: number("seed", 0)?.unwrap_or(0),
-    })
+impl TestSettings {
+    /// Quirk: arguments that are no flags have no effect.
+    fn resolve(args: &Args) -> Result<TestSettings, Failure> {
+        let number = |name: &str, least: u64| -> Result<Option<u64>, Failure> {
+            let Some(text) = args.text(name) else { return Ok(None) };
+            match text.parse::<u64>() {
+                Ok(number) if number >= least => Ok(Some(number)),
+                _ => Err(Failure::Usage(diagnostics::invalid_number(name, least, text).into())),
+            }
+        };
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let parallel = number("parallel", 1)?.map_or(processors, size);
+        let parallelism = number("parallelism", 1)?.map_or(PARALLELISM, size);
+        let seed = number("seed", 0)?.unwrap_or(0);
+        let mut project = project(args);
+        project.test_dir.get_or_insert_with(|| DEFAULT_TEST_DIR.to_owned());
+        Ok(TestSettings {
+            project,
+            filter: args.iter().filter(|(name, _)| *name == "filter").map(|(_, value)| value.to_owned()).collect(),
+            parallel,
+            parallelism,
+            seed,
+            verbose: args.is_on("verbose"),
+            watch: args.is_on("watch"),
+            output: TellerSettings::resolve(args)?,
+        })
+    }
 }
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let options = options(args)?;
-    let settings = Settings::new(args);
-    let mut teller = Teller::new(terminal, args)?;
+    let TestSettings { project, filter, parallel, parallelism, seed, verbose, watch, output } =
+        TestSettings::resolve(args)?;
+    let project = Project::new(project);
+    let mut teller = Teller::new(terminal, output);
     let stop = signals::Stop::watch();
-    if !args.is_on("watch") {
-        return Ok(once(&mut teller, args, &settings, &options, &stop, None).0);
+    let request = TestRequest {
+        project: &project,
+        filter: &filter,
+        verbose,
+        parallel,
+        parallelism,
+        seed,
+        stop: Stop::new(stop.interrupt(), stop.now_flag()),
+    };
+    if !watch {
+        return Ok(once(&mut teller, &request, None).0);
     }
     let mut only: Option<Vec<EcoString>> = None;
     loop {
-        let (code, mut watcher) = once(&mut teller, args, &settings, &options, &stop, only.as_deref());
+        let (code, mut watcher) = once(&mut teller, &request, only.as_deref());
         teller.waiting();
         only = loop {
             if stop.interrupt().is_raised() {
@@ -117,51 +142,33 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     }
 }
 
-/// Runs the tests once. The exit code, and who knows what changes after.
-fn once(
-    teller: &mut Teller<'_>,
-    args: &Args,
-    settings: &Settings,
-    options: &Options,
-    stop: &signals::Stop,
-    only: Option<&[EcoString]>,
-) -> (u8, Watcher) {
-    let mut load = settings.request(Purpose::Look);
-    load.test_dir = Some(settings.test_dir.as_deref().unwrap_or(DEFAULT_TEST_DIR));
-    let (dir, test_dir) = (load.dir, load.test_dir);
-    let request = TestRequest {
-        load,
-        filter: &options.filter,
-        verbose: args.is_on("verbose"),
-        parallel: options.parallel,
-        parallelism: options.parallelism,
-        seed: options.seed,
-        providers: &**settings.providers(),
-        stop: Stop::new(stop.interrupt(), stop.now_flag()),
-    };
-    let (mut suite, notes) = match Suite::load(&request) {
+/// Runs the tests once. The exit code, and a watcher that notices later changes.
+fn once(teller: &mut Teller<'_>, request: &TestRequest<'_>, only: Option<&[EcoString]>) -> (u8, Watcher) {
+    let project = request.project;
+    let (mut suite, notes) = match Suite::load(request) {
         Ok(loaded) => loaded,
         Err(refusal) => {
             teller.report(None, None, &refusal.problems, &refusal.sources);
-            return (1, Watcher::new(&refusal.sources, dir, test_dir));
+            return (1, Watcher::new(&refusal.sources, project));
         }
     };
-    let watcher = Watcher::new(&suite.sources, dir, test_dir);
+    let watcher = Watcher::new(&suite.sources, project);
     if let Some(only) = only {
         suite.select(|name| only.iter().any(|wanted| wanted == name));
     }
     teller.report(None, None, &notes, &suite.sources);
     teller.begin(&suite);
-    let status = suite.run(&request, &mut |message| {
+    let status = suite.run(request, &mut |message| {
         let stuck = matches!(message.event, Event::Stuck(_));
-        teller.message(&message, &suite, settings.providers().schemas());
+        teller.message(&message, &suite, project.providers().schemas());
         if stuck {
-            // What is under way does not end, and everything is said.
+            // The runs do not end, and everything is reported.
             teller.finish();
+            crate::telemetry::finish();
             std::process::exit(1);
         }
     });
-    if stop.interrupt().count() > 1 {
+    if request.stop.asked.count() > 1 {
         return (1, watcher);
     }
     let written = teller.conclusion(status);

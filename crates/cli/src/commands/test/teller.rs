@@ -7,13 +7,15 @@ use yuba_provider::ProviderSchema;
 use yuba_session::test::{
     CleanupReport, Event, FileReport, InterruptReport, Leftover, Message, RunReport, Status, Suite, Verbose,
 };
-use yuba_syntax::{Diagnostic, Diagnostics, Sources};
+use yuba_syntax::{Diagnostics, Sources};
 use yuba_view::snippet::Excerpts;
 use yuba_view::test::json::About;
 use yuba_view::test::{self, Counts, Interrupted, json, junit};
 use yuba_view::{diagnostic, messages_json, plan, plan_json, state, state_json};
 
+use super::diagnostics;
 use crate::commands::validate::signature;
+use crate::deprecation::DeprecationChoice;
 use crate::exit::Failure;
 use crate::flags::Args;
 use crate::json_into::{JsonInto, JsonSettings};
@@ -23,12 +25,36 @@ use crate::terminal::Terminal;
 
 type Schemas<'a> = dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>> + 'a;
 
+/// Settings of the output of tests.
+pub(super) struct TellerSettings {
+    /// `-json`
+    json: bool,
+    /// `-json-into`
+    into: Option<JsonInto>,
+    /// `-junit-xml`
+    junit: Option<String>,
+    /// `-deprecation`
+    deprecation: DeprecationChoice,
+}
+
+impl TellerSettings {
+    /// Resolves the settings, and opens the file of `-json-into`.
+    pub(super) fn resolve(args: &Args) -> Result<TellerSettings, Failure> {
+        Ok(TellerSettings {
+            into: JsonInto::open(&JsonSettings::resolve(args)?)?,
+            junit: args.text("junit-xml").filter(|path| !path.is_empty()).map(str::to_owned),
+            json: args.is_on("json"),
+            deprecation: args.deprecation().unwrap_or_default(),
+        })
+    }
+}
+
 /// Where results are told.
 pub(super) struct Teller<'t> {
     terminal: &'t mut Terminal,
     into: Option<JsonInto>,
     json: bool,
-    args: Args,
+    deprecation: DeprecationChoice,
     counts: Counts,
     /// Where JUnit XML goes, and what it will contain.
     junit: Option<(String, Vec<junit::Group>)>,
@@ -52,14 +78,13 @@ fn object((addr, deposed): &Leftover) -> String {
 }
 
 impl<'t> Teller<'t> {
-    /// As the flags want it.
-    pub(super) fn new(terminal: &'t mut Terminal, args: &Args) -> Result<Teller<'t>, Failure> {
-        let into = JsonInto::open(&JsonSettings::resolve(args)?)?;
-        let junit = args.text("junit-xml").filter(|path| !path.is_empty()).map(|path| (path.to_owned(), Vec::new()));
-        let json = args.is_on("json");
-        let mut teller = Teller { terminal, into, json, args: args.clone(), counts: Counts::default(), junit };
+    /// Begins the output with the version, for programs.
+    pub(super) fn new(terminal: &'t mut Terminal, settings: TellerSettings) -> Teller<'t> {
+        let TellerSettings { json, into, junit, deprecation } = settings;
+        let junit = junit.map(|path| (path, Vec::new()));
+        let mut teller = Teller { terminal, into, json, deprecation, counts: Counts::default(), junit };
         teller.programs(greeting);
-        Ok(teller)
+        teller
     }
 
     fn people(&mut self, text: &str) {
@@ -92,7 +117,7 @@ impl<'t> Teller<'t> {
         if problems.is_empty() {
             return;
         }
-        let wanted = self.args.wanted(problems.clone());
+        let wanted = self.deprecation.wanted(problems.clone());
         if !self.json {
             self.terminal.report(&wanted, sources);
         }
@@ -177,14 +202,16 @@ impl<'t> Teller<'t> {
                 Err(found) => problems.extend(found),
             },
         }
-        let (document, summary) = match verbose {
-            Verbose::Plan(planned, tree) => (plan_json::plan(planned, tree, schemas), "Failed to render test plan"),
-            Verbose::State(after) => (state_json::state(Some(after), schemas), "Failed to render test state"),
+        let document = match verbose {
+            Verbose::Plan(planned, tree) => {
+                plan_json::plan(planned, tree, schemas).map_err(|reason| diagnostics::plan_not_rendered(&reason))
+            }
+            Verbose::State(after) => {
+                state_json::state(Some(after), schemas).map_err(|reason| diagnostics::state_not_rendered(&reason))
+            }
         };
         match document {
-            Err(reason) => {
-                problems.push(Diagnostic::warning(summary, format!("It cannot be written as JSON: {reason}.")))
-            }
+            Err(problem) => problems.push(problem),
             Ok(document) => self.programs(|| {
                 let time = now();
                 let about = About { file: Some(file), run: Some(run), timestamp: &time };
@@ -198,7 +225,7 @@ impl<'t> Teller<'t> {
     }
 
     fn case(&self, run: &RunReport, sources: &Sources) -> junit::Case {
-        let wanted = self.args.wanted(run.problems.clone());
+        let wanted = self.deprecation.wanted(run.problems.clone());
         let options = diagnostic::Options::default();
         let texts = diagnostic::render_all(&wanted, sources, diagnostic::Style::Plain, 0, &options);
         let title = wanted.iter().find(|problem| problem.is_error());
@@ -240,9 +267,7 @@ impl<'t> Teller<'t> {
             self.programs(|| json::saved(path, about));
         }
         if let Some(bytes) = &report.unsaved {
-            let detail = "The state of the objects that still exist could not be written to a file. It follows as it is: copy it \
-                          to a file, from the first brace to the last, to find the objects again.";
-            let problem = Diagnostic::error("Failed to persist state", detail);
+            let problem = diagnostics::state_not_persisted();
             self.report(Some(file), Some(&report.run), &problem.into(), sources);
             self.terminal.err(&format!("{}\n", String::from_utf8_lossy(bytes)));
         }
@@ -281,8 +306,7 @@ impl<'t> Teller<'t> {
             None => None,
         };
         let Some((path, error)) = failed else { return true };
-        let detail = format!("The results could not be written to {path}: {error}.");
-        let problem = Diagnostic::error("Failed to write JUnit XML", detail);
+        let problem = diagnostics::junit_unwritable(&path, &error);
         self.report(None, None, &problem.into(), &Sources::new());
         false
     }

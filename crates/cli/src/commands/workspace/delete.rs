@@ -1,6 +1,5 @@
 //! `yuba workspace delete`
 
-use yuba_eval::tree::Purpose;
 use yuba_session::backend::{Refusal, StateFlags, find};
 use yuba_session::workspaces::{self, Deletion};
 use yuba_syntax::Sources;
@@ -66,7 +65,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 
 fn delete(messages: &mut Messages<'_>, settings: &DeleteSettings) -> Result<(), Refusal> {
     let name = &settings.name;
-    let place = find(&settings.project.request(Purpose::Look), &StateFlags::default())?;
+    let place = find(settings.project.project(), &StateFlags::default())?;
     let had_objects = workspaces::delete(&place, name, settings.deletion, &settings.state)?;
     let text = format!("Deleted workspace {}", quote(name));
     let human = messages.terminal().coloured("32", &format!("{text}!"));

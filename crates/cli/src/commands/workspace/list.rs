@@ -1,6 +1,5 @@
 //! `yuba workspace list`
 
-use yuba_eval::tree::Purpose;
 use yuba_session::backend::{Refusal, StateFlags, about_journal, find};
 use yuba_session::workspaces;
 use yuba_view::json::Json;
@@ -44,8 +43,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let ListSettings { json, project: settings } = ListSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let place = find(&settings.request(Purpose::Look), &StateFlags::default())?;
-        messages.note(&about_journal(&settings.request(Purpose::Look)));
+        let place = find(settings.project(), &StateFlags::default())?;
+        messages.note(&about_journal(settings.project()));
         let names = workspaces::list(&place)?;
         let selected = settings.selected();
         let mut human = String::new();

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use yuba_eval::tree::Purpose;
 use yuba_session::backend::{Refusal, StateFlags, find};
 use yuba_session::workspaces;
 use yuba_syntax::Sources;
@@ -70,8 +69,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 fn create(messages: &mut Messages<'_>, settings: &NewSettings) -> Result<(), Refusal> {
     let (name, project) = (&settings.name, &settings.project);
     workspaces::check_name(name)?;
-    let place = find(&project.request(Purpose::Look), &StateFlags::default())?;
-    workspaces::create(&place, &project.data_dir, name, project.selected())?;
+    let place = find(project.project(), &StateFlags::default())?;
+    workspaces::create(&place, project.project().data_dir(), name, project.selected())?;
     created(messages, name);
     if let Some(file) = &settings.initial_state {
         let notes = workspaces::fill(&place, name, file, &settings.state)?;

@@ -1,6 +1,5 @@
 //! `yuba workspace select`
 
-use yuba_eval::tree::Purpose;
 use yuba_session::backend::{Refusal, StateFlags, find};
 use yuba_session::workspaces::{self, MissingWorkspace, Selection};
 use yuba_value::quote::quote;
@@ -47,8 +46,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let SelectSettings { name, missing, json, project } = SelectSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let place = find(&project.request(Purpose::Look), &StateFlags::default())?;
-        match workspaces::select(&place, &project.data_dir, &name, project.selected(), missing)? {
+        let place = find(project.project(), &StateFlags::default())?;
+        match workspaces::select(&place, project.project().data_dir(), &name, project.selected(), missing)? {
             Selection::Same => {}
             Selection::Created => super::new::created(messages, &name),
             Selection::Changed => {

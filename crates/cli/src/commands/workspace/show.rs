@@ -1,6 +1,5 @@
 //! `yuba workspace show`
 
-use yuba_eval::tree::Purpose;
 use yuba_session::backend::about_journal;
 
 use crate::commands::{Command, JsonForm, Run};
@@ -41,7 +40,7 @@ impl ShowSettings {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let ShowSettings { json, project } = ShowSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
-    messages.note(&about_journal(&project.request(Purpose::Look)));
+    messages.note(&about_journal(project.project()));
     let name = &project.selected().name;
     messages.say(&format!("{name}\n"), name);
     Ok(0)

@@ -45,7 +45,8 @@ fn found_with(
         manifest: &manifest,
         purpose: Purpose::Use,
     };
-    let (tree, mut problems) = link(&mut files, &options);
+    let (tree, problems) = link(&mut files, &options);
+    let mut problems = problems.into_all();
     if !problems.has_errors() {
         let eval = EvalEnv {
             world: &world,
@@ -55,7 +56,9 @@ fn found_with(
             providers,
             sources: Some(&files.sources),
         };
-        problems.extend(validate(&tree, &ValidateEnv { eval, inputs: &inputs, parallelism: PARALLELISM }));
+        let references = crate::graph::References::read(&tree, eval);
+        let env = ValidateEnv { eval, references: &references, inputs: &inputs, parallelism: PARALLELISM };
+        problems.extend(validate(&tree, &env));
     }
     let mut lines: Vec<String> = problems
         .iter()
@@ -66,7 +69,7 @@ fn found_with(
                 format!("{}:{}:{} ", file.name, at.line, at.column)
             });
             let severity = if problem.severity == Severity::Error { "error" } else { "warning" };
-            let detail = if details { format!("\n{}", problem.detail) } else { String::new() };
+            let detail = if details { format!("\n{}", problem.explanation()) } else { String::new() };
             format!("{}{severity}: {}{detail}\n", place.unwrap_or_default(), problem.summary)
         })
         .collect();

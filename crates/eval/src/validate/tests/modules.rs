@@ -297,20 +297,16 @@ resource "terraform_data" "y" {
 "#,
         &expect![[r#"
             error: Cycle: local.a (expand), local.b (expand), local.c (expand)
-            These objects depend on each other, so there is none to begin with:
+            These objects depend on each other:
               local.a (expand) (main.tf:2,3-14) depends on
               local.b (expand) (main.tf:3,3-29) depends on
               local.c (expand) (main.tf:4,3-19) depends on
               local.a (expand)
-
-            To end the cycle, remove one of these references.
             error: Cycle: terraform_data.x, terraform_data.y
-            These objects depend on each other, so there is none to begin with:
+            These objects depend on each other:
               terraform_data.x (main.tf:6,1-30) depends on
               terraform_data.y (main.tf:9,1-30) depends on
               terraform_data.x
-
-            To end the cycle, remove one of these references.
         "#]],
     );
     check(

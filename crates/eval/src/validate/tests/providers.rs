@@ -14,6 +14,7 @@ use yuba_value::function::{self, FunctionError, Param, Signature};
 use yuba_value::{Path, Type, Value};
 
 use super::found_with;
+use crate::diagnostics::OPERATION_FAILED;
 use crate::provider_functions::{AskProviders, Asked, ConfigurationOf, Opinion};
 
 /// Has the function `half`, and resources whose `name` must not be "bad".
@@ -41,7 +42,8 @@ impl AskProviders for Halves {
             name == "name" && value.as_str().is_some_and(|text| text == "bad") && config.is_deeply_unmarked()
         };
         let path = Path::new().attr("name");
-        let problem = || Problem::at(Diagnostic::error("Bad name", eco_format!("{of:?}")), path.clone());
+        let problem =
+            || Problem::at(Diagnostic::new(&OPERATION_FAILED, eco_format!("{of:?}")).titled("Bad name"), path.clone());
         let found = entries.iter().filter(|entry| is_bad(entry)).map(|_| problem()).collect();
         Box::new(move || found)
     }
@@ -113,9 +115,9 @@ resource "p_r" "s" {
         main.tf:17:15 error: Error in function call
         Call to function "provider::p::half" failed: the provider's answer is not of the type that its schema promises: number required, but this is string. This is a bug in the provider, which should be reported to those who make it.
         main.tf:19:15 error: Function not found in provider
-        The provider has no function "halv". Did you mean "half"?
+        The provider has no function "halv".
         main.tf:20:15 error: Unknown function provider
-        The required_providers of this module have no provider with the local name "q".
+        The required_providers of this module contain no provider with the local name "q".
         main.tf:29:10 error: Bad name
         Resource(Managed, "p_r")
         main.tf:33:14 error: Bad name

@@ -26,6 +26,15 @@ fn now<T>(mut answer: Answer<'_, T>) -> T {
 struct OneState(Mutex<Vec<String>>);
 
 impl StateReader for OneState {
+    fn check(&self, backend: &str, config: &Value) -> Vec<Problem> {
+        let fits = config.entries().is_some_and(|entries| entries.iter().all(|(name, _)| name == "path"));
+        match (backend, fits) {
+            ("local" | "s3", true) => Vec::new(),
+            (name, _) => vec![Problem::nowhere(crate::diagnostics::invalid_backend_configuration(
+                &crate::diagnostics::RemoteStateProblem::ConfigNotObject(name),
+            ))],
+        }
+    }
     fn outputs(&self, request: RemoteState) -> Answer<'_, Outcome<Option<BTreeMap<EcoString, RemoteOutput>>>> {
         let RemoteState { backend, config, workspace, .. } = &request;
         if let Ok(mut asked) = self.0.lock() {
@@ -159,7 +168,7 @@ fn stored_objects_are_read() {
     );
     check(
         r#"{"id":"x","more":1}"#,
-        expect![[r#"The stored object cannot be read: the object has no attribute "more" (at byte 17)."#]],
+        expect![[r#"Failed to read the stored object: the object has no attribute "more" (at byte 17)."#]],
     );
     let import = ImportRequest { kind: "terraform_data".into(), by: ImportBy::Id("abc".into()) };
     let imported = now(provider.import(import)).value.unwrap_or_default();

@@ -1,18 +1,18 @@
 //! `yuba show`: states, plans and configurations, for people or programs.
 
-use std::path::Path;
+mod diagnostics;
+
+use std::path::{Path, PathBuf};
 
 use yuba_eval::tree::Purpose;
 use yuba_session::backend::{Refusal, StateFlags};
-use yuba_session::load::Configuration;
 use yuba_session::providers::OurProviders;
 use yuba_session::show::{self, NotShown, PlanAndConfiguration};
-use yuba_session::state;
+use yuba_session::{Loaded, state};
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Sources};
 
 use super::{Command, JsonForm, Run};
-use crate::diagnostics;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
 use crate::json_into::{JsonInto, JsonSettings};
@@ -42,54 +42,73 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
-/// What to show.
-enum Subject<'a> {
+/// The object that is shown.
+enum Subject {
     State,
-    Plan(&'a str),
+    Plan(PathBuf),
     Configuration,
-    Module(&'a str),
-    File(&'a str),
+    Module(String),
+    /// A file with a state or a plan.
+    File(PathBuf),
 }
 
-fn subject(args: &Args) -> Result<Subject<'_>, Failure> {
+/// Settings of the command.
+struct ShowSettings {
+    subject: Subject,
+    into: Option<JsonInto>,
+    json: bool,
+    show_sensitive: bool,
+}
+
+impl ShowSettings {
+    fn resolve(args: &Args) -> Result<ShowSettings, Failure> {
+        Ok(ShowSettings {
+            subject: subject(args).map_err(|problem| Failure::Usage(problem.into()))?,
+            into: JsonInto::open(&JsonSettings::resolve(args)?)?,
+            json: args.is_on("json"),
+            show_sensitive: args.is_on("show-sensitive"),
+        })
+    }
+}
+
+fn subject(args: &Args) -> Result<Subject, Diagnostic> {
     let text = |name: &str| args.text(name).filter(|text| !text.is_empty());
     if args.is_on("config") && !args.is_on("json") {
-        return Err(Failure::usage(diagnostics::configuration_needs_json()));
+        return Err(diagnostics::configuration_without_json());
     }
     if text("module").is_some() && !args.is_on("json") {
-        return Err(Failure::usage(diagnostics::module_needs_json()));
+        return Err(diagnostics::module_without_json());
     }
     let mut wanted = Vec::new();
     wanted.extend(args.is_on("state").then_some(Subject::State));
-    wanted.extend(text("plan").map(Subject::Plan));
+    wanted.extend(text("plan").map(|path| Subject::Plan(path.into())));
     wanted.extend(args.is_on("config").then_some(Subject::Configuration));
-    wanted.extend(text("module").map(Subject::Module));
+    wanted.extend(text("module").map(|dir| Subject::Module(dir.to_owned())));
     match (wanted.len(), args.positional.as_slice()) {
         (0, []) => Ok(Subject::State),
-        (0, [file]) => Ok(Subject::File(file)),
-        (0, _) => Err(Failure::usage(diagnostics::too_many_arguments("file"))),
-        (_, [_, ..]) => Err(Failure::usage(diagnostics::show_file_unexpected())),
+        (0, [file]) => Ok(Subject::File(file.into())),
+        (0, _) => Err(diagnostics::several_files()),
+        (_, [_, ..]) => Err(diagnostics::file_with_subject()),
         (1, []) => Ok(wanted.swap_remove(0)),
-        _ => Err(Failure::usage(diagnostics::show_flags_conflict())),
+        _ => Err(diagnostics::several_subjects()),
     }
 }
 
-/// What was found.
+/// The object that was found.
 enum Shown {
     State(Option<State>),
     Plan(Box<PlanAndConfiguration>),
-    Configuration(Box<Configuration>),
+    Configuration(Box<Loaded>),
     /// The document.
     Module(String),
 }
 
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    let subject = subject(args)?;
-    let mut into = JsonInto::open(&JsonSettings::resolve(args)?)?;
+    let mut show = ShowSettings::resolve(args)?;
     let settings = Settings::new(args);
-    let shown =
-        find(terminal, &settings, &subject).map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
-    let written = write(terminal, args, (&shown, settings.providers()), into.as_mut());
+    let shown = find(terminal, &settings, &show.subject)
+        .map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
+    let written = write(terminal, &mut show, &shown, settings.providers());
     Ok(written.map_or_else(
         |why| {
             // Quirk: this one is no diagnostic.
@@ -106,53 +125,48 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     ))
 }
 
-fn find(terminal: &mut Terminal, settings: &Settings, subject: &Subject<'_>) -> Result<Shown, Refusal> {
-    let request = || settings.request(Purpose::Use);
+fn find(terminal: &mut Terminal, settings: &Settings, subject: &Subject) -> Result<Shown, Refusal> {
+    let project = settings.project();
     let state = match subject {
         Subject::State => current_state(terminal, settings)?,
-        Subject::File(path) => match show::plan_file(Path::new(path), &request()) {
+        Subject::File(path) => match show::plan_file(path, project) {
             Ok(plan) => return Ok(Shown::Plan(Box::new(plan))),
-            Err(NotShown::Unusable(reason)) => {
-                let detail = format!("The plan file {path} cannot be used: {reason}.");
-                return Err(Diagnostic::error("Couldn't show local plan", detail).into());
-            }
+            Err(NotShown::Unusable(reason)) => return Err(diagnostics::unusable_plan(path, &reason).into()),
             Err(NotShown::Other(_)) => Some(state_file(settings, path)?),
         },
         Subject::Plan(path) => {
-            let plan = show::plan_file(Path::new(path), &request()).map_err(|problem| match problem {
+            let plan = show::plan_file(path, project).map_err(|problem| match problem {
                 NotShown::Unusable(reason) | NotShown::Other(reason) => {
-                    // Quirk: all there is to say is in the title.
-                    let title = format!("couldn't load the provided path as either a local plan file ({reason})");
-                    Refusal::from(Diagnostic::error(title, ""))
+                    Refusal::from(diagnostics::plan_not_loaded(&reason))
                 }
             })?;
             return Ok(Shown::Plan(Box::new(plan)));
         }
-        Subject::Configuration => return Ok(Shown::Configuration(Box::new(show::configuration(&request())?))),
+        Subject::Configuration => return Ok(Shown::Configuration(Box::new(show::configuration(project)?))),
         Subject::Module(dir) => {
-            return Ok(Shown::Module(yuba_view::config_json::module(&*show::single_module(dir)?)));
+            return Ok(Shown::Module(yuba_view::config_json::module(&*show::single_module(project, dir)?)));
         }
     };
     if let Some(state) = &state {
-        state::usable_configuration(&request())?;
+        state::usable_configuration(project, Purpose::Use)?;
         state::missing_schemas(settings.providers(), state)?;
     }
     Ok(Shown::State(state))
 }
 
-/// Writes what was found to all places that want it; the error says why it cannot be shown.
+/// Writes the object to standard output and to the file of `-json-into`. The error is the reason why it cannot be shown.
 fn write(
     terminal: &mut Terminal,
-    args: &Args,
-    (shown, providers): (&Shown, &OurProviders),
-    into: Option<&mut JsonInto>,
+    settings: &mut ShowSettings,
+    shown: &Shown,
+    providers: &OurProviders,
 ) -> Result<(), String> {
-    if let Some(into) = into {
+    if let Some(into) = &mut settings.into {
         into.write(&json(shown, providers)?);
     }
-    let look = terminal.look(args.is_on("show-sensitive"));
+    let look = terminal.look(settings.show_sensitive);
     let text = match shown {
-        _ if args.is_on("json") => json(shown, providers)?,
+        _ if settings.json => json(shown, providers)?,
         Shown::State(None) => "No state.\n".to_owned(),
         Shown::State(Some(state)) => {
             yuba_view::state::render(state, providers.schemas(), look).map_err(|problems| problems.joined())?
@@ -176,21 +190,17 @@ fn json(shown: &Shown, providers: &OurProviders) -> Result<String, String> {
 
 fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<State>, Refusal> {
     let place = state_access::place(settings, &StateFlags::default())?;
-    // Quirk: all there is to say is in the title.
-    let opened = place
-        .look()
-        .map_err(|problems| Diagnostic::error(format!("failed to load state: {}", problems.joined()), ""))?;
+    let opened = place.look().map_err(|problems| diagnostics::state_not_loaded(&problems))?;
     terminal.report_aside(&opened.notes, &Sources::new());
     Ok(opened.state)
 }
 
-fn state_file(settings: &Settings, path: &str) -> Result<State, Refusal> {
-    let sealing = yuba_session::backend::sealing(&settings.request(Purpose::Look));
-    state::read_file(Path::new(path), sealing.as_ref()).map_err(|problems| {
-        let code = match show::is_json(Path::new(path)) {
-            true => &diagnostics::STATE_FILE_NOT_SHOWN,
-            false => &diagnostics::FILE_NOT_SHOWN,
-        };
-        state::under(code, &problems).into()
+fn state_file(settings: &Settings, path: &Path) -> Result<State, Refusal> {
+    let project = settings.project();
+    let sealing = yuba_session::backend::sealing(project);
+    let read = state::read_file(&**project.state_files(), path, sealing.as_ref());
+    read.map_err(|problems| match show::is_json(project, path) {
+        true => diagnostics::state_file_not_shown(&problems).into(),
+        false => diagnostics::neither_state_nor_plan(&problems).into(),
     })
 }

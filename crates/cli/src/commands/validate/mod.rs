@@ -1,19 +1,20 @@
 //! `yuba validate`: whether a configuration is valid.
 
+mod diagnostics;
+
 use yuba_eval::FunctionTable;
-use yuba_eval::tree::Purpose;
 use yuba_session::backend::about_journal;
-use yuba_session::validate;
+use yuba_session::{Project, ProjectSettings};
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::function::Signature;
 use yuba_view::validate_json;
 
 use super::{Command, JsonForm, Run};
-use crate::diagnostics;
+use crate::deprecation::DeprecationChoice;
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON_INTO};
 use crate::json_into::{JsonInto, JsonSettings};
-use crate::settings::{Settings, TEST_DIR, VAR, VAR_FILE};
+use crate::settings::{TEST_DIR, VAR, VAR_FILE, project};
 use crate::terminal::Terminal;
 
 pub(crate) const COMMAND: Command = Command {
@@ -38,29 +39,52 @@ pub(crate) const COMMAND: Command = Command {
     run: Run::Function(run),
 };
 
+/// Settings of the command.
+struct ValidateSettings {
+    project: ProjectSettings,
+    /// Whether the directory is the working directory, which has a state.
+    is_working_directory: bool,
+    into: Option<JsonInto>,
+    json: bool,
+    deprecation: DeprecationChoice,
+}
+
+impl ValidateSettings {
+    fn resolve(args: &Args) -> Result<ValidateSettings, Failure> {
+        if args.positional.len() > 1 {
+            return Err(Failure::Usage(diagnostics::several_directories().into()));
+        }
+        let into = JsonInto::open(&JsonSettings::resolve(args)?)?;
+        let mut project = project(args);
+        if let Some(dir) = args.positional.first() {
+            project.dir = shown_dir(dir).to_owned();
+        }
+        if args.is_on("no-tests") {
+            project.test_dir = None;
+        }
+        Ok(ValidateSettings {
+            project,
+            is_working_directory: args.positional.is_empty(),
+            into,
+            json: args.is_on("json"),
+            deprecation: args.deprecation().unwrap_or_default(),
+        })
+    }
+}
+
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
-    if args.positional.len() > 1 {
-        return Err(Failure::usage(diagnostics::too_many_arguments("directory")));
-    }
-    let mut into = JsonInto::open(&JsonSettings::resolve(args)?)?;
-    let mut settings = Settings::new(args);
-    if let Some(dir) = args.positional.first() {
-        settings.dir = shown_dir(dir).to_owned();
-    }
-    if args.is_on("no-tests") {
-        settings.test_dir = None;
-    }
-    let request = settings.request(Purpose::Use);
-    if args.positional.is_empty() {
+    let settings = ValidateSettings::resolve(args)?;
+    let project = Project::new(settings.project);
+    if settings.is_working_directory {
         // The document and the verdict are about the configuration alone.
-        terminal.report_aside(&about_journal(&request), &Sources::new());
+        terminal.report_aside(&about_journal(&project), &Sources::new());
     }
-    let (problems, sources) = validate::validate(&request);
-    let problems = args.wanted(problems);
-    if let Some(into) = &mut into {
+    let (problems, sources) = project.validate();
+    let problems = settings.deprecation.wanted(problems);
+    if let Some(mut into) = settings.into {
         into.write(&rendered(&problems, &sources));
     }
-    if args.is_on("json") {
+    if settings.json {
         terminal.out(&rendered(&problems, &sources));
         return Ok(u8::from(problems.has_errors()));
     }

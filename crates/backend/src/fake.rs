@@ -1,0 +1,224 @@
+//! A scripted backend for tests of this crate and of `session`: versions, conditional writes, locks, and failures on demand.
+//! It is not a row of the shipped table.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use yuba_provider::schema::AttributeType;
+use yuba_provider::{Attribute, BlockSchema, NestedAttribute, NestedBlock, Nesting};
+use yuba_syntax::Diagnostics;
+use yuba_value::{Type, Value};
+
+use crate::kit::arguments::{Argument, ArgumentSchema, Arguments};
+use crate::kit::store::{LockId, Store, StoreError, StoreErrorKind, Stored, UnlockRefusal, Version, Write};
+use crate::kit::{BackendEnvironment, BackendKind, Constructor};
+use crate::lock::{LockHolder, LockRefusal};
+
+/// The row of the fake backend. Configurations that name the same bucket share a store: see [`FakeStore::of_bucket`].
+pub const FAKE: BackendKind =
+    BackendKind { name: "fake", schema, check: |_| Diagnostics::new(), open: Constructor::Store(open) };
+
+/// Arguments of every sort that real backends have.
+fn schema() -> ArgumentSchema {
+    let endpoints = NestedAttribute {
+        nesting: Nesting::Single,
+        attributes: [("s3".into(), Attribute::optional(Type::string()))].into(),
+    };
+    let endpoints = Attribute { ty: AttributeType::Nested(endpoints), ..Attribute::optional(Type::string()) };
+    let workspaces = BlockSchema::new([("prefix", Attribute::optional(Type::string()))]);
+    ArgumentSchema::new([
+        Argument::required("bucket", Type::string()).from_environment(&["FAKE_BUCKET"]),
+        Argument::optional("key", Type::string()).default_to(Value::string("terraform.tfstate")),
+        Argument::optional("region", Type::string()).from_environment(&["FAKE_REGION", "FAKE_DEFAULT_REGION"]),
+        Argument::optional("access_key", Type::string()).from_environment(&["FAKE_ACCESS_KEY"]).secret(),
+        Argument::optional("max_retries", Type::number()).from_environment(&["FAKE_RETRIES"]),
+        Argument::optional("use_lockfile", Type::bool()),
+        Argument::optional("allowed", Type::list(Type::string())),
+        Argument::of("endpoints", endpoints),
+    ])
+    .with_blocks([("workspaces", NestedBlock { nesting: Nesting::Single, min: 0, max: 1, block: workspaces })])
+}
+
+static BUCKETS: LazyLock<Mutex<BTreeMap<String, Arc<FakeStore>>>> = LazyLock::new(Mutex::default);
+
+fn open(arguments: &Arguments, _: &BackendEnvironment) -> Result<Arc<dyn Store>, Diagnostics> {
+    Ok(FakeStore::of_bucket(&arguments.text("bucket").unwrap_or_default()))
+}
+
+/// What happens at a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It fails and changes nothing.
+    Fails(StoreErrorKind),
+    /// It does what it should, and its response is lost.
+    ResponseLost,
+    /// Another process writes the state with a higher serial right before.
+    OtherWrites,
+}
+
+/// A kind of request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// [`Store::read`]
+    Read,
+    /// [`Store::write`]
+    Write,
+    /// [`Store::lock`]
+    Lock,
+    /// [`Store::unlock`]
+    Unlock,
+}
+
+/// The store of the fake backend.
+#[derive(Debug, Default)]
+pub struct FakeStore {
+    name: String,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    states: BTreeMap<String, (Vec<u8>, u64)>,
+    locks: BTreeMap<String, LockHolder>,
+    script: VecDeque<(Call, Fault)>,
+    calls: Vec<Call>,
+}
+
+impl FakeStore {
+    /// The store of a bucket, which is made when it is first named.
+    pub fn of_bucket(name: &str) -> Arc<FakeStore> {
+        let mut buckets = BUCKETS.lock().unwrap_or_else(PoisonError::into_inner);
+        let store = || Arc::new(FakeStore { name: name.to_owned(), ..FakeStore::default() });
+        Arc::clone(buckets.entry(name.to_owned()).or_insert_with(store))
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next requests of these kinds end like this, each once, in this order.
+    pub fn script(&self, faults: impl IntoIterator<Item = (Call, Fault)>) {
+        self.inside().script.extend(faults);
+    }
+
+    /// Requests since the last time this was called.
+    pub fn calls(&self) -> Vec<Call> {
+        std::mem::take(&mut self.inside().calls)
+    }
+
+    /// The bytes and the version of a state.
+    pub fn content(&self, workspace: &str) -> Option<(Vec<u8>, u64)> {
+        self.inside().states.get(workspace).cloned()
+    }
+
+    /// Whether a state is locked.
+    pub fn is_locked(&self, workspace: &str) -> bool {
+        self.inside().locks.contains_key(workspace)
+    }
+}
+
+impl Inside {
+    /// What is scripted for a request.
+    fn fault(&mut self, call: Call) -> Option<Fault> {
+        self.calls.push(call);
+        let (next, fault) = *self.script.front()?;
+        (next == call).then(|| {
+            self.script.pop_front();
+            fault
+        })
+    }
+}
+
+fn lost() -> StoreError {
+    StoreError::new(StoreErrorKind::Transient, "the connection was reset")
+}
+
+impl Store for FakeStore {
+    fn workspaces(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.inside().states.keys().cloned().collect())
+    }
+
+    fn read(&self, workspace: &str) -> Result<Option<Stored>, StoreError> {
+        let mut inside = self.inside();
+        if let Some(Fault::Fails(kind)) = inside.fault(Call::Read) {
+            return Err(StoreError::new(kind, "reading is scripted to fail"));
+        }
+        let stored = |(content, version): &(Vec<u8>, u64)| Stored {
+            content: content.clone(),
+            version: Version(version.to_string()),
+        };
+        Ok(inside.states.get(workspace).map(stored))
+    }
+
+    fn write(&self, workspace: &str, write: &Write<'_>) -> Result<Version, StoreError> {
+        let mut inside = self.inside();
+        let fault = inside.fault(Call::Write);
+        match fault {
+            Some(Fault::Fails(kind)) => return Err(StoreError::new(kind, "writing is scripted to fail")),
+            Some(Fault::OtherWrites) => {
+                let (content, version) = inside.states.get(workspace).cloned().unwrap_or_default();
+                let mut state =
+                    yuba_state::read(&content).map_or_else(|_| yuba_state::State::empty(), |(state, _)| state);
+                state.serial += 5;
+                let mut content = Vec::new();
+                yuba_state::write_compact(&state, &mut content);
+                inside.states.insert(workspace.to_owned(), (content, version + 1));
+            }
+            Some(Fault::ResponseLost) | None => {}
+        }
+        let version = inside.states.get(workspace).map(|(_, version)| *version);
+        if !write.precondition.holds(version.map(|version| Version(version.to_string())).as_ref()) {
+            return Err(StoreError::new(StoreErrorKind::Conflict, "the version is another one"));
+        }
+        let next = version.unwrap_or_default() + 1;
+        inside.states.insert(workspace.to_owned(), (write.content.to_vec(), next));
+        match fault {
+            Some(Fault::ResponseLost) => Err(lost()),
+            _ => Ok(Version(next.to_string())),
+        }
+    }
+
+    fn delete(&self, workspace: &str) -> Result<(), StoreError> {
+        self.inside().states.remove(workspace);
+        Ok(())
+    }
+
+    fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
+        let mut inside = self.inside();
+        let fault = inside.fault(Call::Lock);
+        if let Some(Fault::Fails(kind)) = fault {
+            return Err(LockRefusal::Store(StoreError::new(kind, "locking is scripted to fail")));
+        }
+        if let Some(holder) = inside.locks.get(workspace) {
+            return Err(LockRefusal::Held { holder: Some(Box::new(holder.clone())), pid: None });
+        }
+        inside.locks.insert(workspace.to_owned(), holder.clone());
+        match fault {
+            Some(Fault::ResponseLost) => Err(LockRefusal::Store(lost())),
+            _ => Ok(Some(LockId(holder.id.clone()))),
+        }
+    }
+
+    fn unlock(&self, workspace: &str, id: &LockId) -> Result<(), UnlockRefusal> {
+        let mut inside = self.inside();
+        let fault = inside.fault(Call::Unlock);
+        if let Some(Fault::Fails(kind)) = fault {
+            return Err(UnlockRefusal::Failed(StoreError::new(kind, "unlocking is scripted to fail")));
+        }
+        match inside.locks.get(workspace) {
+            None => return Err(UnlockRefusal::NotLocked),
+            Some(holder) if holder.id != id.0 => {
+                return Err(UnlockRefusal::OtherLock(Some(Box::new(holder.clone()))));
+            }
+            Some(_) => drop(inside.locks.remove(workspace)),
+        }
+        match fault {
+            Some(Fault::ResponseLost) => Err(UnlockRefusal::Failed(lost())),
+            _ => Ok(()),
+        }
+    }
+
+    fn describe(&self, workspace: &str) -> String {
+        format!("fake://{}/{workspace}", self.name)
+    }
+}

@@ -1,0 +1,176 @@
+//! The byte store: all that a backend has to implement.
+//!
+//! A store moves bytes and takes locks. It knows nothing of states, encryption, journals or serials.
+//!
+//! The trait is synchronous. A run reads and saves one state at a time, and its callers are synchronous: the engine's loop
+//! waits for the journal before it reports a result, and `init` copies one workspace after the other. A store over the
+//! network blocks on the runtime of the HTTP client ([`yuba_net::http::Client::block_on`]), which has its own threads, so a
+//! store can be called from any thread. Data sources that read states of others call their store on a thread of its own.
+
+use std::fmt;
+
+use crate::journal::line::fingerprint;
+use crate::lock::{LockHolder, LockRefusal};
+use crate::workspace::DEFAULT_WORKSPACE;
+
+/// Where the bytes of states are, by workspace.
+///
+/// Failures are [`StoreError`]s: the kind decides what the caller does, the reason is for people and contains no secret.
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Names of the workspaces with a state, in any order. [`StoreErrorKind::NoWorkspaces`] if there is only one state.
+    fn workspaces(&self) -> Result<Vec<String>, StoreError>;
+    /// The content of a state; none if it was never written.
+    fn read(&self, workspace: &str) -> Result<Option<Stored>, StoreError>;
+    /// Writes the content of a state and returns its new version. Fails with [`StoreErrorKind::Conflict`], and changes
+    /// nothing, if the precondition does not hold.
+    fn write(&self, workspace: &str, write: &Write<'_>) -> Result<Version, StoreError>;
+    /// Removes a workspace with its state, and everything that the store keeps about it.
+    fn delete(&self, workspace: &str) -> Result<(), StoreError>;
+    /// Tries to take the lock of a state, without waiting. Returns the id that `unlock` and users need, which may be another
+    /// one than the holder's; none if the store has no locks.
+    fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal>;
+    /// Releases the lock with this id, whoever has taken it.
+    fn unlock(&self, workspace: &str, id: &LockId) -> Result<(), UnlockRefusal>;
+    /// Where the state of a workspace is, for messages: a path or a URL without credentials. It identifies the state: two
+    /// states never have the same description.
+    fn describe(&self, workspace: &str) -> String;
+    /// What a workspace begins with.
+    fn beginning(&self, workspace: &str) -> Beginning {
+        match workspace == DEFAULT_WORKSPACE {
+            true => Beginning::Nothing,
+            false => Beginning::EmptyState,
+        }
+    }
+    /// How long states last.
+    fn lifetime(&self) -> Lifetime {
+        Lifetime::Lasting
+    }
+}
+
+/// What a workspace begins with when a command uses it for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// No state, until a command saves one.
+    Nothing,
+    /// A state without content, so that the workspace is listed.
+    EmptyState,
+}
+
+/// How long states last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Until they are deleted.
+    Lasting,
+    /// As long as this process. A journal would outlive them, so there is none.
+    Process,
+}
+
+/// The content of a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Its bytes.
+    pub content: Vec<u8>,
+    /// Its version.
+    pub version: Version,
+}
+
+/// The version of a content, as the store knows it: an ETag, a generation, a counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version(pub String);
+
+impl Version {
+    /// For stores without versions of their own: a hash of the content. Such a store compares it right before it writes.
+    pub fn of(content: &[u8]) -> Version {
+        Version(fingerprint(content))
+    }
+}
+
+/// A write.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// The new content.
+    pub content: &'a [u8],
+    /// What has to be there.
+    pub precondition: Precondition<'a>,
+    /// The lock that the caller holds.
+    pub lock: Option<&'a LockId>,
+}
+
+/// What has to be there for a write to succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precondition<'a> {
+    /// Nothing: the state was never written.
+    Absent,
+    /// The content of this version.
+    Version(&'a Version),
+}
+
+impl Precondition<'_> {
+    /// Whether it holds for what is there.
+    pub fn holds(self, present: Option<&Version>) -> bool {
+        match self {
+            Precondition::Absent => present.is_none(),
+            Precondition::Version(version) => present == Some(version),
+        }
+    }
+}
+
+/// The id of a lock, as users see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockId(pub String);
+
+impl fmt::Display for LockId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a lock was not released.
+#[derive(Debug)]
+pub enum UnlockRefusal {
+    /// The state is not locked.
+    NotLocked,
+    /// It is locked by another lock.
+    OtherLock(Option<Box<LockHolder>>),
+    /// The store failed.
+    Failed(StoreError),
+}
+
+/// Why a store did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreError {
+    /// Decides what the caller does.
+    pub kind: StoreErrorKind,
+    /// The reason, as the second half of a sentence, without secrets.
+    pub reason: String,
+}
+
+/// What a caller can do about a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreErrorKind {
+    /// Repeat the request: a timeout, an overloaded server.
+    Transient,
+    /// The precondition of a write does not hold: another process has written the state.
+    Conflict,
+    /// The lock that the caller holds is gone.
+    LockLost,
+    /// The store has one state only.
+    NoWorkspaces,
+    /// Nothing: access denied, no such bucket.
+    Lasting,
+}
+
+impl StoreError {
+    /// A failure of a kind.
+    pub fn new(kind: StoreErrorKind, reason: impl Into<String>) -> StoreError {
+        StoreError { kind, reason: reason.into() }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for StoreError {}

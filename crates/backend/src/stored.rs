@@ -1,0 +1,555 @@
+//! States in a byte store: encryption, journal, serial and lineage, retries and locks, written once for all stores.
+//!
+//! The journal of a running apply is always on this machine, in the data directory: a server that does not respond cannot
+//! lose the result of an operation. It is named by the location of the state, so that another backend of the same working
+//! directory never continues it.
+
+mod running;
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use yuba_state::State;
+use yuba_syntax::Diagnostics;
+
+use crate::diagnostics::{self, HeldBy};
+use crate::encryption::Sealing;
+use crate::errored::ERRORED_STATE;
+use crate::files::{Files, Open, OpenFile};
+use crate::journal::Journal;
+use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, discard};
+use crate::journal::line::{Base, fingerprint};
+use crate::journal::writer::Writer;
+use crate::kit::BackendEnvironment;
+use crate::kit::store::{
+    Beginning, Lifetime, LockId, Precondition, Store, StoreError, StoreErrorKind, UnlockRefusal, Version, Write,
+};
+use crate::lock::{LockHolder, LockRefusal};
+use crate::store::{Backend, Locked, Reading, Saved, StateStore, WayBack, compared, number, pushed};
+use crate::workspace::DEFAULT_WORKSPACE;
+use running::Running;
+
+/// A backend over a byte store.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredBackend {
+    store: Arc<dyn Store>,
+    files: Arc<dyn Files>,
+    environment: BackendEnvironment,
+    sealing: Option<Sealing>,
+}
+
+impl StoredBackend {
+    /// Journals go to the data directory of the environment.
+    pub(crate) fn new(store: Arc<dyn Store>, files: Arc<dyn Files>, environment: &BackendEnvironment) -> StoredBackend {
+        StoredBackend { store, files, environment: environment.clone(), sealing: None }
+    }
+
+    /// The same with states encrypted.
+    #[must_use]
+    pub(crate) fn encrypted(self, sealing: Option<Sealing>) -> StoredBackend {
+        StoredBackend { sealing, ..self }
+    }
+
+    /// The state of a workspace, whether or not there is one.
+    pub(crate) fn state(&self, workspace: &str) -> StoredState {
+        let workspace = if workspace.is_empty() { DEFAULT_WORKSPACE } else { workspace };
+        let location = self.store.describe(workspace);
+        let name: String = fingerprint(location.as_bytes()).chars().take(16).collect();
+        StoredState {
+            backend: self.clone(),
+            workspace: workspace.to_owned(),
+            journal: self.environment.journals(workspace).join(format!("{name}.journal")),
+            location,
+            held: Held::Nothing,
+            known: None,
+            version: None,
+            read_content: String::new(),
+            started: None,
+            leftover: Leftover::None,
+            migrates: false,
+        }
+    }
+
+    /// Repeats a request while its failure may pass.
+    fn retrying<T>(&self, mut request: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let mut attempt = 0;
+        loop {
+            match request() {
+                Err(error) if error.kind == StoreErrorKind::Transient && self.pauses(&mut attempt) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Waits before the next attempt; false if there is none.
+    fn pauses(&self, attempt: &mut u32) -> bool {
+        let retries = self.environment.retries;
+        *attempt += 1;
+        if *attempt >= retries.attempts {
+            return false;
+        }
+        std::thread::sleep(retries.pause.saturating_mul(1 << (*attempt - 1).min(16)));
+        true
+    }
+
+    /// Names of the workspaces with a state; none where the store has one state only.
+    fn listed(&self) -> Result<Option<Vec<String>>, Diagnostics> {
+        match self.retrying(|| self.store.workspaces()) {
+            Ok(names) => Ok(Some(names)),
+            Err(error) if error.kind == StoreErrorKind::NoWorkspaces => Ok(None),
+            Err(error) => {
+                let location = self.store.describe(DEFAULT_WORKSPACE);
+                Err(diagnostics::store_workspaces_not_listed(&location, &error).into())
+            }
+        }
+    }
+
+    /// Writes the first state of a workspace, so that it is listed.
+    fn begin(&self, workspace: &str) -> Result<(), Diagnostics> {
+        let mut state = self.state(workspace);
+        let holder = LockHolder::ourselves("init", &self.environment.variables);
+        let refused = |refusal| diagnostics::lock_refused(&self.store.describe(workspace), &refusal);
+        state.try_lock(holder).map_err(refused)?;
+        let begun = match state.read()?.state {
+            Some(_) => Ok(()),
+            None => state.write(&mut State::empty()).map(drop),
+        };
+        begun.and(state.unlock())
+    }
+}
+
+impl Backend for StoredBackend {
+    fn workspaces(&self) -> Result<Vec<String>, Diagnostics> {
+        let Some(mut names) = self.listed()? else { return Err(diagnostics::no_workspaces().into()) };
+        names.retain(|name| name != DEFAULT_WORKSPACE);
+        names.sort();
+        names.insert(0, DEFAULT_WORKSPACE.to_owned());
+        Ok(names)
+    }
+
+    fn open(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics> {
+        let state = self.state(workspace);
+        if self.store.beginning(&state.workspace) == Beginning::EmptyState {
+            match self.listed()? {
+                None if state.workspace != DEFAULT_WORKSPACE => return Err(diagnostics::no_workspaces().into()),
+                Some(names) if !names.contains(&state.workspace) => self.begin(&state.workspace)?,
+                _ => {}
+            }
+        }
+        Ok(Box::new(state))
+    }
+
+    fn existing(&self, workspace: &str) -> Result<Box<dyn StateStore>, Diagnostics> {
+        Ok(Box::new(self.state(workspace)))
+    }
+
+    fn has_workspaces(&self) -> bool {
+        !matches!(self.listed(), Ok(None))
+    }
+
+    fn delete_workspace(&self, workspace: &str) -> Result<(), Diagnostics> {
+        if workspace.is_empty() || workspace == DEFAULT_WORKSPACE {
+            return Err(diagnostics::default_workspace_stays().into());
+        }
+        let deleted = self.retrying(|| self.store.delete(workspace));
+        deleted.map_err(|error| {
+            diagnostics::store_workspace_not_deleted(workspace, &self.store.describe(workspace), &error).into()
+        })
+    }
+}
+
+/// Whether this process has the lock of a state.
+#[derive(Debug)]
+enum Held {
+    Nothing,
+    /// The store has no locks.
+    WithoutLock,
+    Lock(LockId),
+}
+
+/// The state of one workspace in a byte store.
+#[derive(Debug)]
+pub(crate) struct StoredState {
+    backend: StoredBackend,
+    workspace: String,
+    /// The description of the store.
+    location: String,
+    journal: PathBuf,
+    held: Held,
+    /// What was read or saved last; outer none before anything was.
+    known: Option<Option<State>>,
+    /// The version of that; none if there was no state.
+    version: Option<Version>,
+    /// What tells the bytes of that apart; empty if there was no state.
+    read_content: String,
+    /// Lineage and serial of that, or of the state that a running apply continues.
+    started: Option<(ecow::EcoString, u64)>,
+    leftover: Leftover,
+    /// What is stored is not encrypted as it would be now.
+    migrates: bool,
+}
+
+/// Why a state was not saved.
+#[derive(Debug)]
+enum SaveFailure {
+    Store(StoreError),
+    Journal(io::Error),
+    Other(Diagnostics),
+}
+
+impl StoredState {
+    fn store(&self) -> &dyn Store {
+        self.backend.store.as_ref()
+    }
+
+    fn files(&self) -> Arc<dyn Files> {
+        self.backend.files.clone()
+    }
+
+    /// Held by a process of this machine while it writes the journal.
+    fn journal_lock(&self) -> PathBuf {
+        self.journal.with_extension("lock")
+    }
+
+    fn lasts(&self) -> bool {
+        self.store().lifetime() == Lifetime::Lasting
+    }
+
+    fn unsealed<'b>(&self, bytes: &'b [u8]) -> Result<(Cow<'b, [u8]>, bool), Diagnostics> {
+        match &self.backend.sealing {
+            Some(sealing) if !bytes.trim_ascii().is_empty() => {
+                let unsealed = sealing.unseal(bytes, |bytes| yuba_state::read(bytes).is_ok())?;
+                Ok((Cow::Owned(unsealed.content), unsealed.migrates))
+            }
+            _ => Ok((Cow::Borrowed(bytes), false)),
+        }
+    }
+
+    /// What the store keeps of a state: compact JSON, as OpenTofu writes it, encrypted if that is configured.
+    fn content_of(&self, state: &State) -> Result<Vec<u8>, Diagnostics> {
+        let mut content = Vec::new();
+        yuba_state::write_compact(state, &mut content);
+        match &self.backend.sealing {
+            Some(sealing) => Ok(sealing.seal(&content, Some((state.serial, &state.lineage)))?),
+            None => Ok(content),
+        }
+    }
+
+    /// Writes a content over what this process has read. A request whose response was lost is looked up before it counts as
+    /// failed.
+    fn put(&self, content: &[u8]) -> Result<Version, StoreError> {
+        let precondition = self.version.as_ref().map_or(Precondition::Absent, Precondition::Version);
+        let lock = match &self.held {
+            Held::Lock(id) => Some(id),
+            Held::Nothing | Held::WithoutLock => None,
+        };
+        let mut attempt = 0;
+        loop {
+            let error = match self.store().write(&self.workspace, &Write { content, precondition, lock }) {
+                Ok(version) => return Ok(version),
+                Err(error) => error,
+            };
+            let may_have_arrived = match error.kind {
+                StoreErrorKind::Transient if self.backend.pauses(&mut attempt) => continue,
+                StoreErrorKind::Transient => true,
+                StoreErrorKind::Conflict => attempt > 0,
+                _ => false,
+            };
+            let present = || self.store().read(&self.workspace).ok().flatten();
+            return match may_have_arrived.then(present).flatten().filter(|stored| stored.content == content) {
+                Some(stored) => Ok(stored.version),
+                None => Err(error),
+            };
+        }
+    }
+
+    /// Saves a state. `announce` gets its fingerprint before it counts. Returns the fingerprint and the number of bytes.
+    fn save(
+        &mut self,
+        state: &State,
+        announce: &mut dyn FnMut(&str) -> io::Result<()>,
+    ) -> Result<(String, u64), SaveFailure> {
+        let content = self.content_of(state).map_err(SaveFailure::Other)?;
+        let hash = fingerprint(&content);
+        announce(&hash).map_err(SaveFailure::Journal)?;
+        self.version = Some(self.put(&content).map_err(SaveFailure::Store)?);
+        self.read_content.clone_from(&hash);
+        self.migrates = false;
+        Ok((hash, content.len() as u64))
+    }
+
+    fn not_saved(&self, failure: SaveFailure) -> Diagnostics {
+        match failure {
+            SaveFailure::Store(error) => diagnostics::store_not_written(&self.location, &error).into(),
+            SaveFailure::Journal(error) => {
+                diagnostics::journal_not_written(&self.journal, Path::new(&self.location), &error).into()
+            }
+            SaveFailure::Other(problems) => problems,
+        }
+    }
+
+    fn number(&self, state: &mut State) -> Saved {
+        let known = self.known.as_ref().and_then(Option::as_ref);
+        let saved = if self.migrates { Saved::Changed } else { compared(state, known) };
+        number(state, known, saved);
+        saved
+    }
+
+    fn keep_known(&mut self, state: State) {
+        self.started = Some((state.lineage.clone(), state.serial));
+        self.known = Some(Some(state));
+    }
+
+    fn ensure_known(&mut self) -> Result<(), Diagnostics> {
+        if self.known.is_none() {
+            self.read()?;
+        }
+        Ok(())
+    }
+
+    fn settle_leftover(&mut self) -> Result<(), Diagnostics> {
+        let settled = self.leftover.settle(self.backend.files.as_ref(), &self.journal);
+        settled.map_err(|error| diagnostics::journal_left(&self.journal, &error).into())
+    }
+
+    /// Whether another process of this machine is writing the journal.
+    fn is_live(&self) -> bool {
+        let opened = self.backend.files.open(&self.journal_lock(), Open::Existing);
+        opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false)
+    }
+
+    /// Completes what was read from a journal that a run has left.
+    fn recover(
+        &mut self,
+        mut state: Option<State>,
+        content: &[u8],
+        mut said: Diagnostics,
+    ) -> Result<Reading, Diagnostics> {
+        let (files, journal_at, location) = (self.files(), self.journal.clone(), PathBuf::from(&self.location));
+        let command = format!("yuba state push {ERRORED_STATE}");
+        let in_order = !matches!(self.held, Held::Nothing);
+        let sealing = self.backend.sealing.clone();
+        let examination = Examination {
+            files: files.as_ref(),
+            journal: &journal_at,
+            state: &location,
+            sealing: sealing.as_ref(),
+            in_order,
+            command: &command,
+        };
+        let (leftover, mut left) = examination
+            .run(state.as_ref(), content, || self.is_live(), &mut said)
+            .map_err(|error| diagnostics::not_read(&journal_at, &error))?;
+        self.leftover = leftover;
+        let (journal, live) =
+            left.as_mut().map_or_else(Default::default, |left| (std::mem::take(&mut left.journal), left.live));
+        let mut recovered = left.map(|left| complete(&mut state, left, &command)).unwrap_or_default();
+        if in_order {
+            let saved = match state.as_mut().filter(|_| recovered.edits > 0) {
+                Some(state) => self.save_recovered(state, &journal),
+                None => Ok(()),
+            };
+            match saved {
+                // Everything is still where it was, and in memory.
+                Err(problems) => said.extend(diagnostics::as_warnings(problems)),
+                Ok(()) => {
+                    recovered.saved = true;
+                    if self.leftover == Leftover::Included {
+                        discard(files.as_ref(), &journal_at, &location, &recovered, &mut said);
+                        self.leftover = Leftover::None;
+                    }
+                }
+            }
+        } else if recovered.damaged_lines > 0 && !live {
+            said.push(diagnostics::damaged_journal(&location, Ok(journal_at)));
+        }
+        let recovered = (!live && !recovered.is_nothing()).then_some(recovered);
+        Ok(Reading { state, diagnostics: said, recovered })
+    }
+
+    fn save_recovered(&mut self, state: &mut State, journal: &[u8]) -> Result<(), Diagnostics> {
+        self.number(state);
+        let (files, path, serial) = (self.files(), self.journal.clone(), state.serial);
+        let mut announce = |hash: &str| announce_recovery(files.as_ref(), &path, journal, serial, hash);
+        self.save(state, &mut announce).map_err(|failure| self.not_saved(failure))?;
+        self.keep_known(state.clone());
+        Ok(())
+    }
+
+    /// A journal that continues what is stored; none where states end with the process.
+    fn writer(&mut self, start: &State) -> Result<Option<(Writer, Box<dyn OpenFile>)>, Diagnostics> {
+        if !self.lasts() {
+            return Ok(None);
+        }
+        let files = self.files();
+        let failed = |error: &io::Error| {
+            Diagnostics::from(diagnostics::journal_not_written(&self.journal, Path::new(&self.location), error))
+        };
+        let lock = || {
+            files.create_directory(crate::files::directory_of(&self.journal))?;
+            let mut file = files.open(&self.journal_lock(), Open::OrCreate)?;
+            match file.try_lock()? {
+                crate::files::LockAttempt::Taken => Ok(file),
+                crate::files::LockAttempt::Refused { .. } => {
+                    Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process is writing it"))
+                }
+            }
+        };
+        let guard = lock().map_err(|error| failed(&error))?;
+        let base = Base { lineage: start.lineage.clone(), serial: start.serial, sha256: self.read_content.clone() };
+        let sealing = self.backend.sealing.clone().filter(|sealing| !sealing.is_clear());
+        Ok(Some((Writer::new(self.journal.clone(), base, 0, sealing), guard)))
+    }
+}
+
+/// A state that goes out of use lets others in, however that came about.
+impl Drop for StoredState {
+    fn drop(&mut self) {
+        let _ = self.unlock();
+    }
+}
+
+impl StateStore for StoredState {
+    fn try_lock(&mut self, mut holder: LockHolder) -> Result<Locked, LockRefusal> {
+        if !matches!(self.held, Held::Nothing) {
+            return Err(LockRefusal::Ours);
+        }
+        holder.path.clone_from(&self.location);
+        let mut attempt = 0;
+        let id = loop {
+            match self.store().lock(&self.workspace, &holder) {
+                Ok(id) => break id,
+                // The response to the attempt before was lost.
+                Err(LockRefusal::Held { holder: Some(present), .. }) if attempt > 0 && present.id == holder.id => {
+                    break Some(LockId(present.id));
+                }
+                Err(LockRefusal::Store(error))
+                    if error.kind == StoreErrorKind::Transient && self.backend.pauses(&mut attempt) => {}
+                Err(refusal) => return Err(refusal),
+            }
+        };
+        // What was read without the lock may be outdated.
+        self.known = None;
+        let shown = id.as_ref().map(LockId::to_string).unwrap_or_default();
+        self.held = id.map_or(Held::WithoutLock, Held::Lock);
+        Ok(Locked { id: shown, left_behind: None })
+    }
+
+    fn unlock(&mut self) -> Result<(), Diagnostics> {
+        let Held::Lock(id) = std::mem::replace(&mut self.held, Held::Nothing) else { return Ok(()) };
+        let (mut attempt, backend) = (0, self.backend.clone());
+        loop {
+            let refusal = match self.store().unlock(&self.workspace, &id) {
+                Ok(()) => return Ok(()),
+                // The response to the attempt before was lost.
+                Err(UnlockRefusal::NotLocked) if attempt > 0 => return Ok(()),
+                Err(refusal) => refusal,
+            };
+            match refusal {
+                UnlockRefusal::Failed(error)
+                    if error.kind == StoreErrorKind::Transient && backend.pauses(&mut attempt) => {}
+                refusal => return Err(diagnostics::store_not_unlocked(&self.location, &id, &refusal).into()),
+            }
+        }
+    }
+
+    fn force_unlock(&mut self, id: &str) -> Result<(), Diagnostics> {
+        let id = LockId(id.to_owned());
+        self.store().unlock(&self.workspace, &id).map_err(|refusal| match refusal {
+            UnlockRefusal::NotLocked => diagnostics::store_not_locked(&self.location).into(),
+            UnlockRefusal::OtherLock(Some(holder)) => {
+                diagnostics::not_force_unlocked(&id.0, Some(&holder), HeldBy::NoProcess).into()
+            }
+            refusal => diagnostics::store_not_force_unlocked(&self.location, &id, &refusal).into(),
+        })
+    }
+
+    fn read(&mut self) -> Result<Reading, Diagnostics> {
+        let stored = self.backend.retrying(|| self.store().read(&self.workspace));
+        let stored = stored.map_err(|error| diagnostics::store_not_read(&self.location, &error))?;
+        let (content, version) = stored.map_or_else(Default::default, |stored| (stored.content, Some(stored.version)));
+        (self.version, self.read_content) = (version, fingerprint(&content));
+        let (clear, migrates) = self.unsealed(&content)?;
+        let mut said = Diagnostics::new();
+        let mut state = None;
+        // Quirk: a state without content is no state, not a damaged one: locking makes such a state in some stores.
+        if !clear.trim_ascii().is_empty() {
+            let (found, more) = yuba_state::read(&clear)?;
+            said.extend(more);
+            state = Some(found);
+        }
+        drop(clear);
+        self.migrates = migrates;
+        self.started = state.as_ref().map(|state| (state.lineage.clone(), state.serial));
+        self.known = Some(state.clone());
+        match self.lasts() {
+            true => self.recover(state, &content, said),
+            false => Ok(Reading { state, diagnostics: said, recovered: None }),
+        }
+    }
+
+    fn write(&mut self, state: &mut State) -> Result<Saved, Diagnostics> {
+        self.ensure_known()?;
+        let saved = self.number(state);
+        let is_new = self.version.is_none();
+        if saved == Saved::Changed || is_new {
+            self.save(state, &mut |_| Ok(())).map_err(|failure| self.not_saved(failure))?;
+        }
+        self.keep_known(state.clone());
+        if self.leftover == Leftover::Included {
+            self.settle_leftover()?;
+        }
+        Ok(saved)
+    }
+
+    fn push(&mut self, state: &State, force: bool) -> Result<Saved, Diagnostics> {
+        self.ensure_known()?;
+        let (state, saved) = pushed(state, self.known.as_ref().and_then(Option::as_ref), force)?;
+        self.save(&state, &mut |_| Ok(())).map_err(|failure| self.not_saved(failure))?;
+        self.keep_known(state);
+        Ok(saved)
+    }
+
+    fn journal<'a>(&'a mut self, start: &mut State) -> Result<Box<dyn Journal + 'a>, Diagnostics> {
+        self.ensure_known()?;
+        let known = self.known.as_ref().and_then(Option::as_ref);
+        let as_known = match known {
+            Some(known) => known.same_content(start),
+            None => start.is_empty(),
+        };
+        // The edits of the journal continue what is stored, so what is stored has to be what they start from.
+        if !(as_known && self.leftover != Leftover::Included && !self.migrates) {
+            self.write(start)?;
+        } else if let Some(known) = known {
+            start.lineage = known.lineage.clone();
+            start.serial = known.serial;
+        }
+        if start.lineage.is_empty() {
+            start.lineage = crate::process::new_uuid().into();
+        }
+        self.started = Some((start.lineage.clone(), start.serial));
+        self.settle_leftover()?;
+        let writer = self.writer(start)?;
+        Ok(Box::new(Running::new(self, writer)))
+    }
+
+    fn whereabouts(&self) -> String {
+        self.location.clone()
+    }
+
+    fn way_back(&mut self) -> WayBack {
+        let present = || {
+            let stored = self.store().read(&self.workspace).ok().flatten()?;
+            let (clear, _) = self.unsealed(&stored.content).ok()?;
+            Some(yuba_state::read(&clear).ok()?.0)
+        };
+        match (present(), &self.started) {
+            (Some(present), Some((lineage, serial))) if present.lineage == *lineage && present.serial > *serial => {
+                WayBack::Merge { path: self.location.clone(), serial: present.serial }
+            }
+            _ => WayBack::Push { in_the_way: None },
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The journal of a state in a byte store while an apply runs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use yuba_state::{Edit, State};
+use yuba_syntax::Diagnostics;
+
+use super::{SaveFailure, StoredState};
+use crate::files::{Files, OpenFile};
+use crate::journal::line::Base;
+use crate::journal::writer::Writer;
+use crate::journal::{ABOVE_RECOVERY, Journal, Operation, OperationId};
+use crate::kit::store::StoreErrorKind;
+use crate::store::Saved;
+
+/// A journal that is being written, with the state that it continues.
+pub(super) struct Running<'a> {
+    state: &'a mut StoredState,
+    file: Option<JournalFile>,
+    /// Operations so far, where there is no file.
+    begun: u32,
+    /// Why the store did not save a snapshot, as was reported already.
+    reported: Option<StoreErrorKind>,
+}
+
+struct JournalFile {
+    writer: Writer,
+    files: Arc<dyn Files>,
+    /// Keeps other processes of this machine from taking the journal for one that was left.
+    _guard: Box<dyn OpenFile>,
+}
+
+impl<'a> Running<'a> {
+    pub(super) fn new(state: &'a mut StoredState, writer: Option<(Writer, Box<dyn OpenFile>)>) -> Running<'a> {
+        let files = state.files();
+        let file = writer.map(|(writer, guard)| JournalFile { writer, files, _guard: guard });
+        Running { state, file, begun: 0, reported: None }
+    }
+
+    fn with_file(
+        &mut self,
+        work: impl FnOnce(&mut Writer, &dyn Files) -> std::io::Result<()>,
+    ) -> Result<(), Diagnostics> {
+        let Some(JournalFile { writer, files, .. }) = &mut self.file else { return Ok(()) };
+        work(writer, files.as_ref()).map_err(|error| self.state.not_saved(SaveFailure::Journal(error)))
+    }
+}
+
+impl Journal for Running<'_> {
+    fn begin(&mut self, operation: Operation) -> OperationId {
+        match &mut self.file {
+            Some(file) => file.writer.begin(operation),
+            None => {
+                self.begun = self.begun.wrapping_add(1);
+                OperationId(self.begun)
+            }
+        }
+    }
+
+    fn finish(&mut self, operation: OperationId, edits: &[Edit]) {
+        if let Some(file) = &mut self.file {
+            file.writer.edits(Some(operation), edits);
+        }
+    }
+
+    fn append(&mut self, edits: &[Edit]) {
+        if let Some(file) = self.file.as_mut().filter(|_| !edits.is_empty()) {
+            file.writer.edits(None, edits);
+        }
+    }
+
+    fn hand_over(&mut self) -> Result<(), Diagnostics> {
+        self.with_file(|writer, files| {
+            writer.reserve(files)?;
+            writer.hand_over(files)
+        })
+    }
+
+    fn flush(&mut self) -> Result<(), Diagnostics> {
+        self.with_file(Writer::flush)
+    }
+
+    fn due(&self) -> bool {
+        self.file.as_ref().is_none_or(|file| file.writer.due())
+    }
+
+    fn wants_checkpoint(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.writer.wants_checkpoint())
+    }
+
+    fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics> {
+        let started = Instant::now();
+        if self.state.number(state) == Saved::Unchanged {
+            return self.flush();
+        }
+        let Running { state: stored, file, .. } = self;
+        let serial = state.serial;
+        let saved = stored.save(state, &mut |hash| match file {
+            Some(file) => file.writer.announce_snapshot(file.files.as_ref(), serial, hash),
+            None => Ok(()),
+        });
+        let (sha256, length) = saved.map_err(|failure| {
+            if let SaveFailure::Store(error) = &failure {
+                self.reported = Some(error.kind);
+            }
+            self.state.not_saved(failure)
+        })?;
+        self.state.keep_known(state.clone());
+        let base = Base { lineage: state.lineage.clone(), serial: state.serial, sha256 };
+        self.with_file(|writer, files| writer.restart(files, base, length, started))
+    }
+
+    fn close(mut self: Box<Self>, state: &mut State) -> Result<Saved, Diagnostics> {
+        let changed = self.state.number(state);
+        if let Some(file) = &mut self.file {
+            file.writer.release();
+        }
+        if changed == Saved::Changed || self.state.version.is_none() {
+            let Running { state: stored, file, .. } = &mut *self;
+            let serial = state.serial;
+            let saved = stored.save(state, &mut |hash| {
+                if let Some(file) = file {
+                    // When this fails the snapshot is all the more needed.
+                    let _ = file.writer.announce_snapshot(file.files.as_ref(), serial, hash);
+                }
+                Ok(())
+            });
+            if let Err(failure) = saved {
+                return Err(self.give_up(state, failure));
+            }
+        }
+        // A state of this size is not kept twice for somebody who may ask again.
+        self.state.known = None;
+        if let Some(file) = &mut self.file {
+            // A journal that stays says that all its edits are in the snapshot, so the next reader removes it.
+            let _ = file.writer.remove(file.files.as_ref());
+            let _ = file.files.remove(&self.state.journal_lock());
+        }
+        Ok(changed)
+    }
+}
+
+impl Running<'_> {
+    /// The final state could not be saved. The journal stays, and says that the state is in another file.
+    fn give_up(&mut self, state: &mut State, failure: SaveFailure) -> Diagnostics {
+        let kind = match &failure {
+            SaveFailure::Store(error) => Some(error.kind),
+            SaveFailure::Journal(_) | SaveFailure::Other(_) => None,
+        };
+        // Recovery saves what the journal has under a lower serial, so that this state may follow it. A state that another
+        // run has saved stays: what to do about it is for the user to decide.
+        if kind != Some(StoreErrorKind::Conflict) {
+            state.serial = state.serial.saturating_add(ABOVE_RECOVERY);
+        }
+        if let Some(file) = &mut self.file {
+            file.writer.give_up(file.files.as_ref(), state.serial);
+        }
+        match kind.is_some() && kind == self.reported {
+            true => Diagnostics::new(),
+            false => self.state.not_saved(failure),
+        }
+    }
+}

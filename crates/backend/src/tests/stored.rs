@@ -1,0 +1,332 @@
+//! States in a byte store: what the wrapper adds to a store that fails, lies about responses and is used by others.
+
+use std::time::Duration;
+
+use super::*;
+use crate::encryption::{Hash, KeyProvider, KeySource, Keys, Method, Passphrase, Sealing};
+use crate::fake::{Call, FakeStore, Fault};
+use crate::kit::store::StoreErrorKind::{Conflict, Lasting, LockLost, Transient};
+use crate::kit::{BackendEnvironment, Retries};
+use crate::stored::StoredBackend;
+use crate::{Backend, LastResort, Saved, WayBack, diagnostics, save_errored};
+
+/// A store with a name of its own, and a data directory that goes away with the test.
+struct Remote {
+    sandbox: Sandbox,
+    store: Arc<FakeStore>,
+    sealing: Option<Sealing>,
+}
+
+impl Remote {
+    fn new(name: &str) -> Remote {
+        Remote { sandbox: Sandbox::new(), store: FakeStore::of_bucket(&format!("stored-{name}")), sealing: None }
+    }
+    fn backend(&self) -> StoredBackend {
+        let environment = BackendEnvironment {
+            retries: Retries { attempts: 3, pause: Duration::ZERO },
+            ..BackendEnvironment::new(Default::default(), self.sandbox.path("data"))
+        };
+        StoredBackend::new(self.store.clone(), Arc::new(Disk), &environment).encrypted(self.sealing.clone())
+    }
+    fn open(&self) -> Box<dyn StateStore> {
+        self.backend().open("default").expect("the default workspace needs no request")
+    }
+    fn locked(&self) -> Box<dyn StateStore> {
+        let mut store = self.open();
+        store.try_lock(ourselves("OperationTypeApply")).expect("nobody has the lock");
+        store
+    }
+    fn save(&self, numbers: impl IntoIterator<Item = usize>) -> State {
+        let mut state = state_of(numbers);
+        self.locked().write(&mut state).expect("nothing is scripted to fail");
+        state
+    }
+    fn journals(&self) -> Vec<String> {
+        let names = std::fs::read_dir(self.sandbox.path("data/journals/default")).into_iter().flatten().flatten();
+        names
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| name.contains("journal"))
+            .collect()
+    }
+    /// A run that finishes operation 10, begins another one, and is killed.
+    fn interrupted(&self) {
+        let mut store = self.locked();
+        let mut state = store.read().expect("the state is readable").state.unwrap_or_else(State::empty);
+        let mut journal = store.journal(&mut state).expect("the sandbox can be written");
+        let id = begin(journal.as_mut(), 10);
+        journal.finish(id, &[edit(10)]);
+        journal.flush().expect("the sandbox can be written");
+        begin(journal.as_mut(), 77);
+        journal.hand_over().expect("the sandbox can be written");
+    }
+    /// A run that finishes operation 10 and saves, which fails as scripted.
+    fn failing(
+        &self,
+        faults: impl IntoIterator<Item = (Call, Fault)>,
+    ) -> (Diagnostics, State, WayBack, Box<dyn StateStore>) {
+        let mut store = self.locked();
+        let mut state = store.read().expect("the state is readable").state.unwrap_or_else(State::empty);
+        let mut journal = store.journal(&mut state).expect("the sandbox can be written");
+        let id = begin(journal.as_mut(), 10);
+        journal.finish(id, &[edit(10)]);
+        state.apply(edit(10));
+        journal.flush().expect("the sandbox can be written");
+        self.store.script(faults);
+        let problems = journal.close(&mut state).expect_err("it is scripted to fail");
+        let way = store.way_back();
+        (problems, state, way, store)
+    }
+}
+
+fn sealing() -> Sealing {
+    let source = KeySource::Pbkdf2 {
+        passphrase: Passphrase::Text("correct horse battery staple".to_owned()),
+        key_length: 32,
+        iterations: 200_000,
+        hash: Hash::Sha512,
+        salt_length: 32,
+    };
+    let provider = KeyProvider { meta_key: "key_provider.pbkdf2.k".to_owned(), source };
+    let method = Method::AesGcm { keys: Keys::Of(0), aad: Vec::new() };
+    Sealing::new("state", vec![provider], vec![method]).expect("the passphrase is long enough")
+}
+
+#[test]
+fn a_state_is_compact_json_with_lineage_and_serial() {
+    let remote = Remote::new("compact");
+    assert!(remote.open().read().expect("nothing is scripted to fail").state.is_none());
+    let mut state = remote.save([1]);
+    let (content, version) = remote.store.content("default").expect("it was saved");
+    let text = String::from_utf8(content).expect("a state is text");
+    assert!(text.starts_with("{\"version\":4,") && text.ends_with("}\n") && version == 1, "{text}");
+    assert_eq!((state.serial, state.lineage.len()), (1, 36));
+    assert_eq!(remote.locked().write(&mut state).ok(), Some(Saved::Unchanged));
+    state.apply(edit(2));
+    assert_eq!(remote.locked().write(&mut state).ok(), Some(Saved::Changed));
+    assert_eq!((state.serial, remote.store.content("default").map(|(_, version)| version)), (2, Some(2)));
+    assert!(!remote.store.is_locked("default"), "a store that goes out of use releases its lock");
+    assert!(remote.open().push(&state_of([3]), false).is_ok(), "without lineage it may follow");
+    let mut other = state_of([4]);
+    other.lineage = "other".into();
+    assert!(remote.open().push(&other, false).is_err() && remote.open().push(&other, true).is_ok());
+}
+
+#[test]
+fn workspaces_begin_with_an_empty_state() {
+    let remote = Remote::new("workspaces");
+    let backend = remote.backend();
+    assert_eq!(backend.workspaces().expect("it can be listed"), ["default"]);
+    assert!(backend.existing("b").expect("nothing is made").read().expect("it can be read").state.is_none());
+    assert_eq!(backend.workspaces().expect("it can be listed"), ["default"]);
+    let state = backend.open("b").expect("it is made").read().expect("it can be read").state.expect("it was made");
+    assert_eq!((state.serial, state.is_empty(), remote.store.is_locked("b")), (1, true, false));
+    assert_eq!(backend.workspaces().expect("it can be listed"), ["default", "b"]);
+    assert!(backend.delete_workspace("default").is_err() && backend.delete_workspace("b").is_ok());
+    assert_eq!(backend.workspaces().expect("it can be listed"), ["default"]);
+}
+
+#[test]
+fn what_leaves_this_process_is_encrypted() {
+    let remote = Remote { sealing: Some(sealing()), ..Remote::new("sealed") };
+    remote.save([1]);
+    remote.interrupted();
+    let (content, _) = remote.store.content("default").expect("it was saved");
+    let text = String::from_utf8(content).expect("it is JSON");
+    assert!(text.contains("\"encrypted_data\"") && !text.contains("terraform_data"), "{text}");
+    let journal = remote.journals().pop().expect("it was left");
+    let journal = remote.sandbox.text(&format!("data/journals/default/{journal}"));
+    assert!(journal.contains(" X {") && !journal.contains("terraform_data"), "{journal}");
+    let reading = remote.locked().read().expect("the keys are the same");
+    assert_eq!(numbers(reading.state.as_ref()), [1, 10]);
+    let clear = Remote { sealing: None, ..Remote::new("sealed") };
+    assert!(clear.open().read().is_err(), "it is no state without the keys");
+}
+
+#[test]
+fn the_next_command_completes_the_state_from_the_local_journal() {
+    for before in [vec![], vec![1]] {
+        let remote = Remote::new(&format!("recovery-{}", before.len()));
+        if !before.is_empty() {
+            remote.save(before.clone());
+        }
+        remote.interrupted();
+        // Without the lock in memory only.
+        let reading = remote.open().read().expect("the state is readable");
+        assert_eq!(numbers(reading.state.as_ref()), [before.clone(), vec![10]].concat());
+        assert!(reading.recovered.is_some_and(|recovered| !recovered.saved) && remote.journals().len() == 1);
+        let recovered = remote.locked().read().expect("the state is readable").recovered.expect("it was recovered");
+        assert_eq!((recovered.addresses.len(), recovered.under_way.len(), recovered.saved), (1, 1, true));
+        let (content, _) = remote.store.content("default").expect("it was saved");
+        let (state, _) = yuba_state::read(&content).expect("it is a state");
+        assert_eq!(
+            (numbers(Some(&state)), state.serial),
+            ([before.clone(), vec![10]].concat(), before.len() as u64 + 1)
+        );
+        assert!(
+            remote.journals().is_empty() && remote.locked().read().is_ok_and(|reading| reading.recovered.is_none())
+        );
+    }
+}
+
+#[test]
+fn a_journal_of_another_location_is_left_alone() {
+    let remote = Remote::new("here");
+    remote.interrupted();
+    let other = Remote { store: FakeStore::of_bucket("stored-there"), ..remote };
+    let reading = other.locked().read().expect("the state is readable");
+    assert!(reading.state.is_none() && reading.recovered.is_none() && other.journals().len() == 1);
+}
+
+#[test]
+fn a_journal_in_the_making_is_not_reported() {
+    let remote = Remote::new("live");
+    let mut running = remote.locked();
+    let mut state = State::empty();
+    let mut journal = running.journal(&mut state).expect("the sandbox can be written");
+    let id = begin(journal.as_mut(), 10);
+    journal.finish(id, &[edit(10)]);
+    state.apply(edit(10));
+    journal.flush().expect("the sandbox can be written");
+    let reading = remote.open().read().expect("the state is readable");
+    assert_eq!((numbers(reading.state.as_ref()), reading.recovered), (vec![10], None));
+    journal.checkpoint(&mut state).expect("nothing is scripted to fail");
+    state.apply(edit(11));
+    journal.close(&mut state).expect("nothing is scripted to fail");
+    assert!(remote.journals().is_empty() && state.serial == 2);
+}
+
+#[test]
+fn requests_that_may_pass_are_repeated() {
+    let remote = Remote::new("retries");
+    remote.save([1]);
+    let passing = |call| (call, Fault::Fails(Transient));
+    let calls = [Call::Lock, Call::Read, Call::Write, Call::Unlock];
+    remote.store.script(calls.into_iter().flat_map(|call| [passing(call), passing(call)]));
+    remote.store.calls();
+    let mut state = state_of([1, 2]);
+    let mut store = remote.locked();
+    assert_eq!(store.write(&mut state).ok(), Some(Saved::Changed));
+    store.unlock().expect("the third attempt succeeds");
+    assert_eq!(remote.store.calls(), calls.into_iter().flat_map(|call| [call; 3]).collect::<Vec<_>>());
+    remote.store.script([passing(Call::Read), passing(Call::Read), passing(Call::Read)]);
+    let problems = remote.open().read().expect_err("there are three attempts");
+    assert!(problems.iter().all(|problem| problem.is(&diagnostics::STATE_NOT_READ)), "{problems:?}");
+    remote.store.script([(Call::Read, Fault::Fails(Lasting))]);
+    remote.store.calls();
+    assert!(remote.open().read().is_err() && remote.store.calls().len() == 1, "this does not pass");
+}
+
+#[test]
+fn a_lost_response_does_not_count_as_a_failure() {
+    let remote = Remote::new("lost-responses");
+    remote.store.script([
+        (Call::Lock, Fault::ResponseLost),
+        (Call::Write, Fault::ResponseLost),
+        (Call::Unlock, Fault::ResponseLost),
+    ]);
+    let mut store = remote.locked();
+    let mut state = state_of([1]);
+    assert_eq!(store.write(&mut state).ok(), Some(Saved::Changed));
+    assert_eq!(remote.store.content("default").map(|(_, version)| version), Some(1), "it is written once");
+    store.unlock().expect("it is unlocked");
+    state.apply(edit(2));
+    remote.store.script([(); 3].map(|()| (Call::Write, Fault::ResponseLost)));
+    assert_eq!(remote.locked().write(&mut state).ok(), Some(Saved::Changed), "the last attempt has arrived");
+}
+
+#[test]
+fn a_lock_is_held_by_one_process_at_a_time() {
+    let remote = Remote::new("locks");
+    let (mut first, mut second) = (remote.locked(), remote.open());
+    let mut waits = 0;
+    let refused = crate::lock(second.as_mut(), &ourselves("test"), Duration::from_secs(3), &mut |_| {
+        waits += 1;
+        true
+    });
+    let problems = refused.expect_err("the first has it");
+    assert!(waits == 2 && problems.iter().all(|problem| problem.is(&diagnostics::STATE_LOCK_REFUSED)));
+    let text = problems.iter().map(|problem| problem.explanation().to_string()).collect::<String>();
+    assert!(text.contains("Path:      fake://stored-locks/default") && text.contains("-lock-timeout"), "{text}");
+    assert!(second.force_unlock("nope").is_err());
+    first.unlock().expect("it is ours");
+    assert!(second.try_lock(ourselves("test")).is_ok() && first.force_unlock("nope").is_err());
+}
+
+#[test]
+fn a_state_that_others_have_changed_goes_to_errored_tfstate() {
+    let remote = Remote::new("conflict");
+    remote.save([1]);
+    let (problems, state, way, store) = remote.failing([(Call::Write, Fault::OtherWrites)]);
+    assert!(problems.iter().all(|problem| problem.is(&diagnostics::STATE_REPLACED)), "{problems:?}");
+    assert_eq!(way, WayBack::Merge { path: "fake://stored-conflict/default".to_owned(), serial: 6 });
+    let LastResort { diagnostics, print } = save_errored(&Disk, &remote.sandbox.0, &state, None, &way);
+    assert!(
+        print.is_none() && diagnostics.iter().all(|problem| problem.is(&diagnostics::STATE_WRITTEN_TO_ERRORED_FILE))
+    );
+    let (errored, _) = yuba_state::read(remote.sandbox.text("errored.tfstate").as_bytes()).expect("it is a state");
+    assert_eq!((numbers(Some(&errored)), errored.serial), (vec![1, 10], 2));
+    drop(store);
+    let reading = remote.locked().read().expect("the state is readable");
+    assert_eq!((numbers(reading.state.as_ref()), reading.diagnostics.len()), (vec![1], 1), "what the other run saved");
+}
+
+#[test]
+fn a_state_that_cannot_be_saved_is_pushed_later() {
+    for kind in [LockLost, Conflict, Lasting] {
+        let remote = Remote::new(&format!("push-{kind:?}"));
+        remote.save([1]);
+        let (problems, state, way, store) = remote.failing([(Call::Write, Fault::Fails(kind))]);
+        let expected = match kind {
+            LockLost => &diagnostics::STATE_LOCK_LOST,
+            Conflict => &diagnostics::STATE_REPLACED,
+            _ => &diagnostics::STATE_NOT_WRITTEN,
+        };
+        assert!(problems.iter().all(|problem| problem.is(expected)), "{problems:?}");
+        assert_eq!((way, remote.journals().len()), (WayBack::Push { in_the_way: None }, 1));
+        drop(store);
+        // The next command completes the state from the journal and says where the final state is.
+        let recovered = remote.locked().read().expect("it is readable").recovered.expect("it was recovered");
+        assert_eq!(recovered.rescued.as_deref(), Some("yuba state push errored.tfstate"));
+        let mut store = remote.locked();
+        let force = kind == Conflict;
+        assert!(store.push(&state, force).is_ok(), "{kind:?}");
+        assert!(remote.journals().is_empty(), "{:?}", remote.journals());
+        assert_eq!(numbers(remote.open().read().expect("it is readable").state.as_ref()), [1, 10]);
+    }
+}
+
+#[test]
+fn every_fault_of_the_disk_leaves_what_was_reported() {
+    use crate::files::faulty::{Fault as DiskFault, Faulty};
+    for fault in [DiskFault::Once, DiskFault::FromThen, DiskFault::Full] {
+        for at in 1.. {
+            let remote = Remote::new(&format!("disk-{fault:?}-{at}"));
+            remote.save([1]);
+            let faulty = Faulty::new(fault, at);
+            let backend = StoredBackend { files: Arc::new(faulty.clone()), ..remote.backend() };
+            let mut reported = Vec::new();
+            let mut run = || -> Result<(), Diagnostics> {
+                let mut store = backend.open("default")?;
+                store.try_lock(ourselves("test")).expect("nobody has the lock");
+                let mut state = store.read()?.state.unwrap_or_else(State::empty);
+                let mut journal = store.journal(&mut state)?;
+                for n in 10..13 {
+                    let id = begin(journal.as_mut(), n);
+                    journal.hand_over()?;
+                    journal.finish(id, &[edit(n)]);
+                    state.apply(edit(n));
+                    journal.flush()?;
+                    reported.push(n);
+                }
+                Ok(())
+            };
+            let _ = run();
+            let found = numbers(remote.locked().read().expect("it is readable").state.as_ref());
+            assert!(reported.iter().all(|n| found.contains(n)), "{fault:?} at {at}: {reported:?} of {found:?}");
+            if !faulty.was_hit() {
+                assert!(at > 10, "too few operations: {at}");
+                break;
+            }
+        }
+    }
+}

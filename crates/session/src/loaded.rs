@@ -1,0 +1,208 @@
+//! The first phase: a configuration that was read and linked, with the values given for its variables.
+
+use yuba_eval::graph::References;
+use yuba_eval::inputs::{Ask, Inputs};
+use yuba_eval::static_eval::StaticEnv;
+use yuba_eval::tree::{Link, LinkDiagnostics, Manifest, Purpose};
+use yuba_eval::{ConfigTree, EvalEnv, link};
+use yuba_syntax::{Diagnostics, FileId, Sources, Span};
+
+use crate::backend::{self, Refusal};
+use crate::load::{Snapshot, read_inputs};
+use crate::manifest::read_manifest;
+use crate::module_install::{Directories, Missing};
+use crate::project::Project;
+
+/// Whether test files are loaded with a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestFiles {
+    /// Those of the test directory of the project are loaded.
+    Included,
+    /// They are ignored.
+    Ignored,
+}
+
+/// How a configuration is loaded.
+pub struct LoadOptions<'a> {
+    /// What the configuration is used for.
+    pub purpose: Purpose,
+    /// Whether test files are loaded too.
+    pub tests: TestFiles,
+    /// Asks for values of variables that have none.
+    pub ask: Option<Ask>,
+    /// The configuration of a saved plan, which is read instead of the files in the working directory.
+    pub snapshot: Option<&'a Snapshot>,
+}
+
+impl<'a> LoadOptions<'a> {
+    /// The files in the working directory with the test files; nobody is asked for values.
+    pub fn new(purpose: Purpose) -> LoadOptions<'a> {
+        LoadOptions { purpose, tests: TestFiles::Included, ask: None, snapshot: None }
+    }
+
+    /// The same without test files.
+    #[must_use]
+    pub fn without_tests(self) -> LoadOptions<'a> {
+        LoadOptions { tests: TestFiles::Ignored, ..self }
+    }
+
+    /// The same, with somebody who can be asked for values of variables.
+    #[must_use]
+    pub fn asking(self, ask: Option<Ask>) -> LoadOptions<'a> {
+        LoadOptions { ask, ..self }
+    }
+
+    /// The same, with the files of a saved plan if there is one.
+    #[must_use]
+    pub fn of_snapshot(self, snapshot: Option<&'a Snapshot>) -> LoadOptions<'a> {
+        LoadOptions { snapshot, ..self }
+    }
+}
+
+/// A configuration that was read and linked.
+pub struct Loaded {
+    /// The project it belongs to.
+    pub project: Project,
+    /// What it was loaded for.
+    pub purpose: Purpose,
+    /// Its modules.
+    pub tree: ConfigTree,
+    /// Values for the variables of the root module.
+    pub inputs: Inputs,
+    /// All files that were read.
+    pub sources: Sources,
+    /// The modules that were installed.
+    pub manifest: Manifest,
+    /// Files that belong to symbol libraries.
+    pub libraries: Vec<FileId>,
+    /// Mistakes found while reading and linking.
+    pub diagnostics: Diagnostics,
+    /// Whether it is the configuration of a saved plan.
+    pub(crate) is_snapshot: bool,
+}
+
+impl Project {
+    /// Reads and links the configuration. Its mistakes are in the result; without the values of variables or the record of
+    /// installed modules there is no configuration.
+    pub fn load(&self, options: LoadOptions<'_>) -> Result<Loaded, Refusal> {
+        let (loaded, found) = self.load_or_install(options, Missing::Told)?;
+        Ok(Loaded { diagnostics: found.into_all(), ..loaded })
+    }
+
+    /// The same, with modules installed that are missing. The diagnostics are apart, by subject.
+    pub(crate) fn load_or_install(
+        &self,
+        options: LoadOptions<'_>,
+        missing: Missing<'_, '_>,
+    ) -> Result<(Loaded, LinkDiagnostics), Refusal> {
+        let _span = tracing::info_span!("load configuration", dir = self.dir()).entered();
+        let LoadOptions { purpose, tests, ask, snapshot } = options;
+        let tests = self.test_dir().filter(|_| tests == TestFiles::Included);
+        let mut reader = self.reader(tests, snapshot);
+        let (inputs, mut problems) = read_inputs(self, None, reader.sources_mut());
+        if problems.has_errors() {
+            return Err(Refusal { problems, sources: reader.into_kept().sources });
+        }
+        let inputs = match snapshot {
+            None => inputs,
+            Some(snapshot) => {
+                // Where they were given does not matter any more.
+                let place = Span::default();
+                let values = snapshot.variables.iter().map(|(name, value)| (name.clone(), (value.clone(), place)));
+                inputs.planned(values.collect())
+            }
+        };
+        let inputs = match ask {
+            Some(ask) => inputs.asking(ask),
+            None => inputs,
+        };
+        let manifest = match snapshot.map_or_else(|| read_manifest(self), |snapshot| Ok(snapshot.manifest.clone())) {
+            Ok(manifest) => manifest,
+            Err(problem) => {
+                problems.push(problem);
+                return Err(Refusal { problems, sources: reader.into_kept().sources });
+            }
+        };
+        let mut directories = Directories::new(&mut reader, &manifest, missing);
+        let link = || link(&mut directories, &self.link_options(&inputs, &manifest, purpose));
+        let (tree, mut found) = tracing::info_span!("link modules").in_scope(link);
+        problems.extend(std::mem::take(&mut found.root));
+        found.root = problems;
+        let kept = reader.into_kept();
+        let loaded = Loaded {
+            project: self.clone(),
+            purpose,
+            tree,
+            inputs,
+            libraries: kept.libraries(),
+            sources: kept.sources,
+            manifest,
+            diagnostics: Diagnostics::new(),
+            is_snapshot: snapshot.is_some(),
+        };
+        Ok((loaded, found))
+    }
+
+    /// How the root module of the project is linked.
+    pub(crate) fn link_options<'a>(&'a self, inputs: &'a Inputs, manifest: &'a Manifest, purpose: Purpose) -> Link<'a> {
+        Link {
+            root_dir: self.dir(),
+            world: self.world(),
+            workspace: self.workspace(),
+            original_dir: self.original_dir(),
+            inputs,
+            manifest,
+            purpose,
+        }
+    }
+
+    /// For the evaluation of expressions that refer to static values only.
+    pub(crate) fn static_env<'a>(&'a self, inputs: &'a Inputs, sources: &'a Sources) -> StaticEnv<'a> {
+        StaticEnv {
+            world: self.world(),
+            workspace: self.workspace(),
+            original_dir: self.original_dir(),
+            inputs,
+            sources: Some(sources),
+        }
+    }
+}
+
+impl Loaded {
+    /// The configuration without mistakes. With mistakes it is refused.
+    pub fn valid(self) -> Result<Loaded, Refusal> {
+        match self.diagnostics.has_errors() {
+            true => Err(Refusal { problems: self.diagnostics, sources: self.sources }),
+            false => Ok(self),
+        }
+    }
+
+    /// The same for a command that needs the state too: where values for modules are not available, the refusal names the
+    /// values that the `backend` block lacks as well.
+    pub fn valid_with_backend(self) -> Result<Loaded, Refusal> {
+        match self.diagnostics.has_errors() {
+            true => Err(backend::not_loaded(self)),
+            false => Ok(self),
+        }
+    }
+
+    /// For the evaluation of its expressions.
+    pub(crate) fn eval_env(&self) -> EvalEnv<'_> {
+        self.project.eval_env(&self.sources)
+    }
+
+    /// For the evaluation of its static expressions.
+    pub fn static_env(&self) -> StaticEnv<'_> {
+        self.project.static_env(&self.inputs, &self.sources)
+    }
+
+    /// Builds its reference graph. An operation does this once.
+    pub(crate) fn references(&self) -> References<'_> {
+        References::read(&self.tree, self.eval_env())
+    }
+
+    /// A refusal that points into its files.
+    pub(crate) fn refuse(&self, problems: impl Into<Diagnostics>) -> Refusal {
+        Refusal { problems: problems.into(), sources: self.sources.clone() }
+    }
+}

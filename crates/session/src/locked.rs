@@ -1,0 +1,229 @@
+//! The second phase: the state is open and locked, the configuration is validated and the variables have values.
+//!
+//! The lock is released when the value goes: by [`Locked::end`], which reports failures, or by any other way out.
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+
+use ecow::EcoString;
+use yuba_addrs::AbsResourceInstance;
+use yuba_config::resource::ResourceKey;
+use yuba_engine::{PlanOptions, RootVariable};
+use yuba_eval::graph::References;
+use yuba_eval::outlives_planning;
+use yuba_provider::Providers;
+use yuba_state::State;
+use yuba_syntax::{Diagnostic, Diagnostics};
+
+use crate::applied::Applied;
+use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
+use crate::encryption::Encryption;
+use crate::loaded::Loaded;
+use crate::operation::variables::{WithoutValue, root_variables};
+use crate::operation::{EngineInputs, Progress, diagnostics};
+use crate::validate::Validation;
+
+/// Whether the whole configuration has to be valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigurationCheck {
+    /// It is validated before the state is locked.
+    Full,
+    /// Only the evaluated part has to be valid: an imported object may be declared only in part.
+    Evaluated,
+}
+
+/// How a state is locked for an operation.
+pub struct LockOptions {
+    /// The operation, as other processes see it in the lock.
+    pub operation: &'static str,
+    /// Flags about the state and its lock.
+    pub state: StateFlags,
+    /// Number of operations that run at the same time.
+    pub parallelism: usize,
+    /// Whether the whole configuration has to be valid.
+    pub check: ConfigurationCheck,
+}
+
+/// A valid configuration with its state, open and locked.
+pub struct Locked<'l> {
+    pub(crate) loaded: &'l Loaded,
+    pub(crate) held: HeldState,
+    pub(crate) encryption: Encryption,
+    pub(crate) variables: BTreeMap<EcoString, RootVariable>,
+    pub(crate) references: References<'l>,
+    pub(crate) parallelism: usize,
+    pub(crate) providers: &'l dyn Providers,
+    /// Warnings so far.
+    pub(crate) warnings: Diagnostics,
+    /// Deprecated variables that module calls set. A plan finds them itself, unless it destroys everything.
+    pub(crate) deprecated_arguments: Diagnostics,
+}
+
+impl Loaded {
+    /// The configuration without mistakes, after checking that its providers are selected and installed. A provider that is
+    /// missing makes [`Loaded::lock`] fail.
+    pub fn ready(self) -> Result<Loaded, Refusal> {
+        let mut loaded = self.valid_with_backend()?;
+        let found = loaded.project.providers().check(&loaded.tree, &mut loaded.sources);
+        loaded.diagnostics.extend(found);
+        Ok(loaded)
+    }
+
+    /// Prepares the variables, validates the configuration, and opens and locks its state. `waiting` is called when another
+    /// process holds the lock.
+    pub fn lock(&self, options: &LockOptions, waiting: &mut dyn FnMut()) -> Result<Locked<'_>, Refusal> {
+        let mut warnings = self.diagnostics.clone();
+        let (variables, found) = root_variables(self, WithoutValue::Refused);
+        warnings.extend(found);
+        if warnings.has_errors() {
+            return Err(self.refuse(warnings));
+        }
+        let (references, deprecated_arguments) = match options.check == ConfigurationCheck::Full && !self.is_snapshot {
+            true => self.validated(options.parallelism, &mut warnings),
+            false => (self.references(), Diagnostics::new()),
+        };
+        if warnings.has_errors() {
+            return Err(self.refuse(warnings));
+        }
+        let opened = place_of(self, &options.state).and_then(|place| {
+            let opened = place.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
+                OpenFailure::Locked(problems) => problems,
+                OpenFailure::Unreadable(problems, _) => problems,
+            });
+            Ok((opened?, place.encryption))
+        });
+        let (mut opened, encryption) = match opened {
+            Ok(opened) => opened,
+            Err(found) => {
+                warnings.extend(found);
+                return Err(self.refuse(warnings));
+            }
+        };
+        warnings.extend(std::mem::take(&mut opened.notes));
+        let providers = self.project.providers();
+        if let Some(state) = &mut opened.state {
+            providers.adopt(&self.tree, state);
+        }
+        providers.set_encryption(encryption.clone());
+        Ok(Locked {
+            loaded: self,
+            held: HeldState(Some(opened)),
+            encryption,
+            variables,
+            references,
+            parallelism: options.parallelism,
+            providers,
+            warnings,
+            deprecated_arguments,
+        })
+    }
+
+    /// Validates the configuration. Adds its errors to `warnings`, or the warnings that planning does not repeat. The result
+    /// is its reference graph, and warnings about deprecated variables that calls set.
+    fn validated(&self, parallelism: usize, warnings: &mut Diagnostics) -> (References<'_>, Diagnostics) {
+        let validation =
+            Validation { project: &self.project, sources: &self.sources, inputs: &self.inputs, parallelism };
+        let (mut found, references) = validation.check(&self.tree);
+        // Planning reports more about objects that depend on `enabled`, and nothing about modules that are not enabled.
+        if found.iter().any(|problem| problem.is_error() && !problem.depends_on_enabled()) {
+            warnings.extend(found);
+            return (references, Diagnostics::new());
+        }
+        warnings.extend(found.iter().filter(|problem| outlives_planning(problem)).cloned().collect::<Vec<_>>());
+        found.retain(Diagnostic::is_about_deprecated_variable);
+        (references, found)
+    }
+
+    /// Whether it declares the resource that an object is imported to.
+    fn declares(&self, addr: &AbsResourceInstance) -> Result<(), Diagnostic> {
+        let Some(module) = self.tree.find(&addr.module.module()) else {
+            return Err(diagnostics::import_into_undeclared_module(addr));
+        };
+        match self.tree.node(module).module.resources.contains_key(&ResourceKey::from(&addr.resource)) {
+            true => Ok(()),
+            false => Err(diagnostics::import_into_undeclared_resource(addr)),
+        }
+    }
+}
+
+impl<'l> Locked<'l> {
+    /// Warnings about the encryption of the state. Commands that plan without applying report them first.
+    pub fn encryption_warnings(&self) -> &Diagnostics {
+        &self.encryption.notes
+    }
+
+    /// The state as it was read.
+    pub fn state(&self) -> State {
+        self.held.state.clone().unwrap_or_else(State::empty)
+    }
+
+    /// Starts providers here instead of in the project.
+    pub fn set_providers(&mut self, providers: &'l dyn Providers) {
+        self.providers = providers;
+    }
+
+    pub(crate) fn engine_inputs(&self) -> EngineInputs<'_> {
+        EngineInputs {
+            tree: &self.loaded.tree,
+            references: &self.references,
+            sources: &self.loaded.sources,
+            variables: &self.variables,
+            providers: self.providers,
+            parallelism: self.parallelism,
+        }
+    }
+
+    /// Reads all objects again and saves the result, without changing anything else.
+    pub fn refresh(mut self, options: &PlanOptions, progress: Progress<'_>) -> Applied {
+        if self.state().iter().next().is_none() {
+            self.warnings.push(diagnostics::nothing_to_refresh());
+        }
+        self.plan(options, progress).save_refreshed()
+    }
+
+    /// Takes an object that exists into the state, and saves the state. The object is only read.
+    pub fn import(mut self, addr: AbsResourceInstance, id: EcoString, progress: Progress<'_>) -> Applied {
+        match self.loaded.declares(&addr) {
+            Ok(()) => self.plan(&PlanOptions::import(addr, id), progress).save_imported(),
+            Err(problem) => {
+                let mut diagnostics = std::mem::take(&mut self.warnings);
+                diagnostics.push(problem);
+                Applied::not_begun(self, diagnostics)
+            }
+        }
+    }
+
+    /// Releases the lock. The result is what went wrong with that.
+    pub fn end(self) -> Diagnostics {
+        self.held.release()
+    }
+}
+
+/// An open state, which is unlocked when the value is dropped.
+pub(crate) struct HeldState(Option<Opened>);
+
+impl HeldState {
+    fn release(mut self) -> Diagnostics {
+        self.0.take().map(Opened::close).unwrap_or_default()
+    }
+}
+
+impl Drop for HeldState {
+    fn drop(&mut self) {
+        // Whoever does not ask for the failures has reported more important ones.
+        drop(self.0.take().map(Opened::close));
+    }
+}
+
+impl Deref for HeldState {
+    type Target = Opened;
+    fn deref(&self) -> &Opened {
+        self.0.as_ref().expect("because only `release` takes it, with the value itself")
+    }
+}
+
+impl DerefMut for HeldState {
+    fn deref_mut(&mut self) -> &mut Opened {
+        self.0.as_mut().expect("because only `release` takes it, with the value itself")
+    }
+}

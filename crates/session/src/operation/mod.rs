@@ -1,0 +1,10 @@
+//! What the phases of an operation share: progress, values of variables, the journal, and diagnostics that are reported once.
+
+pub(crate) mod diagnostics;
+pub(crate) mod journal;
+mod progress;
+pub(crate) mod repeated;
+pub(crate) mod variables;
+
+pub(crate) use progress::EngineInputs;
+pub use progress::Progress;

@@ -1,0 +1,68 @@
+//! The machine that provisioners run on, as a project sees it.
+
+use std::path::{Path, PathBuf};
+
+use crate::project::Project;
+
+/// Directories and programs of the machine that provisioners run on.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    /// The working directory.
+    root: PathBuf,
+    home: Option<PathBuf>,
+    /// `PATH`
+    search_path: String,
+    /// Whether an SSH agent can be asked for keys.
+    pub(super) has_ssh_agent: bool,
+    /// The directory for temporary files.
+    temporary: PathBuf,
+}
+
+impl Host {
+    pub(super) fn of(project: &Project) -> Host {
+        let environment = project.environment();
+        let temporary = ["TMPDIR", "TEMP", "TMP"].iter().find_map(|name| environment.path(name));
+        Host {
+            root: project.root().to_owned(),
+            home: project.home().map(Path::to_owned),
+            search_path: environment.get("PATH").unwrap_or_default().to_owned(),
+            has_ssh_agent: environment.get("SSH_AUTH_SOCK").is_some(),
+            temporary: temporary.unwrap_or_else(|| PathBuf::from("/tmp")),
+        }
+    }
+
+    /// Where a path is: relative ones start in the working directory.
+    pub(super) fn path(&self, shown: &str) -> PathBuf {
+        self.root.join(shown)
+    }
+
+    /// The directory in which commands run; none if it is that of the process.
+    pub(super) fn working_dir(&self) -> Option<&Path> {
+        Some(&*self.root).filter(|root| !root.as_os_str().is_empty())
+    }
+
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    pub(super) fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// The directories in which programs are looked for.
+    pub(super) fn search_path(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let separator = if cfg!(windows) { ';' } else { ':' };
+        self.search_path.split(separator).map(PathBuf::from)
+    }
+
+    /// The machine that tests run on.
+    #[cfg(test)]
+    pub(super) fn of_tests() -> Host {
+        let settings = crate::project::ProjectSettings {
+            environment: yuba_net::Environment::of_process(),
+            home: std::env::home_dir(),
+            ..crate::project::ProjectSettings::bare("")
+        };
+        Host::of(&Project::new(settings))
+    }
+}

@@ -1,0 +1,94 @@
+//! Several projects in one process: directories, environments and workspaces do not mix, and locks are released on every path.
+
+use std::path::Path;
+
+use yuba_engine::{Interrupt, PlanOptions, ProvisionOrder, Provisioners};
+use yuba_eval::tree::Purpose;
+use yuba_net::Environment;
+use yuba_session::backend::StateFlags;
+use yuba_session::{
+    ConfigurationCheck, ForgottenInstances, LoadOptions, Loaded, LockOptions, Progress, Project, ProjectSettings,
+};
+use yuba_testkit::Sandbox;
+
+const CONFIGURATION: &str = r#"
+//- main.tf
+variable "name" {}
+output "name" {
+  value = "${var.name} in ${terraform.workspace} of ${basename(path.cwd)}: ${file("${path.module}/text")}"
+}
+resource "terraform_data" "a" {
+  input = var.name
+}
+"#;
+
+struct NoProvisioners;
+
+impl Provisioners for NoProvisioners {
+    fn run<'p>(
+        &'p self,
+        _: ProvisionOrder,
+        _: &'p dyn Fn(ecow::EcoString),
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<(), ecow::EcoString>> + 'p>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+fn project(dir: &Path, variables: &[(&str, &str)]) -> Project {
+    let environment: Environment = variables.iter().copied().collect();
+    Project::new(ProjectSettings { environment, ..ProjectSettings::bare(dir) })
+}
+
+fn load(project: &Project) -> Loaded {
+    let loaded = project.load(LoadOptions::new(Purpose::Use)).and_then(Loaded::ready);
+    loaded.unwrap_or_else(|refusal| panic!("{:?}", refusal.problems))
+}
+
+fn lock() -> LockOptions {
+    LockOptions { operation: "test", state: StateFlags::default(), parallelism: 10, check: ConfigurationCheck::Full }
+}
+
+/// Applies the configuration; the value of its output.
+fn apply(project: &Project) -> String {
+    let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
+    let loaded = load(project);
+    let locked = loaded.lock(&lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
+    let planned = locked.plan(&PlanOptions::default(), progress);
+    let applied = planned.apply(ForgottenInstances::Error, &NoProvisioners, progress);
+    assert!(!applied.has_failed(), "{:?}", applied.diagnostics);
+    applied.outputs["name"].value.as_str().map(ToString::to_string).unwrap_or_default()
+}
+
+#[test]
+fn projects_of_one_process_do_not_mix() {
+    let sandboxes = [Sandbox::new("", CONFIGURATION), Sandbox::new("", CONFIGURATION)];
+    let names = sandboxes.each_ref().map(|sandbox| sandbox.dir().file_name().expect("it has a name").to_owned());
+    sandboxes[0].write("text", "one");
+    sandboxes[1].write("text", "two");
+    let first = project(&sandboxes[0].dir(), &[("TF_VAR_name", "x")]);
+    let second = project(&sandboxes[1].dir(), &[("TF_VAR_name", ""), ("TF_WORKSPACE", "other")]);
+    let told = std::thread::scope(|scope| {
+        let both = [scope.spawn(|| apply(&first)), scope.spawn(|| apply(&second))];
+        both.map(|thread| thread.join().expect("it does not panic"))
+    });
+    let [one, two] = names.map(|name| name.to_string_lossy().into_owned());
+    assert_eq!(told, [format!("x in default of {one}: one"), format!(" in other of {two}: two")]);
+    assert!(sandboxes[0].dir().join("terraform.tfstate").exists());
+    assert!(sandboxes[1].dir().join("terraform.tfstate.d/other/terraform.tfstate").exists());
+    assert!(!sandboxes[1].dir().join("terraform.tfstate").exists());
+}
+
+#[test]
+fn a_lock_that_nobody_ends_is_released() {
+    let sandbox = Sandbox::new("", CONFIGURATION);
+    sandbox.write("text", "");
+    let project = project(&sandbox.dir(), &[("TF_VAR_name", "x")]);
+    let loaded = load(&project);
+    let locked = loaded.lock(&lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
+    assert!(loaded.lock(&lock(), &mut || {}).is_err(), "the state is locked");
+    drop(locked);
+    let locked = loaded.lock(&lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
+    let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
+    drop(locked.plan(&PlanOptions::default(), progress));
+    assert!(loaded.lock(&lock(), &mut || {}).is_ok(), "a plan that is dropped holds no lock");
+}
