@@ -21,8 +21,6 @@ yuba_syntax::catalogue! {
     OUTPUT_FORMATS_CONFLICT = error "output-formats-conflict", "Invalid output format";
     /// The file of `-json-into` cannot be written.
     JSON_FILE_NOT_WRITTEN = error "json-file-not-written", "Invalid argument";
-    /// A flag requires a number and its value is not a number or too small.
-    FLAG_NUMBER_INVALID = error "flag-number-invalid", "Invalid argument";
     /// `fmt` cannot read standard input.
     STANDARD_INPUT_UNREADABLE = error "standard-input-unreadable", "Failed to read file";
     /// The path of the current directory cannot be determined.
@@ -111,38 +109,6 @@ yuba_syntax::catalogue! {
     TAINT_NOT_MANAGED = error "taint-not-managed", "Invalid resource address";
     /// A deleted workspace had objects in its state.
     DELETED_WORKSPACE_HAD_OBJECTS = warning "deleted-workspace-had-objects", "{name} was non-empty";
-    /// Changes have to be approved and the command cannot prompt.
-    APPROVAL_NOT_POSSIBLE = error "approval-not-possible", "Cannot apply without approval";
-    /// Standard input ended at the prompt for approval.
-    APPROVAL_INPUT_ENDED = error "approval-input-ended", "error asking for approval: EOF";
-    /// `apply -json` or `destroy -json` runs without a saved plan and without `-auto-approve`.
-    APPROVAL_REQUIRED = error "approval-required", "Plan file or auto-approve required";
-    /// `destroy` has the flag `-destroy`.
-    MODE_FLAG_REDUNDANT = error "mode-flag-redundant", "Invalid mode option";
-    /// The value of `-parallelism` is negative.
-    PARALLELISM_INVALID = error "parallelism-invalid", "Invalid parallelism value";
-    /// The value of `graph -type` names a graph that OpenTofu removed.
-    GRAPH_TYPE_REMOVED = error "graph-type-removed", "Graph type no longer available";
-    /// The value of `graph -type` is unknown.
-    GRAPH_TYPE_UNKNOWN = error "graph-type-unknown", "Unsupported graph type";
-    /// `show -config` runs without `-json`.
-    CONFIGURATION_NEEDS_JSON = error "configuration-needs-json", "JSON output required for configuration";
-    /// `show -module` runs without `-json`.
-    MODULE_NEEDS_JSON = error "module-needs-json", "JSON output required for module";
-    /// `show` has a flag that selects what to show and a file.
-    SHOW_FILE_UNEXPECTED = error "show-file-unexpected", "Unexpected command line arguments";
-    /// `show` has several flags that select what to show.
-    SHOW_FLAGS_CONFLICT = error "show-flags-conflict", "Conflicting object types to show";
-    /// `console` has the flag `-json`.
-    CONSOLE_WITHOUT_JSON = error "console-without-json", "Output only in json is not allowed";
-    /// A flag of OpenTofu is not available in this version.
-    FLAG_NOT_AVAILABLE = error "flag-not-available", "Option not available yet";
-    /// The console cannot read standard input.
-    CONSOLE_INPUT_UNREADABLE = error "console-input-unreadable", "Failed to read input";
-    /// The input of the console is not UTF-8.
-    CONSOLE_INPUT_ENCODING = error "console-input-encoding", "Invalid character encoding";
-    /// The console cannot use the terminal.
-    CONSOLE_TERMINAL_UNUSABLE = error "console-terminal-unusable", "Console failed";
 }
 
 /// Flags that cannot be parsed. OpenTofu prints the same message.
@@ -168,17 +134,6 @@ pub(crate) fn no_arguments_expected_to_show() -> Diagnostic {
 }
 
 const TOO_MANY: &str = "Too many command line arguments";
-
-/// More than one argument for a command that takes one `what`: `directory`.
-pub(crate) fn too_many_arguments(what: &str) -> Diagnostic {
-    Diagnostic::new(&UNEXPECTED_ARGUMENT, format!("This command takes at most one {what}.")).titled(TOO_MANY)
-}
-
-pub(crate) fn console_arguments() -> Diagnostic {
-    Diagnostic::new(&UNEXPECTED_ARGUMENT, "The console takes no arguments.")
-        .titled(TOO_MANY)
-        .hint("Enter expressions at its prompt or write them to its standard input.")
-}
 
 pub(crate) fn too_many_outputs() -> Diagnostic {
     Diagnostic::new(&UNEXPECTED_ARGUMENT, "This command takes at most one argument: the name of an output.")
@@ -221,11 +176,6 @@ pub(crate) fn raw_and_json() -> Diagnostic {
 
 pub(crate) fn json_file_not_written(name: &str, error: &Error) -> Diagnostic {
     Diagnostic::new(&JSON_FILE_NOT_WRITTEN, format!("Failed to write the file {name:?} of -json-into: {error}."))
-}
-
-pub(crate) fn flag_number_invalid(flag: &str, least: u64, text: &str) -> Diagnostic {
-    let detail = format!("-{flag} requires a whole number of at least {least}, not {text:?}.");
-    Diagnostic::new(&FLAG_NUMBER_INVALID, detail)
 }
 
 pub(crate) fn standard_input_unreadable(error: &Error) -> Diagnostic {
@@ -441,77 +391,4 @@ pub(crate) fn missing_instance_allowed(problem: Diagnostic, addr: &AbsResourceIn
 pub(crate) fn deleted_workspace_had_objects(name: &str) -> Diagnostic {
     let detail = "Objects recorded in the deleted state may still exist. Yuba no longer tracks them.";
     Diagnostic::new(&DELETED_WORKSPACE_HAD_OBJECTS, detail).titled(format!("{} was non-empty", quote(name)))
-}
-
-const APPROVE: &str = "Use -auto-approve, or apply a saved plan.";
-
-pub(crate) fn approval_not_possible() -> Diagnostic {
-    Diagnostic::new(&APPROVAL_NOT_POSSIBLE, "-input=false disables the prompt for approval.").hint(APPROVE)
-}
-
-pub(crate) fn approval_input_ended() -> Diagnostic {
-    Diagnostic::new(&APPROVAL_INPUT_ENDED, "Standard input ended at the prompt for approval.").hint(APPROVE)
-}
-
-pub(crate) fn approval_required() -> Diagnostic {
-    Diagnostic::new(&APPROVAL_REQUIRED, "-json disables the prompt for approval.").hint(APPROVE)
-}
-
-pub(crate) fn mode_flag_redundant() -> Diagnostic {
-    Diagnostic::new(&MODE_FLAG_REDUNDANT, "\"yuba destroy\" always plans to destroy.").hint("Omit -destroy.")
-}
-
-pub(crate) fn parallelism_invalid(text: &str) -> Diagnostic {
-    Diagnostic::new(&PARALLELISM_INVALID, format!("-parallelism must be a number greater than 0, not {text}."))
-}
-
-pub(crate) fn graph_type_removed(kind: &str) -> Diagnostic {
-    Diagnostic::new(&GRAPH_TYPE_REMOVED, format!("The graph type {kind:?} no longer exists."))
-        .hint("Use -type=plan, which is similar.")
-}
-
-pub(crate) fn graph_type_unknown(kind: &str) -> Diagnostic {
-    let detail =
-        format!("-type supports \"plan\", \"plan-refresh-only\", \"plan-destroy\" and \"apply\", not {kind:?}.");
-    Diagnostic::new(&GRAPH_TYPE_UNKNOWN, detail)
-}
-
-pub(crate) fn configuration_needs_json() -> Diagnostic {
-    Diagnostic::new(&CONFIGURATION_NEEDS_JSON, "-config supports JSON output only.").hint("Add -json.")
-}
-
-pub(crate) fn module_needs_json() -> Diagnostic {
-    Diagnostic::new(&MODULE_NEEDS_JSON, "-module supports JSON output only.").hint("Add -json.")
-}
-
-pub(crate) fn show_file_unexpected() -> Diagnostic {
-    let detail = "-state, -plan, -config and -module select what to show, so the command takes no file.";
-    Diagnostic::new(&SHOW_FILE_UNEXPECTED, detail)
-}
-
-pub(crate) fn show_flags_conflict() -> Diagnostic {
-    Diagnostic::new(&SHOW_FLAGS_CONFLICT, "-state, -plan, -config and -module are mutually exclusive.")
-        .hint("Use one of them.")
-}
-
-pub(crate) fn console_without_json() -> Diagnostic {
-    Diagnostic::new(&CONSOLE_WITHOUT_JSON, "The console does not support JSON output.")
-        .hint("Use an output of the configuration and `output -json`, or call the function jsonencode.")
-}
-
-pub(crate) fn flag_not_available(flag: &str) -> Diagnostic {
-    let detail = format!("The console of this version of Yuba does not support -{flag}.");
-    Diagnostic::new(&FLAG_NOT_AVAILABLE, detail).hint("Omit the option.")
-}
-
-pub(crate) fn console_input_unreadable(error: &Error) -> Diagnostic {
-    Diagnostic::new(&CONSOLE_INPUT_UNREADABLE, format!("Failed to read standard input: {error}."))
-}
-
-pub(crate) fn console_input_encoding() -> Diagnostic {
-    Diagnostic::new(&CONSOLE_INPUT_ENCODING, "Standard input is not valid UTF-8.")
-}
-
-pub(crate) fn console_terminal_unusable(error: &dyn Display) -> Diagnostic {
-    Diagnostic::new(&CONSOLE_TERMINAL_UNUSABLE, format!("The console cannot use the terminal: {error}."))
 }

@@ -149,12 +149,17 @@ impl Running<'_> {
             SaveFailure::Journal(_) | SaveFailure::Other(_) => None,
         };
         // Recovery saves what the journal has under a lower serial, so that this state may follow it. A state that another
-        // run has saved stays: what to do about it is for the user to decide.
-        if kind != Some(StoreErrorKind::Conflict) {
+        // run has saved stays, and has a higher serial: the journal must not be taken for one whose state has arrived.
+        let is_conflict = kind == Some(StoreErrorKind::Conflict);
+        if !is_conflict {
             state.serial = state.serial.saturating_add(ABOVE_RECOVERY);
         }
         if let Some(file) = &mut self.file {
-            file.writer.give_up(file.files.as_ref(), state.serial);
+            let files = file.files.as_ref();
+            match is_conflict {
+                true => drop(file.writer.flush(files)),
+                false => file.writer.give_up(files, state.serial),
+            }
         }
         match kind.is_some() && kind == self.reported {
             true => Diagnostics::new(),

@@ -97,8 +97,9 @@ fn locations_are_compared_with_their_defaults() {
         ("the file a", "the backend \"fake\"")
     );
     let storage = Backends::new(BackendEnvironment::new(Environment::default(), "data")).open(&local(json!("a")));
-    let is_file = |settings: LocalSettings| settings.path == Some("a".into()) && settings.workspace_directory.is_some();
-    assert!(matches!(storage, Ok(Storage::Files(ref settings)) if is_file(settings.clone())));
+    let is_file =
+        |settings: &LocalSettings| settings.path == Some("a".into()) && settings.workspace_directory.is_some();
+    assert!(matches!(storage, Ok(Storage::Files(ref settings)) if is_file(settings)));
 }
 
 #[test]

@@ -129,8 +129,8 @@ credentials "c.example" { token = "three" }
         "",
         &[("TF_CLI_CONFIG_FILE", "~/nowhere")],
         &expect![[r#"
-        Warning: Unable to open CLI configuration file / There is no file ~/nowhere, which is named as the CLI configuration file. Nothing is configured.
-    "#]],
+            Warning: Unable to open CLI configuration file / The CLI configuration file ~/nowhere does not exist. Yuba continues without CLI configuration.
+        "#]],
     );
 }
 
@@ -163,14 +163,14 @@ credentials "x" {
             cache /nowhere/at/all false
             credentials a.example {"token":"one"}
             Direct +[] -[]
-            Warning: Unknown CLI configuration setting / ~/.tofurc, at 2:1: there is no setting and no block "plugin_cache_dri" in CLI configuration files; it has no effect. Did you mean "plugin_cache_dir"?
+            Warning: Unknown CLI configuration setting / ~/.tofurc, at 2:1: ignoring "plugin_cache_dri", which is neither a setting nor a block.
             Error: The credentials "not a host" block has an invalid hostname: it may have letters, digits and inner dashes only / 
             Error: Error parsing ~/.tofurc: At 5:1: "host" must be a block with one label / 
-            Error: Invalid provider_installation method block / The block dev_overrides at 8:3 is wrong: it must come before all other blocks, because it counts more than they do.
-            Error: Invalid provider_installation method block / The block filesystem_mirror at 9:3 is wrong: the argument "path" is required.
-            Error: Invalid provider_installation method block / The block smoke_signals at 10:3 is wrong: there is no way of installation "smoke_signals"; there are direct, filesystem_mirror, network_mirror, oci_mirror and dev_overrides.
-            Error: Invalid oci_mirror repository template / The template of the block oci_mirror at 11:3 is wrong: "region" is not available here; there are "hostname", "namespace" and "type", and nothing can be computed from them.
-            Error: Invalid oci_mirror repository template / The template of the block oci_mirror at 12:3 is wrong: "${hostname}" has to be in it, unless "include" selects exactly one hostname.
+            Error: Invalid provider_installation method block / The block dev_overrides at 8:3 is invalid: it must come before all other blocks, because it counts more than they do.
+            Error: Invalid provider_installation method block / The block filesystem_mirror at 9:3 is invalid: the argument "path" is required.
+            Error: Invalid provider_installation method block / The block smoke_signals at 10:3 is invalid: there is no way of installation "smoke_signals"; there are direct, filesystem_mirror, network_mirror, oci_mirror and dev_overrides.
+            Error: Invalid oci_mirror repository template / The repository_template of the block oci_mirror at 11:3 is invalid: "region" is not available here; there are "hostname", "namespace" and "type", and nothing can be computed from them.
+            Error: Invalid oci_mirror repository template / The repository_template of the block oci_mirror at 12:3 is invalid: "${hostname}" has to be in it, unless "include" selects exactly one hostname.
             Error: No more than one provider_installation block may be specified / 
             Error: Invalid oci_credentials block / The block oci_credentials at 15:1 is wrong: "X" is not the name of a repository: it may have lower-case letters, digits, and ".", "_", "-" between them.
             Error: Invalid oci_default_credentials block / The block oci_default_credentials at 16:1 is wrong: "a/b" cannot be a part of the name of a program.
@@ -200,7 +200,7 @@ registry_protocols {
         &[],
         &expect![[r#"
             registry Some(3) Some(7s)
-            Error: Duplicate registry_protocols block / ~/.tofurc has such a block already at 1:1; that one counts.
+            Error: Duplicate registry_protocols block / ~/.tofurc already has this block at 1:1. Yuba uses the first one.
             Error: Invalid registry_protocols block / ~/.tofurc, at 1:1: "request_timeout_seconds" needs a whole number, not a string.
         "#]],
     );

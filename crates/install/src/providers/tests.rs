@@ -419,7 +419,7 @@ fn a_container_registry_has_packages_by_digest() {
         finding
         ! Incompatible provider version: Provider registry.example.com/x/null v1.0.0 does not have a package available for your current platform, OS_ARCH.
 
-        Not every provider is released for every platform; another version may be, or another place may have more packages.
+        Another version, registry or mirror may have one.
     "#]]);
 }
 
@@ -550,10 +550,9 @@ fn nothing_is_left_of_a_package_that_is_refused() {
             "no versions",
             Box::new(|w| w.host.fail("/v1/x/null/versions", 404)),
             expect![[r#"
-            ! Failed to query available provider packages: Could not retrieve the list of available versions for provider registry.example.com/x/null: provider registry registry.example.com does not have a provider named registry.example.com/x/null.
+                ! Failed to query available provider packages: Could not retrieve the list of available versions for provider registry.example.com/x/null: provider registry registry.example.com does not have a provider named registry.example.com/x/null.
 
-            Every module should name the sources of its providers in required_providers; without it "hashicorp" is taken for granted. To see which modules need registry.example.com/x/null, run:
-                yuba providers"#]],
+                Set the source of every provider in required_providers. The default namespace is "hashicorp"."#]],
         ),
         (
             "no entry",
@@ -595,19 +594,19 @@ fn a_name_without_namespace_leads_to_who_had_it() {
         let needed = needed.iter().map(|text| (provider(text), ProviderConstraints::default())).collect();
         let failure = installing::Failure::Query(error);
         let detail = diagnostics::failure(&asked, &failure, &needed, &Platform::current()).detail;
-        detail.split("\n\n").nth(1).and_then(|hint| hint.split(". To see").next()).unwrap_or_default().to_owned()
+        detail.split("\n\n").nth(1).map(|hint| hint.trim_end_matches('.')).unwrap_or_default().to_owned()
     };
     let other = |name: &str| {
         format!(
             "Did you intend to use {name}? If so, name that source in the required_providers of every module that uses it"
         )
     };
-    assert!(hint(None, &["hashicorp/null"]).starts_with("Every module should name"));
+    assert!(hint(None, &["hashicorp/null"]).starts_with("Set the source of every provider"));
     assert_eq!(hint(Some(r#"{"id": "acme/null"}"#), &["hashicorp/null"]), other("acme/null"));
     assert_eq!(hint(Some(r#"{"id": "a/null", "moved_to": "b/null"}"#), &["hashicorp/null"]), other("b/null"));
     assert_eq!(hint(Some(r#"{"id": "acme/null"}"#), &["hashicorp/null", "mine/null"]), other("mine/null"));
     for none in [r#"{"id": "hashicorp/null"}"#, r#"{"id": "acme/other"}"#, r#"{"id": "?"}"#, "{}", "["] {
-        assert!(hint(Some(none), &["hashicorp/null"]).starts_with("Every module should name"), "{none}");
+        assert!(hint(Some(none), &["hashicorp/null"]).starts_with("Set the source of every provider"), "{none}");
     }
 }
 
