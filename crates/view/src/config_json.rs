@@ -32,7 +32,7 @@ pub fn config(tree: &ConfigTree, schemas: &dyn Providers) -> Result<String, EcoS
     Ok(out)
 }
 
-/// A single module without what it calls: nothing that only providers and other modules could tell.
+/// A single module without the modules it calls and without information from providers.
 pub fn module(module: &Module) -> String {
     let configs = ProviderConfigs::of_module(module);
     let mut out = String::new();

@@ -150,7 +150,7 @@ fn planned_resource(
             &out[start..] != "{}"
         });
     }
-    // Quirk: what the schema says is sensitive is not mentioned here.
+    // Quirk: attributes that the schema declares sensitive are not listed here.
     sensitive(members.key("sensitive_values"), &change.after, Shape::Any);
     let identities = provider.as_ref().and_then(|provider| provider.identities.get(&resource.kind));
     if let (Some(identity), Some(identities)) = (planned_identity(change), identities) {
@@ -174,7 +174,7 @@ fn changes<'p>(
     schemas: &mut KnownSchemas<'_>,
     identities: Identities,
 ) -> Result<(), EcoString> {
-    // That a data resource is not in the state any more is nobody's business.
+    // The removal of a data resource from the state is not reported.
     let is_told =
         |change: &&ResourceChange| change.addr.resource.mode != ResourceMode::Data || change.action != Action::Delete;
     let mut changes: Vec<&ResourceChange> = changes.filter(is_told).collect();
@@ -282,7 +282,7 @@ fn output_change(out: &mut String, change: &OutputChange) {
     } else {
         unknown(after_unknown, &change.after);
     }
-    // Quirk: both say whether it is hidden before or after.
+    // Quirk: both members show whether it is hidden before or after.
     members.bool("before_sensitive", change.sensitive);
     members.bool("after_sensitive", change.sensitive);
     members.close();

@@ -58,7 +58,7 @@ pub fn render(state: &State, schemas: &dyn Providers, look: Look) -> Result<Stri
     Ok(out)
 }
 
-/// The current object of one instance; nothing if there is none.
+/// The current object of one instance, or an empty string.
 pub fn render_instance(
     state: &State,
     addr: &AbsResourceInstance,

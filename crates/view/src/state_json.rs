@@ -17,7 +17,7 @@ use crate::values_json::{Shape, known, sensitive};
 /// The version of the format of states.
 pub const FORMAT_VERSION: &str = "1.0";
 
-/// A state, or why it cannot be shown: a sentence part. None where there is no state.
+/// A state as JSON. The error is the end of a sentence. Without a state the document has no values.
 pub fn state(state: Option<&State>, schemas: &dyn Providers) -> Result<String, EcoString> {
     let mut out = String::new();
     write(&mut out, state, &mut KnownSchemas::new(schemas))?;
@@ -120,7 +120,7 @@ pub(crate) fn schema_of<'s>(provider: Option<&'s ProviderSchema>, resource: &Res
     of_mode.get(&resource.kind)
 }
 
-/// Why nothing can be said about an object: a sentence part.
+/// Why an object cannot be written, as the end of a sentence.
 pub(crate) fn no_schema(addr: &dyn std::fmt::Display, provider: &ProviderSource) -> EcoString {
     eco_format!("no schema found for {addr} (in provider {provider})")
 }
@@ -154,7 +154,7 @@ impl Shown<'_> {
         let mut members = Members::open(out);
         members.shown("address", &addr);
         resource_members(&mut members, local, shown.key, source);
-        // Quirk: deposed objects do not say by which version of their schema they are.
+        // Quirk: deposed objects have no schema version.
         members.int("schema_version", if shown.deposed.is_some() { 0 } else { object.schema_version });
         if !value.is_null() {
             known(members.key("values"), &value);
@@ -176,7 +176,7 @@ impl Shown<'_> {
     }
 }
 
-/// What all documents say about a resource after its address.
+/// The members of a resource after its address that all documents share.
 pub(crate) fn resource_members(
     members: &mut Members<'_>,
     resource: &ResourceAddr,
