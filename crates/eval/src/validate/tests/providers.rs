@@ -58,7 +58,7 @@ resource "p_r" "s" {
         main.tf:17:15 error: Error in function call
         Call to function "provider::p::half" failed: the provider's answer is not of the type that its schema promises: number required, but this is string. This is a bug in the provider, which should be reported to those who make it.
         main.tf:19:15 error: Function not found in provider
-        The provider has no function "halv".
+        The provider has no function "halv". Did you mean "half"?
         main.tf:20:15 error: Unknown function provider
         The required_providers of this module contain no provider with the local name "q".
         main.tf:29:10 error: Bad name
