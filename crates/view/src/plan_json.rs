@@ -5,7 +5,7 @@ use yuba_addrs::{AbsResourceInstance, ResourceMode};
 use yuba_eval::ConfigTree;
 use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
 use yuba_provider::Providers;
-use yuba_state::{DeposedKey, Edit, State};
+use yuba_state::{DeposedKey, State};
 use yuba_value::{Value, View};
 
 use crate::json_writer::{Members, list, text};
@@ -59,8 +59,7 @@ pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: &dyn Providers) -> Result<S
     Ok(out)
 }
 
-/// The state before the changes as OpenTofu shows it: with the outputs that are known already, and with the data that
-/// destroying everything forgets.
+/// The state before the changes as OpenTofu shows it: with the outputs that are known already.
 fn prior_state(plan: &Plan, tree: &ConfigTree) -> State {
     let outputs = &tree.root().module.outputs;
     let mut state = match plan.mode {
@@ -68,14 +67,6 @@ fn prior_state(plan: &Plan, tree: &ConfigTree) -> State {
         _ => plan.known_state(|name| outputs.get(name).is_some_and(|output| output.sensitive == Some(true))),
     };
     state.terraform_version = yuba_state::WRITER_VERSION.into();
-    if plan.mode == Mode::Destroy {
-        let all = plan.previous_state.instances();
-        for (addr, resource, instance) in all.filter(|(addr, ..)| addr.resource.mode == ResourceMode::Data) {
-            let (provider, provider_key) = (resource.provider.clone(), instance.provider_key.clone());
-            let object = instance.current.clone();
-            state.apply(Edit::SetObject { addr, deposed: None, provider, provider_key, object });
-        }
-    }
     state
 }
 

@@ -229,6 +229,9 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         applier.planned_outputs();
     } else {
         let started = applier.walk.providers.started();
+        if plan.mode == Mode::Destroy {
+            applier.remove_data();
+        }
         applier.known_outputs();
         let work = async {
             applier.start_bare_providers(&graph).await;
@@ -373,6 +376,25 @@ impl<'a> Applier<'a> {
     fn operation(&mut self, position: u32, action: Action) -> u32 {
         self.operations.push((position, action, None));
         self.operations.len() as u32 - 1
+    }
+
+    /// Removes data from the state: of what is destroyed nothing remains.
+    fn remove_data(&mut self) {
+        let is_removed = |addr: &AbsResourceInstance| {
+            addr.resource.mode == ResourceMode::Data && self.walk.selects_leftover(self.selection, addr)
+        };
+        let data = self.state.instances().filter(|(addr, ..)| is_removed(addr));
+        let edits = data.map(|(addr, resource, _)| Edit::SetObject {
+            addr,
+            deposed: None,
+            provider: resource.provider.clone(),
+            provider_key: None,
+            object: None,
+        });
+        let edits: Vec<Edit> = edits.collect();
+        if !edits.is_empty() {
+            self.record(None, edits);
+        }
     }
 
     /// Applies edits and records them, as what an operation came to if there is one.

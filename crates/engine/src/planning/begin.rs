@@ -277,19 +277,15 @@ impl<'a> Planner<'a> {
             }
             match addr.resource.mode {
                 ResourceMode::Managed => self.begin_removal(&addr, None, jobs).await,
-                _ if self.selects_leftover(&addr) => self.forget_silently(&addr),
+                // Data that a destroy plan has read are part of its prior state. Applying the plan removes them.
+                _ if !destroying && self.selects_leftover(&addr) => self.forget_silently(&addr),
                 _ => {}
             }
         }
     }
 
-    /// Whether an object that was not met in the configuration is part of the run.
-    // Quirk: where a block is part of a run, the objects of all module instances that are gone are, too.
     fn selects_leftover(&self, addr: &AbsResourceInstance) -> bool {
-        match self.walk.vertex_of(addr) {
-            Some(vertex) => self.selection.includes(vertex),
-            None => self.selection.selects_orphan(addr),
-        }
+        self.walk.selects_leftover(self.selection, addr)
     }
 
     /// Imports for which configuration is written.

@@ -56,11 +56,12 @@ impl<'a> Planner<'a> {
         self.pending[step as usize] |= planned.action != Action::NoOp;
         let after = planned.after.clone();
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), after.clone());
-        ok &= self.may_be_destroyed(at, resource, &addr, planned.action).await;
+        let may_be_replaced = self.may_be_destroyed(at, resource, &addr, planned.action).await;
         let mut change = self.change(&addr, &server, planned);
         change.importing = importing.map(Box::new);
         self.push_change(at, &resource.key, change);
-        ok & self.walk.postconditions(at, resource, &addr, after).await
+        // An object that must not be replaced has no next value to check.
+        may_be_replaced && ok & self.walk.postconditions(at, resource, &addr, after).await
     }
 
     fn type_of(&self, job: &super::managed::ManagedJob<'a>) -> Type {

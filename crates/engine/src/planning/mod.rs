@@ -221,7 +221,6 @@ async fn walk_for(
         return Made::nothing(problems);
     }
     let moves = moves::execute(&statements, &mut state);
-    problems.extend(moves.warnings());
     problems.extend(moves.check_targets(&options.targets, &options.excludes));
     if problems.has_errors() {
         return Made::nothing(problems);
@@ -309,6 +308,10 @@ async fn walk_for(
         return Made::nothing(found);
     }
     planner.walk.tell(found);
+    if !planner.walk.has_errors() {
+        let blocked = planner.moves.warnings();
+        planner.walk.tell(blocked);
+    }
     let only_reading_failed = planner.only_reading_failed();
     let (plan, problems) = planner.finish(&graph, references, previous);
     Made { plan, problems, only_reading_failed }
