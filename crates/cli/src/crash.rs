@@ -2,10 +2,10 @@
 
 use std::io::Write as _;
 
-/// The exit code of a crash, told apart from 1 (an error that was reported) and 2 (`plan`: there are changes).
+/// The exit code of a crash. It differs from 1 (a reported error) and 2 (a plan with changes).
 pub(crate) const EXIT_CODE: u8 = 11;
 
-/// Replaces the standard message of a panic by one that says what to send.
+/// Replaces the standard message of a panic with one that explains how to report it.
 pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
         let what = info.payload_as_str().unwrap_or("no message");

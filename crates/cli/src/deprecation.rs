@@ -1,27 +1,27 @@
-//! `-deprecation`: which warnings about the use of deprecated things are shown.
+//! `-deprecation`: selects which deprecation warnings are shown.
 
 use yuba_syntax::{DeprecatedUse, Diagnostics};
 
-/// Which of the warnings of one kind.
+/// Which warnings of one kind are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Level {
     /// All of them.
     #[default]
     All,
-    /// Those that can be mended in the configuration itself and its local modules.
+    /// Warnings about uses in the configuration itself and its local modules.
     Local,
     /// None.
     None,
 }
 
-/// What all flags together say.
+/// The values of all flags together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeprecationChoice {
     /// Variables and outputs of modules.
     modules: Level,
     /// Attributes of resources.
     providers: Level,
-    /// Single things and what is in them, by address; the last one counts.
+    /// Single objects and their children, by address; the last entry applies.
     addresses: Vec<(String, Level)>,
 }
 

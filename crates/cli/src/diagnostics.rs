@@ -91,7 +91,11 @@ yuba_syntax::catalogue! {
     STATE_FILE_NOT_SHOWN = error "state-file-not-shown", "Couldn't show state file";
     /// A file given to `show` is neither a state nor a saved plan.
     FILE_NOT_SHOWN = error "file-not-shown", "Failed to read the given file as a state or plan file";
-    /// A command cannot save the changed state.
+    /// TF_WORKSPACE is not a valid workspace name.
+    SELECTED_WORKSPACE_INVALID = error "selected-workspace-invalid", "Error selecting workspace";
+    /// A `state` command cannot save the changed state.
+    CHANGED_STATE_NOT_SAVED = error "changed-state-not-saved", "Error saving the state";
+    /// `taint` or `untaint` cannot save the changed state.
     CHANGED_STATE_NOT_WRITTEN = error "changed-state-not-written", "Error writing state file";
     /// No object matches the addresses given to `state rm`.
     REMOVAL_WITHOUT_MATCH = error "removal-without-match", "Invalid target address";
@@ -343,6 +347,18 @@ pub(crate) fn pulled_state_unreadable(problems: &Diagnostics) -> Diagnostic {
 /// Quirk: the title contains all of the problem.
 pub(crate) fn shown_state_unreadable(problems: &Diagnostics) -> Diagnostic {
     Diagnostic::new(&SHOWN_STATE_UNREADABLE, "").titled(format!("error loading state: {}", problems.joined()))
+}
+
+pub(crate) fn selected_workspace_invalid(name: &str) -> Diagnostic {
+    let detail = format!(
+        "The environment variable TF_WORKSPACE is set to {}, which is not a valid workspace name.",
+        quote(name)
+    );
+    Diagnostic::new(&SELECTED_WORKSPACE_INVALID, detail)
+}
+
+pub(crate) fn changed_state_not_saved(problems: &Diagnostics) -> Diagnostic {
+    Diagnostic::new(&CHANGED_STATE_NOT_SAVED, format!("The stored state was not changed. {}", problems.joined()))
 }
 
 pub(crate) fn removal_without_match() -> Diagnostic {

@@ -23,7 +23,7 @@ const NO_COMMAND: u8 = 127;
 /// Runs the command that the process was asked for and gives its exit code.
 pub(crate) fn run() -> u8 {
     let mut terminal = Terminal::new();
-    // The file may be named relative to where the process was started, whatever -chdir says.
+    // The path of the file is relative to the directory the process was started in, even with -chdir.
     let hosts = Arc::new(Hosts::new(Environment::of_process()));
     report_cli_config(&mut terminal, hosts.problems());
     match request(std::env::args_os().skip(1)) {

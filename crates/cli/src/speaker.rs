@@ -2,14 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use yuba_addrs::ProviderSource;
 use yuba_engine::{Counts, Interrupt};
 use yuba_net::Environment;
 use yuba_plan::{Action, Event, Plan};
-use yuba_provider::ProviderSchema;
+use yuba_provider::Providers;
 use yuba_state::Output;
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::EcoString;
@@ -215,7 +213,7 @@ impl<'t> Speaker<'t> {
     }
 
     /// Shows a plan.
-    pub(crate) fn plan(&mut self, planned: &Plan, schemas: &dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>) {
+    pub(crate) fn plan(&mut self, planned: &Plan, schemas: &dyn Providers) {
         if !self.json {
             plan::render_in_pieces(planned, schemas, self.look, &mut |piece| self.human(piece));
         }

@@ -7,7 +7,7 @@ use yuba_eval::tree::Purpose;
 use yuba_session::backend::{self, Opened, Refusal, StateFlags, StateLocation};
 use yuba_session::state;
 use yuba_session::workspaces::is_valid_name;
-use yuba_syntax::{Code, Diagnostic, Diagnostics};
+use yuba_syntax::{Code, Diagnostics};
 use yuba_value::functions::timestamp::parse_duration;
 use yuba_value::quote::quote;
 
@@ -83,11 +83,7 @@ pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
 pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     let selected = settings.selected();
     if selected.is_overridden && !is_valid_name(&selected.name) {
-        let detail = format!(
-            "The environment variable TF_WORKSPACE has {} in it, which cannot be the name of a workspace.",
-            quote(&selected.name)
-        );
-        return Err(Diagnostic::error("Error selecting workspace", detail).into());
+        return Err(diagnostics::selected_workspace_invalid(&selected.name).into());
     }
     backend::find(settings.project(), flags)
 }
@@ -135,6 +131,5 @@ pub(crate) fn close<T>(messages: &mut Messages<'_>, opened: Opened, done: Result
 
 /// A new state that could not be saved.
 pub(crate) fn not_saved(problems: &Diagnostics) -> Refusal {
-    let detail = format!("The state is as it was before. {}", problems.joined());
-    Diagnostic::error("Error saving the state", detail).into()
+    diagnostics::changed_state_not_saved(problems).into()
 }

@@ -1,4 +1,4 @@
-//! Standard output and standard error: colours, widths, and what happens when nobody reads any more.
+//! Standard output and standard error: colors, widths, and closed pipes.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
@@ -8,7 +8,7 @@ use yuba_view::plan::Look;
 
 use crate::flags::Args;
 
-/// Width of text when the output is no terminal.
+/// Width of text if the output is not a terminal.
 const DEFAULT_WIDTH: usize = 78;
 
 /// How diagnostics are shown, as the flags of every command say.
@@ -125,7 +125,7 @@ impl Terminal {
         self.report_with(diagnostics, sources, "\n");
     }
 
-    /// Shows diagnostics on standard error without colours: what arguments say about them is not known yet.
+    /// Shows diagnostics on standard error without colors, before the arguments are parsed.
     pub(crate) fn report_plain(&mut self, diagnostics: &Diagnostics) {
         let width = self.stderr.width;
         for (_, text) in diagnostic::render_all(diagnostics, &Sources::new(), Style::Plain, width, &self.diagnostics) {
@@ -189,7 +189,7 @@ impl Terminal {
         if self.stdout.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// Says that all went well.
+    /// Prints a line that reports success.
     pub(crate) fn success(&mut self, text: &str) {
         let title = if self.stdout.colour { "\x1b[32m\x1b[1mSuccess!\x1b[0m" } else { "Success!" };
         let line = yuba_view::wrap::wrap(&format!("{title} {text}"), self.stdout.width.saturating_sub(1));

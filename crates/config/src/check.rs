@@ -9,7 +9,8 @@ use yuba_syntax::{Block, BodySchema, Diagnostics, Expr, Span};
 
 use crate::constant::Decoding;
 use crate::diagnostics::blocks as diagnostics;
-use crate::resource::{self, AnyResource, Place, Resource, ResourceKey};
+use crate::lifecycle::AnyResource;
+use crate::resource::{self, Place, Resource, ResourceKey};
 use crate::schema::schema;
 
 /// A `validation`, `precondition`, `postcondition` or `assert` block.

@@ -15,6 +15,7 @@ pub mod features;
 pub mod file;
 pub mod import;
 pub mod language;
+mod lifecycle;
 mod merge;
 pub mod module;
 pub mod module_call;

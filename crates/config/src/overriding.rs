@@ -12,7 +12,7 @@ use crate::merge::Merging;
 use crate::module_call::ModuleCall;
 use crate::output::Output;
 use crate::provider::ProviderConfig;
-use crate::resource::{IgnoreChanges, Repetition, Resource};
+use crate::resource::{Repetition, Resource};
 use crate::variable::Variable;
 
 /// Merges an override file into a module.
@@ -184,15 +184,7 @@ fn override_resource(base: &mut Resource, resource: Resource, diagnostics: &mut 
     override_repetition(&mut base.repetition, resource.repetition);
     base.provider = resource.provider.or(base.provider.take());
     base.connection = resource.connection.or(base.connection.take());
-    let (old, new) = (&mut base.lifecycle, resource.lifecycle);
-    old.create_before_destroy = new.create_before_destroy.or(old.create_before_destroy);
-    old.prevent_destroy = new.prevent_destroy.or(old.prevent_destroy.take());
-    old.destroy = new.destroy.or(old.destroy.take());
-    match (&old.ignore_changes, new.ignore_changes) {
-        (_, IgnoreChanges::None) | (IgnoreChanges::All, _) => {}
-        (_, IgnoreChanges::Some(places)) if places.is_empty() => {}
-        (_, changes) => old.ignore_changes = changes,
-    }
+    base.lifecycle.override_with(resource.lifecycle);
     if !resource.provisioners.is_empty() {
         base.provisioners = resource.provisioners;
     }

@@ -3,18 +3,21 @@
 use std::sync::{Arc, LazyLock};
 
 use ecow::EcoString;
-use yuba_addrs::{Feature, ParseRefContext, Reference, ResourceMode, Subject};
+use yuba_addrs::{Feature, ResourceMode};
 use yuba_syntax::lexer::is_identifier;
 use yuba_syntax::{Attribute, Block, Body, BodySchema, Content, Diagnostics, Expr, Span, Traversal};
 
-use crate::check::{self, CheckRule};
+use crate::check;
 use crate::constant::Decoding;
 use crate::depends_on;
 use crate::diagnostics::blocks as diagnostics;
+use crate::lifecycle;
 use crate::provider::{self, ProviderRef};
 use crate::provisioner::{self, Connection, Provisioner, ProvisionerWhen};
-use crate::quoted::{self, Syntax, Wanted, unquote};
+use crate::quoted::Syntax;
 use crate::schema::schema;
+
+pub use crate::lifecycle::{IgnoreChanges, Lifecycle, is_of_feature, trigger_problems};
 
 /// Mode, type and name: unique in a module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,37 +71,6 @@ pub struct Resource {
     pub kind_span: Span,
 }
 
-/// The `lifecycle` block.
-#[derive(Clone, Debug, Default)]
-pub struct Lifecycle {
-    /// `create_before_destroy`, if given.
-    pub create_before_destroy: Option<bool>,
-    /// `prevent_destroy`: any expression.
-    pub prevent_destroy: Option<Arc<Expr>>,
-    /// `destroy`, if given.
-    pub destroy: Option<Arc<Expr>>,
-    /// `ignore_changes`
-    pub ignore_changes: IgnoreChanges,
-    /// `replace_triggered_by`
-    pub replace_triggered_by: Vec<Arc<Expr>>,
-    /// `precondition` blocks.
-    pub preconditions: Vec<CheckRule>,
-    /// `postcondition` blocks.
-    pub postconditions: Vec<CheckRule>,
-}
-
-/// Which changes are not made.
-#[derive(Clone, Debug, Default)]
-pub enum IgnoreChanges {
-    /// Every change counts.
-    #[default]
-    None,
-    /// No change counts.
-    All,
-    /// Changes at these places do not count; the root is an attribute of the resource.
-    Some(Vec<Traversal>),
-}
-
 impl From<&yuba_addrs::Resource> for ResourceKey {
     fn from(resource: &yuba_addrs::Resource) -> ResourceKey {
         ResourceKey { mode: resource.mode, kind: resource.kind.clone(), name: resource.name.clone() }
@@ -120,13 +92,6 @@ static MANAGED: LazyLock<BodySchema> = LazyLock::new(|| {
 });
 static DATA: LazyLock<BodySchema> =
     LazyLock::new(|| schema(&[], &META_ARGUMENTS, &[("lifecycle", &[]), ("locals", &[]), ("_", &[])]));
-/// Of all modes; what fits which mode is told apart later, for better messages.
-static LIFECYCLE: LazyLock<BodySchema> = LazyLock::new(|| {
-    let attributes =
-        ["create_before_destroy", "prevent_destroy", "destroy", "ignore_changes", "replace_triggered_by", "enabled"];
-    schema(&[], &attributes, &[("precondition", &[]), ("postcondition", &[])])
-});
-
 /// Where a resource block stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -329,20 +294,21 @@ impl Decoder<'_> {
     }
 
     fn lifecycle(&mut self, block: &Block) {
-        let (content, found) = block.body.content(&LIFECYCLE);
+        let (content, found) = block.body.content(&lifecycle::SCHEMA);
         self.problems.extend(found);
         self.repetition.enabled = content.attribute("enabled").cloned();
         match self.resource.key.mode {
-            ResourceMode::Managed => self.managed_lifecycle(&content, Syntax::of(&block.body)),
+            ResourceMode::Managed => {
+                let syntax = Syntax::of(&block.body);
+                self.resource.lifecycle = Lifecycle::decode(&content, self.with, syntax, &mut self.problems);
+            }
             ResourceMode::Data => {
                 for attribute in content.attributes.iter().filter(|a| a.name != "enabled") {
                     self.problems.push(diagnostics::data_lifecycle(&attribute.name, attribute.name_span));
                 }
             }
             ResourceMode::Ephemeral => {
-                let names =
-                    ["create_before_destroy", "destroy", "prevent_destroy", "replace_triggered_by", "ignore_changes"];
-                for name in names.into_iter().filter(|name| content.attribute(name).is_some()) {
+                for name in lifecycle::names().filter(|name| content.attribute(name).is_some()) {
                     self.problems.push(diagnostics::ephemeral_lifecycle(name, block.header_span));
                 }
             }
@@ -357,137 +323,11 @@ impl Decoder<'_> {
             }
         }
     }
-
-    fn managed_lifecycle(&mut self, content: &Content, syntax: Syntax) {
-        let lifecycle = &mut self.resource.lifecycle;
-        if let Some(attribute) = content.attribute("create_before_destroy") {
-            // Given even where the value is wrong, so that nothing else is concluded from its absence.
-            let value = self.with.bool(&attribute.expr, &mut self.problems);
-            lifecycle.create_before_destroy = Some(value.unwrap_or_default());
-        }
-        let expr = |name| content.attribute(name).map(|attribute| attribute.expr.clone());
-        lifecycle.prevent_destroy = expr("prevent_destroy");
-        lifecycle.destroy = expr("destroy");
-        if let Some(attribute) = content.attribute("replace_triggered_by") {
-            lifecycle.replace_triggered_by = replace_triggered_by(attribute, syntax, &mut self.problems);
-        }
-        if let Some(attribute) = content.attribute("ignore_changes") {
-            lifecycle.ignore_changes = ignore_changes(attribute, &mut self.problems);
-        }
-    }
-}
-
-fn ignore_changes(attribute: &Attribute, problems: &mut Diagnostics) -> IgnoreChanges {
-    if attribute.expr.as_keyword().as_deref() == Some("all") {
-        return IgnoreChanges::All;
-    }
-    let mut places = Vec::new();
-    let mut star = None;
-    for item in quoted::list(&attribute.expr, problems) {
-        if item.as_literal_string().is_some_and(|text| text == "*") {
-            star = Some(item.span);
-            problems.push(diagnostics::ignore_changes_star(attribute.expr.span));
-            continue;
-        }
-        match unquote(item, Wanted::Reference, problems).to_traversal() {
-            Ok(traversal) => places.push(traversal),
-            Err(problem) => problems.extend(problem),
-        }
-    }
-    match star {
-        Some(star) => {
-            if !places.is_empty() {
-                problems.push(diagnostics::ignore_changes_mixed(star, attribute.expr.span));
-            }
-            IgnoreChanges::All
-        }
-        None => IgnoreChanges::Some(places),
-    }
-}
-
-/// Reads names before it is known what the module declares: any type may be that of a resource.
-pub(crate) struct AnyResource;
-
-impl ParseRefContext for AnyResource {
-    fn feature_enabled(&self, _: Feature) -> bool {
-        false
-    }
-    fn has_any_managed_resource_of_type(&self, _: &str) -> bool {
-        true
-    }
-    fn has_managed_resource(&self, _: &str, _: &str) -> bool {
-        true
-    }
-}
-
-/// Each item refers to exactly one resource, beside `count.index` and `each.key`.
-fn replace_triggered_by(attribute: &Attribute, syntax: Syntax, problems: &mut Diagnostics) -> Vec<Arc<Expr>> {
-    let mut exprs = Vec::new();
-    let mut unreadable = false;
-    for item in quoted::list(&attribute.expr, problems) {
-        let item = match quoted::native(item, syntax) {
-            // Quirk: after one item of JSON syntax that cannot be read the others are not looked at.
-            Ok(_) if unreadable => continue,
-            Ok(item) => item,
-            Err(problem) => {
-                unreadable = true;
-                problems.extend(problem);
-                continue;
-            }
-        };
-        if !item.variables().into_iter().any(is_of_feature) {
-            problems.extend(trigger_problems(&item, &AnyResource));
-        }
-        unreadable |= syntax == Syntax::Json && problems.has_errors();
-        exprs.push(Arc::new(item));
-    }
-    exprs
-}
-
-/// Whether the first name belongs to an opt-in feature in some modules: what it means is known when all blocks are.
-pub fn is_of_feature(traversal: &Traversal) -> bool {
-    Feature::from_root_word(&traversal.root).is_some()
 }
 
 /// Whether the type of a resource is the first name of an opt-in feature.
 pub fn is_of_feature_type(key: &ResourceKey) -> bool {
     key.mode == ResourceMode::Managed && Feature::from_root_word(&key.kind).is_some()
-}
-
-/// What is wrong with the form of an item of `replace_triggered_by`.
-pub fn trigger_problems(item: &Expr, context: &dyn ParseRefContext) -> Diagnostics {
-    let mut problems = Diagnostics::new();
-    let at = item.span;
-    let names = item.variables().into_iter().map(|traversal| Reference::parse(traversal, context));
-    let calls = item.functions().into_iter().filter(|call| call.name.starts_with("provider::"));
-    let calls = calls.filter_map(|call| Reference::parse_function(&call.name, call.name_span));
-    let mut references = Vec::new();
-    let mut failed = false;
-    for (reference, found) in names.chain(calls) {
-        failed |= found.has_errors();
-        problems.extend(found.into_iter().map(|problem| problem.at(at)));
-        references.extend(reference);
-    }
-    if failed {
-        return problems;
-    }
-    let mut resources = 0;
-    for reference in references {
-        match reference.subject {
-            Subject::Resource(_) | Subject::ResourceInstance(..) => resources += 1,
-            Subject::Each(name) if name == "key" => {}
-            Subject::Each(_) => problems.push(diagnostics::trigger_each(at)),
-            Subject::Count(name) if name == "index" => {}
-            Subject::Count(_) => problems.push(diagnostics::trigger_count(at)),
-            _ => problems.push(diagnostics::trigger_reference(at)),
-        }
-    }
-    match resources {
-        0 => problems.push(diagnostics::trigger_without_resource(at)),
-        1 => {}
-        _ => problems.push(diagnostics::trigger_with_many_resources(at)),
-    }
-    problems
 }
 
 #[cfg(test)]

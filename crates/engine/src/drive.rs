@@ -3,10 +3,13 @@
 //! Steps belong to one [`Steps`], which only the loop calls, so it needs no locks. A step hands out jobs: futures that own
 //! what they need. An answer that is there at once is taken at once, so without slow providers everything happens in the
 //! order of the graph; with slow ones as many jobs run together as allowed.
+//!
+//! A step waits for nothing but calls of provider functions that it evaluates. Jobs go on meanwhile; what they report is taken
+//! after the step.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::stream::FuturesUnordered;
@@ -53,13 +56,13 @@ pub(crate) trait Steps<'j> {
     /// What jobs report.
     type Answer;
     /// Begins a step, everything it waits for being done.
-    fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, Self::Answer>);
+    async fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, Self::Answer>);
     /// A job with a number begins now. Whether it may; if not, nothing else may begin either.
     fn starting(&mut self, _number: u32) -> bool {
         true
     }
     /// Takes what a job of a step reports; may hand out more jobs.
-    fn answer(&mut self, step: u32, answer: Self::Answer, jobs: &mut Jobs<'j, Self::Answer>);
+    async fn answer(&mut self, step: u32, answer: Self::Answer, jobs: &mut Jobs<'j, Self::Answer>);
     /// All jobs of a step have reported. Whether it went well: if not, steps that wait for it are skipped.
     fn end(&mut self, step: u32) -> bool;
     /// Whether a step begins although one that it waits for failed.
@@ -159,11 +162,11 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
         aside: FuturesUnordered::new(),
         endings: vec![Ending::NotReached; count],
     };
-    let mut running = FuturesUnordered::new();
+    let mut running = Running { jobs: FuturesUnordered::new(), reported: VecDeque::new() };
     run.aside_jobs(|steps, jobs| steps.resume(jobs));
     loop {
         while let Some(step) = run.ready.pop_front() {
-            run.begin(step);
+            running.beside(run.begin(step)).await;
         }
         while running.len() < parallelism.max(1) {
             let Some((step, number, job)) = run.next_job() else { break };
@@ -173,8 +176,8 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
             let mut job = job();
             let mut context = Context::from_waker(Waker::noop());
             match job.as_mut().poll(&mut context) {
-                Poll::Ready(answer) => run.answer(step, answer),
-                Poll::Pending => running.push(async move { (step, job.await) }),
+                Poll::Ready(answer) => running.beside(run.answer(step, answer)).await,
+                Poll::Pending => running.jobs.push(Box::pin(async move { (step, job.await) })),
             }
             if !run.ready.is_empty() {
                 break;
@@ -184,16 +187,16 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
             continue;
         }
         // What is there already is taken before anything is waited for.
-        if let Some(Some((step, answer))) = running.next().now_or_never() {
-            run.answer(step, answer);
+        if let Some((step, answer)) = running.reported() {
+            running.beside(run.answer(step, answer)).await;
             continue;
         }
         run.steps.idle();
-        if running.is_empty() {
+        if running.jobs.is_empty() {
             break;
         }
         let next = poll_fn(|task| {
-            if let Poll::Ready(Some((step, answer))) = running.poll_next_unpin(task) {
+            if let Poll::Ready(Some((step, answer))) = running.jobs.poll_next_unpin(task) {
                 return Poll::Ready((Some(step), answer));
             }
             match run.aside.poll_next_unpin(task) {
@@ -202,11 +205,44 @@ pub(crate) async fn drive<'j, S: Steps<'j>, O: Order + ?Sized>(
             }
         });
         match next.await {
-            (Some(step), answer) => run.answer(step, answer),
+            (Some(step), answer) => running.beside(run.answer(step, answer)).await,
             (None, answer) => run.aside_jobs(|steps, jobs| steps.aside(answer, jobs)),
         }
     }
     run.endings
+}
+
+/// Jobs that have begun, each with its step.
+struct Running<'j, T> {
+    jobs: FuturesUnordered<Job<'j, (u32, T)>>,
+    /// What jobs reported while a step waited.
+    reported: VecDeque<(u32, T)>,
+}
+
+impl<T> Running<'_, T> {
+    fn len(&self) -> usize {
+        self.jobs.len() + self.reported.len()
+    }
+
+    /// What a job has reported by now.
+    fn reported(&mut self) -> Option<(u32, T)> {
+        self.reported.pop_front().or_else(|| self.jobs.next().now_or_never().flatten())
+    }
+
+    /// Does a step. Where it waits, jobs go on.
+    async fn beside(&mut self, step: impl Future<Output = ()>) {
+        let mut step = pin!(step);
+        poll_fn(|task| {
+            if step.as_mut().poll(task).is_ready() {
+                return Poll::Ready(());
+            }
+            while let Poll::Ready(Some(report)) = self.jobs.poll_next_unpin(task) {
+                self.reported.push_back(report);
+            }
+            Poll::Pending
+        })
+        .await;
+    }
 }
 
 impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
@@ -228,7 +264,7 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
         self.aside.extend(jobs.aside);
     }
 
-    fn begin(&mut self, step: u32) {
+    async fn begin(&mut self, step: u32) {
         if self.blocked[step as usize] && !self.steps.begins_anyway(step) {
             self.finish(step, Ending::Failed);
             return;
@@ -237,7 +273,7 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
             return;
         }
         let mut jobs = Jobs::none();
-        self.steps.begin(step, &mut jobs);
+        self.steps.begin(step, &mut jobs).await;
         self.take(step, jobs);
         self.end_if_done(step);
     }
@@ -249,10 +285,10 @@ impl<'j, S: Steps<'j>, O: Order + ?Sized> Loop<'_, 'j, S, O> {
         self.queue.extend(jobs.new.into_iter().map(|(number, job)| (step, number, job)));
     }
 
-    fn answer(&mut self, step: u32, answer: S::Answer) {
+    async fn answer(&mut self, step: u32, answer: S::Answer) {
         self.open_jobs[step as usize] -= 1;
         let mut jobs = Jobs::none();
-        self.steps.answer(step, answer, &mut jobs);
+        self.steps.answer(step, answer, &mut jobs).await;
         self.take(step, jobs);
         self.end_if_done(step);
     }
@@ -306,12 +342,12 @@ mod tests {
 
     impl<'j> Steps<'j> for Record {
         type Answer = ();
-        fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, ()>) {
+        async fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, ()>) {
             self.log += &format!("+{step} ");
             let delay = self.delays[step as usize];
             jobs.push(move || Later(delay));
         }
-        fn answer(&mut self, step: u32, (): (), _: &mut Jobs<'j, ()>) {
+        async fn answer(&mut self, step: u32, (): (), _: &mut Jobs<'j, ()>) {
             self.log += &format!("={step} ");
         }
         fn end(&mut self, step: u32) -> bool {
@@ -371,10 +407,10 @@ mod tests {
 
     impl<'j> Steps<'j> for Careful {
         type Answer = bool;
-        fn begin(&mut self, _: u32, jobs: &mut Jobs<'j, bool>) {
+        async fn begin(&mut self, _: u32, jobs: &mut Jobs<'j, bool>) {
             jobs.push(|| async { false });
         }
-        fn answer(&mut self, _: u32, is_cared_for: bool, jobs: &mut Jobs<'j, bool>) {
+        async fn answer(&mut self, _: u32, is_cared_for: bool, jobs: &mut Jobs<'j, bool>) {
             if is_cared_for {
                 (self.in_care, self.cared_for) = (self.in_care - 1, self.cared_for + 1);
                 return;

@@ -10,7 +10,7 @@ use crate::walk::Walk;
 
 /// Finds the values of everything, as far as the state knows; the rest is unknown. What is wrong with one object does not
 /// matter for those that do not depend on it. The error: there is nothing to evaluate.
-pub fn look(context: Context<'_>, state: &State, live: &Live) -> Result<Diagnostics, Diagnostics> {
+pub async fn look(context: Context<'_>, state: &State, live: &Live) -> Result<Diagnostics, Diagnostics> {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, Mode::Live(live));
     let References { arguments, invalid_arguments, graph } = context.references;
@@ -37,7 +37,7 @@ pub fn look(context: Context<'_>, state: &State, live: &Live) -> Result<Diagnost
             Vertex::Resource(resource) => walk.values_of_state(state, node.module, resource),
             // Whether checks hold is not the question.
             Vertex::Provider(_) | Vertex::Check(_) | Vertex::Close => {}
-            _ => failed[at as usize] = !walk.evaluate(at),
+            _ => failed[at as usize] = !walk.evaluate(at).await,
         }
     }
     problems.extend(walk.take_problems());

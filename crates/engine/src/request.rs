@@ -8,7 +8,7 @@ use yuba_eval::graph::References;
 use yuba_eval::inputs::GivenBy;
 use yuba_eval::{ConfigTree, EvalEnv, Timestamp};
 use yuba_plan::{Event, Mode};
-use yuba_provider::Providers;
+use yuba_provider::mock::Substitutions;
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
@@ -38,8 +38,8 @@ pub struct Context<'a> {
     pub env: EvalEnv<'a>,
     /// Values of the root module's variables: of all of them.
     pub variables: &'a BTreeMap<EcoString, RootVariable>,
-    /// Makes providers.
-    pub providers: &'a dyn Providers,
+    /// What a test replaces: resources that no provider is asked about, and modules that are not evaluated.
+    pub substitutions: &'a Substitutions,
     /// Whoever watches.
     pub events: &'a dyn Fn(Event),
     /// Whoever may ask to stop: nothing new is begun then.

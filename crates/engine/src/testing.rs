@@ -12,8 +12,8 @@ use yuba_eval::graph::References;
 use yuba_eval::tree::Link;
 use yuba_eval::tree::{Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, EvalEnv, Expansion, Inputs, Live, MemoryWorld, Timestamp};
-use yuba_provider::Providers as _;
 use yuba_provider::fake::FakeWorld;
+use yuba_provider::mock::Substitutions;
 use yuba_state::{Edit, Object, State};
 use yuba_syntax::{Diagnostics, FileId, Severity, SourceFile, Sources, parser};
 use yuba_testkit::{File, parse_fixture};
@@ -88,13 +88,11 @@ pub(crate) fn with_context<T>(
     work: impl FnOnce(Context<'_>) -> T,
 ) -> T {
     let world = MemoryWorld::default();
-    let schemas = |source: &ProviderSource| fake.schema(source);
     let env = EvalEnv {
         world: &world,
         workspace: "default",
         original_dir: None,
-        schemas: &schemas,
-        providers: None,
+        providers: fake,
         sources: Some(&config.sources),
     };
     work(Context {
@@ -102,7 +100,7 @@ pub(crate) fn with_context<T>(
         references: &References::read(&config.tree, env),
         env,
         variables: &BTreeMap::new(),
-        providers: fake,
+        substitutions: Substitutions::none(),
         events: &|_| {},
         interrupt,
         clock: &NoTime,

@@ -221,6 +221,16 @@ impl ModuleScope<'_> {
         })
     }
 
+    /// Whether a body calls functions of providers.
+    pub fn calls_functions(&self, content: &Body, schema: &BlockSchema) -> bool {
+        let mut found = false;
+        let is_call = |name: &str| name.starts_with("provider::");
+        yuba_provider::each_expression(content, schema, &mut |expr, _| {
+            found |= expr.functions().into_iter().any(|call| is_call(&call.name));
+        });
+        found
+    }
+
     /// References of a body to the instance it is of, which cannot be.
     pub fn self_references(
         &self,

@@ -578,13 +578,13 @@ variable "strict" {
             &flags,
             &expect![[r#"
                 n =  NamedFile
-                error - Invalid -var option: The option -var "none" does not contain an equals sign.
-                error - Invalid -var option: The variable name "n " ends with a space.
+                error - Invalid -var option: The option -var "none" does not contain an equals sign. Write a variable name and a value: -var="name=value".
+                error - Invalid -var option: The variable name "n " ends with a space. Did you mean -var="n=1"?
                 error b.tfvars:1,1-9 Variable declaration in .tfvars file: A .tfvars file sets variables that a .tf file declares.
-                error main.tf:1,1-20 No value for required variable: The root module variable "required" has no default and is not set.
+                error main.tf:1,1-20 No value for required variable: The root module variable "required" has no default and is not set. Set it with -var or -var-file.
                 warning - Value for undeclared variable: The file "a.tfvars" sets the variable "b", but the root module does not declare a variable of this name.
                 warning - Value for undeclared variable: The file "a.tfvars" sets the variable "c", but the root module does not declare a variable of this name.
-                error - Value for undeclared variable: A -var option sets the variable "undeclared", but the root module does not declare a variable of this name.
+                error - Value for undeclared variable: A -var option sets the variable "undeclared", but the root module does not declare a variable of this name. To use the value, add a variable "undeclared" block to the configuration.
                 warning - Values for undeclared variables: The variable files contain 2 more values for variables that the root module does not declare.
                 error main.tf:2,1-13 Invalid value for input variable: The value of var.n, set at a.tfvars:1,5, is not valid: a number is required.
             "#]],

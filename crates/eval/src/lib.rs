@@ -2,7 +2,8 @@
 //!
 //! [`eval_expr`] is the way in: it checks and resolves the names of an expression in a [`Scope`], then evaluates it.
 //!
-//! Invariant: everything here is synchronous and pure, except through [`World`]; no state, no plans, no processes.
+//! Invariant: everything here is pure, except through [`World`]; no state, no plans, no processes. Nothing waits: a call of a provider
+//! function whose result is missing is returned to the driver ([`Needs`]), which makes it and evaluates again.
 
 mod constant;
 mod diagnostics;
@@ -11,6 +12,7 @@ mod expression;
 pub mod functions;
 pub mod graph;
 pub mod inputs;
+mod instance_values;
 pub mod live;
 pub mod module_scope;
 mod probe;
@@ -18,9 +20,12 @@ mod provider_functions;
 pub mod references;
 pub mod scope;
 mod scope_marks;
+mod settle;
 pub mod static_eval;
 pub mod symbols;
 mod template;
+#[cfg(test)]
+mod testing;
 pub mod tree;
 pub mod validate;
 pub mod world;
@@ -41,7 +46,6 @@ pub use functions::{CallContext, FunctionTable, OtherFunctions, WorldFunction};
 pub use inputs::Inputs;
 pub use live::{Expansion, Live, ModuleInstanceId};
 pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope, schema_of};
-pub use provider_functions::{AskProviders, Asked, ConfigurationOf, Opinion};
 pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
 pub use validate::provisioner::{connection as connection_schema, schema as provisioner_schema};
@@ -50,3 +54,4 @@ pub use validate::{
     missing_provider, outlives_planning, validate,
 };
 pub use world::{FileKind, MemoryWorld, Timestamp, World};
+pub use yuba_provider::Needs;

@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
@@ -15,7 +16,7 @@ use yuba_config::module_call::ModuleCall;
 use yuba_config::output::Output;
 use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::Variable;
-use yuba_provider::{BlockSchema, DeprecatedOf, ProviderSchema};
+use yuba_provider::{BlockSchema, CallMemo, DeprecatedOf, ProviderSchema, Providers};
 use yuba_syntax::{Diagnostics, Expr, Sources, Span, Traversal};
 use yuba_value::{Deprecation, Mark, Type, Value};
 
@@ -23,14 +24,14 @@ use crate::functions::{CallContext, FunctionTable, OtherFunctions};
 use crate::inputs;
 use crate::live::{Live, ModuleInstanceId};
 use crate::probe::Probe;
-use crate::provider_functions::AskProviders;
 use crate::scope::{Scope, eval_expr, path_value, terraform_value};
+use crate::settle::SteadyWorld;
 use crate::symbols::{self, SymbolScope};
 use crate::tree::{ConfigTree, ModuleId, ModuleNode, Tested};
-use crate::validate::diagnostics;
-use crate::validate::traversal;
+use crate::validate::{self, diagnostics, traversal};
 use crate::world::World;
 
+pub use crate::instance_values::InstanceValues;
 pub(crate) use crate::scope_marks::{faded, keep_unread};
 pub use crate::scope_marks::{marked, remove_deprecations};
 
@@ -43,10 +44,8 @@ pub struct EvalEnv<'a> {
     pub workspace: &'a str,
     /// The directory the program was started in, where that is not the working directory.
     pub original_dir: Option<&'a str>,
-    /// Schemas of providers; none where a provider is not there.
-    pub schemas: &'a dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>,
-    /// Providers to ask; where there are none, what they would answer is unknown.
-    pub providers: Option<&'a dyn AskProviders>,
+    /// Providers: their schemas, and calls of their functions.
+    pub providers: &'a dyn Providers,
     /// The files expressions come from.
     pub sources: Option<&'a Sources>,
 }
@@ -68,6 +67,11 @@ pub struct Evaluation<'a> {
     env: EvalEnv<'a>,
     mode: Mode<'a>,
     schemas: RefCell<HashMap<ProviderSource, Option<Arc<ProviderSchema>>>>,
+    /// Results of calls of provider functions.
+    pub(crate) calls: Rc<CallMemo>,
+    pub(crate) world: SteadyWorld<'a>,
+    /// Number of calls that are made at the same time.
+    pub(crate) parallelism: usize,
     values: RefCell<HashMap<(ModuleId, Name), State>>,
     depth: Cell<u32>,
     pub(crate) probe: Probe<'a>,
@@ -89,60 +93,12 @@ enum State {
     /// Somebody who is asked for now depends on itself.
     Evaluating,
     Done(Value),
+    /// Found in this round of calls, and depends on one that is not made yet.
+    Unsettled(Value, u64),
 }
 
 /// How many steps there may be between an expression and a value it depends on.
 const MAX_DEPTH: u32 = 5_000;
-
-/// Which instance of the object around an expression is evaluated, as far as `count` and `each` tell.
-#[derive(Clone, Debug, Default)]
-pub struct InstanceValues {
-    /// `count.index`
-    pub count_index: Option<Value>,
-    /// `each.key`
-    pub each_key: Option<Value>,
-    /// `each.value`
-    pub each_value: Option<Value>,
-}
-
-impl InstanceValues {
-    /// Any instance of an object.
-    pub fn unknown(repetition: &Repetition) -> InstanceValues {
-        match repetition {
-            Repetition::Single | Repetition::Enabled(_) => InstanceValues::default(),
-            Repetition::Count(_) => {
-                InstanceValues { count_index: Some(Value::unknown(Type::number())), ..InstanceValues::default() }
-            }
-            Repetition::ForEach(_) => InstanceValues {
-                count_index: None,
-                each_key: Some(Value::unknown(Type::string())),
-                each_value: Some(Value::unknown_dynamic()),
-            },
-        }
-    }
-    /// As far as the key of an instance tells.
-    pub fn of_key(key: Option<&InstanceKey>) -> InstanceValues {
-        match key {
-            None => InstanceValues::default(),
-            Some(InstanceKey::Int(at)) => {
-                InstanceValues { count_index: Some(Value::int(*at)), ..InstanceValues::default() }
-            }
-            Some(InstanceKey::String(key)) => InstanceValues {
-                count_index: None,
-                each_key: Some(Value::string(key.clone())),
-                each_value: Some(Value::unknown_dynamic()),
-            },
-        }
-    }
-    /// Any instance of an object about whose repetition nothing is known.
-    pub fn any() -> InstanceValues {
-        InstanceValues {
-            count_index: Some(Value::unknown(Type::number())),
-            each_key: Some(Value::unknown(Type::string())),
-            each_value: Some(Value::unknown_dynamic()),
-        }
-    }
-}
 
 impl<'a> Evaluation<'a> {
     /// Of a tree.
@@ -152,6 +108,9 @@ impl<'a> Evaluation<'a> {
             env,
             mode,
             schemas: RefCell::default(),
+            calls: Rc::default(),
+            world: SteadyWorld::new(env.world),
+            parallelism: validate::PARALLELISM,
             values: RefCell::default(),
             depth: Cell::new(0),
             probe: Probe::None,
@@ -201,7 +160,7 @@ impl<'a> Evaluation<'a> {
         if let Some(found) = self.schemas.borrow().get(provider) {
             return found.clone();
         }
-        let found = (self.env.schemas)(provider);
+        let found = self.env.providers.schema(provider);
         self.schemas.borrow_mut().insert(provider.clone(), found.clone());
         found
     }
@@ -214,12 +173,12 @@ impl<'a> Evaluation<'a> {
     pub fn schemas_of(&self, module: ModuleId, resource: &Resource) -> Option<Arc<ProviderSchema>> {
         self.provider_schema(&self.tree.node(module).module.provider_of(resource)?)
     }
-    fn call_context<'s>(&self, module: ModuleId, others: &'s dyn OtherFunctions) -> CallContext<'s>
+    fn call_context<'s>(&'s self, module: ModuleId, others: &'s dyn OtherFunctions) -> CallContext<'s>
     where
         'a: 's,
     {
         CallContext {
-            world: self.env.world,
+            world: &self.world,
             base_dir: ".",
             plan_time: self.live().and_then(|live| live.plan_time),
             // What is checked for all values must not depend on the time, nor what is planned; what is shown may.
@@ -270,7 +229,11 @@ impl<'a> Evaluation<'a> {
         match self.values.borrow().get(&key) {
             Some(State::Done(value)) => return value.clone(),
             Some(State::Evaluating) => return Value::unknown_dynamic(),
-            None => {}
+            Some(State::Unsettled(value, round)) if *round == self.calls.round() => {
+                self.calls.miss();
+                return value.clone();
+            }
+            Some(State::Unsettled(..)) | None => {}
         }
         let depth = self.depth.get();
         if depth >= MAX_DEPTH {
@@ -278,8 +241,13 @@ impl<'a> Evaluation<'a> {
         }
         self.depth.set(depth + 1);
         self.values.borrow_mut().insert(key.clone(), State::Evaluating);
+        let misses = self.calls.misses();
         let value = crate::expression::with_stack(find);
-        self.values.borrow_mut().insert(key, State::Done(value.clone()));
+        let state = match self.calls.misses() == misses {
+            true => State::Done(value.clone()),
+            false => State::Unsettled(value.clone(), self.calls.round()),
+        };
+        self.values.borrow_mut().insert(key, state);
         self.depth.set(depth);
         value
     }
@@ -575,7 +543,6 @@ impl<'a> ModuleScope<'a> {
     pub fn module(&self) -> ModuleId {
         self.module
     }
-    /// The instance of the module it is in.
     /// The same place in another evaluation of the same configuration, with another `each.value`.
     pub(crate) fn elsewhere(&self, evaluation: &'a Evaluation<'a>, each_value: Option<&Value>) -> ModuleScope<'a> {
         let mut scope = ModuleScope { evaluation, samples: Vec::new(), ..self.clone() };

@@ -56,6 +56,9 @@ impl<'a> Evaluation<'a> {
     ) -> Evaluation<'a> {
         let mut evaluation = Evaluation::new(tree, env, Mode::Types);
         evaluation.probe = probe.map_or(Probe::None, Probe::In);
+        if let Some(probe) = probe {
+            evaluation.calls = probe.calls.clone();
+        }
         evaluation
     }
 

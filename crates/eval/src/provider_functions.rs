@@ -1,7 +1,7 @@
-//! What evaluation asks of providers: the functions they have, and what they think of a configuration.
+//! Functions of providers: how they are found and called.
 //!
-//! A call is made where it is evaluated and waited for there. So it happens at a place that the order of the graph fixes, its
-//! answer is an ordinary value, and nothing is evaluated twice; what is under way at other providers goes on meanwhile.
+//! A call is looked up in the results of the run. If it is not there yet the driver has to make it, and what it is evaluated to
+//! is unknown until then.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use ecow::EcoString;
 use foldhash::HashMap;
-use yuba_addrs::{AbsProviderConfig, ProviderFunction, ProviderSource, ResourceMode};
+use yuba_addrs::{AbsProviderConfig, ProviderFunction, ProviderSource};
 use yuba_config::provider::ProviderKey;
-use yuba_provider::{EvalExpr, LocalNames, Problem, Provider, builtin};
+use yuba_provider::{Callee, EvalExpr, LocalNames, Problem, Provider, builtin};
 use yuba_syntax::suggestion::did_you_mean;
 use yuba_syntax::{Diagnostics, Expr, Span};
 use yuba_value::function::{self, FunctionError, Param, Signature};
@@ -23,42 +23,6 @@ use crate::live::{Live, ModuleInstanceId};
 use crate::module_scope::{Mode, ModuleScope};
 use crate::tree::{ModuleId, ResolvedProvider};
 use crate::validate::diagnostics;
-
-/// Who is asked.
-#[derive(Clone)]
-pub enum Asked<'a> {
-    /// An instance of a provider configuration.
-    Configured(Arc<dyn Provider>),
-    /// Any process of the provider: nobody has configured it.
-    Unconfigured(&'a ProviderSource),
-}
-
-/// What a configuration is of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConfigurationOf {
-    /// The provider itself.
-    Provider,
-    /// A resource of a type.
-    Resource(ResourceMode, EcoString),
-}
-
-/// What a provider was asked for. It thinks while others are asked, and is waited for when this is called.
-pub type Opinion = Box<dyn FnOnce() -> Vec<Problem>>;
-
-/// Asks providers and waits for their answers.
-pub trait AskProviders {
-    /// Whether there is a provider.
-    fn has(&self, provider: &ProviderSource) -> bool;
-    /// Calls a function with arguments of its parameters' types, without marks.
-    fn call(&self, asked: Asked<'_>, function: &EcoString, args: Vec<Value>) -> function::Result;
-    /// The functions that a configured provider has, which may be more than its schema says.
-    fn functions(&self, provider: &Arc<dyn Provider>) -> Result<BTreeMap<EcoString, Signature>, Vec<Problem>>;
-    /// Asks a provider that nobody has configured what it thinks of a configuration, in which values may be unknown.
-    fn validate(&self, provider: &ProviderSource, of: ConfigurationOf, config: Value) -> Opinion {
-        let _ = (provider, of, config);
-        Box::new(Vec::new)
-    }
-}
 
 /// Provider instances that have been configured while a configuration is planned or applied.
 #[derive(Default)]
@@ -141,13 +105,14 @@ impl<'a> ModuleScope<'a> {
         if provider.is_builtin() {
             return Some(missing(&schemas.functions));
         }
-        if let (Some(provider), Some(ask)) = (self.configured(function), self.evaluation().env().providers) {
-            return Some(match ask.functions(&provider) {
-                Ok(functions) => match functions.get(&function.function) {
+        if let Some(provider) = self.configured(function) {
+            return Some(match self.evaluation().calls.functions(Callee::Configured(provider)) {
+                None => Found::Maybe,
+                Some(Ok(functions)) => match functions.get(&function.function) {
                     Some(signature) => Found::Function(signature.clone()),
                     None => missing(&functions),
                 },
-                Err(problems) => Found::Failed(problems),
+                Some(Err(problems)) => Found::Failed(problems),
             });
         }
         let is_configured = self.resolved(function).is_some_and(|resolved| resolved.block.is_some());
@@ -199,14 +164,16 @@ impl OtherFunctions for ModuleScope<'_> {
             }
             _ => return unknown(),
         };
-        let Some(ask) = self.evaluation().env().providers else { return unknown() };
         let result = |_: &[Value]| Ok(signature.result.clone());
         function::call(&signature, args, result, |args, ty| {
-            let asked = match self.configured(&called) {
-                Some(provider) => Asked::Configured(provider),
-                None => Asked::Unconfigured(provider),
+            let callee = match self.configured(&called) {
+                Some(provider) => Callee::Configured(provider),
+                None => Callee::Unconfigured(provider.clone()),
             };
-            let value = ask.call(asked, &called.function, args.to_vec())?;
+            let Some(result) = self.evaluation().calls.function(callee, &called.function, args) else {
+                return Ok(Value::unknown(ty.clone()));
+            };
+            let value = result?;
             match yuba_value::convert::conformance_error(value.ty(), ty) {
                 Some(reason) if !ty.is_dynamic() => Err(FunctionError::new(ecow::eco_format!(
                     "the provider's answer is not of the type that its schema promises: {reason}. This is a bug in the \

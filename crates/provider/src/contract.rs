@@ -9,10 +9,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use ecow::{EcoString, EcoVec};
-use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey, ModulePath, ProviderSource};
+use yuba_addrs::{AbsResourceInstance, ProviderSource};
 use yuba_value::function::{FunctionError, Signature};
 use yuba_value::{MarkedPaths, Path, Value};
 
+use crate::diagnostics;
 use crate::problem::Problem;
 use crate::schema::ProviderSchema;
 
@@ -56,6 +57,10 @@ impl<T> Outcome<T> {
     pub fn has_errors(&self) -> bool {
         self.problems.iter().any(|problem| problem.diagnostic.is_error())
     }
+    /// No answer, because the provider does not implement the request. The default of messages that only some providers have.
+    pub fn unsupported(request: &str) -> Outcome<T> {
+        Outcome::failed(Problem::nowhere(diagnostics::unsupported_request(request)))
+    }
     /// The same with another answer.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
         Outcome { value: self.value.map(change), problems: self.problems }
@@ -96,7 +101,10 @@ pub trait Provider: Send + Sync {
     /// Finds objects that exist, to manage them from now on.
     fn import(&self, request: ImportRequest) -> Answer<'_, Outcome<Vec<Imported>>>;
     /// An object of another type, maybe of another provider, as an object of a type of this one.
-    fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>>;
+    fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {
+        let _ = request;
+        ready(Outcome::unsupported("move_state"))
+    }
 
     /// Reads a data resource.
     fn read_data(&self, request: DataRequest) -> Answer<'_, Outcome<DataAnswer>>;
@@ -119,40 +127,6 @@ pub trait Provider: Send + Sync {
     /// Asks it to come to an end with what it is doing.
     fn stop(&self) -> Answer<'_, Vec<Problem>> {
         ready(Vec::new())
-    }
-}
-
-/// Makes providers.
-pub trait Providers: Send + Sync {
-    /// What a provider has, if it can be had.
-    fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>>;
-    /// Starts a provider. Asked once for each instance of a provider configuration.
-    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>>;
-
-    /// Starts the provider of a configuration, or what stands in for it.
-    fn start_config(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        self.start(&config.provider)
-    }
-    /// Who is asked about an instance of a resource instead of the provider it belongs to: a configuration, and the instance
-    /// of it if it has several.
-    fn stand_in(
-        &self,
-        config: &AbsProviderConfig,
-        key: Option<&InstanceKey>,
-        instance: &AbsResourceInstance,
-        provider: &Arc<dyn Provider>,
-    ) -> Option<Arc<dyn Provider>> {
-        let _ = (config, key, instance, provider);
-        None
-    }
-    /// Outputs that a module has without being evaluated: an object. Nothing in the module happens then.
-    fn module_outputs(&self, module: &ModulePath) -> Option<&Value> {
-        let _ = module;
-        None
-    }
-    /// Whether any module has outputs without being evaluated.
-    fn replaces_modules(&self) -> bool {
-        false
     }
 }
 

@@ -1,6 +1,7 @@
 //! The diagnostics about blocks that a provider's schema describes.
 
 use ecow::{EcoString, eco_format};
+use yuba_addrs::ProviderSource;
 use yuba_syntax::suggestion::suggest;
 use yuba_syntax::{Diagnostic, Severity, UNSUPPORTED_BLOCK_TYPE};
 use yuba_value::convert::ConvertError;
@@ -382,4 +383,21 @@ pub(crate) fn path_text(path: &Path) -> EcoString {
             _ => text + "[...]",
         },
     })
+}
+
+yuba_syntax::catalogue! {
+    /// A provider is asked to do something, and only its recorded schema is available.
+    ONLY_PROVIDER_SCHEMA_RECORDED = error "only-provider-schema-recorded", "Failed to start provider";
+    /// A provider is sent a request that it does not implement.
+    PROVIDER_REQUEST_UNSUPPORTED = error "provider-request-unsupported", "Unsupported provider request";
+}
+
+pub(crate) fn only_schema_recorded(provider: &ProviderSource) -> Diagnostic {
+    let detail = eco_format!("Only the schema of provider {provider} is recorded, so it cannot be started.");
+    Diagnostic::new(&ONLY_PROVIDER_SCHEMA_RECORDED, detail)
+}
+
+pub(crate) fn unsupported_request(request: &str) -> Diagnostic {
+    let detail = eco_format!("The provider does not support the request {request:?}.");
+    Diagnostic::new(&PROVIDER_REQUEST_UNSUPPORTED, detail).hint("Use a newer version of the provider.")
 }

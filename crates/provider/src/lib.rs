@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))]
 
 pub mod builtin;
+mod calls;
 mod coerce;
 pub mod contract;
 pub mod decode;
@@ -20,6 +21,7 @@ mod follow;
 pub mod legality;
 pub mod mock;
 mod problem;
+mod providers;
 pub mod schema;
 mod schema_marks;
 mod schemas;
@@ -27,21 +29,25 @@ mod schemas;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod walk;
 
+pub use calls::{CallMemo, Needs};
 pub use contract::{
     Answer, ApplyAnswer, ApplyRequest, DataAnswer, DataRequest, ImportBy, ImportRequest, Imported, Millis, MoveAnswer,
-    MoveRequest, Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, Providers, RawState, ReadAnswer,
-    ReadRequest, Renewed, UpgradeRequest,
+    MoveRequest, Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, RawState, ReadAnswer, ReadRequest,
+    Renewed, UpgradeRequest,
 };
 pub use decode::{EvalExpr, LocalNames, decode};
 pub use diagnostics::{EPHEMERAL_VALUE_STORED, PROVIDER_REPORTED, provider_reported};
 pub use follow::Followed;
 pub use problem::{Place, Problem, each_mark, ephemeral_problems, locate};
+pub use providers::{Callee, ConfigurationOf, ProviderCall, Providers, RecordedSchemas};
 pub use schema::{
     Attribute, AttributeType, BlockSchema, IdentitySchema, NestedAttribute, NestedBlock, Nesting, ProviderSchema,
     Schema,
 };
 pub use schema_marks::DeprecatedOf;
 pub use schemas::{SchemaSource, Schemas};
+pub use waiting::Waiting;
 pub use walk::{each_expression, references};

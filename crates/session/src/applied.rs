@@ -7,6 +7,7 @@ use yuba_backend::LastResort;
 use yuba_engine::{ApplyDoors, Counts, Provisioners};
 use yuba_eval::world::Timestamp;
 use yuba_plan::Plan;
+use yuba_provider::mock::Substitutions;
 use yuba_state::{Output, State};
 use yuba_syntax::Diagnostics;
 
@@ -97,6 +98,7 @@ impl Locked<'_> {
             sources: &loaded.sources,
             variables,
             providers: *providers,
+            substitutions: Substitutions::none(),
             parallelism: *parallelism,
         };
         let context = project.context(inputs, progress, &SystemClock, plan_time);

@@ -113,6 +113,11 @@ pub struct Tick<'a> {
     pub run: &'a dyn Fn(),
 }
 
+/// Runs to the end, where nothing else has to be done meanwhile.
+pub(crate) fn wait<T>(work: impl Future<Output = T>) -> T {
+    run(None, &Interrupt::new(), work)
+}
+
 /// Runs to the end, with ticks while it waits.
 pub(crate) fn run<T>(tick: Option<Tick<'_>>, interrupt: &Interrupt, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);

@@ -16,6 +16,7 @@ use yuba_eval::{
     CallContext, ConfigTree, EmptyModule, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
     OtherFunctions, Scope, ValidateEnv, check_values, eval_expr, inputs,
 };
+use yuba_provider::mock::Substitutions;
 use yuba_state::State;
 use yuba_syntax::lexer::{self, lex};
 use yuba_syntax::parser::parse_expression;
@@ -24,6 +25,7 @@ use yuba_syntax::{Diagnostics, Expr, SourceFile, Sources, TraversalStep};
 use yuba_value::{EcoString, Mark, Type, Value};
 
 use crate::backend::{StateFlags, place_of};
+use crate::clock::wait;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::operation::variables::{WithoutValue, root_variables};
 use crate::operation::{EngineInputs, Progress};
@@ -274,7 +276,7 @@ fn values_of(
     if state.is_empty() && !repeats_modules(&loaded.tree) {
         let (eval, inputs) = (loaded.eval_env(), &loaded.inputs);
         let env = ValidateEnv { eval, references: &references, inputs, parallelism: PARALLELISM };
-        return (check_values(&loaded.tree, &env, variables), None);
+        return (wait(check_values(&loaded.tree, &env, variables)), None);
     }
     let live = Live::new(false, None);
     let value = |variable: &yuba_config::variable::Variable| match variables.get(&variable.name) {
@@ -295,11 +297,12 @@ fn values_of(
         sources: &loaded.sources,
         variables: &variables.collect(),
         providers: project.providers(),
+        substitutions: Substitutions::none(),
         parallelism: 1,
     };
     let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
     let context = project.context(engine_inputs, progress, &NoTime, project.world().now());
-    let found = yuba_engine::look(context, state, &live);
+    let found = wait(yuba_engine::look(context, state, &live));
     (found, Some(live))
 }
 

@@ -12,6 +12,7 @@ use yuba_engine::{PlanOptions, RootVariable};
 use yuba_eval::graph::References;
 use yuba_eval::outlives_planning;
 use yuba_provider::Providers;
+use yuba_provider::mock::Substitutions;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
@@ -169,6 +170,7 @@ impl<'l> Locked<'l> {
             sources: &self.loaded.sources,
             variables: &self.variables,
             providers: self.providers,
+            substitutions: Substitutions::none(),
             parallelism: self.parallelism,
         }
     }

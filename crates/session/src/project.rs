@@ -263,8 +263,7 @@ impl Project {
             world: self.world(),
             workspace: self.workspace(),
             original_dir: self.original_dir(),
-            schemas: self.providers.schemas(),
-            providers: Some(&*self.providers),
+            providers: &*self.providers,
             sources: Some(sources),
         }
     }

@@ -13,7 +13,7 @@ use yuba_eval::tree::{Manifest, Purpose};
 use yuba_install::lock_file::{self, LockFile};
 use yuba_plan::file::{self, Files, PlanFile, SavedBackend};
 use yuba_plan::{Plan, ResourceChange};
-use yuba_provider::ProviderSchema;
+use yuba_provider::{ProviderSchema, Providers};
 use yuba_state::State;
 use yuba_syntax::files::MemoryFiles;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
@@ -24,7 +24,7 @@ use crate::loaded::{LoadOptions, Loaded};
 use crate::manifest::{parse_planned, planned_text};
 use crate::operation::diagnostics;
 use crate::project::Project;
-use crate::providers::{OurProviders, Schemas};
+use crate::providers::OurProviders;
 
 /// The version of this program, the only one that reads the plans it writes.
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -92,7 +92,7 @@ pub(crate) fn contents(plan: Plan, loaded: &Loaded, state: Option<&State>) -> Pl
     let (lineage, serial) = identity(state);
     let project = &loaded.project;
     let libraries = loaded.libraries.iter().filter_map(|id| loaded.sources.get(*id));
-    let schemas = needed_schemas(&plan, &loaded.tree, project.providers().schemas());
+    let schemas = needed_schemas(&plan, &loaded.tree, project.providers());
     let backend = SavedBackend { kind: "local".into(), config: "{}".into(), workspace: project.workspace().into() };
     let lock_file = fs::read_to_string(project.path(lock_file::LOCK_FILE)).map(EcoString::from).unwrap_or_default();
     PlanFile {
@@ -128,7 +128,11 @@ fn module_files(loaded: &Loaded) -> BTreeMap<EcoString, Files> {
 }
 
 /// The schemas of all types that a plan or its configuration names.
-fn needed_schemas(plan: &Plan, tree: &ConfigTree, schemas: &Schemas) -> BTreeMap<ProviderSource, ProviderSchema> {
+fn needed_schemas(
+    plan: &Plan,
+    tree: &ConfigTree,
+    providers: &dyn Providers,
+) -> BTreeMap<ProviderSource, ProviderSchema> {
     let mut needed: BTreeMap<ProviderSource, BTreeSet<(ResourceMode, EcoString)>> = BTreeMap::new();
     let mut need = |source: &ProviderSource, resource: Option<&Resource>| {
         if OurProviders::is_built_in(source) {
@@ -156,7 +160,7 @@ fn needed_schemas(plan: &Plan, tree: &ConfigTree, schemas: &Schemas) -> BTreeMap
     let mut of_change = |change: &ResourceChange| need(&change.provider.provider, Some(&change.addr.resource));
     plan.changes.iter().chain(&plan.drift).for_each(&mut of_change);
     let found = needed.into_iter().filter_map(|(source, types)| {
-        let whole = schemas(&source)?;
+        let whole = providers.schema(&source)?;
         Some((source, reduced(&whole, types)))
     });
     found.collect()

@@ -9,6 +9,7 @@ use yuba_config::Module;
 use yuba_eval::tree::{ModuleFiles as _, Purpose};
 use yuba_plan::Plan;
 use yuba_plan::file::Problem;
+use yuba_provider::RecordedSchemas;
 use yuba_syntax::Diagnostics;
 
 use crate::backend::Refusal;
@@ -16,7 +17,7 @@ use crate::load::diagnostics;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::project::Project;
 use crate::provider_install::of_state;
-use crate::providers::{OurProviders, Schemas, adopting};
+use crate::providers::adopting;
 use crate::saved_plan::{PlanProblem, SavedPlan, saved_plan};
 
 /// A saved plan with the configuration it was made for.
@@ -25,13 +26,13 @@ pub struct PlanAndConfiguration {
     pub plan: Plan,
     /// The configuration.
     pub configuration: Loaded,
-    schemas: Box<Schemas>,
+    schemas: RecordedSchemas,
 }
 
 impl PlanAndConfiguration {
-    /// Finds the schemas that were saved with the plan: no provider is needed to show it.
-    pub fn schemas(&self) -> &Schemas {
-        &*self.schemas
+    /// The schemas that were saved with the plan: no provider is needed to show it.
+    pub fn schemas(&self) -> &RecordedSchemas {
+        &self.schemas
     }
 }
 
@@ -55,7 +56,7 @@ pub fn plan_file(path: &Path, project: &Project) -> Result<PlanAndConfiguration,
         PlanProblem::Configuration(reason) => NotShown::Unusable(reason),
     })?;
     let SavedPlan { plan, snapshot, workspace, schemas, .. } = saved;
-    let schemas = OurProviders::saved(schemas);
+    let schemas = RecordedSchemas::new(schemas);
     let options = LoadOptions::new(Purpose::Look).without_tests().of_snapshot(Some(&snapshot));
     match project.in_workspace(&workspace).load(options).and_then(Loaded::valid) {
         Ok(configuration) => Ok(PlanAndConfiguration { plan, configuration, schemas }),

@@ -9,6 +9,7 @@ mod transferring;
 
 use yuba_addrs::{AbsResourceInstance, ProviderSource};
 use yuba_eval::tree::Purpose;
+use yuba_provider::Providers as _;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, SourceFile, Sources};
 
@@ -42,7 +43,7 @@ pub fn missing_schemas(providers: &OurProviders, state: &State) -> Result<(), Di
     let mut missing: Vec<&ProviderSource> = Vec::new();
     for resource in state.iter() {
         let provider = &resource.provider.provider;
-        if !missing.contains(&provider) && providers.schemas()(provider).is_none() {
+        if !missing.contains(&provider) && providers.schema(provider).is_none() {
             missing.push(provider);
         }
     }

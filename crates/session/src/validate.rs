@@ -9,9 +9,11 @@ use yuba_eval::inputs::Inputs;
 use yuba_eval::tree::Purpose;
 use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{ConfigTree, ValidateEnv};
+use yuba_provider::Providers as _;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::backend::Refusal;
+use crate::clock::wait;
 use crate::diagnostics;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::project::Project;
@@ -100,11 +102,11 @@ impl<'a> Validation<'a> {
     ) -> (Diagnostics, References<'a>) {
         let providers = self.project.providers();
         // A required provider without a schema is an error, whether the configuration uses it or not.
-        tree.requirements().keys().for_each(|provider| drop(providers.schemas()(provider)));
+        tree.requirements().keys().for_each(|provider| drop(providers.schema(provider)));
         let eval = self.project.eval_env(self.sources);
         let references = References::read(tree, eval);
         let env = ValidateEnv { eval, references: &references, inputs: self.inputs, parallelism: self.parallelism };
-        let found = yuba_eval::validate(tree, &env);
+        let found = wait(yuba_eval::validate(tree, &env));
         // Where schemas are missing, the other mistakes may follow from that.
         let mut failures = Diagnostics::new();
         failures.extend(providers.failed().iter().map(|(provider, reason)| not_loaded(provider, reason)));

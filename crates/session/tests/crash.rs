@@ -16,15 +16,14 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ecow::EcoString;
-use yuba_addrs::ProviderSource;
+use yuba_addrs::{AbsProviderConfig, ProviderSource};
 use yuba_engine::{Interrupt, PlanOptions, ProvisionOrder, Provisioners};
 use yuba_eval::tree::Purpose;
 use yuba_provider::contract::{
     Answer, ApplyAnswer, ApplyRequest, DataAnswer, DataRequest, ImportRequest, Imported, MoveAnswer, MoveRequest,
-    Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, Providers, ReadAnswer, ReadRequest, Renewed,
-    UpgradeRequest,
+    Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, ReadAnswer, ReadRequest, Renewed, UpgradeRequest,
 };
-use yuba_provider::{Problem, ProviderSchema};
+use yuba_provider::{Problem, ProviderSchema, Providers};
 use yuba_session::backend::{BackendEnvironment, Backends, StateFlags, StateLocation};
 use yuba_session::providers::OurProviders;
 use yuba_session::{
@@ -91,8 +90,11 @@ impl Providers for Recording {
     fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
         BUILT_IN.schema(provider)
     }
-    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        Ok(Arc::new(Recorded { inner: BUILT_IN.start(provider)?, record: self.record.clone() }))
+    fn start(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        Ok(Arc::new(Recorded { inner: BUILT_IN.start(config)?, record: self.record.clone() }))
+    }
+    fn unconfigured(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        BUILT_IN.unconfigured(provider)
     }
 }
 

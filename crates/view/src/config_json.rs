@@ -15,25 +15,24 @@ use yuba_config::provisioner::Provisioner;
 use yuba_config::resource::{Repetition, Resource};
 use yuba_config::variable::Variable;
 use yuba_eval::{ConfigTree, ModuleId};
-use yuba_provider::{Attribute, BlockSchema};
+use yuba_provider::{Attribute, BlockSchema, Providers};
 use yuba_syntax::Traversal;
 use yuba_value::Type;
 
 use crate::json_writer::{Members, text};
-use crate::plan::Schemas;
 use crate::state_json::{KnownSchemas, no_schema, schema_of};
 use crate::values_json::known;
 use expression::{Expressions, constant_text, expression};
 use providers::{ProviderConfigs, opaque_key};
 
 /// A configuration, or why it cannot be shown: a sentence part.
-pub fn config(tree: &ConfigTree, schemas: Schemas<'_>) -> Result<String, EcoString> {
+pub fn config(tree: &ConfigTree, schemas: &dyn Providers) -> Result<String, EcoString> {
     let mut out = String::new();
     write(&mut out, tree, &mut KnownSchemas::new(schemas))?;
     Ok(out)
 }
 
-/// A single module without what it calls: nothing that only providers and other modules could tell.
+/// A single module without the modules it calls and without information from providers.
 pub fn module(module: &Module) -> String {
     let configs = ProviderConfigs::of_module(module);
     let mut out = String::new();

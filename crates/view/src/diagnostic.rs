@@ -320,8 +320,8 @@ fn consolidate<'a>(diagnostics: Vec<&'a Diagnostic>, options: &Options) -> Vec<G
             Severity::Error => options.consolidate_errors,
             Severity::Warning => options.consolidate_warnings,
         };
-        // Those without a place stay apart: nothing else would tell them from each other. So do results of checks, each of
-        // which is about something of its own.
+        // Diagnostics without a location are not combined, as nothing else would distinguish them. Neither are results of checks, each of
+        // which has its own subject.
         let of_check = diagnostic.extra.as_ref().is_some_and(|extra| extra.of_check);
         if wanted && diagnostic.subject.is_some() && !of_check {
             match known.entry(sameness(diagnostic)) {

@@ -44,7 +44,7 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
     Json::object(members)
 }
 
-/// Both sides of a comparison, in the form of a change. Where one of them is secret there is no difference to show.
+/// Both sides of a comparison, in the form of a change. If one of them is secret, the difference is omitted.
 fn difference(before: &str, after: &str) -> Json {
     let secrets = |text: &str| match yuba_value::json::decode_implied(text) {
         Ok(value) => Json::Raw(no_secrets(&value)),

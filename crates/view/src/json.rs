@@ -102,7 +102,7 @@ fn new_line(out: &mut String, indent: Option<usize>) {
 /// Which characters of texts are escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
-    /// Also what must not stand in HTML: Go does that unless told otherwise.
+    /// Escapes characters that are special in HTML too, as Go does by default.
     Html,
     /// Only what JSON demands.
     Json,

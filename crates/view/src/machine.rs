@@ -1,4 +1,4 @@
-//! What programs see while a plan is made and carried out: one line of JSON for each thing that happens.
+//! Messages for programs during plan and apply: one line of JSON for each event.
 //!
 //! Every function answers whole lines with their line ends, none where there is nothing to say.
 
@@ -90,13 +90,13 @@ impl Counts {
     }
 }
 
-/// That a data resource is not in the state any more is nobody's business.
+/// The removal of a data resource from the state is not reported.
 fn is_told(change: &ResourceChange) -> bool {
     let mode = change.addr.resource.mode;
     mode != ResourceMode::Ephemeral && !(mode == ResourceMode::Data && change.action == Action::Delete)
 }
 
-/// Something that is said to people.
+/// A message with text for people.
 pub fn log(message: &str, timestamp: &str) -> String {
     line(Level::Info, message, timestamp, vec![("type", Json::from("log"))])
 }
@@ -202,7 +202,7 @@ pub fn event(event: &Event, elapsed: u64, timestamp: &str) -> String {
     match event {
         Event::Started { addr, phase, id, .. } => started(addr, *phase, id.as_ref(), timestamp),
         Event::Finished { addr, phase, id, ok, .. } => finished(addr, *phase, id.as_ref(), *ok, elapsed, timestamp),
-        // Quirk: only people are told.
+        // Quirk: only the text output contains it.
         Event::Deferred { .. } => String::new(),
         Event::ProvisionStarted { addr, provisioner } => {
             let message = format!("{addr}: Provisioning with '{provisioner}'...");
@@ -265,7 +265,7 @@ fn finished(
 ) -> String {
     let mut members = vec![("resource", resource(addr))];
     match phase {
-        // Why nothing could be read is told as a problem.
+        // A diagnostic reports why the read failed.
         Phase::Refresh | Phase::Read | Phase::Open if !ok => String::new(),
         Phase::Refresh => {
             members.extend(id_members(id));
@@ -288,7 +288,7 @@ fn finished(
     }
 }
 
-/// What is done in a phase that is told as a change; nothing where nothing is done.
+/// The action of a phase that is reported as a change; `None` for other phases.
 fn applied(phase: Phase) -> Option<Action> {
     match phase {
         Phase::Read => Some(Action::Read),

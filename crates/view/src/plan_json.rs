@@ -4,12 +4,12 @@ use ecow::EcoString;
 use yuba_addrs::{AbsResourceInstance, ResourceMode};
 use yuba_eval::ConfigTree;
 use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
-use yuba_state::{DeposedKey, Edit, State};
+use yuba_provider::Providers;
+use yuba_state::{DeposedKey, State};
 use yuba_value::{Value, View};
 
 use crate::json_writer::{Members, list, text};
 use crate::module_tree::ModuleTree;
-use crate::plan::Schemas;
 use crate::state_json::{KnownSchemas, no_schema, resource_members, schema_of};
 use crate::values_json::{Shape, known, path, sensitive, unknown};
 use crate::{checks_json, config_json, machine, state_json};
@@ -18,7 +18,7 @@ use crate::{checks_json, config_json, machine, state_json};
 pub const FORMAT_VERSION: &str = "1.2";
 
 /// A plan with the configuration it was made from, or why it cannot be shown: a sentence part.
-pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: Schemas<'_>) -> Result<String, EcoString> {
+pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: &dyn Providers) -> Result<String, EcoString> {
     let mut schemas = KnownSchemas::new(schemas);
     let mut out = String::new();
     let mut members = Members::open(&mut out);
@@ -59,8 +59,7 @@ pub fn plan(plan: &Plan, tree: &ConfigTree, schemas: Schemas<'_>) -> Result<Stri
     Ok(out)
 }
 
-/// The state before the changes as OpenTofu shows it: with the outputs that are known already, and with the data that
-/// destroying everything forgets.
+/// The state before the changes as OpenTofu shows it: with the outputs that are known already.
 fn prior_state(plan: &Plan, tree: &ConfigTree) -> State {
     let outputs = &tree.root().module.outputs;
     let mut state = match plan.mode {
@@ -68,14 +67,6 @@ fn prior_state(plan: &Plan, tree: &ConfigTree) -> State {
         _ => plan.known_state(|name| outputs.get(name).is_some_and(|output| output.sensitive == Some(true))),
     };
     state.terraform_version = yuba_state::WRITER_VERSION.into();
-    if plan.mode == Mode::Destroy {
-        let all = plan.previous_state.instances();
-        for (addr, resource, instance) in all.filter(|(addr, ..)| addr.resource.mode == ResourceMode::Data) {
-            let (provider, provider_key) = (resource.provider.clone(), instance.provider_key.clone());
-            let object = instance.current.clone();
-            state.apply(Edit::SetObject { addr, deposed: None, provider, provider_key, object });
-        }
-    }
     state
 }
 
@@ -150,7 +141,7 @@ fn planned_resource(
             &out[start..] != "{}"
         });
     }
-    // Quirk: what the schema says is sensitive is not mentioned here.
+    // Quirk: attributes that the schema declares sensitive are not listed here.
     sensitive(members.key("sensitive_values"), &change.after, Shape::Any);
     let identities = provider.as_ref().and_then(|provider| provider.identities.get(&resource.kind));
     if let (Some(identity), Some(identities)) = (planned_identity(change), identities) {
@@ -174,7 +165,7 @@ fn changes<'p>(
     schemas: &mut KnownSchemas<'_>,
     identities: Identities,
 ) -> Result<(), EcoString> {
-    // That a data resource is not in the state any more is nobody's business.
+    // The removal of a data resource from the state is not reported.
     let is_told =
         |change: &&ResourceChange| change.addr.resource.mode != ResourceMode::Data || change.action != Action::Delete;
     let mut changes: Vec<&ResourceChange> = changes.filter(is_told).collect();
@@ -282,7 +273,7 @@ fn output_change(out: &mut String, change: &OutputChange) {
     } else {
         unknown(after_unknown, &change.after);
     }
-    // Quirk: both say whether it is hidden before or after.
+    // Quirk: both members show whether it is hidden before or after.
     members.bool("before_sensitive", change.sensitive);
     members.bool("after_sensitive", change.sensitive);
     members.close();

@@ -20,7 +20,7 @@ pub fn line(event: &Event, seconds: u64, style: Style) -> Option<String> {
             let text = format!("{}: {}{}", shown(addr, deposed.as_ref()), verbs(*phase)?.start, id_suffix(id.as_ref()));
             Some(paint.bold(&text).into_owned())
         }
-        // Quirk: that an object was deposed is said at the start only.
+        // Quirk: only the first line shows that an object is deposed.
         Event::Finished { addr, phase, id, ok: true, .. } => {
             let end = verbs(*phase)?.end?;
             let id = id_suffix(id.as_ref());
@@ -77,7 +77,7 @@ pub fn under_way(started: &Event, seconds: u64) -> Option<String> {
     }
 }
 
-/// How far everything is. Without `total` nobody knows how much there is to do.
+/// The progress of all operations. `total` is `None` while the number of operations is unknown.
 pub fn counter(done: usize, total: Option<usize>, running: usize, seconds: u64) -> String {
     let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
     format!("{done}{of} done, {running} running [{} elapsed]", duration(seconds))

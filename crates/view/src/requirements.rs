@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// A node and what is below it.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// What is said of it: empty for the root.
+    /// Its label; empty for the root.
     pub label: String,
     /// What is below it.
     pub children: Vec<Tree>,

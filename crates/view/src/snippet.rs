@@ -129,7 +129,7 @@ const MAX_LINES: usize = 50;
 fn lines(file: &SourceFile, around: Span, subject: Span, max_line: usize) -> Snippet {
     let first = file.line_at((around.start as usize).min(file.bytes.len()));
     let last = last_line(file, around).max(first);
-    // Of a place of very many lines the end says little; the subject's own line is always shown.
+    // The end of a long range is not useful; the line of the subject is always shown.
     let last = last.min(file.line_at((subject.start as usize).min(file.bytes.len())).max(first) + MAX_LINES);
     let first = first.max(last.saturating_sub(2 * MAX_LINES));
     let (from, to) = (subject.start as usize, (subject.end as usize).max(subject.start as usize + 1));

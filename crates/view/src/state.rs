@@ -3,16 +3,17 @@
 use std::fmt::Write as _;
 
 use yuba_addrs::AbsResourceInstance;
+use yuba_provider::Providers;
 use yuba_state::{DeposedKey, Object, Resource, State, Status};
 use yuba_syntax::Diagnostics;
 
 use crate::change::{Change, Node, Options};
 use crate::diagnostics;
-use crate::plan::{Look, Schemas};
+use crate::plan::Look;
 use crate::state_json::schema_of;
 
 /// All objects and outputs.
-pub fn render(state: &State, schemas: Schemas<'_>, look: Look) -> Result<String, Diagnostics> {
+pub fn render(state: &State, schemas: &dyn Providers, look: Look) -> Result<String, Diagnostics> {
     if state.is_empty() {
         return Ok("The state file is empty. No resources are represented.\n".to_owned());
     }
@@ -57,11 +58,11 @@ pub fn render(state: &State, schemas: Schemas<'_>, look: Look) -> Result<String,
     Ok(out)
 }
 
-/// The current object of one instance; nothing if there is none.
+/// The current object of one instance, or an empty string.
 pub fn render_instance(
     state: &State,
     addr: &AbsResourceInstance,
-    schemas: Schemas<'_>,
+    schemas: &dyn Providers,
     look: Look,
 ) -> Result<Option<String>, Diagnostics> {
     let Some(resource) = state.get(&addr.containing()) else { return Ok(None) };
@@ -87,11 +88,11 @@ fn write_object(
     resource: &Resource,
     deposed: Option<&DeposedKey>,
     object: &Object,
-    schemas: Schemas<'_>,
+    schemas: &dyn Providers,
     options: Options,
 ) -> Result<(), Diagnostics> {
     let name = &addr.resource;
-    let provider = schemas(&resource.provider.provider);
+    let provider = schemas.schema(&resource.provider.provider);
     let Some(schema) = schema_of(provider.as_deref(), name) else {
         return Err(diagnostics::object_type_unknown(addr, &resource.provider.provider).into());
     };
@@ -157,8 +158,8 @@ mod tests {
                 a = "<"
             }
         "##]]
-        .assert_eq(&render(&state, &builtin, look).unwrap_or_default());
-        let one = render_instance(&state, &addr("module.c.terraform_data.b[\"x\"]"), &builtin, look);
+        .assert_eq(&render(&state, &builtin(), look).unwrap_or_default());
+        let one = render_instance(&state, &addr("module.c.terraform_data.b[\"x\"]"), &builtin(), look);
         expect![[r##"
             # module.c.terraform_data.b["x"]:
             resource "terraform_data" "b" {

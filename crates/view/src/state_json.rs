@@ -5,21 +5,20 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{InstanceKey, ProviderSource, Resource as ResourceAddr, ResourceMode};
-use yuba_provider::{ProviderSchema, Schema};
+use yuba_provider::{ProviderSchema, Providers, Schema};
 use yuba_state::{DeposedKey, Object, Output, Resource, State, Status};
 
 use crate::checks_json;
 use crate::json::indent;
 use crate::json_writer::{Members, key, text};
 use crate::module_tree::ModuleTree;
-use crate::plan::Schemas;
 use crate::values_json::{Shape, known, sensitive};
 
 /// The version of the format of states.
 pub const FORMAT_VERSION: &str = "1.0";
 
-/// A state, or why it cannot be shown: a sentence part. None where there is no state.
-pub fn state(state: Option<&State>, schemas: Schemas<'_>) -> Result<String, EcoString> {
+/// A state as JSON. The error is the end of a sentence. Without a state the document has no values.
+pub fn state(state: Option<&State>, schemas: &dyn Providers) -> Result<String, EcoString> {
     let mut out = String::new();
     write(&mut out, state, &mut KnownSchemas::new(schemas))?;
     Ok(out)
@@ -92,19 +91,19 @@ fn outputs(out: &mut String, outputs: &BTreeMap<EcoString, Output>) {
 
 /// Schemas that were asked for before.
 pub(crate) struct KnownSchemas<'a> {
-    ask: Schemas<'a>,
+    ask: &'a dyn Providers,
     known: BTreeMap<ProviderSource, Option<Arc<ProviderSchema>>>,
 }
 
 impl<'a> KnownSchemas<'a> {
-    pub(crate) fn new(ask: Schemas<'a>) -> KnownSchemas<'a> {
+    pub(crate) fn new(ask: &'a dyn Providers) -> KnownSchemas<'a> {
         KnownSchemas { ask, known: BTreeMap::new() }
     }
     pub(crate) fn provider(&mut self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
         if let Some(known) = self.known.get(provider) {
             return known.clone();
         }
-        let schema = (self.ask)(provider);
+        let schema = self.ask.schema(provider);
         self.known.insert(provider.clone(), schema.clone());
         schema
     }
@@ -121,7 +120,7 @@ pub(crate) fn schema_of<'s>(provider: Option<&'s ProviderSchema>, resource: &Res
     of_mode.get(&resource.kind)
 }
 
-/// Why nothing can be said about an object: a sentence part.
+/// Why an object cannot be written, as the end of a sentence.
 pub(crate) fn no_schema(addr: &dyn std::fmt::Display, provider: &ProviderSource) -> EcoString {
     eco_format!("no schema found for {addr} (in provider {provider})")
 }
@@ -155,7 +154,7 @@ impl Shown<'_> {
         let mut members = Members::open(out);
         members.shown("address", &addr);
         resource_members(&mut members, local, shown.key, source);
-        // Quirk: deposed objects do not say by which version of their schema they are.
+        // Quirk: deposed objects have no schema version.
         members.int("schema_version", if shown.deposed.is_some() { 0 } else { object.schema_version });
         if !value.is_null() {
             known(members.key("values"), &value);
@@ -177,7 +176,7 @@ impl Shown<'_> {
     }
 }
 
-/// What all documents say about a resource after its address.
+/// The members of a resource after its address that all documents share.
 pub(crate) fn resource_members(
     members: &mut Members<'_>,
     resource: &ResourceAddr,
@@ -195,6 +194,7 @@ pub(crate) fn resource_members(
 
 #[cfg(test)]
 mod tests {
+    use yuba_provider::RecordedSchemas;
     use yuba_value::{Type, Value};
 
     use super::*;
@@ -207,7 +207,7 @@ mod tests {
             ("terraform_data.a[\"<\"]", Value::tuple(vec![secret("s"), Value::int(1)])),
             ("module.m[0].module.n.terraform_data.b", Value::null(Type::string())),
         ]);
-        let state = super::state(Some(&state), &builtin).expect("because there are schemas");
+        let state = super::state(Some(&state), &builtin()).expect("because there are schemas");
         let expect = [
             r#"{"format_version":"1.0","terraform_version":"1.12.6","values":{"outputs":{"o":{"sensitive":true,"#,
             r#""deprecated":"no","value":{"a":"\u003c"},"type":["object",{"a":"string"}]}},"#,
@@ -221,9 +221,9 @@ mod tests {
             r#""sensitive_values":{}}],"address":"module.m[0].module.n"}]}]}}}"#,
         ];
         assert_eq!(state, expect.concat());
-        assert_eq!(super::state(None, &builtin).as_deref(), Ok(r#"{"format_version":"1.0"}"#));
+        assert_eq!(super::state(None, &builtin()).as_deref(), Ok(r#"{"format_version":"1.0"}"#));
         let state = state_of(&[("terraform_data.a", Value::int(1))]);
-        let why = super::state(Some(&state), &|_| None).expect_err("because there is no schema");
+        let why = super::state(Some(&state), &RecordedSchemas::default()).expect_err("because there is no schema");
         assert_eq!(why, "no schema found for terraform_data.a (in provider terraform.io/builtin/terraform)");
     }
 

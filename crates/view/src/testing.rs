@@ -8,7 +8,7 @@ use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module};
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, Inputs, MemoryWorld, link};
 use yuba_plan::{Action, ExecGraph, Mode, OutputChange, Plan, Reason, ResourceChange};
-use yuba_provider::ProviderSchema;
+use yuba_provider::RecordedSchemas;
 use yuba_provider::builtin::TERRAFORM;
 use yuba_state::{Edit, Object, Output, State};
 use yuba_syntax::{Code, Diagnostic, Diagnostics, FileId, Severity, SourceFile, Sources, parser};
@@ -92,8 +92,8 @@ pub(crate) fn object<const N: usize>(attributes: [(&str, Value); N]) -> Value {
 }
 
 /// The schema of the built-in provider.
-pub(crate) fn builtin(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
-    provider.is_builtin().then(|| Arc::new(TERRAFORM.clone()))
+pub(crate) fn builtin() -> RecordedSchemas {
+    RecordedSchemas::new(BTreeMap::new())
 }
 
 /// A state of `terraform_data` resources with these inputs, and one output.

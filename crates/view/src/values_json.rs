@@ -52,7 +52,7 @@ pub(crate) fn unknown(out: &mut String, value: &Value) -> bool {
     true
 }
 
-/// What a schema says about a value.
+/// The schema of a value.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape<'s> {
     /// Nothing.
@@ -63,7 +63,7 @@ pub(crate) enum Shape<'s> {
     Each(Object<'s>),
 }
 
-/// What a schema says about an object.
+/// The schema of an object.
 #[derive(Clone, Copy)]
 pub(crate) enum Object<'s> {
     /// It is a block.

@@ -42,7 +42,7 @@ pub(crate) struct Command {
     pub(crate) flags: &'static [Flag],
     /// What it writes with `-json`.
     pub(crate) json: JsonForm,
-    /// Its help is long: a mistake in the arguments tells where it is, where others show theirs.
+    /// Its help is long: a usage error shows how to get the help instead of the help itself.
     pub(crate) long_help: bool,
     /// What it does.
     pub(crate) run: Run,

@@ -1,5 +1,6 @@
 //! `yuba providers schema`: the schemas of providers as JSON.
 
+use yuba_provider::Providers as _;
 use yuba_session::show;
 use yuba_view::provider_json;
 
@@ -50,11 +51,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         return Err(Failure::Failed(problems, configuration.sources));
     }
     // The schemas of the installed providers, not those in the cache.
-    sources.iter().for_each(|source| drop(providers.schemas()(source)));
+    sources.iter().for_each(|source| drop(providers.schema(source)));
     providers.renew_schemas();
     let mut found = Vec::new();
     for source in sources {
-        match providers.schemas()(&source) {
+        match providers.schema(&source) {
             Some(schemas) => found.push((source, schemas)),
             None => {
                 let mut problems = providers.failures();

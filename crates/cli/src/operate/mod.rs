@@ -126,7 +126,7 @@ fn show(speaker: &mut Speaker<'_>, mut planned: Planned<'_>, loaded: &Loaded, se
         }
     };
     if let Some(plan) = planned.plan() {
-        speaker.plan(plan, loaded.project.providers().schemas());
+        speaker.plan(plan, loaded.project.providers());
     }
     let changes = planned.has_changes();
     let code = match planned.has_failed() {
@@ -154,7 +154,7 @@ fn apply(
     if let Some(plan) =
         planned.plan().filter(|plan| !has_failed || !plan.changes.is_empty() || !plan.outputs.is_empty())
     {
-        speaker.plan(plan, loaded.project.providers().schemas());
+        speaker.plan(plan, loaded.project.providers());
     }
     if has_failed {
         return Ok(end(speaker, planned, &loaded.sources, 1));

@@ -215,21 +215,21 @@ fn what_makes_no_sense_is_refused() {
         &["console"],
         &expect![[r#"
 
-        Error: Too many command line arguments
+            Error: Too many command line arguments
 
-        The console takes no arguments. Type expressions at its prompt or pipe them
-        into it.
-    "#]],
+            The console takes no arguments. Enter expressions at its prompt or write them
+            to its standard input.
+        "#]],
     );
     check_refused(
         &["console", "-json"],
         &["console"],
         &expect![[r#"
 
-        Error: Output only in json is not allowed
+            Error: Output only in json is not allowed
 
-        The console writes values as people read them. Use an output of the
-        configuration and `output -json`, or the function jsonencode, to get JSON.
-    "#]],
+            The console does not support JSON output. Use an output of the configuration
+            and `output -json`, or call the function jsonencode.
+        "#]],
     );
 }

@@ -35,7 +35,8 @@ fn flags_before_the_command() {
             Error: Invalid flags before the subcommand
 
             "-json" stands before the subcommand "version". Only -chdir, -help and
-            -version may stand there; put the options of the subcommand after its name.
+            -version are supported there. Put the options of the subcommand after its
+            name.
         "#]],
     );
 }

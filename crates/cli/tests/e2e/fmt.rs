@@ -222,18 +222,18 @@ fn targets_that_cannot_be_formatted() {
 
             Error: Invalid file extension
 
-            other.hcl cannot be formatted: only files that end in .tf, .tofu, .tfvars,
-            .tftest.hcl or .tofutest.hcl can.
+            Cannot format other.hcl: supported file extensions are .tf, .tofu, .tfvars,
+            .tftest.hcl and .tofutest.hcl.
 
             Error: Invalid file extension
 
-            a.tf.json cannot be formatted: only files that end in .tf, .tofu, .tfvars,
-            .tftest.hcl or .tofutest.hcl can. Configuration in JSON syntax has no
-            canonical form.
+            Cannot format a.tf.json: supported file extensions are .tf, .tofu, .tfvars,
+            .tftest.hcl and .tofutest.hcl. Configuration in JSON syntax has no canonical
+            style.
 
             Error: Invalid file or directory path
 
-            There is no file or directory at nowhere.tf.
+            File or directory nowhere.tf does not exist.
         "#]],
     );
     assert_eq!(sandbox.read("a.tf"), "a=1\n");
@@ -260,7 +260,7 @@ fn links_are_written_through_and_modes_kept() {
 
             Error: Failed to open file
 
-            The file b.tf cannot be opened: it does not exist.
+            Failed to open b.tf: it does not exist.
         "#]],
     );
     assert!(link.is_symlink());

@@ -25,34 +25,34 @@ fn help_of_a_command() {
             --- stdout
             Usage: yuba [global options] version [options]
 
-              Shows the version of Yuba, the release of OpenTofu whose language it speaks,
-              and the versions of providers that the lock file of the current directory
-              selects.
+              Shows the version of Yuba, the release of OpenTofu whose language it
+              implements, and the provider versions in the dependency lock file of the
+              current directory.
 
             Options:
 
-              -json                        Show the same as a JSON object.
+              -json                        Write a JSON object.
 
-              -no-color                    Write no colors. The environment variable
-                                           NO_COLOR does the same for all commands.
+              -no-color                    Disable colors. The environment variable
+                                           NO_COLOR disables them for all commands.
 
-              -compact-warnings            If there are warnings but no errors, show only
-                                           the title and the place of each warning.
+              -compact-warnings            If there are warnings and no errors, show only
+                                           the title and the location of each warning.
 
-              -consolidate-warnings=false  Show warnings with the same title one by one
-                                           instead of as one.
+              -consolidate-warnings=false  Show each warning instead of combining similar
+                                           warnings.
 
-              -consolidate-errors          Show errors with the same title as one.
+              -consolidate-errors          Combine similar errors.
 
-              -concise                     Leave progress messages out.
+              -concise                     Disable progress messages.
 
-              -deprecation=module:all      Which warnings about deprecated variables and
-                                           outputs to show: "module:all", "module:local"
-                                           (only where a local module uses them) or
-                                           "module:none". "provider:none" hides those about
-                                           attributes of resources, "module.a.b:none" those
-                                           about one module or one output. The option can
-                                           be given several times.
+              -deprecation=module:all      Deprecation warnings to show. For variables and
+                                           outputs: "module:all", "module:local" (only uses
+                                           in local modules) or "module:none". For
+                                           attributes of resources: "provider:all" or
+                                           "provider:none". For one module or output: its
+                                           address and ":all" or ":none". Repeat the option
+                                           to combine them.
 
               -profile=FILE                Write a trace of this run to a file: how long
                                            each phase, resource instance, provider call and
@@ -91,9 +91,9 @@ fn unknown_commands() {
         &expect![[r#"
             exit 1
             --- stderr
-            `push` is part of the OpenTofu command line, but this version of Yuba does not have it yet.
+            `push` is a command of OpenTofu that this version of Yuba does not support yet.
 
-            To see what this version has, run:
+            To list the commands of this version, run:
               yuba -help
         "#]],
     );

@@ -25,12 +25,12 @@ fn an_empty_directory_needs_nothing() {
     check(
         &["init"],
         &expect![[r#"
-        exit 0
-        --- stdout
-        Yuba initialized in an empty directory!
+            exit 0
+            --- stdout
+            Yuba initialized in an empty directory!
 
-        There are no configuration files here. Create some and you can begin to work with them at once.
-    "#]],
+            The directory contains no configuration files. Create configuration files to start working with Yuba.
+        "#]],
     );
 }
 
@@ -77,8 +77,8 @@ fn init_records_modules_once() {
 
         Yuba has been successfully initialized!
 
-        You may now begin working with Yuba. If you set or change modules, providers
-        or the backend, run this command again; other commands remind you of it if
+        You may now begin working with Yuba. If you add or change modules, providers
+        or the backend, run this command again. Other commands remind you if it is
         necessary.
     "#]]
     .assert_eq(&sandbox.run(&["init"]).to_string());
@@ -94,8 +94,8 @@ fn init_records_modules_once() {
 
         Yuba has been successfully initialized!
 
-        You may now begin working with Yuba. If you set or change modules, providers
-        or the backend, run this command again; other commands remind you of it if
+        You may now begin working with Yuba. If you add or change modules, providers
+        or the backend, run this command again. Other commands remind you if it is
         necessary.
     "#]]
     .assert_eq(&sandbox.run(&["init", "-backend=false"]).to_string());
@@ -120,7 +120,7 @@ fn init_tells_programs_the_same() {
         Initializing provider plugins...
         terraform.io/builtin/terraform is built in to Yuba
         Yuba has been successfully initialized!
-        You may now begin working with Yuba. If you set or change modules, providers or the backend, run this command again; other commands remind you of it if necessary."#]].assert_eq(&messages.collect::<Vec<_>>().join("\n"));
+        You may now begin working with Yuba. If you add or change modules, providers or the backend, run this command again. Other commands remind you if it is necessary."#]].assert_eq(&messages.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]

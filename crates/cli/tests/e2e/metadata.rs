@@ -24,8 +24,8 @@ fn json_is_required() {
 
             Error: Invalid arguments
 
-            The `yuba metadata functions` command writes JSON only: give it the `-json`
-            flag.
+            The `yuba metadata functions` command supports JSON output only. Add the
+            `-json` flag.
         "#]],
     );
 }
@@ -39,7 +39,7 @@ fn the_group_alone_shows_its_subcommands() {
             --- stdout
             Usage: yuba [global options] metadata <subcommand> [options] [args]
 
-              The subcommands of this command tell tools what the language offers.
+              The subcommands print metadata of the language for editors and other tools.
 
             Subcommands:
                 functions    Show the signatures and descriptions of all functions

@@ -135,7 +135,7 @@ output "v" {
     sandbox.write("main.tf", sandbox.read("main.tf").replace("\"1.1.0\"", "\">= 2.0.0\""));
     let run = sandbox.run(&["init", "-no-color"]);
     assert!(run.code == 1 && run.stderr.contains("Error: Unresolvable module version constraint"), "{run}");
-    assert!(run.stderr.contains("The newest one is 1.1.0"), "{run}");
+    assert!(run.stderr.contains("The newest version is 1.1.0"), "{run}");
 }
 
 #[test]

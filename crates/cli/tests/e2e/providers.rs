@@ -70,8 +70,8 @@ fn init_installs_and_locks() {
 
         Yuba has been successfully initialized!
 
-        You may now begin working with Yuba. If you set or change modules, providers
-        or the backend, run this command again; other commands remind you of it if
+        You may now begin working with Yuba. If you add or change modules, providers
+        or the backend, run this command again. Other commands remind you if it is
         necessary.
     "#]]
     .assert_eq(&run);

@@ -171,11 +171,11 @@ fn a_state_of_another_backend_is_not_forgotten() {
 
         Error: Backend initialization required, please run "yuba init"
 
-        The state of this working directory was kept in the backend "s3" when "yuba
-        init" was run last, and the configuration has no backend now. This version of
-        Yuba does not have that backend and cannot move the state: "tofu init
-        -migrate-state" can. If the state is not needed any more, remove the file
-        .terraform/terraform.tfstate.
+        The last "yuba init" in this working directory used the backend "s3" for the
+        state. The configuration now has no backend. This version of Yuba does not
+        support that backend and cannot migrate the state. Run "tofu init
+        -migrate-state" to migrate the state. If the state is not needed any more,
+        remove the file .terraform/terraform.tfstate.
     "#]]
     .assert_eq(&sandbox.run(&["output", "-no-color"]).to_string());
 }

@@ -17,8 +17,8 @@ use super::change::{ChangeAnswer, EndAnswer};
 use super::{Answer, Applier, provision};
 use crate::drive::Jobs;
 use crate::object::{Existing, Subject, cannot_be_stored, object_id};
-use crate::planning::data::{DataAnswer, DataJob};
 use crate::walk::checks::{in_instance, in_module};
+use crate::walk::data::{DataAnswer, DataJob};
 use crate::walk::{data_verdict, of_check_data};
 
 /// An object that is not fit for use.
@@ -41,12 +41,12 @@ pub(crate) struct Provisioned<'a> {
 }
 
 impl<'a> Applier<'a> {
-    pub(super) fn change_answer(&mut self, answer: ChangeAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
+    pub(super) async fn change_answer(&mut self, answer: ChangeAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
         let ChangeAnswer { job, result, is_as_before, attempted, problems } = answer;
         let mut ok = self.walk.tell(problems);
         if let Some(result) = result.as_ref().filter(|_| is_as_before) {
             self.record(Some(job.operation), Vec::new());
-            return ok && self.ready(job.resource, job.at, &job.subject.addr, result);
+            return ok && self.ready(job.resource, job.at, &job.subject.addr, result).await;
         }
         let addr = job.subject.addr.clone();
         let created = job.prior.is_none();
@@ -74,15 +74,15 @@ impl<'a> Applier<'a> {
         let Some(result) = result.filter(|_| ok) else {
             self.told(&job.subject, created, None, false);
             if let Some(there) = there.filter(|_| attempted) {
-                self.walk.postconditions(job.at, job.resource, &addr, there);
+                self.walk.postconditions(job.at, job.resource, &addr, there).await;
             }
             return false;
         };
         if provisions {
-            self.begin_provisioning(job, result, jobs);
+            self.begin_provisioning(job, result, jobs).await;
             return true;
         }
-        self.done(&job.subject, job.resource, job.at, job.change, created, &result)
+        self.done(&job.subject, job.resource, job.at, job.change, created, &result).await
     }
 
     fn set(
@@ -108,7 +108,7 @@ impl<'a> Applier<'a> {
     }
 
     /// An object is there as planned.
-    fn done(
+    async fn done(
         &mut self,
         subject: &Subject<'a>,
         resource: &'a Resource,
@@ -122,11 +122,11 @@ impl<'a> Applier<'a> {
             true => self.counts.added += 1,
             false => self.counts.changed += 1,
         }
-        self.ready(resource, at, &change.addr, result)
+        self.ready(resource, at, &change.addr, result).await
     }
 
     /// An object can be used by others.
-    fn ready(
+    async fn ready(
         &mut self,
         resource: &'a Resource,
         at: ModuleInstanceId,
@@ -134,7 +134,7 @@ impl<'a> Applier<'a> {
         result: &Existing,
     ) -> bool {
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), result.value.clone());
-        self.walk.postconditions(at, resource, addr, result.value.clone())
+        self.walk.postconditions(at, resource, addr, result.value.clone()).await
     }
 
     fn told(&mut self, subject: &Subject<'a>, created: bool, result: Option<&Existing>, ok: bool) {
@@ -144,7 +144,7 @@ impl<'a> Applier<'a> {
         self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase: Phase::Apply(action), id, ok });
     }
 
-    fn begin_provisioning(
+    async fn begin_provisioning(
         &mut self,
         job: super::change::ChangeJob<'a>,
         result: Existing,
@@ -152,12 +152,9 @@ impl<'a> Applier<'a> {
     ) {
         let values = self.walk.values_of(job.at, job.resource, &job.subject.addr);
         let scope = self.walk.scope(job.at).of_instance(values).with_self_value(job.resource, result.value.clone());
-        let (steps, problems) = provision::prepare(
-            &scope,
-            &job.resource.provisioners,
-            job.resource.connection.as_ref(),
-            ProvisionerWhen::Create,
-        );
+        let (provisioners, connection) = (&job.resource.provisioners, job.resource.connection.as_ref());
+        let prepare = || provision::prepare(&scope, provisioners, connection, ProvisionerWhen::Create);
+        let (steps, problems) = self.walk.settle(prepare).await;
         let (context, door) = (self.walk.context, self.doors.provisioners);
         let mut provisioned = Provisioned {
             subject: job.subject,
@@ -179,7 +176,7 @@ impl<'a> Applier<'a> {
         });
     }
 
-    pub(super) fn provisioned(&mut self, answer: Provisioned<'a>) -> bool {
+    pub(super) async fn provisioned(&mut self, answer: Provisioned<'a>) -> bool {
         let Provisioned { subject, resource, at, change, position, operation, result, problems } = answer;
         let ok = self.walk.tell(problems);
         // Otherwise the object is there, but not as it should be.
@@ -188,10 +185,10 @@ impl<'a> Applier<'a> {
         self.record(Some(operation), edits);
         if ok {
             self.tainted.remove(&position);
-            return self.done(&subject, resource, at, change, true, &result);
+            return self.done(&subject, resource, at, change, true, &result).await;
         }
         self.told(&subject, true, Some(&result), false);
-        self.walk.postconditions(at, resource, &change.addr, result.value);
+        self.walk.postconditions(at, resource, &change.addr, result.value).await;
         false
     }
 
@@ -251,7 +248,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    pub(super) fn data_answer(&mut self, answer: DataAnswer<'a>) -> bool {
+    pub(super) async fn data_answer(&mut self, answer: DataAnswer<'a>) -> bool {
         let DataAnswer { job, value, kept, problems } = answer;
         let addr = job.subject.addr.clone();
         if let Some(check) = &job.resource.inside_check {
@@ -272,6 +269,6 @@ impl<'a> Applier<'a> {
         if let Err(reason) = self.keep_data(&job, kept.as_ref().unwrap_or(&value)) {
             return self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason)));
         }
-        self.walk.postconditions(job.at, job.resource, &addr, value)
+        self.walk.postconditions(job.at, job.resource, &addr, value).await
     }
 }

@@ -14,38 +14,22 @@ use super::{Answer, Applier, provision};
 use crate::diagnostics::unknown_during_apply;
 use crate::drive::Jobs;
 use crate::object::{import_id, object_id};
-use crate::planning::data::DataJob;
 use crate::planning::exec::is_visited;
-use crate::walk::block::Block;
-use crate::walk::ephemeral::OpenJob;
+use crate::walk::block::{Block, BlockInstance};
 use crate::walk::providers::Server;
 use crate::walk::stranded::Stranded;
 
 impl<'a> Applier<'a> {
-    fn begin_ephemeral(
-        &mut self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        addr: &AbsResourceInstance,
-        values: &InstanceValues,
-        jobs: &mut Jobs<'a, Answer<'a>>,
-    ) -> bool {
-        let resource = block.resource;
-        if !self.selection.selects(block.vertex, addr) {
+    async fn begin_ephemeral(&mut self, instance: &BlockInstance<'_, 'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
+        if !self.selection.selects(instance.block.vertex, &instance.addr) {
             return true;
         }
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
-        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
-        let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
-        let job = OpenJob { subject, resource, at, config };
-        jobs.push(move || async move {
-            let span = tracing::debug_span!("open ephemeral instance", address = %job.subject.addr);
-            Answer::Opened(Box::new(job.run().instrument(span).await))
-        });
+        let Some((server, config)) = self.walk.served_config(instance).await else { return false };
+        self.walk.begin_open(instance, &server, config, jobs).await;
         true
     }
 
-    pub(super) fn begin_resource(
+    pub(super) async fn begin_resource(
         &mut self,
         step: u32,
         vertex: u32,
@@ -62,21 +46,22 @@ impl<'a> Applier<'a> {
             return;
         };
         for at in self.walk.live.instances(module) {
-            let (expansion, found) = self.walk.scope(at).expand(&resource.repetition);
+            let (expansion, found) = self.walk.settle(|| self.walk.scope(at).expand(&resource.repetition)).await;
             self.failed[step as usize] |= !self.walk.tell(found);
             let Some(expansion) = expansion else { continue };
             self.walk.live.expand_resource(at, &resource.key, expansion.clone());
+            self.walk.call_ahead(&block, at, &expansion).await;
             let abs = ResourceName::from(&resource.key).absolute(self.walk.live.address(at));
             for (key, values) in expansion.instances() {
-                let addr = abs.clone().instance(key);
+                let instance = BlockInstance { block: &block, at, addr: abs.clone().instance(key), values };
                 let ok = match resource.key.mode {
                     ResourceMode::Managed => {
-                        let ok = self.begin_managed(&block, at, &addr, &values, jobs);
-                        self.begun.extend(self.changes.get(&addr).filter(|_| ok));
+                        let ok = self.begin_managed(&instance, jobs).await;
+                        self.begun.extend(self.changes.get(&instance.addr).filter(|_| ok));
                         ok
                     }
-                    ResourceMode::Data => self.begin_data(&block, at, &addr, &values, jobs),
-                    ResourceMode::Ephemeral => self.begin_ephemeral(&block, at, &addr, &values, jobs),
+                    ResourceMode::Data => self.begin_data(&instance, jobs).await,
+                    ResourceMode::Ephemeral => self.begin_ephemeral(&instance, jobs).await,
                 };
                 self.failed[step as usize] |= !ok;
             }
@@ -101,15 +86,9 @@ impl<'a> Applier<'a> {
         });
     }
 
-    fn begin_managed(
-        &mut self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        addr: &AbsResourceInstance,
-        values: &InstanceValues,
-        jobs: &mut Jobs<'a, Answer<'a>>,
-    ) -> bool {
-        let resource = block.resource;
+    async fn begin_managed(&mut self, instance: &BlockInstance<'_, 'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
+        let BlockInstance { block, at, addr, .. } = instance;
+        let (block, at, resource) = (*block, *at, block.resource);
         let Some(position) = self.changes.get(addr).copied() else {
             // Not part of the run: it is what it was.
             self.walk.value_of_state(&self.state, at, addr, block.schema());
@@ -122,9 +101,11 @@ impl<'a> Applier<'a> {
         }
         match change.action {
             Action::NoOp => {
-                let Some(_) = self.walk.config_of(block, at, addr, values, false) else { return false };
+                if !self.walk.preconditions(instance).await {
+                    return false;
+                }
                 self.walk.live.set_instance(at, &resource.key, addr.key.clone(), change.after.clone());
-                return self.walk.postconditions(at, resource, addr, change.after.clone());
+                return self.walk.postconditions(at, resource, addr, change.after.clone()).await;
             }
             // The end of the object is a step of its own.
             Action::Delete | Action::Forget | Action::Read => return true,
@@ -137,7 +118,7 @@ impl<'a> Applier<'a> {
             return false;
         }
         let Some(server) = self.server_of(change) else { return false };
-        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
+        let Some(config) = self.walk.config_of(instance).await else { return false };
         if !config.is_wholly_known() {
             return self.walk.tell(std::iter::once(unknown_during_apply(addr)));
         }
@@ -150,7 +131,7 @@ impl<'a> Applier<'a> {
         }
         let operation = self.operation(position, change.action);
         let job = ChangeJob {
-            subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None),
+            subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None).await,
             resource,
             at,
             change,
@@ -219,31 +200,22 @@ impl<'a> Applier<'a> {
         self.counts.imported += 1;
     }
 
-    fn begin_data(
-        &mut self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        addr: &AbsResourceInstance,
-        values: &InstanceValues,
-        jobs: &mut Jobs<'a, Answer<'a>>,
-    ) -> bool {
+    async fn begin_data(&mut self, instance: &BlockInstance<'_, 'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
+        let BlockInstance { block, at, addr, .. } = instance;
         let plan = self.plan;
         let change = self.changes.get(addr).map(|position| &plan.changes[*position as usize]);
         let reads = change.is_some_and(|change| change.action == Action::Read)
             || (plan.mode == Mode::Destroy && self.state.instance(addr).is_none());
         if !reads {
             // Whatever it depends on is as it was when it was read and its conditions were checked.
-            self.walk.value_of_state(&self.state, at, addr, block.schema());
+            self.walk.value_of_state(&self.state, *at, addr, block.schema());
             return true;
         }
-        let resource = block.resource;
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
-        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
+        let Some((server, config)) = self.walk.served_config(instance).await else { return false };
         if !config.is_wholly_known() {
-            return self.walk.tell(std::iter::once(unknown_during_apply(addr).at(resource.span)));
+            return self.walk.tell(std::iter::once(unknown_during_apply(addr).at(block.resource.span)));
         }
-        let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
-        let job = DataJob { subject, resource, server, at, config };
+        let job = self.walk.data_job(instance, server, config).await;
         jobs.push(move || async move {
             let span = tracing::debug_span!("apply operation", address = %job.subject.addr, action = ?Action::Read);
             Answer::Data(Box::new(job.run().instrument(span).await))
@@ -252,7 +224,7 @@ impl<'a> Applier<'a> {
     }
 
     /// The end of an object: of one that is not wanted any more, or of one that is replaced.
-    pub(super) fn begin_end(&mut self, step: u32, position: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
+    pub(super) async fn begin_end(&mut self, step: u32, position: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         let plan = self.plan;
         if self.left_alone.contains(&position) {
             return;
@@ -290,14 +262,14 @@ impl<'a> Applier<'a> {
         // What was never finished, or has a successor already, is not taken leave of.
         let steps = match deposed.is_some() || object.status == Status::Tainted {
             true => Some(Vec::new()),
-            false => self.destroy_provisioners(change, resource, &object),
+            false => self.destroy_provisioners(change, resource, &object).await,
         };
         let Some(steps) = steps else {
             self.failed[step as usize] = true;
             return;
         };
         let operation = self.operation(position, Action::Delete);
-        let subject = self.walk.subject(&change.addr, &server, &schemas, resource, deposed);
+        let subject = self.walk.subject(&change.addr, &server, &schemas, resource, deposed).await;
         let job = EndJob { subject, change, prior: object, operation };
         let (context, door) = (self.walk.context, self.doors.provisioners);
         jobs.push_numbered(operation, move || async move {
@@ -339,7 +311,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Provisioners that run before an object is destroyed: of its block, or of the block that says it was removed.
-    fn destroy_provisioners(
+    async fn destroy_provisioners(
         &mut self,
         change: &ResourceChange,
         resource: Option<&'a Resource>,
@@ -366,7 +338,8 @@ impl<'a> Applier<'a> {
             Some(resource) => scope.with_self_value(resource, value),
             None => scope.with_removed_self(value),
         };
-        let (steps, found) = provision::prepare(&scope, provisioners, connection, ProvisionerWhen::Destroy);
+        let prepare = || provision::prepare(&scope, provisioners, connection, ProvisionerWhen::Destroy);
+        let (steps, found) = self.walk.settle(prepare).await;
         self.walk.tell(found).then_some(steps)
     }
 }

@@ -19,7 +19,8 @@ use crate::diagnostics::{
 };
 use crate::object::{Existing, Subject, conforms, secrets_differ};
 use crate::planning::managed::is_same;
-use crate::planning::{ignore, removal};
+use crate::planning::removal;
+use crate::walk::ignore;
 
 /// A creation, an update, or the second half of a replacement.
 pub(crate) struct ChangeJob<'a> {

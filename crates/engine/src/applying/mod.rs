@@ -29,15 +29,12 @@ use crate::diagnostics;
 use crate::drive::{Ending, Jobs, Steps, drive};
 use crate::interrupt::attend;
 use crate::planning;
-use crate::planning::data::DataAnswer;
 use crate::request::Context;
 use crate::targets::{Selection, Targets, left_alone};
-use crate::walk::Walk;
 use crate::walk::checks::in_module;
+use crate::walk::data::DataAnswer;
 use crate::walk::dependencies::Dependencies;
-use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
-use crate::walk::of_check;
-use crate::walk::providers::ProviderAnswer;
+use crate::walk::{Walk, WalkAnswer, of_check, prepare};
 
 pub use provision::{Hidden, ProvisionOrder, Provisioned, Provisioners};
 
@@ -96,13 +93,17 @@ pub struct Counts {
 
 /// What jobs of applying report.
 pub(crate) enum Answer<'a> {
-    Provider(ProviderAnswer),
     Change(Box<change::ChangeAnswer<'a>>),
     Provisioned(Box<answers::Provisioned<'a>>),
     End(Box<change::EndAnswer<'a>>),
     Data(Box<DataAnswer<'a>>),
-    Opened(Box<OpenAnswer<'a>>),
-    Renewed(Box<RenewAnswer>),
+    Walk(WalkAnswer<'a>),
+}
+
+impl<'a> From<WalkAnswer<'a>> for Answer<'a> {
+    fn from(answer: WalkAnswer<'a>) -> Answer<'a> {
+        Answer::Walk(answer)
+    }
 }
 
 /// A plan on its way to be done.
@@ -154,12 +155,12 @@ pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> 
 /// The same; the values of everything are kept, for who wants to know more than the state says.
 pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>, live: &Live) -> Applied {
     let tree = context.tree;
-    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
+    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live)).with_parallelism(context.parallelism);
     let arguments = &context.references.arguments;
     let state = (*plan.prior_state).clone();
-    let mut used = planning::providers_of_state(tree, &state);
-    used.extend(planning::providers_of_state(tree, &plan.previous_state));
-    used.extend(planning::blocks_of(tree, plan.changes.iter().map(|change| &change.provider)));
+    let mut used = prepare::providers_of_state(tree, &state);
+    used.extend(prepare::providers_of_state(tree, &plan.previous_state));
+    used.extend(prepare::blocks_of(tree, plan.changes.iter().map(|change| &change.provider)));
     let graph = context.references.with_used(&evaluation, &used);
     let components = graph.components();
     let mut problems = context.references.invalid_arguments.clone();
@@ -170,7 +171,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     };
     // Planning did not know yet which providers of the configuration only the objects have that it imports.
     let as_planned = || {
-        let used = planning::providers_of_state(tree, &plan.previous_state);
+        let used = prepare::providers_of_state(tree, &plan.previous_state);
         context.references.with_used(&evaluation, &used)
     };
     if !problems.has_errors() && !is_planned(&graph) && !is_planned(&as_planned()) {
@@ -199,7 +200,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         plan,
         doors: ApplyDoors { recorder: &mut *doors.recorder, provisioners: doors.provisioners, random: doors.random },
         state,
-        included: planning::included(&graph, &order, &selection, plan.mode),
+        included: prepare::included(&graph, &order, &selection, plan.mode),
         selection: &selection,
         left_alone: HashSet::default(),
         dependencies: Dependencies::new(&graph, &order, tree),
@@ -228,6 +229,9 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         applier.planned_outputs();
     } else {
         let started = applier.walk.providers.started();
+        if plan.mode == Mode::Destroy {
+            applier.remove_data();
+        }
         applier.known_outputs();
         let work = async {
             applier.start_bare_providers(&graph).await;
@@ -253,12 +257,12 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
 impl<'a> Steps<'a> for Applier<'a> {
     type Answer = Answer<'a>;
 
-    fn begin(&mut self, step: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
+    async fn begin(&mut self, step: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         let plan = self.plan;
         match plan.exec.ops[step as usize] {
             Op::Join | Op::Settle => {}
-            Op::Destroy(position) => self.begin_end(step, position, jobs),
-            Op::Evaluate(vertex) => self.begin_vertex(step, vertex, jobs),
+            Op::Destroy(position) => self.begin_end(step, position, jobs).await,
+            Op::Evaluate(vertex) => self.begin_vertex(step, vertex, jobs).await,
         }
     }
 
@@ -298,26 +302,18 @@ impl<'a> Steps<'a> for Applier<'a> {
         }
     }
 
-    fn answer(&mut self, step: u32, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
+    async fn answer(&mut self, step: u32, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
         let operation = match &answer {
             Answer::Change(answer) => Some(answer.job.operation),
             Answer::Provisioned(answer) => Some(answer.operation),
             _ => None,
         };
         let ok = match answer {
-            Answer::Provider(answer) => self.walk.provider_answer(answer),
-            Answer::Change(answer) => self.change_answer(*answer, jobs),
-            Answer::Provisioned(answer) => self.provisioned(*answer),
+            Answer::Change(answer) => self.change_answer(*answer, jobs).await,
+            Answer::Provisioned(answer) => self.provisioned(*answer).await,
             Answer::End(answer) => self.end_answer(*answer),
-            Answer::Data(answer) => self.data_answer(*answer),
-            Answer::Opened(answer) => {
-                let ok = self.walk.opened_answer(*answer);
-                if ok {
-                    self.keep_open(self.walk.last_opened(), jobs);
-                }
-                ok
-            }
-            Answer::Renewed(_) => true,
+            Answer::Data(answer) => self.data_answer(*answer).await,
+            Answer::Walk(answer) => self.walk.answer(answer, jobs).await,
         };
         self.failed[step as usize] |= !ok;
         if let Some(operation) = operation.filter(|_| !ok) {
@@ -329,13 +325,12 @@ impl<'a> Steps<'a> for Applier<'a> {
     }
 
     fn resume(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
-        (0..self.walk.open_count()).for_each(|at| self.keep_open(at, jobs));
+        self.walk.keep_all_open(jobs);
     }
 
     fn aside(&mut self, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
-        if let Answer::Renewed(answer) = answer {
-            let at = self.walk.renewed(*answer);
-            self.keep_open(at, jobs);
+        if let Answer::Walk(WalkAnswer::Renewed(answer)) = answer {
+            self.walk.keep_renewed(*answer, jobs);
         }
     }
 
@@ -357,41 +352,49 @@ impl<'a> Steps<'a> for Applier<'a> {
 }
 
 impl<'a> Applier<'a> {
-    /// An ephemeral resource is renewed when its time comes.
-    fn keep_open(&self, at: usize, jobs: &mut Jobs<'a, Answer<'a>>) {
-        if let Some(renewal) = self.walk.renewal(at) {
-            jobs.push_aside(async move { Answer::Renewed(Box::new(renewal.await)) });
-        }
-    }
-
-    fn begin_vertex(&mut self, step: u32, vertex: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
+    async fn begin_vertex(&mut self, step: u32, vertex: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         if !self.included[vertex as usize] || self.walk.is_replaced(vertex) {
             return;
         }
         let graph = self.walk.graph;
         let node = &graph.nodes[vertex as usize];
-        let _span = tracing::trace_span!("evaluate", object = %graph.name(vertex, self.walk.context.tree)).entered();
-        match node.vertex {
-            Vertex::Resource(resource) => self.begin_resource(step, vertex, node.module, resource, jobs),
-            Vertex::Provider(_) if graph.unused[vertex as usize] => {}
-            Vertex::Provider(block) => {
-                let (found, ok) = self.walk.provider_jobs(node.module, block);
-                self.failed[step as usize] |= !ok;
-                for job in found {
-                    jobs.push(move || async move {
-                        let span = tracing::debug_span!("configure provider", address = %job.config);
-                        Answer::Provider(job.run().instrument(span).await)
-                    });
+        let span = tracing::trace_span!("evaluate", object = %graph.name(vertex, self.walk.context.tree));
+        let begin = async {
+            match node.vertex {
+                Vertex::Resource(resource) => self.begin_resource(step, vertex, node.module, resource, jobs).await,
+                Vertex::Provider(_) if graph.unused[vertex as usize] => {}
+                Vertex::Provider(block) => {
+                    self.failed[step as usize] |= !self.walk.begin_provider(node.module, block, jobs).await;
                 }
+                _ => self.failed[step as usize] |= !self.walk.evaluate(vertex).await,
             }
-            _ => self.failed[step as usize] |= !self.walk.evaluate(vertex),
-        }
+        };
+        begin.instrument(span).await;
     }
 
     /// An operation that will begin.
     fn operation(&mut self, position: u32, action: Action) -> u32 {
         self.operations.push((position, action, None));
         self.operations.len() as u32 - 1
+    }
+
+    /// Removes data from the state: of what is destroyed nothing remains.
+    fn remove_data(&mut self) {
+        let is_removed = |addr: &AbsResourceInstance| {
+            addr.resource.mode == ResourceMode::Data && self.walk.selects_leftover(self.selection, addr)
+        };
+        let data = self.state.instances().filter(|(addr, ..)| is_removed(addr));
+        let edits = data.map(|(addr, resource, _)| Edit::SetObject {
+            addr,
+            deposed: None,
+            provider: resource.provider.clone(),
+            provider_key: None,
+            object: None,
+        });
+        let edits: Vec<Edit> = edits.collect();
+        if !edits.is_empty() {
+            self.record(None, edits);
+        }
     }
 
     /// Applies edits and records them, as what an operation came to if there is one.
@@ -433,7 +436,7 @@ impl<'a> Applier<'a> {
         let tree = self.walk.context.tree;
         let mut wanted: Vec<AbsProviderConfig> = Vec::new();
         let mut seen = foldhash::HashSet::default();
-        let blocks = planning::provider_blocks(graph, tree);
+        let blocks = prepare::provider_blocks(graph, tree);
         for change in &self.plan.changes {
             let config = &change.provider;
             if change.action != Action::NoOp && seen.insert(config.clone()) && !blocks.contains_key(config) {

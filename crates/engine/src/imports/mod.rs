@@ -1,7 +1,7 @@
 //! `import` blocks: which objects that exist already become instances of resources.
 //!
 //! [`check_targets`] says before planning which blocks are about resources that do not exist. While planning,
-//! [`Imports::expand`] evaluates the blocks of a resource before its instances are planned. Afterwards [`Imports::check`]
+//! [`ResolvedImport::of`] evaluates the blocks of a resource before its instances are planned. Afterwards [`Imports::check`]
 //! says which instances they were for that do not exist.
 
 mod diagnostics;
@@ -95,16 +95,16 @@ pub struct ImportProvider<'a> {
     pub schema: &'a ProviderSchema,
 }
 
-impl Imports {
-    /// Evaluates a block and adds what it is for. The scope is that of the root module.
-    pub fn expand(
-        &mut self,
-        import: &Import,
-        scope: &ModuleScope<'_>,
-        provider: Option<ImportProvider<'_>>,
-        sources: Option<&Sources>,
-    ) -> Diagnostics {
-        let mut problems = Diagnostics::new();
+/// The objects that an `import` block is for.
+pub struct ResolvedImport {
+    objects: Vec<(AbsResourceInstance, ImportBy)>,
+    problems: Diagnostics,
+}
+
+impl ResolvedImport {
+    /// Evaluates a block. The scope is that of the root module.
+    pub fn of(import: &Import, scope: &ModuleScope<'_>, provider: Option<ImportProvider<'_>>) -> ResolvedImport {
+        let (mut objects, mut problems) = (Vec::new(), Diagnostics::new());
         let instances = match &import.for_each {
             None => vec![InstanceValues::default()],
             Some(expr) => {
@@ -114,7 +114,7 @@ impl Imports {
                     problems.extend(check_for_each(&value, expr.span));
                 }
                 if problems.has_errors() {
-                    return problems;
+                    return ResolvedImport { objects, problems };
                 }
                 elements(&value)
             }
@@ -123,19 +123,29 @@ impl Imports {
             match resolve(import, &scope.clone().of_instance(values), provider) {
                 Ok((addr, by, found)) => {
                     problems.extend(found);
-                    let imported = Imported { by, span: Some(import.span) };
-                    match self.by_addr.entry(addr) {
-                        Entry::Vacant(entry) => {
-                            entry.insert(imported);
-                        }
-                        Entry::Occupied(first) => {
-                            // Quirk: the place is that of the first block.
-                            let at = first.get().span.unwrap_or(import.span);
-                            problems.push(diagnostics::duplicate(first.key(), sources, at, import.span));
-                        }
-                    }
+                    objects.push((addr, by));
                 }
                 Err(found) => problems.extend(found),
+            }
+        }
+        ResolvedImport { objects, problems }
+    }
+}
+
+impl Imports {
+    /// Adds the objects of a block, and reports those that another block is for.
+    pub fn add(&mut self, import: &Import, resolved: ResolvedImport, sources: Option<&Sources>) -> Diagnostics {
+        let mut problems = resolved.problems;
+        for (addr, by) in resolved.objects {
+            match self.by_addr.entry(addr) {
+                Entry::Vacant(entry) => {
+                    entry.insert(Imported { by, span: Some(import.span) });
+                }
+                Entry::Occupied(first) => {
+                    // Quirk: the place is that of the first block.
+                    let at = first.get().span.unwrap_or(import.span);
+                    problems.push(diagnostics::duplicate(first.key(), sources, at, import.span));
+                }
             }
         }
         problems
@@ -236,13 +246,11 @@ fn elements(value: &Value) -> Vec<InstanceValues> {
     }
 }
 
-type Resolved = (AbsResourceInstance, ImportBy, Diagnostics);
-
 fn resolve(
     import: &Import,
     scope: &ModuleScope<'_>,
     provider: Option<ImportProvider<'_>>,
-) -> Result<Resolved, Diagnostics> {
+) -> Result<(AbsResourceInstance, ImportBy, Diagnostics), Diagnostics> {
     let mut warnings = Diagnostics::new();
     let addr = match &import.to.instance {
         Some(addr) => addr.clone(),

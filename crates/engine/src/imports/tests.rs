@@ -1,17 +1,11 @@
 //! Configurations in, what is imported to where out.
 
-use std::sync::Arc;
-
 use expect_test::{Expect, expect};
 use yuba_eval::{EvalEnv, Evaluation, MemoryWorld, Mode, ModuleId};
-use yuba_provider::builtin;
+use yuba_provider::{RecordedSchemas, builtin};
 
 use super::*;
 use crate::testing;
-
-fn schemas(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
-    provider.is_builtin().then(|| Arc::new(builtin::TERRAFORM.clone()))
-}
 
 fn check(fixture: &str, expect: &Expect) {
     let config = testing::config(fixture);
@@ -21,8 +15,7 @@ fn check(fixture: &str, expect: &Expect) {
         world: &world,
         workspace: "default",
         original_dir: None,
-        schemas: &schemas,
-        providers: None,
+        providers: &RecordedSchemas::new(BTreeMap::new()),
         sources: None,
     };
     let evaluation = Evaluation::new(&config.tree, env, Mode::Live(&live));
@@ -32,7 +25,8 @@ fn check(fixture: &str, expect: &Expect) {
     let source = ProviderSource::implied_for("terraform").expect("because it is well-formed");
     let provider = ImportProvider { source: &source, schema: &builtin::TERRAFORM };
     for import in &config.tree.root().module.imports {
-        problems.extend(imports.expand(import, &scope, Some(provider), Some(&config.sources)));
+        let resolved = ResolvedImport::of(import, &scope, Some(provider));
+        problems.extend(imports.add(import, resolved, Some(&config.sources)));
     }
     problems.extend(imports.check(&live, true));
     let mut out = String::new();

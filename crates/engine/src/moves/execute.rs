@@ -12,6 +12,9 @@ use super::{Moveable, Moves, Origin, Statement, Statements, Step};
 
 /// Moves objects. What is in the way of another object stays, and the other one, too. Where statements form a cycle
 /// nothing is moved at all: [`super::validate`] tells.
+///
+/// Quirk: an object that a statement moves to its own address is in its own way. [`super::validate`] refuses such a statement in each
+/// module instance that is planned, so the warning shows where -target or -exclude leave the module out.
 pub fn execute(statements: &Statements, state: &mut State) -> Moves {
     let mut run = Run { state, moves: Moves::default(), modules: Modules::default() };
     if statements.is_empty() || statements.has_cycle() {
@@ -136,7 +139,7 @@ impl Run<'_> {
             suffix += 1;
         }
         let new: ModuleInstance = new.into_iter().chain(steps.iter().skip(suffix).cloned()).collect();
-        if old == new || !self.exists(&old) {
+        if !self.exists(&old) {
             return;
         }
         if self.exists(&new) {
@@ -151,7 +154,7 @@ impl Run<'_> {
     }
 
     fn resource(&mut self, from: AbsResource, to: AbsResource, implied: bool) {
-        if from == to || self.state.get(&from).is_none() {
+        if self.state.get(&from).is_none() {
             return;
         }
         if self.state.get(&to).is_some() {
@@ -170,7 +173,7 @@ impl Run<'_> {
     }
 
     fn instance(&mut self, from: AbsResourceInstance, to: AbsResourceInstance, implied: bool) {
-        if from == to || self.state.instance(&from).is_none() {
+        if self.state.instance(&from).is_none() {
             return;
         }
         if self.state.instance(&to).is_some() {

@@ -465,3 +465,30 @@ fn many_statements_take_little_time() {
     assert_eq!((statements.iter().len(), statements.groups.len()), (6000, 6000));
     assert_eq!(execute(&statements, &mut state).changes.len(), 6000);
 }
+
+#[test]
+fn an_object_that_moves_to_its_own_address_is_in_its_own_way() {
+    check(
+        r#"
+resource "t_x" "a" {}
+resource "t_x" "b" { count = 1 }
+moved {
+  from = t_x.a
+  to   = t_x.a
+}
+moved {
+  from = t_x.b[0]
+  to   = t_x.b[0]
+}
+"#,
+        "t_x.a\nt_x.b[0]",
+        &expect![[r#"
+            t_x.a -x t_x.a
+            t_x.b[0] -x t_x.b[0]
+            = t_x.a t_x.b[0]
+            main.tf:4:1 error: Redundant move statement
+            main.tf:8:1 error: Redundant move statement
+            warning: Unresolved resource instance address changes
+        "#]],
+    );
+}

@@ -16,17 +16,15 @@ use yuba_state::{DeposedKey, Edit, Instance, Object};
 use yuba_syntax::Diagnostic;
 use yuba_value::{Mark, Value};
 
-use super::data::DataJob;
 use super::generated::ImportJob;
 use super::managed::ManagedJob;
 use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner, provider_of_undeclared};
 use crate::diagnostics::{object_forgotten, provider_instance_changes};
 use crate::drive::Jobs;
-use crate::imports::{ImportProvider, Imported, already_managed};
+use crate::imports::{ImportProvider, Imported, ResolvedImport, already_managed};
 use crate::object::{MovedFrom, merged};
-use crate::walk::block::{Block, skip_destroy};
-use crate::walk::ephemeral::OpenJob;
+use crate::walk::block::{Block, BlockInstance, skip_destroy};
 use crate::walk::providers::Server;
 use crate::walk::stranded::Stranded;
 
@@ -41,7 +39,7 @@ pub(super) struct Postponed {
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn begin_resource(
+    pub(super) async fn begin_resource(
         &mut self,
         step: u32,
         module: ModuleId,
@@ -71,7 +69,8 @@ impl<'a> Planner<'a> {
             let provider = ImportProvider { source: &block.resolved.provider, schema: &block.schemas };
             for import in imports {
                 let sources = self.walk.context.env.sources;
-                let found = self.imports.expand(import, &scope, Some(provider), sources);
+                let resolved = self.walk.settle(|| ResolvedImport::of(import, &scope, Some(provider))).await;
+                let found = self.imports.add(import, resolved, sources);
                 self.failed[step as usize] |= !self.walk.tell(found);
             }
             if self.failed[step as usize] {
@@ -82,15 +81,15 @@ impl<'a> Planner<'a> {
         let pending = resource.key.mode != ResourceMode::Managed && self.waits_for_changes(&block);
         self.walk.expect_instances(module, resource);
         for at in self.walk.live.instances(module) {
-            self.begin_in_module(&block, at, pending, jobs);
+            self.begin_in_module(&block, at, pending, jobs).await;
         }
         if self.options.mode != Mode::Destroy && !self.failed[step as usize] {
-            self.begin_orphaned_modules(&block, jobs);
+            self.begin_orphaned_modules(&block, jobs).await;
         }
     }
 
     /// Objects of a resource in instances of its module that the configuration does not have any more.
-    fn begin_orphaned_modules(&mut self, block: &Block<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
+    async fn begin_orphaned_modules(&mut self, block: &Block<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
         let known = self.in_modules.get(&block.vertex).into_iter().flatten();
         let left: Vec<AbsResourceInstance> = known
             .filter(|addr| self.walk.live.find(&addr.module).is_none())
@@ -99,14 +98,14 @@ impl<'a> Planner<'a> {
             .collect();
         for addr in left {
             match addr.resource.mode {
-                ResourceMode::Managed => self.begin_removal(&addr, None, jobs),
+                ResourceMode::Managed => self.begin_removal(&addr, None, jobs).await,
                 _ => self.forget_silently(&addr),
             }
         }
     }
 
     /// A resource in one instance of its module.
-    fn begin_in_module(
+    async fn begin_in_module(
         &mut self,
         block: &Block<'a>,
         at: ModuleInstanceId,
@@ -115,7 +114,7 @@ impl<'a> Planner<'a> {
     ) {
         let resource = block.resource;
         let scope = self.walk.scope(at);
-        let (expansion, found) = scope.expand(&resource.repetition);
+        let (expansion, found) = self.walk.settle(|| scope.expand(&resource.repetition)).await;
         let mut ok = self.walk.tell(found);
         // An import plans nothing, so the order does not matter.
         if self.options.imports.is_empty() {
@@ -127,19 +126,20 @@ impl<'a> Planner<'a> {
         let Some(expansion) = expansion else { return };
         self.walk.live.expand_resource(at, &resource.key, expansion.clone());
         self.walk.expect_instances_in(block.module, resource, &abs, &expansion);
+        self.walk.call_ahead(block, at, &expansion).await;
         for (key, values) in expansion.instances() {
-            let addr = abs.clone().instance(key.clone());
+            let instance = BlockInstance { block, at, addr: abs.clone().instance(key), values };
             let ok = match resource.key.mode {
-                ResourceMode::Managed => self.begin_managed(block, at, &addr, &values, jobs),
-                ResourceMode::Data => self.begin_data(block, at, &addr, &values, pending, jobs),
-                ResourceMode::Ephemeral => self.begin_ephemeral(block, at, &addr, &values, pending, jobs),
+                ResourceMode::Managed => self.begin_managed(&instance, jobs).await,
+                ResourceMode::Data => self.begin_data(&instance, pending, jobs).await,
+                ResourceMode::Ephemeral => self.begin_ephemeral(&instance, pending, jobs).await,
             };
             self.failed[block.vertex as usize] |= !ok;
         }
         if self.selection.is_limited() && self.options.mode == Mode::Normal {
             self.see_limited(block, at, &abs, &expansion);
         }
-        self.begin_orphans(block, &abs, &expansion, jobs);
+        self.begin_orphans(block, &abs, &expansion, jobs).await;
     }
 
     /// References to a resource see the instances that are part of a limited run, and those beside them that exist.
@@ -154,32 +154,34 @@ impl<'a> Planner<'a> {
         });
     }
 
-    fn begin_managed(
-        &mut self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        addr: &AbsResourceInstance,
-        values: &InstanceValues,
-        jobs: &mut Jobs<'a, Answer<'a>>,
-    ) -> bool {
-        let resource = block.resource;
+    async fn begin_managed(&mut self, instance: &BlockInstance<'_, 'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
+        let BlockInstance { block, at, addr, .. } = instance;
+        let (block, at, resource) = (*block, *at, block.resource);
         if !self.selection.selects(block.vertex, addr) {
             self.walk.value_of_state(&self.state, at, addr, block.schema());
             return true;
         }
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
+        let Some(server) = self.walk.block_server(instance).await else { return false };
         let plans = self.options.mode == Mode::Normal;
         // A wrong replace_triggered_by is reported before any condition is checked.
-        let triggered = if plans { self.triggered(block, at, values) } else { Some(false) };
-        let config = triggered.and_then(|_| self.walk.config_of(block, at, addr, values, plans));
+        let triggered = if plans { self.triggered(instance).await } else { Some(false) };
+        let config = match triggered {
+            Some(_) if plans => self.walk.config_of(instance).await.map(Some),
+            Some(_) => self.walk.preconditions(instance).await.then_some(None),
+            None => None,
+        };
         // Without a configuration nothing is planned, but an object that exists is still looked at.
         let ok = config.is_some();
         let only_import = self.imports.is_asked(addr);
         let config = match only_import {
             // What is wrong with it does not matter now: it may be written after what was imported.
-            true => block
-                .schema()
-                .map(|schema| self.walk.instance_scope(block, at, values).eval_body(&resource.body, schema).0),
+            true => match block.schema() {
+                Some(schema) => {
+                    let scope = self.walk.instance_scope(instance);
+                    Some(self.walk.settle(|| scope.eval_body(&resource.body, schema).0).await)
+                }
+                None => None,
+            },
             false => config.flatten(),
         };
         let known = self.state.instance(addr);
@@ -208,7 +210,7 @@ impl<'a> Planner<'a> {
             changes.then(|| MovedFrom { kind: kind.clone(), provider: was.clone() })
         });
         let job = ManagedJob {
-            subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None),
+            subject: self.walk.subject(addr, &server, &block.schemas, Some(resource), None).await,
             resource,
             server,
             at,
@@ -227,12 +229,12 @@ impl<'a> Planner<'a> {
             let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
             Answer::Managed(Box::new(job.run().instrument(span).await))
         });
-        self.begin_deposed(addr, jobs);
+        self.begin_deposed(addr, jobs).await;
         ok
     }
 
     /// Objects of a resource whose instances are not wanted any more.
-    fn begin_orphans(
+    async fn begin_orphans(
         &mut self,
         block: &Block<'a>,
         abs: &AbsResource,
@@ -245,7 +247,7 @@ impl<'a> Planner<'a> {
         for key in left {
             let addr = abs.clone().instance(key);
             if block.resource.key.mode == ResourceMode::Managed {
-                self.begin_removal(&addr, Some(block), jobs);
+                self.begin_removal(&addr, Some(block), jobs).await;
             } else if self.selection.selects(block.vertex, &addr) {
                 self.forget_silently(&addr);
             }
@@ -253,9 +255,9 @@ impl<'a> Planner<'a> {
     }
 
     /// What is in the state and was not met in the configuration.
-    pub(super) fn begin_leftovers(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
+    pub(super) async fn begin_leftovers(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
         for removal in std::mem::take(&mut self.postponed) {
-            self.remove(removal, jobs);
+            self.remove(removal, jobs).await;
         }
         let destroying = self.options.mode == Mode::Destroy;
         let mut left: Vec<AbsResourceInstance> = Vec::new();
@@ -274,24 +276,20 @@ impl<'a> Planner<'a> {
                 }
             }
             match addr.resource.mode {
-                ResourceMode::Managed => self.begin_removal(&addr, None, jobs),
-                _ if self.selects_leftover(&addr) => self.forget_silently(&addr),
+                ResourceMode::Managed => self.begin_removal(&addr, None, jobs).await,
+                // Data that a destroy plan has read are part of its prior state. Applying the plan removes them.
+                _ if !destroying && self.selects_leftover(&addr) => self.forget_silently(&addr),
                 _ => {}
             }
         }
     }
 
-    /// Whether an object that was not met in the configuration is part of the run.
-    // Quirk: where a block is part of a run, the objects of all module instances that are gone are, too.
     fn selects_leftover(&self, addr: &AbsResourceInstance) -> bool {
-        match self.walk.vertex_of(addr) {
-            Some(vertex) => self.selection.includes(vertex),
-            None => self.selection.selects_orphan(addr),
-        }
+        self.walk.selects_leftover(self.selection, addr)
     }
 
     /// Imports for which configuration is written.
-    pub(super) fn begin_generated(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
+    pub(super) async fn begin_generated(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
         let mut told = false;
         for (addr, import) in std::mem::take(&mut self.undeclared) {
             if !self.selection.selects_orphan(&addr) {
@@ -306,7 +304,8 @@ impl<'a> Planner<'a> {
             let Some(schemas) = self.walk.evaluation.provider_schema(&resolved.provider) else { continue };
             let provider = ImportProvider { source: &resolved.provider, schema: &schemas };
             let sources = self.walk.context.env.sources;
-            let found = self.imports.expand(import, &scope, Some(provider), sources);
+            let objects = self.walk.settle(|| ResolvedImport::of(import, &scope, Some(provider))).await;
+            let found = self.imports.add(import, objects, sources);
             if !self.walk.tell(found) {
                 continue;
             }
@@ -317,8 +316,8 @@ impl<'a> Planner<'a> {
                 self.walk.tell(std::iter::once(crate::generate::experimental()));
             }
             let (at, values) = (ModuleInstanceId::ROOT, InstanceValues::default());
-            let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr) else { continue };
-            let subject = self.walk.subject(&addr, &server, &schemas, None, None);
+            let Some(server) = self.walk.server(&resolved, import.span, at, &values, &addr).await else { continue };
+            let subject = self.walk.subject(&addr, &server, &schemas, None, None).await;
             let job = ImportJob { subject, server, by, importing };
             jobs.push(move || async move {
                 let span = tracing::debug_span!("import instance", address = %job.subject.addr);
@@ -338,7 +337,7 @@ impl<'a> Planner<'a> {
         self.state.apply(Edit::SetObject { addr, deposed, provider, provider_key, object });
     }
 
-    fn begin_removal(
+    async fn begin_removal(
         &mut self,
         addr: &AbsResourceInstance,
         block: Option<&Block<'a>>,
@@ -350,15 +349,15 @@ impl<'a> Planner<'a> {
             None => self.selects_leftover(addr),
         };
         if !selected {
-            self.refresh_beside(addr, jobs);
+            self.refresh_beside(addr, jobs).await;
             return;
         }
         let object = self.state.instance(addr).and_then(|instance| instance.current.clone());
         if let Some(object) = object {
             let ending = self.ending(addr, &object, false);
-            self.push_removal(addr, None, object, ending, jobs);
+            self.push_removal(addr, None, object, ending, jobs).await;
         }
-        self.begin_deposed(addr, jobs);
+        self.begin_deposed(addr, jobs).await;
     }
 
     /// Whether an object is read again: where everything is destroyed but the run is limited, that is what the same run
@@ -374,7 +373,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What a target depends on is read again, though it is not destroyed.
-    fn refresh_beside(&mut self, addr: &AbsResourceInstance, jobs: &mut Jobs<'a, Answer<'a>>) {
+    async fn refresh_beside(&mut self, addr: &AbsResourceInstance, jobs: &mut Jobs<'a, Answer<'a>>) {
         if self.options.mode != Mode::Destroy || !self.options.refresh || self.options.targets.is_empty() {
             return;
         }
@@ -382,19 +381,19 @@ impl<'a> Planner<'a> {
         if let Some(object) = object
             && self.is_refreshed(addr)
         {
-            self.push_removal(addr, None, object, Ending::Keep, jobs);
+            self.push_removal(addr, None, object, Ending::Keep, jobs).await;
         }
     }
 
     /// Objects that were replaced and are still there.
-    fn begin_deposed(&mut self, addr: &AbsResourceInstance, jobs: &mut Jobs<'a, Answer<'a>>) {
+    async fn begin_deposed(&mut self, addr: &AbsResourceInstance, jobs: &mut Jobs<'a, Answer<'a>>) {
         let deposed: Vec<(DeposedKey, Arc<Object>)> = match self.state.instance(addr) {
             Some(instance) => instance.deposed.iter().map(|(key, object)| (key.clone(), object.clone())).collect(),
             None => return,
         };
         for (key, object) in deposed {
             let ending = self.ending(addr, &object, true);
-            self.push_removal(addr, Some(key), object, ending, jobs);
+            self.push_removal(addr, Some(key), object, ending, jobs).await;
         }
     }
 
@@ -426,7 +425,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn push_removal(
+    async fn push_removal(
         &mut self,
         addr: &AbsResourceInstance,
         deposed: Option<DeposedKey>,
@@ -446,10 +445,10 @@ impl<'a> Planner<'a> {
             self.postponed.push(Postponed { addr: addr.clone(), deposed, object, ending, provider, key });
             return;
         }
-        self.remove(Postponed { addr: addr.clone(), deposed, object, ending, provider, key }, jobs);
+        self.remove(Postponed { addr: addr.clone(), deposed, object, ending, provider, key }, jobs).await;
     }
 
-    fn remove(&mut self, removal: Postponed, jobs: &mut Jobs<'a, Answer<'a>>) {
+    async fn remove(&mut self, removal: Postponed, jobs: &mut Jobs<'a, Answer<'a>>) {
         let Postponed { addr, deposed, object, ending, provider, key } = removal;
         let addr = &addr;
         let (provider, key) = self.served_by(addr, provider, key);
@@ -477,7 +476,7 @@ impl<'a> Planner<'a> {
         let Some(schemas) = schemas else { return };
         let resource = self.walk.declared(addr);
         let job = RemovalJob {
-            subject: self.walk.subject(addr, &server, &schemas, resource, deposed),
+            subject: self.walk.subject(addr, &server, &schemas, resource, deposed).await,
             provider: server.config.clone(),
             provider_key: server.key.clone(),
             prior: object,
@@ -557,27 +556,23 @@ impl<'a> Planner<'a> {
         (provider, key)
     }
 
-    fn begin_data(
+    async fn begin_data(
         &mut self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        addr: &AbsResourceInstance,
-        values: &InstanceValues,
+        instance: &BlockInstance<'_, 'a>,
         pending: bool,
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
-        let resource = block.resource;
+        let BlockInstance { block, at, addr, .. } = instance;
+        let (block, at, resource) = (*block, *at, block.resource);
         if !self.selection.selects(block.vertex, addr) {
             self.walk.value_of_state(&self.state, at, addr, block.schema());
             return true;
         }
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
-        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
+        let Some((server, config)) = self.walk.served_config(instance).await else { return false };
         let Some(schema) = block.schema() else { return false };
         let known = config.is_wholly_known();
         if known && !pending {
-            let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
-            let job = DataJob { subject, resource, server, at, config };
+            let job = self.walk.data_job(instance, server, config).await;
             jobs.push(move || async move {
                 let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
                 Answer::Data(Box::new(job.run().instrument(span).await))
@@ -625,30 +620,22 @@ impl<'a> Planner<'a> {
     }
 
     /// An ephemeral resource is opened if everything it needs is there already; otherwise its value is unknown.
-    fn begin_ephemeral(
+    async fn begin_ephemeral(
         &mut self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        addr: &AbsResourceInstance,
-        values: &InstanceValues,
+        instance: &BlockInstance<'_, 'a>,
         pending: bool,
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
-        let resource = block.resource;
+        let BlockInstance { block, at, addr, .. } = instance;
+        let (block, at, resource) = (*block, *at, block.resource);
         if !self.selection.selects(block.vertex, addr) {
             return true;
         }
-        let Some(server) = self.walk.server(&block.resolved, resource.span, at, values, addr) else { return false };
-        let Some(Some(config)) = self.walk.config_of(block, at, addr, values, true) else { return false };
+        let Some((server, config)) = self.walk.served_config(instance).await else { return false };
         let Some(schema) = block.schema() else { return false };
         let known = config.is_wholly_known();
         if known && !pending {
-            let subject = self.walk.subject(addr, &server, &block.schemas, Some(resource), None);
-            let job = OpenJob { subject, resource, at, config };
-            jobs.push(move || async move {
-                let span = tracing::debug_span!("open ephemeral instance", address = %job.subject.addr);
-                Answer::Opened(Box::new(job.run().instrument(span).await))
-            });
+            self.walk.begin_open(instance, &server, config, jobs).await;
             return true;
         }
         if self.options.mode != Mode::RefreshOnly {

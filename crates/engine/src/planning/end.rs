@@ -11,7 +11,6 @@ use yuba_syntax::parser::parse_config;
 use yuba_syntax::{Diagnostics, FileId};
 use yuba_value::{Type, Value, convert};
 
-use super::data::DataAnswer;
 use super::generated::{ImportAnswer, WrittenAnswer, WrittenJob};
 use super::managed::{ManagedAnswer, Planned, is_same};
 use super::removal::RemovalAnswer;
@@ -21,13 +20,14 @@ use crate::drive::Jobs;
 use crate::generate;
 use crate::object::{Existing, cannot_be_stored};
 use crate::walk::checks::{in_instance, in_module};
+use crate::walk::data::DataAnswer;
 use crate::walk::{data_verdict, of_check_data, providers::Server};
 
 /// So many instances are suggested to those who named none.
 const SHOWN_INSTANCES: usize = 10;
 
 impl<'a> Planner<'a> {
-    pub(super) fn managed_answer(&mut self, step: u32, mut answer: ManagedAnswer<'a>) -> bool {
+    pub(super) async fn managed_answer(&mut self, step: u32, mut answer: ManagedAnswer<'a>) -> bool {
         let found = std::mem::take(&mut answer.problems);
         let mut ok = self.walk.tell(found);
         let addr = answer.job.subject.addr.clone();
@@ -49,18 +49,19 @@ impl<'a> Planner<'a> {
             let is_complete = self.options.mode != Mode::Normal;
             if ok && is_complete {
                 self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
-                ok &= self.walk.postconditions(at, resource, &addr, value);
+                ok &= self.walk.postconditions(at, resource, &addr, value).await;
             }
             return ok;
         };
         self.pending[step as usize] |= planned.action != Action::NoOp;
         let after = planned.after.clone();
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), after.clone());
-        ok &= self.may_be_destroyed(at, resource, &addr, planned.action);
+        let may_be_replaced = self.may_be_destroyed(at, resource, &addr, planned.action).await;
         let mut change = self.change(&addr, &server, planned);
         change.importing = importing.map(Box::new);
         self.push_change(at, &resource.key, change);
-        ok & self.walk.postconditions(at, resource, &addr, after)
+        // An object that must not be replaced has no next value to check.
+        may_be_replaced && ok & self.walk.postconditions(at, resource, &addr, after).await
     }
 
     fn type_of(&self, job: &super::managed::ManagedJob<'a>) -> Type {
@@ -188,7 +189,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Checks `prevent_destroy`.
-    fn may_be_destroyed(
+    async fn may_be_destroyed(
         &mut self,
         at: ModuleInstanceId,
         resource: &'a Resource,
@@ -203,7 +204,7 @@ impl<'a> Planner<'a> {
         if !self.walk.tell(of_instances) {
             return false;
         }
-        let (value, found) = self.walk.scope(at).eval_used(expr);
+        let (value, found) = self.walk.settle(|| self.walk.scope(at).eval_used(expr)).await;
         if !self.walk.tell(found) {
             return false;
         }
@@ -239,7 +240,7 @@ impl<'a> Planner<'a> {
         self.walk.tell(problems)
     }
 
-    pub(super) fn removal_answer(&mut self, mut answer: RemovalAnswer<'a>) -> bool {
+    pub(super) async fn removal_answer(&mut self, mut answer: RemovalAnswer<'a>) -> bool {
         let found = std::mem::take(&mut answer.problems);
         let mut ok = self.walk.tell(found);
         let job = &answer.job;
@@ -273,7 +274,7 @@ impl<'a> Planner<'a> {
             && deposed.is_none()
         {
             let at = self.scope_of_removed(&addr);
-            if !self.may_be_destroyed(at, resource, &addr, planned.action) {
+            if !self.may_be_destroyed(at, resource, &addr, planned.action).await {
                 ok = false;
                 if self.options.mode == Mode::Destroy {
                     self.prevented.push(addr.clone());
@@ -294,7 +295,7 @@ impl<'a> Planner<'a> {
     }
 
     /// An imported object that needs configuration: it is written, and then planned.
-    pub(super) fn imported_answer(&mut self, answer: ImportAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
+    pub(super) async fn imported_answer(&mut self, answer: ImportAnswer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) -> bool {
         let ImportAnswer { job, found: existing, problems } = answer;
         let mut ok = self.walk.tell(problems);
         let (Some(existing), Some(schema)) = (existing, job.subject.schema()) else { return false };
@@ -303,7 +304,8 @@ impl<'a> Planner<'a> {
         let text = generate::resource(&job.subject.addr, &arguments, &job.server.config).into();
         // Nobody can be shown a place in a text that is in no file.
         let (_, parsed) = parse_config(FileId(u32::MAX), arguments.as_bytes());
-        let (config, found) = self.walk.scope(ModuleInstanceId::ROOT).eval_body(&parsed.body, &schema.block);
+        let scope = self.walk.scope(ModuleInstanceId::ROOT);
+        let (config, found) = self.walk.settle(|| scope.eval_body(&parsed.body, &schema.block)).await;
         ok &= self.walk.tell(parsed.diagnostics.into_iter().chain(found));
         let written = WrittenJob { job, existing, text, config };
         jobs.push(move || async move {
@@ -338,7 +340,7 @@ impl<'a> Planner<'a> {
         ok
     }
 
-    pub(super) fn data_answer(&mut self, step: u32, mut answer: DataAnswer<'a>) -> bool {
+    pub(super) async fn data_answer(&mut self, step: u32, mut answer: DataAnswer<'a>) -> bool {
         let found = std::mem::take(&mut answer.problems);
         let job = &answer.job;
         let (at, resource) = (job.at, job.resource);
@@ -380,7 +382,7 @@ impl<'a> Planner<'a> {
                 Err(reason) => ok &= self.walk.tell(std::iter::once(cannot_be_stored(&addr, &reason))),
             }
         }
-        ok & self.walk.postconditions(at, resource, &addr, value)
+        ok & self.walk.postconditions(at, resource, &addr, value).await
     }
 
     /// `-replace` of a resource whose instances have keys, or that has none.

@@ -13,7 +13,7 @@
 
 use ecow::{EcoString, eco_format};
 use foldhash::{HashMap, HashSet};
-use yuba_addrs::{AbsProviderConfig, ConfigResource};
+use yuba_addrs::ConfigResource;
 use yuba_config::resource::ResourceKey;
 use yuba_eval::ConfigTree;
 use yuba_eval::graph::{RefGraph, Vertex};
@@ -23,6 +23,7 @@ use yuba_syntax::Diagnostic;
 
 use super::idle;
 use crate::walk::block::has_conditions;
+use crate::walk::prepare::provider_blocks;
 
 /// The end of an object.
 struct End<'p> {
@@ -240,19 +241,6 @@ pub(crate) fn is_visited(graph: &RefGraph<'_>, vertex: Option<u32>, change: &Res
         Action::NoOp => has_conditions(resource),
         _ => true,
     }
-}
-
-/// Where the blocks of provider configurations are.
-pub(crate) fn provider_blocks(graph: &RefGraph<'_>, tree: &ConfigTree) -> HashMap<AbsProviderConfig, u32> {
-    let blocks = graph.nodes.iter().enumerate().filter_map(|(at, node)| match node.vertex {
-        Vertex::Provider(block) => {
-            let provider = tree.provider_type(node.module, &block.key.name)?;
-            let (module, alias) = (tree.node(node.module).path.clone(), block.key.alias.clone());
-            Some((AbsProviderConfig { module, provider, alias }, at as u32))
-        }
-        _ => None,
-    });
-    blocks.collect()
 }
 
 /// Resources with instances that are created, changed or read, or whose conditions are checked again.

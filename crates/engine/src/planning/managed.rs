@@ -13,9 +13,10 @@ use yuba_state::Object;
 use yuba_syntax::Diagnostics;
 use yuba_value::{Path, Value, ops};
 
-use super::{ignore, replace_paths};
+use super::replace_paths;
 use crate::diagnostics::{self, PROVIDER_INVALID_PLAN};
 use crate::object::{Existing, MovedFrom, Subject, conforms, import_id, secrets_differ};
+use crate::walk::ignore;
 use crate::walk::providers::Server;
 
 /// An instance that the configuration has.

@@ -5,12 +5,10 @@
 //! is removed at the end.
 
 mod begin;
-pub(crate) mod data;
 mod end;
 pub(crate) mod exec;
 mod generated;
 mod idle;
-pub(crate) mod ignore;
 pub(crate) mod managed;
 mod outputs;
 mod relevant;
@@ -28,21 +26,20 @@ use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{RefGraph, Vertex};
-use yuba_eval::references::each_traversal;
 use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
 use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
 use yuba_state::{Instance, State};
-use yuba_syntax::{Diagnostics, Expr, Severity};
+use yuba_syntax::{Diagnostics, Severity};
 
 use crate::diagnostics;
 use crate::drive::{Jobs, Steps, drive};
 use crate::interrupt::attend;
 use crate::request::{Context, PlanOptions, RootVariable};
-use crate::walk::Walk;
+use crate::walk::data::DataAnswer;
 use crate::walk::dependencies::Dependencies;
-use crate::walk::ephemeral::{OpenAnswer, RenewAnswer};
-use crate::walk::providers::ProviderAnswer;
-pub(crate) use exec::{build as execution_graph, cycle, provider_blocks};
+use crate::walk::prepare::{blocks_of, included, provider_blocks, providers_of_state};
+use crate::walk::{Walk, WalkAnswer};
+pub(crate) use exec::{build as execution_graph, cycle};
 
 use crate::imports::{Imports, Undeclared, check_targets};
 use crate::moves::{self, Moves};
@@ -51,14 +48,18 @@ use crate::targets::{Destroying, Selection, Targets};
 
 /// What jobs of planning report.
 pub(crate) enum Answer<'a> {
-    Provider(ProviderAnswer),
     Managed(Box<managed::ManagedAnswer<'a>>),
     Removal(Box<removal::RemovalAnswer<'a>>),
-    Data(Box<data::DataAnswer<'a>>),
+    Data(Box<DataAnswer<'a>>),
     Imported(Box<generated::ImportAnswer<'a>>),
     Written(Box<generated::WrittenAnswer<'a>>),
-    Opened(Box<OpenAnswer<'a>>),
-    Renewed(Box<RenewAnswer>),
+    Walk(WalkAnswer<'a>),
+}
+
+impl<'a> From<WalkAnswer<'a>> for Answer<'a> {
+    fn from(answer: WalkAnswer<'a>) -> Answer<'a> {
+        Answer::Walk(answer)
+    }
 }
 
 /// Changes planned for a resource in one instance of its module, by key.
@@ -190,7 +191,7 @@ async fn walk_for(
     live: &Live,
 ) -> Made {
     let tree = context.tree;
-    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
+    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live)).with_parallelism(context.parallelism);
     let arguments = &context.references.arguments;
     let mut problems = context.references.invalid_arguments.clone();
     problems.extend(tree.unbound_resources());
@@ -220,7 +221,6 @@ async fn walk_for(
         return Made::nothing(problems);
     }
     let moves = moves::execute(&statements, &mut state);
-    problems.extend(moves.warnings());
     problems.extend(moves.check_targets(&options.targets, &options.excludes));
     if problems.has_errors() {
         return Made::nothing(problems);
@@ -308,6 +308,10 @@ async fn walk_for(
         return Made::nothing(found);
     }
     planner.walk.tell(found);
+    if !planner.walk.has_errors() {
+        let blocked = planner.moves.warnings();
+        planner.walk.tell(blocked);
+    }
     let only_reading_failed = planner.only_reading_failed();
     let (plan, problems) = planner.finish(&graph, references, previous);
     Made { plan, problems, only_reading_failed }
@@ -319,28 +323,6 @@ fn provider_of_undeclared(addr: &AbsResourceInstance, import: &Import) -> Provid
         Some(reference) => reference.key.clone(),
         None => ProviderKey { name: addr.resource.implied_provider().into(), alias: None },
     }
-}
-
-/// Provider configurations that objects of the state belong to.
-pub(crate) fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(ModuleId, ProviderKey)> {
-    blocks_of(tree, state.iter().map(|resource| &resource.provider))
-}
-
-/// The blocks of provider configurations.
-pub(crate) fn blocks_of<'c>(
-    tree: &ConfigTree,
-    configs: impl Iterator<Item = &'c AbsProviderConfig>,
-) -> Vec<(ModuleId, ProviderKey)> {
-    let mut found = Vec::new();
-    for config in configs.collect::<HashSet<_>>() {
-        let Some(module) = tree.find(&config.module) else { continue };
-        let blocks = tree.node(module).module.providers.keys();
-        let is_it = |key: &&ProviderKey| {
-            key.alias == config.alias && tree.provider_type(module, &key.name).as_ref() == Some(&config.provider)
-        };
-        found.extend(blocks.filter(is_it).map(|key| (module, key.clone())));
-    }
-    found
 }
 
 /// What a resource has in the state may belong to another provider configuration than it has now, which is needed for what
@@ -370,36 +352,6 @@ fn in_modules(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State) -> HashMap
     found
 }
 
-/// Whether an expression refers to anything.
-fn refers(expr: &Expr) -> bool {
-    let mut any = false;
-    each_traversal(expr, &mut |_| any = true);
-    any
-}
-
-/// Which vertices are evaluated. To destroy everything only that is needed which configures providers or forbids it.
-pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selection, mode: Mode) -> Vec<bool> {
-    let count = graph.nodes.len();
-    if mode != Mode::Destroy {
-        return (0..count as u32).map(|at| selected.includes(at)).collect();
-    }
-    let mut included = vec![false; count];
-    for at in order.iter().rev() {
-        let here = *at as usize;
-        included[here] |= match graph.nodes[here].vertex {
-            Vertex::Provider(_) => !graph.unused[here],
-            Vertex::Resource(resource) => resource.lifecycle.prevent_destroy.as_ref().is_some_and(|expr| refers(expr)),
-            _ => false,
-        };
-        if included[here] {
-            for to in &graph.edges[here] {
-                included[*to as usize] = true;
-            }
-        }
-    }
-    included
-}
-
 /// Which resources are created before the objects they replace are destroyed: those that say so and are part of the run,
 /// and all they depend on.
 fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], selected: &Selection) -> Vec<bool> {
@@ -421,10 +373,10 @@ fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], selected: &Selecti
 impl<'a> Steps<'a> for Planner<'a> {
     type Answer = Answer<'a>;
 
-    fn begin(&mut self, step: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
+    async fn begin(&mut self, step: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         if self.at_end {
-            self.begin_leftovers(jobs);
-            self.begin_generated(jobs);
+            self.begin_leftovers(jobs).await;
+            self.begin_generated(jobs).await;
             return;
         }
         if !self.included[step as usize] || self.walk.is_replaced(step) {
@@ -432,40 +384,28 @@ impl<'a> Steps<'a> for Planner<'a> {
         }
         let graph = self.walk.graph;
         let node = &graph.nodes[step as usize];
-        let _span = tracing::trace_span!("evaluate", object = %graph.name(step, self.walk.context.tree)).entered();
-        match node.vertex {
-            Vertex::Resource(resource) => self.begin_resource(step, node.module, resource, jobs),
-            Vertex::Provider(_) if graph.unused[step as usize] => {}
-            Vertex::Provider(block) => {
-                let (found, ok) = self.walk.provider_jobs(node.module, block);
-                self.failed[step as usize] |= !ok;
-                for job in found {
-                    jobs.push(move || async move {
-                        let span = tracing::debug_span!("configure provider", address = %job.config);
-                        Answer::Provider(job.run().instrument(span).await)
-                    });
+        let span = tracing::trace_span!("evaluate", object = %graph.name(step, self.walk.context.tree));
+        let begin = async {
+            match node.vertex {
+                Vertex::Resource(resource) => self.begin_resource(step, node.module, resource, jobs).await,
+                Vertex::Provider(_) if graph.unused[step as usize] => {}
+                Vertex::Provider(block) => {
+                    self.failed[step as usize] |= !self.walk.begin_provider(node.module, block, jobs).await;
                 }
+                _ => self.failed[step as usize] |= !self.walk.evaluate(step).await,
             }
-            _ => self.failed[step as usize] |= !self.walk.evaluate(step),
-        }
+        };
+        begin.instrument(span).await;
     }
 
-    fn answer(&mut self, step: u32, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
+    async fn answer(&mut self, step: u32, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
         let ok = match answer {
-            Answer::Provider(answer) => self.walk.provider_answer(answer),
-            Answer::Managed(answer) => self.managed_answer(step, *answer),
-            Answer::Removal(answer) => self.removal_answer(*answer),
-            Answer::Data(answer) => self.data_answer(step, *answer),
-            Answer::Imported(answer) => self.imported_answer(*answer, jobs),
+            Answer::Managed(answer) => self.managed_answer(step, *answer).await,
+            Answer::Removal(answer) => self.removal_answer(*answer).await,
+            Answer::Data(answer) => self.data_answer(step, *answer).await,
+            Answer::Imported(answer) => self.imported_answer(*answer, jobs).await,
             Answer::Written(answer) => self.written_answer(*answer),
-            Answer::Opened(answer) => {
-                let ok = self.walk.opened_answer(*answer);
-                if ok {
-                    self.keep_open(self.walk.last_opened(), jobs);
-                }
-                ok
-            }
-            Answer::Renewed(_) => true,
+            Answer::Walk(answer) => self.walk.answer(answer, jobs).await,
         };
         match self.at_end {
             true => self.failed_at_end |= !ok,
@@ -474,13 +414,12 @@ impl<'a> Steps<'a> for Planner<'a> {
     }
 
     fn resume(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
-        (0..self.walk.open_count()).for_each(|at| self.keep_open(at, jobs));
+        self.walk.keep_all_open(jobs);
     }
 
     fn aside(&mut self, answer: Answer<'a>, jobs: &mut Jobs<'a, Answer<'a>>) {
-        if let Answer::Renewed(answer) = answer {
-            let at = self.walk.renewed(*answer);
-            self.keep_open(at, jobs);
+        if let Answer::Walk(WalkAnswer::Renewed(answer)) = answer {
+            self.walk.keep_renewed(*answer, jobs);
         }
     }
 
@@ -509,13 +448,6 @@ impl<'a> Steps<'a> for Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// An ephemeral resource is renewed when its time comes.
-    fn keep_open(&self, at: usize, jobs: &mut Jobs<'a, Answer<'a>>) {
-        if let Some(renewal) = self.walk.renewal(at) {
-            jobs.push_aside(async move { Answer::Renewed(Box::new(renewal.await)) });
-        }
-    }
-
     /// Whether there are errors, and all of them are in reading data resources or opening ephemeral resources.
     fn only_reading_failed(&self) -> bool {
         let is_read = |at: usize| match self.walk.graph.nodes[at].vertex {

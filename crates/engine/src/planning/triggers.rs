@@ -2,29 +2,25 @@
 
 use ecow::eco_format;
 use yuba_addrs::{InstanceKey, ModuleInstance, Resource};
-use yuba_eval::{InstanceValues, ModuleInstanceId};
 use yuba_plan::{Action, ResourceChange};
 use yuba_syntax::Diagnostic;
 use yuba_value::{Path, PathStep};
 
-use super::ignore::step_of;
 use super::{PlannedInstances, Planner};
 use crate::diagnostics::trigger_instance_missing;
-use crate::walk::block::Block;
+use crate::walk::block::BlockInstance;
+use crate::walk::ignore::step_of;
 
 impl<'a> Planner<'a> {
     /// Whether an instance is replaced because of what its block names; none if that cannot be told. A resource without
     /// instances triggers nothing.
-    pub(super) fn triggered(
-        &mut self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        values: &InstanceValues,
-    ) -> Option<bool> {
+    pub(super) async fn triggered(&mut self, instance: &BlockInstance<'_, 'a>) -> Option<bool> {
+        let BlockInstance { block, at, values, .. } = instance;
+        let at = *at;
         let mut triggered = false;
         for expr in &block.resource.lifecycle.replace_triggered_by {
             let scope = self.walk.scope(at).of_instance(values.clone());
-            let (trigger, found) = scope.trigger(expr);
+            let (trigger, found) = self.walk.settle(|| scope.trigger(expr)).await;
             if !self.walk.tell(found) {
                 return None;
             }

@@ -1,19 +1,15 @@
 //! A configuration and options in; what is part of the run out.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
 use yuba_eval::graph::{Arguments, build};
 use yuba_eval::{EvalEnv, Evaluation, MemoryWorld, Mode};
-use yuba_provider::{ProviderSchema, builtin};
+use yuba_provider::RecordedSchemas;
 use yuba_syntax::FileId;
 
 use super::*;
 use crate::testing;
-
-fn schemas(provider: &yuba_addrs::ProviderSource) -> Option<Arc<ProviderSchema>> {
-    provider.is_builtin().then(|| Arc::new(builtin::TERRAFORM.clone()))
-}
 
 fn targets(options: &str) -> Targets {
     let mut targets = Targets::default();
@@ -36,8 +32,7 @@ fn check(fixture: &str, options: &str, instances: &[&str], expect: &Expect) {
         world: &world,
         workspace: "default",
         original_dir: None,
-        schemas: &schemas,
-        providers: None,
+        providers: &RecordedSchemas::new(BTreeMap::new()),
         sources: None,
     };
     let evaluation = Evaluation::new(&config.tree, env, Mode::Types);

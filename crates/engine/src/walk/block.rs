@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
+use tracing::Instrument as _;
 use yuba_addrs::{AbsResource, AbsResourceInstance, ResourceMode};
 use yuba_config::provisioner::ProvisionerWhen;
 use yuba_config::resource::Resource;
@@ -14,10 +15,13 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::{Number, Path, Value};
 
 use super::checks::{in_instance, in_module};
+use super::data::DataJob;
+use super::ephemeral::OpenJob;
 use super::providers::Server;
-use super::{Rules, Walk};
+use super::{Rules, Walk, WalkAnswer};
 use crate::applying::provision;
 use crate::diagnostics;
+use crate::drive::Jobs;
 use crate::object::Subject;
 
 /// What is the same for all instances of a resource.
@@ -31,12 +35,24 @@ pub(crate) struct Block<'a> {
     pub(crate) skip_destroy: bool,
     /// The body refers to the resource itself somewhere.
     refers_to_itself: bool,
+    /// The body calls functions of providers somewhere.
+    calls_functions: bool,
 }
 
 impl Block<'_> {
     pub(crate) fn schema(&self) -> Option<&BlockSchema> {
         schema_of(&self.schemas, &self.resource.key)
     }
+}
+
+/// An instance of a resource block that the configuration has.
+pub(crate) struct BlockInstance<'b, 'a> {
+    pub(crate) block: &'b Block<'a>,
+    /// The instance of the module.
+    pub(crate) at: ModuleInstanceId,
+    pub(crate) addr: AbsResourceInstance,
+    /// `count` and `each`.
+    pub(crate) values: InstanceValues,
 }
 
 impl<'a> Walk<'a> {
@@ -54,12 +70,14 @@ impl<'a> Walk<'a> {
             self.tell(std::iter::once(problem));
             return None;
         };
-        let refers_to_itself = self.evaluation.scope(module).refers_to(&resource.body, schema, &resource.key);
-        Some(Block { vertex, module, resource, resolved, schemas, skip_destroy, refers_to_itself })
+        let scope = self.evaluation.scope(module);
+        let refers_to_itself = scope.refers_to(&resource.body, schema, &resource.key);
+        let calls_functions = scope.calls_functions(&resource.body, schema);
+        Some(Block { vertex, module, resource, resolved, schemas, skip_destroy, refers_to_itself, calls_functions })
     }
 
     /// What everything that talks about an object needs.
-    pub(crate) fn subject(
+    pub(crate) async fn subject(
         &mut self,
         addr: &AbsResourceInstance,
         server: &Server,
@@ -79,12 +97,12 @@ impl<'a> Walk<'a> {
             provider_name,
             schemas: schemas.clone(),
             body: resource.map(|resource| &resource.body),
-            meta: self.provider_meta(addr, server, schemas),
+            meta: self.provider_meta(addr, server, schemas).await,
         }
     }
 
     /// What the module of an object says to its provider; null if it says nothing.
-    fn provider_meta(&mut self, addr: &AbsResourceInstance, server: &Server, schemas: &ProviderSchema) -> Value {
+    async fn provider_meta(&mut self, addr: &AbsResourceInstance, server: &Server, schemas: &ProviderSchema) -> Value {
         if !self.has_provider_meta {
             return Value::null_dynamic();
         }
@@ -97,7 +115,7 @@ impl<'a> Walk<'a> {
         let said = module.and_then(|module| tree.node(module).module.provider_metas.get(&server.config.provider));
         let value = match (said, self.live.find(&addr.module), &schemas.meta) {
             (Some(said), Some(at), Some(schema)) => {
-                let (value, found) = self.scope(at).eval_body(&said.body, &schema.block);
+                let (value, found) = self.settle(|| self.scope(at).eval_body(&said.body, &schema.block)).await;
                 self.tell(found);
                 value.unmark_deep().0
             }
@@ -114,53 +132,63 @@ impl<'a> Walk<'a> {
     }
 
     /// The place of an instance's body.
-    pub(crate) fn instance_scope(
-        &self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        values: &InstanceValues,
-    ) -> ModuleScope<'a> {
-        let scope = self.scope(at).of_instance(values.clone());
+    pub(crate) fn instance_scope(&self, instance: &BlockInstance<'_, 'a>) -> ModuleScope<'a> {
+        self.body_scope(instance.block, instance.at, instance.values.clone())
+    }
+
+    /// Makes the calls of provider functions that the bodies of all instances need at the same time. Otherwise each instance
+    /// would wait for its own.
+    pub(crate) async fn call_ahead(&self, block: &Block<'a>, at: ModuleInstanceId, expansion: &Expansion) {
+        let Some(schema) = block.schema().filter(|_| block.calls_functions && expansion.len() > 1) else { return };
+        let scopes: Vec<_> = expansion.instances().map(|(_, values)| self.body_scope(block, at, values)).collect();
+        self.settle(|| scopes.iter().for_each(|scope| drop(scope.eval_body(&block.resource.body, schema)))).await;
+    }
+
+    fn body_scope(&self, block: &Block<'a>, at: ModuleInstanceId, values: InstanceValues) -> ModuleScope<'a> {
+        let scope = self.scope(at).of_instance(values);
         match &block.resource.inside_check {
             Some(check) => scope.in_check(check),
             None => scope,
         }
     }
 
-    /// Checks the preconditions of an instance and evaluates its configuration; none if something is wrong with these,
-    /// which was said.
-    pub(crate) fn config_of(
-        &mut self,
-        block: &Block<'a>,
-        at: ModuleInstanceId,
-        addr: &AbsResourceInstance,
-        values: &InstanceValues,
-        wanted: bool,
-    ) -> Option<Option<Value>> {
-        let resource = block.resource;
-        let scope = self.instance_scope(block, at, values);
-        let schema = block.schema()?;
+    /// Checks the preconditions of an instance. Whether they hold; if not, that was reported.
+    pub(crate) async fn preconditions(&mut self, instance: &BlockInstance<'_, 'a>) -> bool {
+        let (block, resource) = (instance.block, instance.block.resource);
+        let scope = self.instance_scope(instance);
+        let Some(schema) = block.schema() else { return false };
         if block.refers_to_itself {
-            let found = scope.self_references(&resource.body, schema, &resource.key, addr.key.as_ref());
+            let found = scope.self_references(&resource.body, schema, &resource.key, instance.addr.key.as_ref());
             if !self.tell(found) {
-                return None;
+                return false;
             }
         }
-        if !resource.lifecycle.preconditions.is_empty() {
-            let (config, object) = self.check_names(block.module, addr);
-            let rules = &resource.lifecycle.preconditions;
-            let rules = Rules { rules, kind: RuleKind::ResourcePrecondition, first: 0 };
-            if !self.rules(&scope, &rules, &config, &object) {
-                return None;
+        if resource.lifecycle.preconditions.is_empty() {
+            return true;
+        }
+        let (config, object) = self.check_names(block.module, &instance.addr);
+        let rules = &resource.lifecycle.preconditions;
+        let rules = Rules { rules, kind: RuleKind::ResourcePrecondition, first: 0 };
+        self.rules(&scope, &rules, &config, &object).await
+    }
+
+    /// Checks the preconditions of an instance and evaluates its configuration; none if something is wrong with these,
+    /// which was reported.
+    pub(crate) async fn config_of(&mut self, instance: &BlockInstance<'_, 'a>) -> Option<Value> {
+        if !self.preconditions(instance).await {
+            return None;
+        }
+        let (resource, addr) = (instance.block.resource, &instance.addr);
+        let scope = self.instance_scope(instance);
+        let schema = instance.block.schema()?;
+        let evaluate = || {
+            let (config, mut found) = scope.eval_body(&resource.body, schema);
+            if !self.live.applying && !resource.provisioners.is_empty() {
+                found.extend(deprecated_in_provisioners(&scope, resource));
             }
-        }
-        if !wanted {
-            return Some(None);
-        }
-        let (config, mut found) = scope.eval_body(&resource.body, schema);
-        if !self.live.applying && !resource.provisioners.is_empty() {
-            found.extend(deprecated_in_provisioners(&scope, resource));
-        }
+            (config, found)
+        };
+        let (config, found) = self.settle(evaluate).await;
         let found = found.into_iter().map(|mut problem| {
             if problem.deprecation().is_some() || problem.is(&EPHEMERAL_VALUE_STORED) {
                 problem.address.get_or_insert_with(|| eco_format!("{addr}"));
@@ -170,11 +198,46 @@ impl<'a> Walk<'a> {
         if !self.tell(found) || !self.tell(infinite_arguments(resource, addr, &config)) {
             return None;
         }
-        Some(Some(config.with_machine_floats()))
+        Some(config.with_machine_floats())
+    }
+
+    /// The server of an instance and its configuration; none if something is wrong with one of them, which was reported.
+    pub(crate) async fn served_config(&mut self, instance: &BlockInstance<'_, 'a>) -> Option<(Server, Value)> {
+        let server = self.block_server(instance).await?;
+        Some((server, self.config_of(instance).await?))
+    }
+
+    /// A data resource that is to be read.
+    pub(crate) async fn data_job(
+        &mut self,
+        instance: &BlockInstance<'_, 'a>,
+        server: Server,
+        config: Value,
+    ) -> DataJob<'a> {
+        let (block, at) = (instance.block, instance.at);
+        let subject = self.subject(&instance.addr, &server, &block.schemas, Some(block.resource), None).await;
+        DataJob { subject, resource: block.resource, server, at, config }
+    }
+
+    /// Hands out an ephemeral resource that is to be opened.
+    pub(crate) async fn begin_open<T: From<WalkAnswer<'a>> + 'a>(
+        &mut self,
+        instance: &BlockInstance<'_, 'a>,
+        server: &Server,
+        config: Value,
+        jobs: &mut Jobs<'a, T>,
+    ) {
+        let (block, at) = (instance.block, instance.at);
+        let subject = self.subject(&instance.addr, server, &block.schemas, Some(block.resource), None).await;
+        let job = OpenJob { subject, resource: block.resource, at, config };
+        jobs.push(move || async move {
+            let span = tracing::debug_span!("open ephemeral instance", address = %job.subject.addr);
+            WalkAnswer::Opened(Box::new(job.run().instrument(span).await)).into()
+        });
     }
 
     /// Checks the postconditions of an instance.
-    pub(crate) fn postconditions(
+    pub(crate) async fn postconditions(
         &mut self,
         at: ModuleInstanceId,
         resource: &'a Resource,
@@ -190,7 +253,7 @@ impl<'a> Walk<'a> {
         let lifecycle = &resource.lifecycle;
         let first = lifecycle.preconditions.len();
         let rules = Rules { rules: &lifecycle.postconditions, kind: RuleKind::ResourcePostcondition, first };
-        self.rules(&scope, &rules, &config, &object)
+        self.rules(&scope, &rules, &config, &object).await
     }
 
     /// `each` and `count` of an instance.

@@ -10,8 +10,9 @@ use yuba_provider::{Millis, Opened, Outcome, Private, Renewed};
 use yuba_syntax::{Code, Diagnostic, Diagnostics};
 use yuba_value::{Mark, Type, Value};
 
-use super::Walk;
+use super::{Walk, WalkAnswer};
 use crate::diagnostics::{PROVIDER_INVALID_OBJECT, PROVIDER_NULL_OBJECT};
+use crate::drive::Jobs;
 use crate::object::{Subject, conforms};
 
 /// An ephemeral resource that is open.
@@ -98,18 +99,49 @@ fn unfit(value: &Value, ty: &Type) -> Option<(&'static Code, EcoString)> {
 
 impl<'a> Walk<'a> {
     /// Takes the value of one that was opened, and remembers to close it.
-    pub(crate) fn opened_answer(&mut self, answer: OpenAnswer<'a>) -> bool {
+    async fn opened_answer(&mut self, answer: OpenAnswer<'a>) -> bool {
         let OpenAnswer { subject, resource, at, opened, problems } = answer;
         let ok = self.tell(problems);
         let Some(Opened { value, private, renew_at }) = opened.filter(|_| ok) else { return false };
         let addr = subject.addr.clone();
         self.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
         self.opened.push(Open { subject, private, renew_at });
-        self.postconditions(at, resource, &addr, value)
+        self.postconditions(at, resource, &addr, value).await
+    }
+
+    /// Takes the value of one that was opened, and hands out its renewal. Whether its postconditions hold.
+    pub(super) async fn keep_opened<T: From<WalkAnswer<'a>> + 'a>(
+        &mut self,
+        answer: OpenAnswer<'a>,
+        jobs: &mut Jobs<'a, T>,
+    ) -> bool {
+        let ok = self.opened_answer(answer).await;
+        if ok {
+            self.keep_open(self.opened.len().saturating_sub(1), jobs);
+        }
+        ok
+    }
+
+    /// Hands out the renewals of all that are open.
+    pub(crate) fn keep_all_open<T: From<WalkAnswer<'a>> + 'a>(&self, jobs: &mut Jobs<'a, T>) {
+        (0..self.opened.len()).for_each(|at| self.keep_open(at, jobs));
+    }
+
+    /// Takes what became of renewing one, and hands out its next renewal.
+    pub(crate) fn keep_renewed<T: From<WalkAnswer<'a>> + 'a>(&mut self, answer: RenewAnswer, jobs: &mut Jobs<'a, T>) {
+        let at = self.renewed(answer);
+        self.keep_open(at, jobs);
+    }
+
+    /// One that is open is renewed when its time comes.
+    fn keep_open<T: From<WalkAnswer<'a>> + 'a>(&self, at: usize, jobs: &mut Jobs<'a, T>) {
+        if let Some(renewal) = self.renewal(at) {
+            jobs.push_aside(async move { WalkAnswer::Renewed(Box::new(renewal.await)).into() });
+        }
     }
 
     /// Waits until one that is open has to be renewed, and does that.
-    pub(crate) fn renewal(&self, at: usize) -> Option<impl Future<Output = RenewAnswer> + use<'a>> {
+    fn renewal(&self, at: usize) -> Option<impl Future<Output = RenewAnswer> + use<'a>> {
         let open = self.opened.get(at)?;
         let (subject, private, when) = (open.subject.clone(), open.private.clone(), open.renew_at?);
         Some(async move {
@@ -123,18 +155,8 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The last one that was opened.
-    pub(crate) fn last_opened(&self) -> usize {
-        self.opened.len().saturating_sub(1)
-    }
-
-    /// How many are open.
-    pub(crate) fn open_count(&self) -> usize {
-        self.opened.len()
-    }
-
     /// Takes what became of renewing one; which one that was.
-    pub(crate) fn renewed(&mut self, answer: RenewAnswer) -> usize {
+    fn renewed(&mut self, answer: RenewAnswer) -> usize {
         self.tell(answer.problems);
         if let Some(open) = self.opened.get_mut(answer.at) {
             open.renew_at = None;

@@ -2,8 +2,11 @@
 
 pub(crate) mod block;
 pub(crate) mod checks;
+pub(crate) mod data;
 pub(crate) mod dependencies;
 pub(crate) mod ephemeral;
+pub(crate) mod ignore;
+pub(crate) mod prepare;
 pub(crate) mod providers;
 pub(crate) mod stored;
 pub(crate) mod stranded;
@@ -21,9 +24,11 @@ use yuba_state::CheckKind;
 use yuba_syntax::{Diagnostic, DiagnosticKey, Diagnostics, Severity};
 use yuba_value::Value;
 
+use crate::drive::Jobs;
 use crate::request::Context;
 use checks::{Checks, in_instance, in_module};
-use providers::{ProviderTable, Undeclared};
+use ephemeral::{OpenAnswer, RenewAnswer};
+use providers::{ProviderAnswer, ProviderTable, Undeclared};
 use stranded::{Places, Stranded};
 
 /// Conditions of one kind.
@@ -60,6 +65,13 @@ pub(crate) struct Walk<'a> {
     /// Instances whose provider instance does not exist, reported together at the end.
     undeclared: Vec<Undeclared>,
     told: HashSet<DiagnosticKey>,
+}
+
+/// What jobs report that planning and applying have in common.
+pub(crate) enum WalkAnswer<'a> {
+    Provider(ProviderAnswer),
+    Opened(Box<OpenAnswer<'a>>),
+    Renewed(Box<RenewAnswer>),
 }
 
 impl<'a> Walk<'a> {
@@ -135,12 +147,25 @@ impl<'a> Walk<'a> {
         self.evaluation.scope_at(self.live, at)
     }
 
+    /// Takes what a job of the walk reports.
+    pub(crate) async fn answer<T: From<WalkAnswer<'a>> + 'a>(
+        &mut self,
+        answer: WalkAnswer<'a>,
+        jobs: &mut Jobs<'a, T>,
+    ) -> bool {
+        match answer {
+            WalkAnswer::Provider(answer) => self.provider_answer(answer),
+            WalkAnswer::Opened(answer) => self.keep_opened(*answer, jobs).await,
+            WalkAnswer::Renewed(_) => true,
+        }
+    }
+
     /// Evaluates an object that is neither resource nor provider, in all instances of its module.
-    pub(crate) fn evaluate(&mut self, vertex: u32) -> bool {
+    pub(crate) async fn evaluate(&mut self, vertex: u32) -> bool {
         let graph = self.graph;
         let node = &graph.nodes[vertex as usize];
         if let Vertex::Output(output) = node.vertex
-            && let Some(outputs) = self.context.providers.module_outputs(&self.context.tree.node(node.module).path)
+            && let Some(outputs) = self.replaced_outputs(node.module)
         {
             let given = outputs.entries().and_then(|all| all.into_iter().find(|(name, _)| *name == output.name));
             let value = given.map_or_else(Value::null_dynamic, |(_, value)| value);
@@ -150,10 +175,10 @@ impl<'a> Walk<'a> {
             return true;
         }
         match node.vertex {
-            Vertex::Variable(variable) => self.variable(node.module, variable),
-            Vertex::Input(variable) => self.input(node.module, variable),
-            Vertex::Local(local) => self.local(node.module, local),
-            Vertex::Output(output) => self.output(node.module, output),
+            Vertex::Variable(variable) => self.variable(node.module, variable).await,
+            Vertex::Input(variable) => self.input(node.module, variable).await,
+            Vertex::Local(local) => self.local(node.module, local).await,
+            Vertex::Output(output) => self.output(node.module, output).await,
             Vertex::Check(check) => {
                 let name = eco_format!("check.{}", check.name);
                 let config = in_module(&self.context.tree.node(node.module).path, &name);
@@ -166,11 +191,11 @@ impl<'a> Walk<'a> {
                         continue;
                     }
                     let rules = Rules { rules: &check.asserts, kind: RuleKind::CheckAssertion, first: 0 };
-                    self.rules(&scope, &rules, &config, &object);
+                    self.rules(&scope, &rules, &config, &object).await;
                 }
                 true
             }
-            Vertex::Call => self.call(node.module),
+            Vertex::Call => self.call(node.module).await,
             Vertex::Close | Vertex::Resource(_) | Vertex::Provider(_) => true,
         }
     }
@@ -203,12 +228,8 @@ impl<'a> Walk<'a> {
 
     /// Whether nothing happens in a vertex, because the outputs of its module are given.
     pub(crate) fn is_replaced(&self, vertex: u32) -> bool {
-        let providers = self.context.providers;
-        if !providers.replaces_modules() {
-            return false;
-        }
-        let (tree, node) = (self.context.tree, &self.graph.nodes[vertex as usize]);
-        let here = providers.module_outputs(&tree.node(node.module).path).is_some();
+        let node = &self.graph.nodes[vertex as usize];
+        let here = self.replaced_outputs(node.module).is_some();
         if here && matches!(node.vertex, Vertex::Call | Vertex::Output(_) | Vertex::Variable(_) | Vertex::Input(_)) {
             return false;
         }
@@ -217,10 +238,10 @@ impl<'a> Walk<'a> {
 
     /// Whether the outputs of a module, or of one around it, are given.
     pub(crate) fn is_in_replaced(&self, module: ModuleId) -> bool {
-        let (tree, providers) = (self.context.tree, self.context.providers);
-        let mut at = Some(module).filter(|_| providers.replaces_modules());
+        let tree = self.context.tree;
+        let mut at = Some(module).filter(|_| !self.context.substitutions.modules.is_empty());
         while let Some(id) = at {
-            if providers.module_outputs(&tree.node(id).path).is_some() {
+            if self.replaced_outputs(id).is_some() {
                 return true;
             }
             at = tree.node(id).parent;
@@ -228,8 +249,19 @@ impl<'a> Walk<'a> {
         false
     }
 
+    /// The outputs that a test gives for a module: an object. Nothing in the module happens then.
+    fn replaced_outputs(&self, module: ModuleId) -> Option<&'a Value> {
+        let modules = &self.context.substitutions.modules;
+        if modules.is_empty() { None } else { modules.get(&self.context.tree.node(module).path) }
+    }
+
+    /// Evaluates, again after each round of calls that it needs.
+    pub(crate) async fn settle<T>(&self, evaluate: impl FnMut() -> T) -> T {
+        self.evaluation.settle(evaluate).await
+    }
+
     /// Evaluates conditions, and says whether none of them forbids to go on.
-    pub(crate) fn rules(
+    pub(crate) async fn rules(
         &mut self,
         scope: &ModuleScope<'_>,
         rules: &Rules<'_>,
@@ -248,7 +280,7 @@ impl<'a> Walk<'a> {
         };
         let mut ok = true;
         for (at, rule) in rules.rules.iter().enumerate() {
-            let (verdict, found) = scope.check_rule(rule, rule_kind, severity);
+            let (verdict, found) = self.settle(|| scope.check_rule(rule, rule_kind, severity)).await;
             self.checks.report(kind, config, object, rules.first + at, &verdict);
             let found = match verdict {
                 Verdict::Fail(_) | Verdict::Unknown => from_condition(found, object),
@@ -262,7 +294,7 @@ impl<'a> Walk<'a> {
         ok
     }
 
-    fn variable(&mut self, module: ModuleId, variable: &Variable) -> bool {
+    async fn variable(&mut self, module: ModuleId, variable: &Variable) -> bool {
         let mut ok = true;
         let node = self.context.tree.node(module);
         if node.parent.is_none() {
@@ -287,7 +319,7 @@ impl<'a> Walk<'a> {
         for at in self.live.instances(module) {
             let Some(value) = self.live.variable(at, &variable.name) else { continue };
             let scope = self.scope(at).with_variable(&variable.name, &value);
-            let (verdict, found) = scope.check_variable(variable, given);
+            let (verdict, found) = self.settle(|| scope.check_variable(variable, given)).await;
             let object = in_instance(&self.live.address(at), &name);
             self.checks.report(CheckKind::Variable, &config, &object, 0, &verdict);
             let found = from_condition(found, &object);
@@ -296,12 +328,12 @@ impl<'a> Walk<'a> {
         ok
     }
 
-    fn input(&mut self, module: ModuleId, variable: &Variable) -> bool {
+    async fn input(&mut self, module: ModuleId, variable: &Variable) -> bool {
         let mut ok = true;
         for at in self.live.instances(module) {
             let Some(parent) = self.live.parent(at) else { continue };
             let scope = self.scope(parent).of_instance(self.live.call_values(at));
-            let (value, found) = scope.argument(module, variable, self.arguments);
+            let (value, found) = self.settle(|| scope.argument(module, variable, self.arguments)).await;
             let tell = self.tell_deprecated_variables;
             ok &= self.tell(found.into_iter().filter(|problem| tell || !problem.is_about_deprecated_variable()));
             if let Some(value) = value {
@@ -311,10 +343,10 @@ impl<'a> Walk<'a> {
         ok
     }
 
-    fn local(&mut self, module: ModuleId, local: &Local) -> bool {
+    async fn local(&mut self, module: ModuleId, local: &Local) -> bool {
         let mut ok = true;
         for at in self.live.instances(module) {
-            let (value, found) = self.scope(at).eval_named(&local.expr);
+            let (value, found) = self.settle(|| self.scope(at).eval_named(&local.expr)).await;
             let good = self.tell(found);
             ok &= good;
             if good {
@@ -324,7 +356,7 @@ impl<'a> Walk<'a> {
         ok
     }
 
-    fn output(&mut self, module: ModuleId, output: &Output) -> bool {
+    async fn output(&mut self, module: ModuleId, output: &Output) -> bool {
         let mut ok = true;
         let name = eco_format!("output.{}", output.name);
         let config = in_module(&self.context.tree.node(module).path, &name);
@@ -335,11 +367,11 @@ impl<'a> Walk<'a> {
             let scope = self.scope(at);
             let object = in_instance(&self.live.address(at), &name);
             let rules = Rules { rules: &output.preconditions, kind: RuleKind::OutputPrecondition, first: 0 };
-            if !self.rules(&scope, &rules, &config, &object) {
+            if !self.rules(&scope, &rules, &config, &object).await {
                 ok = false;
                 continue;
             }
-            let (value, found) = scope.output(output);
+            let (value, found) = self.settle(|| scope.output(output)).await;
             ok &= self.tell(found);
             if let Some(value) = value {
                 // Outputs of the root module are recorded in the plan and in the state, which have rules of their own for zeros.
@@ -350,13 +382,13 @@ impl<'a> Walk<'a> {
         ok
     }
 
-    fn call(&mut self, module: ModuleId) -> bool {
+    async fn call(&mut self, module: ModuleId) -> bool {
         let tree = self.context.tree;
         let (Some(parent), Some(call)) = (tree.node(module).parent, tree.call(module)) else { return true };
         let mut ok = true;
         for at in self.live.instances(parent) {
             let scope = self.scope(at);
-            let (expansion, found) = scope.expand(&call.repetition);
+            let (expansion, found) = self.settle(|| scope.expand(&call.repetition)).await;
             ok &= self.tell(found);
             ok &= self.tell(scope.check_depends_on(&call.depends_on));
             if let Some(expansion) = expansion {

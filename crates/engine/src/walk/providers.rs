@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use foldhash::HashMap;
+use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
 use yuba_config::provider::ProviderConfig;
 use yuba_config::resource::Repetition;
@@ -14,8 +15,10 @@ use yuba_provider::{BlockSchema, Provider, Providers};
 use yuba_syntax::{Body, Diagnostic, Diagnostics, Span};
 use yuba_value::Value;
 
-use super::Walk;
+use super::block::BlockInstance;
+use super::{Walk, WalkAnswer};
 use crate::diagnostics;
+use crate::drive::Jobs;
 use crate::interrupt::Started;
 
 /// A provider that may be asked; none if starting or configuring it failed.
@@ -84,7 +87,7 @@ impl<'a> ProviderJob<'a> {
             None => eco_format!("{}", self.config),
             Some(key) => eco_format!("{}{}", self.config, InstanceKey::String(key.clone())),
         };
-        let mut provider = match self.providers.start_config(&self.config) {
+        let mut provider = match self.providers.start(&self.config) {
             Ok(provider) => {
                 self.started.push(provider.clone());
                 Some(provider)
@@ -175,12 +178,24 @@ impl ProviderTable {
 }
 
 impl<'a> Walk<'a> {
-    /// What has to be configured for a provider block: each of its instances. Whether everything about it is known.
-    pub(crate) fn provider_jobs(
+    /// Hands out the configuration of each instance of a provider block. Whether everything about it is known.
+    pub(crate) async fn begin_provider<T: From<WalkAnswer<'a>> + 'a>(
         &mut self,
         module: ModuleId,
         block: &'a ProviderConfig,
-    ) -> (Vec<ProviderJob<'a>>, bool) {
+        jobs: &mut Jobs<'a, T>,
+    ) -> bool {
+        let (found, ok) = self.provider_jobs(module, block).await;
+        for job in found {
+            jobs.push(move || async move {
+                let span = tracing::debug_span!("configure provider", address = %job.config);
+                WalkAnswer::Provider(job.run().instrument(span).await).into()
+            });
+        }
+        ok
+    }
+
+    async fn provider_jobs(&mut self, module: ModuleId, block: &'a ProviderConfig) -> (Vec<ProviderJob<'a>>, bool) {
         let tree = self.context.tree;
         let Some(provider) = tree.provider_type(module, &block.key.name) else { return (Vec::new(), true) };
         let config =
@@ -195,7 +210,8 @@ impl<'a> Walk<'a> {
             let expansion = if let Some(instances) = tree.node(module).provider_instances.get(&block.key) {
                 Expansion::ForEach(Arc::new(instances.clone()))
             } else if let Some(expr) = tree.dynamic_for_each(module, block) {
-                let (expansion, found) = scope.expand(&Repetition::ForEach(expr.clone()));
+                let repetition = Repetition::ForEach(expr.clone());
+                let (expansion, found) = self.settle(|| scope.expand(&repetition)).await;
                 ok &= self.tell(found);
                 let Some(expansion) = expansion else { continue };
                 expansion
@@ -208,7 +224,10 @@ impl<'a> Walk<'a> {
             for (key, values) in expansion.instances() {
                 let (value, found) = match block.is_mock {
                     true => (schema.empty_value(), Diagnostics::new()),
-                    false => scope.clone().of_instance(values).eval_body(&block.body, &schema),
+                    false => {
+                        let scope = scope.clone().of_instance(values);
+                        self.settle(|| scope.eval_body(&block.body, &schema)).await
+                    }
                 };
                 let found = match &key {
                     Some(key) => yuba_eval::of_provider_instance(found, &config, key),
@@ -222,7 +241,7 @@ impl<'a> Walk<'a> {
                 };
                 if good {
                     let (value, _) = value.unmark_deep();
-                    let (providers, started) = (self.context.providers, self.providers.started());
+                    let (providers, started) = (self.context.env.providers, self.providers.started());
                     let (body, missing) = (Some(&block.body), Diagnostics::new());
                     jobs.push(ProviderJob { config: config.clone(), key, value, body, missing, providers, started });
                 } else {
@@ -238,7 +257,7 @@ impl<'a> Walk<'a> {
     fn bare_provider_job(&self, config: &AbsProviderConfig) -> Option<ProviderJob<'a>> {
         let schemas = self.evaluation.provider_schema(&config.provider)?;
         let (value, missing) = (schemas.provider.block.empty_value(), missing(config, &schemas.provider.block));
-        let (providers, started) = (self.context.providers, self.providers.started());
+        let (providers, started) = (self.context.env.providers, self.providers.started());
         Some(ProviderJob { config: config.clone(), key: None, value, body: None, missing, providers, started })
     }
 
@@ -269,7 +288,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Who serves an instance that the configuration has; where nobody does, that is said at `span`.
-    pub(crate) fn server(
+    pub(crate) async fn server(
         &mut self,
         resolved: &ResolvedProvider,
         span: Span,
@@ -280,7 +299,7 @@ impl<'a> Walk<'a> {
         let config = self.context.tree.provider_address(resolved);
         let (key, span) = match &resolved.key {
             None => (None, span),
-            Some(source) => (Some(self.instance_key(source, at, values)?), source.expr.span),
+            Some(source) => (Some(self.instance_key(source, at, values).await?), source.expr.span),
         };
         match self.providers.find(&config, key.as_ref()) {
             Ok(server) => Some(self.standing_in(server, addr)),
@@ -297,16 +316,27 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The server of an instance of a resource block.
+    pub(crate) async fn block_server(&mut self, instance: &BlockInstance<'_, 'a>) -> Option<Server> {
+        let BlockInstance { block, at, addr, values } = instance;
+        self.server(&block.resolved, block.resource.span, *at, values, addr).await
+    }
+
     /// The same, unless somebody else is asked about the instance.
     pub(crate) fn standing_in(&self, mut server: Server, addr: &AbsResourceInstance) -> Server {
-        let (providers, key) = (self.context.providers, server.key.as_ref());
-        if let Some(other) = providers.stand_in(&server.config, key, addr, &server.provider) {
+        let substitutions = self.context.substitutions;
+        if let Some(other) = substitutions.stand_in(&server.config, server.key.as_ref(), addr, &server.provider) {
             server.provider = other;
         }
         server
     }
 
-    fn instance_key(&mut self, source: &KeySource, at: ModuleInstanceId, values: &InstanceValues) -> Option<EcoString> {
+    async fn instance_key(
+        &mut self,
+        source: &KeySource,
+        at: ModuleInstanceId,
+        values: &InstanceValues,
+    ) -> Option<EcoString> {
         let scope = match source.call {
             None => self.scope(at).of_instance(values.clone()),
             Some(call) => {
@@ -317,7 +347,7 @@ impl<'a> Walk<'a> {
                 self.scope(self.live.parent(child)?).of_instance(self.live.call_values(child))
             }
         };
-        let (key, found) = scope.provider_instance_key(&source.expr);
+        let (key, found) = self.settle(|| scope.provider_instance_key(&source.expr)).await;
         self.tell(found);
         key
     }

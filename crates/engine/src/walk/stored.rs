@@ -10,6 +10,7 @@ use yuba_state::State;
 use yuba_value::Value;
 
 use super::Walk;
+use crate::targets::Selection;
 
 impl<'a> Walk<'a> {
     /// An instance that is not part of the run has the value it had.
@@ -107,6 +108,15 @@ impl<'a> Walk<'a> {
         let tree = self.context.tree;
         let module = tree.find(&addr.module.module())?;
         tree.node(module).module.resources.get(&ResourceKey::from(&addr.resource))
+    }
+
+    /// Whether an object that was not met in the configuration is part of the run.
+    // Quirk: where a block is part of a run, the objects of all module instances that are gone are, too.
+    pub(crate) fn selects_leftover(&self, selection: &Selection, addr: &AbsResourceInstance) -> bool {
+        match self.vertex_of(addr) {
+            Some(vertex) => selection.includes(vertex),
+            None => selection.selects_orphan(addr),
+        }
     }
 
     /// The vertex of the block of an object of the state, if there is one.

@@ -180,7 +180,7 @@ impl Places<'_> {
     }
 
     fn provider_block(&self, config: &AbsProviderConfig) -> EcoString {
-        let blocks = crate::planning::blocks_of(self.tree, std::iter::once(config));
+        let blocks = super::prepare::blocks_of(self.tree, std::iter::once(config));
         let block = blocks.first().and_then(|(module, key)| self.tree.node(*module).module.providers.get(key));
         match block.and_then(|block| self.place(block.span)) {
             Some(place) => eco_format!("the provider block at {place}"),

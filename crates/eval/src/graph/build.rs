@@ -215,7 +215,7 @@ impl<'a> Builder<'a, '_> {
             self.expr(at, module, key);
         }
         let lifecycle = &resource.lifecycle;
-        for expr in lifecycle.replace_triggered_by.iter().chain(&lifecycle.prevent_destroy) {
+        for expr in lifecycle.expressions() {
             self.expr(at, module, expr);
         }
         let schemas = self.evaluation.schemas_of(module, resource);

@@ -80,8 +80,8 @@ values { v = "b" }
         &expect![[r#"
             [] None
 
-            error near/x.sym.hcl:1,24 Symbol library source has changed: The symbol library was installed from "git::https://example.com/other.git//sub", but its source is now "git::https://example.com/l.git//sub".
-            error main.tf:3,13 Symbol library version requirements have changed: The installed version 2.0.0 does not meet the version constraint.
+            error near/x.sym.hcl:1,24 Symbol library source has changed: The symbol library was installed from "git::https://example.com/other.git//sub", but its source is now "git::https://example.com/l.git//sub". Run "yuba init" to install all symbol libraries of this configuration.
+            error main.tf:3,13 Symbol library version requirements have changed: The installed version 2.0.0 does not meet the version constraint. Run "yuba init" to install all symbol libraries of this configuration.
         "#]],
     );
     check(
@@ -92,7 +92,7 @@ values { v = "b" }
             [module.a] Some("a")
             [module.b] None
              a a.symbols:l.symbols:l b symbols:l symbols:near.symbols:l
-            error near/x.sym.hcl:1,1 Symbol library not installed: The symbol library "l" of symbol library "l" of module.b from git::https://example.com/l.git//sub is not installed.
+            error near/x.sym.hcl:1,1 Symbol library not installed: The symbol library "l" of symbol library "l" of module.b from git::https://example.com/l.git//sub is not installed. Run "yuba init" to install all symbol libraries of this configuration.
         "#]],
     );
 }

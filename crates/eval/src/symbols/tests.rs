@@ -13,6 +13,7 @@ use yuba_value::Type;
 use crate::inputs::Inputs;
 use crate::module_scope::EvalEnv;
 use crate::static_eval::{Place, StaticCache, StaticEnv, Statics};
+use crate::testing::{Lenient, now};
 use crate::tree::tests::{Memory, run, shown};
 use crate::tree::{Link, Manifest, ModuleId, Purpose, link};
 use crate::validate::{PARALLELISM, ValidateEnv, validate};
@@ -190,17 +191,17 @@ fn mistakes_in_the_use_of_libraries() {
             "false ? symbols::lib::nope() : 1",
         ],
         &expect![[r#"
-            symbols.lib.regio => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "regio".
-            symbols.lib.twice => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "twice".
-            symbols.lib.base => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "base".
+            symbols.lib.regio => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "regio". Did you mean "region"?
+            symbols.lib.twice => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "twice". To call the function of this name, write symbols::lib::twice(...).
+            symbols.lib.base => error <expression>:1,1 Reference to undefined symbol: This is a reference to the block symbols "lib" at main.tf:1, whose library lib.tfsym.hcl has no value named "base". To use the type of this name in a type constraint, write type = symbols::lib::base().
             symbols.nope.x => error <expression>:1,1 Reference to undefined symbol library: There is no symbols block named "nope" defined in this module.
             symbols.lib.region.x => error <expression>:1,19 Unsupported attribute: This is a string, which has no attributes.
                 The expression was understood as a reference to the block symbols "lib" at main.tf:1, whose library is lib.tfsym.hcl.
             symbols => error <expression>:1,1 Invalid reference: A dot and the label of a symbols block are required after "symbols".
-            symbols::lib::zones(1) => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "zones".
-            symbols::lib::base() => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "base".
+            symbols::lib::zones(1) => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "zones". To use the value of this name, write symbols.lib.zones.
+            symbols::lib::base() => error <expression>:1,1 Call to unknown function: The symbol library lib.tfsym.hcl, included at main.tf:1, has no function named "base". To use the type of this name in a type constraint, write type = symbols::lib::base().
             symbols::nope::f() => error <expression>:1,1 Reference to undefined symbol library: There is no symbols block named "nope" defined in this module.
-            symbols::twice(1) => error <expression>:1,1 Reference to undefined symbol: Only the symbol library itself can call its functions and types as symbols::twice(...).
+            symbols::twice(1) => error <expression>:1,1 Reference to undefined symbol: Only the symbol library itself can call its functions and types as symbols::twice(...). Did you mean symbols::lib::twice(...)?
             symbols::lib::zone() => error <expression>:1,20 Not enough function arguments: The function "symbols::lib::zone" takes 1 argument but none was given: the value for "letter" is missing.
             symbols::lib::zone(1, 2) => error <expression>:1,23 Too many function arguments: The function "symbols::lib::zone" takes only 1 argument but 2 were given.
             symbols::lib::zone([]) => error <expression>:1,20 Invalid function argument: The value of the parameter "letter" is not valid: string required, but this is tuple (the function is defined at lib.tfsym.hcl:9).
@@ -248,8 +249,8 @@ function "f" {
             error a.tfsym.hcl:2,7 Invalid reference in symbol library: A symbol library does not depend on the module that uses it, so it cannot refer to "var". It can use value.<name> for its own values, and symbols.<library>.<name> for values of libraries that it includes.
             error a.tfsym.hcl:3,7 Reference to undeclared value: There is no value named "nope" in this library.
             error a.tfsym.hcl:5,7 Invalid reference in symbol library: param.<name> is available only in the "return" argument of a function.
-            error a.tfsym.hcl:6,7 Impure function in symbol library: The function "file" reads files, the clock or random numbers. The symbols of a library depend only on the library.
-            error a.tfsym.hcl:7,7 Impure function in symbol library: The function "timestamp" reads files, the clock or random numbers. The symbols of a library depend only on the library.
+            error a.tfsym.hcl:6,7 Impure function in symbol library: The function "file" reads files, the clock or random numbers. The symbols of a library depend only on the library. Call it in the module, and pass the result to a function of the library.
+            error a.tfsym.hcl:7,7 Impure function in symbol library: The function "timestamp" reads files, the clock or random numbers. The symbols of a library depend only on the library. Call it in the module, and pass the result to a function of the library.
             error a.tfsym.hcl:8,7 Provider function in symbol library: A symbol library has no providers, so it cannot call "provider::x::y".
             error a.tfsym.hcl:9,7 Reference to undefined symbol library: There is no symbols block named "nope" defined in this library.
             error a.tfsym.hcl:10,7 Call to unknown function: The symbol library a.tfsym.hcl has no function named "nope".
@@ -370,8 +371,10 @@ symbols "b" {
             error dir/b.tfsym.hcl:2,12 Symbol library includes itself: The symbol library a.tfsym.hcl includes itself:
                   - a.tfsym.hcl includes dir/b.tfsym.hcl (a.tfsym.hcl:4)
                   - dir/b.tfsym.hcl includes a.tfsym.hcl (dir/b.tfsym.hcl:1)
+                Move the shared symbols to a library of their own.
             error dir/b.tfsym.hcl:5,12 Symbol library includes itself: The symbol library dir/b.tfsym.hcl includes itself:
                   - dir/b.tfsym.hcl includes dir/b.tfsym.hcl (dir/b.tfsym.hcl:4)
+                Move the shared symbols to a library of their own.
             error main.tf:8,12 Unreadable symbol library: Failed to read the symbol library "missing" at nope: there is nothing.
         "#]],
     );
@@ -461,12 +464,12 @@ values {
 }
 "#,
         &expect![[r#"
-            error main.tf:5,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "servr".
+            error main.tf:5,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "servr". Did you mean "server"?
             error main.tf:8,10 Reference to undefined symbol library: There is no symbols block named "nope" defined in this module.
             error main.tf:11,35 Invalid type specification: The type symbols::lib::server(), defined at lib.tfsym.hcl:1, does not accept arguments.
             error main.tf:15,13 Invalid default value for variable: The default does not match the type of the variable: attribute "name" is required.
-            error main.tf:18,10 Reference to undefined symbol: Only the symbol library itself can call its functions and types as symbols::server(...).
-            error main.tf:21,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "x".
+            error main.tf:18,10 Reference to undefined symbol: Only the symbol library itself can call its functions and types as symbols::server(...). Did you mean symbols::lib::server(...)?
+            error main.tf:21,10 Reference to undefined type: The symbol library lib.tfsym.hcl, included at main.tf:1, has no typedef named "x". To use the value of this name, write symbols.lib.x.
         "#]],
     );
 }
@@ -499,13 +502,12 @@ fn check_validate(fixture: &str, expect: &Expect) {
         world: &world,
         workspace: "default",
         original_dir: None,
-        schemas: &schemas,
-        providers: None,
+        providers: &Lenient(schemas),
         sources: Some(&memory.sources),
     };
     let references = crate::graph::References::read(&tree, eval);
     let env = ValidateEnv { eval, references: &references, inputs: &inputs, parallelism: PARALLELISM };
-    let problems = validate(&tree, &env);
+    let problems = now(validate(&tree, &env));
     expect.assert_eq(&told(&problems, &memory.sources));
 }
 

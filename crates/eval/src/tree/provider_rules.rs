@@ -559,7 +559,7 @@ module "single" {{
             &called,
             &expect![[r#"
                 error n/main.tf:7,36 Provider instance not declared: The provider configuration p.each has no instance "c". It has the instances "a", "b".
-                warning m/main.tf:19,17 Reference to undefined provider: module.m.module.single does not declare a provider with the local name "p". Yuba uses hashicorp/p.
+                warning m/main.tf:19,17 Reference to undefined provider: The required_providers of module.m.module.single have no entry "p". Yuba uses the provider hashicorp/p. Add an entry "p" with source = "hashicorp/p" to the required_providers of the module.
             "#]],
         );
     }
@@ -585,51 +585,51 @@ module "single" {{
             "p.each = p.one",
             ASKS,
             &expect![[r#"
-                error main.tf:12,17 Invalid module provider configuration: module.m requires all instances of a provider configuration as p.each[*], at m/main.tf:4, but this call passes a single configuration.
+                error main.tf:12,17 Invalid module provider configuration: module.m requires all instances of a provider configuration as p.each[*], at m/main.tf:4, but this call passes a single configuration. Write p.each[*] = NAME.ALIAS[*] with a configuration that has for_each, or remove [*] from the configuration_aliases of the module.
             "#]],
         );
         check(
             "p.each = p.by[\"a\"]",
             ASKS,
             &expect![[r#"
-                error main.tf:12,17 Invalid module provider configuration: module.m requires all instances of a provider configuration as p.each[*], at m/main.tf:4, but this call passes a single configuration.
+                error main.tf:12,17 Invalid module provider configuration: module.m requires all instances of a provider configuration as p.each[*], at m/main.tf:4, but this call passes a single configuration. Write p.each[*] = NAME.ALIAS[*] with a configuration that has for_each, or remove [*] from the configuration_aliases of the module.
             "#]],
         );
         check(
             "p.each[*] = p.by[*]",
             &asks_one,
             &expect![[r#"
-                error main.tf:12,17 Invalid module provider configuration: module.m requires a single provider configuration as p.each, at m/main.tf:4, but this call passes all instances of one.
+                error main.tf:12,17 Invalid module provider configuration: module.m requires a single provider configuration as p.each, at m/main.tf:4, but this call passes all instances of one. Select one with a key instead of [*], or change the configuration_aliases of the module to p.each[*].
             "#]],
         );
         check(
             "p.other[*] = p.by[*], p.each[*] = p.by[*]",
             ASKS,
             &expect![[r#"
-                warning main.tf:12,17 Reference to undefined provider: module.m does not declare a provider with the local name "p.other". Yuba uses hashicorp/p.
-                error main.tf:12,17 Invalid module provider configuration: module.m does not require p.other.
+                warning main.tf:12,17 Reference to undefined provider: The required_providers of module.m have no entry "p.other". Yuba uses the provider hashicorp/p. Add an entry "p.other" with source = "hashicorp/p" to the required_providers of the module.
+                error main.tf:12,17 Invalid module provider configuration: module.m does not require p.other. To pass all instances of a provider configuration, add p.other[*] to the configuration_aliases of "p" in the required_providers of the module, and opt in to the experiment provider_collections there.
             "#]],
         );
         check(
             "p.each[*] = p.by",
             ASKS,
             &expect![[r#"
-                error main.tf:12,17 Invalid provider configuration reference: All instances of a provider configuration can be passed only as a whole.
+                error main.tf:12,17 Invalid provider configuration reference: All instances of a provider configuration can be passed only as a whole. Write [*] on both sides.
             "#]],
         );
         check(
             "p.each = p.by",
             ASKS,
             &expect![[r#"
-                error main.tf:12,26 Invalid module provider configuration: This provider configuration has for_each, so a reference to it requires the key of an instance, in square brackets.
-                error main.tf:12,17 Invalid module provider configuration: module.m requires all instances of a provider configuration as p.each[*], at m/main.tf:4, but this call passes a single configuration.
+                error main.tf:12,26 Invalid module provider configuration: This provider configuration has for_each, so a reference to it requires the key of an instance, in square brackets. To pass all instances to a called module at once, write [*] on both sides.
+                error main.tf:12,17 Invalid module provider configuration: module.m requires all instances of a provider configuration as p.each[*], at m/main.tf:4, but this call passes a single configuration. Write p.each[*] = NAME.ALIAS[*] with a configuration that has for_each, or remove [*] from the configuration_aliases of the module.
             "#]],
         );
         check(
             "",
             ASKS,
             &expect![[r#"
-                error main.tf:10,1 Missing required provider configuration: module.m requires a configuration of the provider hashicorp/p with the local name "p.each[*]".
+                error main.tf:10,1 Missing required provider configuration: module.m requires a configuration of the provider hashicorp/p with the local name "p.each[*]". Add an entry for p.each[*] to the "providers" argument of this module block.
             "#]],
         );
     }
@@ -656,10 +656,10 @@ module "wrong" {{
             &expect![[r#"
                 error m/main.tf:7,37 Invalid resource provider configuration: This provider configuration has for_each, so a reference to it requires the key of an instance, in square brackets.
                 error m/main.tf:8,37 Provider instance not declared: The provider configuration p.each has no instance "c". It has the instances "a", "b".
-                error m/main.tf:11,21 Invalid module provider configuration: This provider configuration has for_each, so a reference to it requires the key of an instance, in square brackets.
+                error m/main.tf:11,21 Invalid module provider configuration: This provider configuration has for_each, so a reference to it requires the key of an instance, in square brackets. To pass all instances to a called module at once, write [*] on both sides.
                 error m/main.tf:15,21 Provider instance not declared: The provider configuration p.each has no instance "z". It has the instances "a", "b".
-                warning m/main.tf:11,17 Reference to undefined provider: module.m.module.whole does not declare a provider with the local name "p". Yuba uses hashicorp/p.
-                warning m/main.tf:15,17 Reference to undefined provider: module.m.module.wrong does not declare a provider with the local name "p". Yuba uses hashicorp/p.
+                warning m/main.tf:11,17 Reference to undefined provider: The required_providers of module.m.module.whole have no entry "p". Yuba uses the provider hashicorp/p. Add an entry "p" with source = "hashicorp/p" to the required_providers of the module.
+                warning m/main.tf:15,17 Reference to undefined provider: The required_providers of module.m.module.wrong have no entry "p". Yuba uses the provider hashicorp/p. Add an entry "p" with source = "hashicorp/p" to the required_providers of the module.
             "#]],
         );
     }

@@ -280,7 +280,7 @@ fn what_is_missing_has_to_be_installed() {
         &[],
         &expect![[r#"
             error main.tf:1,9 Module not installed: Failed to read the directory gone of module.gone. A local source is relative to the directory of the module that contains the call.
-            error main.tf:2,9 Module not installed: The module module.reg from acme/bar/random is not installed.
+            error main.tf:2,9 Module not installed: The module module.reg from acme/bar/random is not installed. Run "yuba init" to install all modules of this configuration.
         "#]],
     );
     let (_, problems) = run(&mut Memory::new(fixture), &[], &Manifest::default(), Purpose::Install);
@@ -334,18 +334,18 @@ fn sources_are_static() {
         "#,
         &[],
         &expect![[r#"
-            error main.tf:1,9 Failed to request input from user for variable var.src: The variable "src" is required before planning, but it has no default, it is not set, and input is disabled.
+            error main.tf:1,9 Failed to request input from user for variable var.src: The variable "src" is required before planning, but it has no default, it is not set, and input is disabled. Set it with -var, -var-file, a .tfvars file or the environment variable TF_VAR_src.
             error main.tf:12,31 Unable to compute static value: module.b.source depends on var.src which is not available
             error main.tf:8,11 Circular reference: local.loop1 is self referential: it depends on local.loop2, which depends on local.loop1.
             error main.tf:8,11 Unable to compute static value: local.loop1 depends on local.loop2 which is not available
             error main.tf:13,31 Unable to compute static value: module.c.source depends on local.loop1 which is not available
             error main.tf:14,31 Dynamic value in static context: module.d.source is evaluated before planning, so it cannot use terraform_data.x. It can use input variables, static local values, path and terraform.workspace.
             error main.tf:15,31 Module output not supported in static context: module.e.source is evaluated before planning, so it cannot use module.a.out. It can use input variables, static local values, path and terraform.workspace.
-            error main.tf:16,36 Unpredictable function in static context: Every command evaluates module.f.source again, but the result of the function "uuid" differs between calls.
+            error main.tf:16,36 Unpredictable function in static context: Every command evaluates module.f.source again, but the result of the function "uuid" differs between calls. Use a fixed value or an input variable.
             error main.tf:17,31 Sensitive value not allowed: Sensitive values, or values derived from them, cannot be used as module.g.source: it is displayed and stored in plain text.
             error main.tf:18,31 Undefined variable: This module does not declare the variable var.nope.
             error main.tf:19,31 Unsuitable value type: Unsuitable value for module.i.source: string required, but this is tuple.
-            error main.tf:20,31 Invalid module source address: "a" is not a supported module source.
+            error main.tf:20,31 Invalid module source address: "a" is not a supported module source. If this is a path relative to the calling module, write "./a".
         "#]],
     );
 }
@@ -438,18 +438,18 @@ module "m" {
             error main.tf:26,14 Provider instance not declared: The provider configuration terraform.by has no instance "zz". It has the instances "a", "b".
             error main.tf:29,14 Invalid resource provider configuration: An instance key requires a provider block with for_each in the same module, but this module has no provider "terraform" block with alias = "nope".
             warning main.tf:33,14 Provider configuration for_each matches module: The provider configuration has the same for_each as this module. Removing an element removes the provider instance together with the objects it manages, but destroying these objects requires their provider instance.
-            warning main.tf:37,13 Reference to undefined provider: the root module does not declare a provider with the local name "foo". Yuba uses hashicorp/foo.
-            error main.tf:31,1 Missing required provider configuration: module.m requires a configuration of the provider terraform.io/builtin/terraform with the local name "terraform.y".
+            warning main.tf:37,13 Reference to undefined provider: The required_providers of the root module have no entry "foo". Yuba uses the provider hashicorp/foo. Add an entry "foo" with source = "hashicorp/foo", or another source, to its required_providers.
+            error main.tf:31,1 Missing required provider configuration: module.m requires a configuration of the provider terraform.io/builtin/terraform with the local name "terraform.y". Add an entry for terraform.y to the "providers" argument of this module block.
             warning m/main.tf:9,1 Redundant empty provider block: Empty provider blocks in called modules are deprecated. required_providers declares the provider configurations that a module expects from its caller:
-            warning n/main.tf:8,19 Reference to undefined provider: module.n does not declare a provider with the local name "foo". Yuba uses hashicorp/foo.
-            error main.tf:42,14 Module is incompatible with count, for_each, enabled and depends_on: The module module.n contains provider blocks, so calls that lead to it cannot use count, for_each, enabled or depends_on.
+            warning n/main.tf:8,19 Reference to undefined provider: The required_providers of module.n have no entry "foo". Yuba uses the provider hashicorp/foo. Add an entry "foo" with source = "hashicorp/foo", or another source, to its required_providers.
+            error main.tf:42,14 Module is incompatible with count, for_each, enabled and depends_on: The module module.n contains provider blocks, so calls that lead to it cannot use count, for_each, enabled or depends_on. Replace the provider blocks of the module "./n" by provider configurations that its callers pass.
             error main.tf:44,5 Cannot override provider configuration: module.n has its own configuration of the provider terraform, so it cannot use the one that the root module passes to it.
-            warning main.tf:45,5 Reference to undefined provider: module.n does not declare a provider with the local name "foo". Yuba uses hashicorp/foo.
-            error main.tf:45,19 Provider type mismatch: "terraform.one" in the root module is the provider terraform.io/builtin/terraform, but "foo" in module.n is hashicorp/foo. A configuration of one provider cannot be passed for another.
-            warning main.tf:44,5 Reference to undefined provider: module.n does not declare a provider with the local name "terraform". Yuba uses hashicorp/terraform.
-            error main.tf:44,19 Provider type mismatch: "terraform" in the root module is the provider terraform.io/builtin/terraform, but "terraform" in module.n is hashicorp/terraform. A configuration of one provider cannot be passed for another.
-            error n/main.tf:7,19 Provider type mismatch: "terraform" in module.n is the provider hashicorp/terraform, but "terraform.x" in module.n.module.m is terraform.io/builtin/terraform. A configuration of one provider cannot be passed for another.
-            error n/main.tf:8,19 Provider type mismatch: "foo" in module.n is the provider hashicorp/foo, but "terraform.y" in module.n.module.m is terraform.io/builtin/terraform. A configuration of one provider cannot be passed for another.
+            warning main.tf:45,5 Reference to undefined provider: The required_providers of module.n have no entry "foo". Yuba uses the provider hashicorp/foo. Add an entry "foo" with source = "hashicorp/foo" to the required_providers of the module.
+            error main.tf:45,19 Provider type mismatch: "terraform.one" in the root module is the provider terraform.io/builtin/terraform, but "foo" in module.n is hashicorp/foo. A configuration of one provider cannot be passed for another. If they are the same provider, set the same source in the required_providers of both modules.
+            warning main.tf:44,5 Reference to undefined provider: The required_providers of module.n have no entry "terraform". Yuba uses the provider hashicorp/terraform. Add an entry "terraform" with source = "hashicorp/terraform" to the required_providers of the module.
+            error main.tf:44,19 Provider type mismatch: "terraform" in the root module is the provider terraform.io/builtin/terraform, but "terraform" in module.n is hashicorp/terraform. A configuration of one provider cannot be passed for another. If they are the same provider, set the same source in the required_providers of both modules.
+            error n/main.tf:7,19 Provider type mismatch: "terraform" in module.n is the provider hashicorp/terraform, but "terraform.x" in module.n.module.m is terraform.io/builtin/terraform. A configuration of one provider cannot be passed for another. If they are the same provider, set the same source in the required_providers of both modules.
+            error n/main.tf:8,19 Provider type mismatch: "foo" in module.n is the provider hashicorp/foo, but "terraform.y" in module.n.module.m is terraform.io/builtin/terraform. A configuration of one provider cannot be passed for another. If they are the same provider, set the same source in the required_providers of both modules.
             warning m/main.tf:9,1 Redundant empty provider block: Empty provider blocks in called modules are deprecated. required_providers declares the provider configurations that a module expects from its caller:
         "#]],
     );
@@ -477,7 +477,7 @@ provider "terraform" {}
         &expect![[r#"
             module.a a
             module.b b
-            error main.tf:3,14 Module is incompatible with count, for_each, enabled and depends_on: The module module.a contains provider blocks, so calls that lead to it cannot use count, for_each, enabled or depends_on.
+            error main.tf:3,14 Module is incompatible with count, for_each, enabled and depends_on: The module module.a contains provider blocks, so calls that lead to it cannot use count, for_each, enabled or depends_on. Replace the provider blocks of the module "./a" by provider configurations that its callers pass.
             warning b/main.tf:1,1 Redundant empty provider block: Empty provider blocks in called modules are deprecated. required_providers declares the provider configurations that a module expects from its caller:
         "#]],
     );
@@ -522,8 +522,8 @@ provider "terraform" {
         &[],
         &expect![[r#"
             error main.tf:17,21 Dynamic value in static context: provider.terraform.dynamic.for_each is evaluated before planning, so it cannot use terraform_data.a. It can use input variables, static local values, path and terraform.workspace.
-            error main.tf:9,14 Invalid for_each argument: The value of "for_each" must be a map or a set of strings, but this is tuple.
-            error main.tf:25,14 Invalid for_each argument: The value of "for_each" is null.
+            error main.tf:9,14 Invalid for_each argument: The value of "for_each" must be a map or a set of strings, but this is tuple. Convert it to a set with toset(...).
+            error main.tf:25,14 Invalid for_each argument: The value of "for_each" is null. Use an empty map or set for no instances.
             error main.tf:21,14 Invalid for_each argument: A set for "for_each" must be a set of strings, but this is a set of number.
             error main.tf:13,14 Invalid for_each argument: Sensitive values, or values derived from them, cannot be used for "for_each": addresses contain the instance keys.
         "#]],
@@ -643,7 +643,7 @@ import {
 "#,
         &[],
         &expect![[r#"
-            error main.tf:7,3 Invalid import provider argument: The block of terraform_data.a has no provider argument, but the import block has another provider.
+            error main.tf:7,3 Invalid import provider argument: The provider argument of this import block does not match the block of terraform_data.a, which has no provider argument. Remove the provider argument of the import block, or change that of the resource.
         "#]],
     );
 }
@@ -735,9 +735,9 @@ module "q" {
             error main.tf:24,29 Invalid "terraform" attribute: The "terraform" object has no attribute "nope". terraform.workspace is the name of the workspace.
             error main.tf:21,17 Invalid attribute in static context: This value is evaluated before planning, so it cannot depend on whether a plan is being applied.
             error main.tf:18,12 Unsuitable value type: Unsuitable value for module.w.source: it must not be null.
-            error main.tf:5,1 Failed to request input from user for variable var.n: The variable "n" is required before planning, but it has no default, it is not set, and input is disabled.
+            error main.tf:5,1 Failed to request input from user for variable var.n: The variable "n" is required before planning, but it has no default, it is not set, and input is disabled. Set it with -var, -var-file, a .tfvars file or the environment variable TF_VAR_n.
             error main.tf:10,12 Unable to compute static value: module.x.source depends on var.n which is not available
-            error main.tf:15,13 Invalid version constraint: Invalid version constraint: it must be a string.
+            error main.tf:15,13 Invalid version constraint: This value cannot be a version constraint: it must be a string.
         "#]],
     );
 }
@@ -762,7 +762,7 @@ resource "terraform_data" "b" { provider = terraform.later["any"] }
         &[],
         &expect![[r#"
             warning main.tf:1,27 Experimental feature is active: This module uses features that any later version may change or remove:
-            error main.tf:9,21 Unpredictable function in static context: Every command evaluates provider.terraform.never.for_each again, but the result of the function "uuid" differs between calls.
+            error main.tf:9,21 Unpredictable function in static context: Every command evaluates provider.terraform.never.for_each again, but the result of the function "uuid" differs between calls. Use a fixed value or an input variable.
         "#]],
     );
 }

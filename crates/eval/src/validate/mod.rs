@@ -21,13 +21,16 @@ mod tests;
 pub(crate) mod traversal;
 mod values;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use yuba_addrs::AbsProviderConfig;
+use yuba_config::provider::ProviderConfig;
 use yuba_config::terraform::RequiredProvider;
+use yuba_provider::{Problem, Waiting};
 use yuba_syntax::Diagnostics;
 
-use crate::graph::{References, Vertex};
+use self::resource::{FirstHalf, Request};
+use crate::graph::{self, Arguments, RefGraph, References, Vertex};
 use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
@@ -57,10 +60,10 @@ pub fn provisioner_schema(kind: &str) -> Option<&'static yuba_provider::BlockSch
     provisioner::schema(kind)
 }
 
-/// Everything that is wrong with a configuration.
-pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
+/// Everything that is wrong with a configuration. Providers are asked through the door of the environment.
+pub async fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
     let probe = Evaluation::new_probe(tree, env.eval);
-    let evaluation = Evaluation::with_probe(tree, env.eval, probe.as_ref());
+    let evaluation = Evaluation::with_probe(tree, env.eval, probe.as_ref()).with_parallelism(env.parallelism);
     let missing = missing_plugins(&evaluation);
     if missing.has_errors() {
         return missing;
@@ -84,11 +87,11 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
         return problems;
     }
     let order: Vec<u32> = components.into_iter().flatten().collect();
-    let mut walk = Walk::new(graph.nodes.len());
+    let mut walk = Walk::new(&evaluation, &graph);
     for at in &order {
         let at = *at;
         while walk.asked.len() >= env.parallelism.max(1) || graph.depends_on_any(at, &walk.open) {
-            walk.end_oldest();
+            walk.end_oldest().await;
         }
         if graph.depends_on_any(at, &walk.failed) {
             walk.failed[at as usize] = true;
@@ -96,69 +99,108 @@ pub fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
         }
         let node = &graph.nodes[at as usize];
         let found = match node.vertex {
-            Vertex::Variable(variable) => named::variable(&evaluation, node.module, variable, arguments, env),
-            Vertex::Input(variable) => call::check(&evaluation, node.module, variable, arguments),
-            Vertex::Local(local) => named::local(&evaluation, node.module, local),
-            Vertex::Output(output) => named::output(&evaluation, node.module, output),
-            Vertex::Check(check) => named::check(&evaluation, node.module, check),
             Vertex::Resource(resource) => {
-                let (rest, imports) = (resource::check(&evaluation, node.module, resource), graph.imports.get(&at));
-                let (evaluation, module) = (&evaluation, node.module);
-                walk.leave_open(at, move || {
-                    let mut found = rest();
-                    let check = |import| import::check(evaluation, module, resource, import);
-                    found.extend(imports.into_iter().flatten().copied().flat_map(check));
-                    found
-                });
+                let half = evaluation.settle(|| resource::check(&evaluation, node.module, resource)).await;
+                walk.ask(at, half);
                 continue;
             }
-            Vertex::Provider(provider) => {
-                let mut found = resource::check_provider_for_each(&evaluation, node.module, provider);
-                if !graph.unused[at as usize] {
-                    found.extend(resource::check_provider(&evaluation, node.module, provider));
-                }
-                found
-            }
-            Vertex::Call => call::check_call(&evaluation, node.module),
-            Vertex::Close => Diagnostics::new(),
+            Vertex::Provider(provider) => walk.provider(at, provider).await,
+            _ => evaluation.settle(|| check_vertex(&evaluation, node, &arguments, env)).await,
         };
         walk.end(at, found);
     }
     while !walk.asked.is_empty() {
-        walk.end_oldest();
+        walk.end_oldest().await;
     }
     problems.extend(order.iter().flat_map(|at| std::mem::take(&mut walk.found[*at as usize])));
     problems
 }
 
+/// Checks an object that no provider is asked about.
+fn check_vertex<'a>(
+    evaluation: &'a Evaluation<'a>,
+    node: &graph::Node<'a>,
+    arguments: &Arguments,
+    env: &ValidateEnv<'_>,
+) -> Diagnostics {
+    match node.vertex {
+        Vertex::Variable(variable) => named::variable(evaluation, node.module, variable, arguments, env),
+        Vertex::Input(variable) => call::check(evaluation, node.module, variable, arguments),
+        Vertex::Local(local) => named::local(evaluation, node.module, local),
+        Vertex::Output(output) => named::output(evaluation, node.module, output),
+        Vertex::Check(check) => named::check(evaluation, node.module, check),
+        Vertex::Call => call::check_call(evaluation, node.module),
+        Vertex::Close | Vertex::Resource(_) | Vertex::Provider(_) => Diagnostics::new(),
+    }
+}
+
 /// What is known about objects on the way.
 struct Walk<'a> {
-    /// Those whose providers are still thinking, in the order they were asked.
-    asked: VecDeque<(u32, Rest<'a>)>,
+    evaluation: &'a Evaluation<'a>,
+    graph: &'a RefGraph<'a>,
+    /// Resources whose providers have not answered yet, with what was found before.
+    asked: Waiting<'a, (u32, Diagnostics), Vec<Problem>>,
     /// Whether an object is among them.
     open: Vec<bool>,
     failed: Vec<bool>,
     found: Vec<Diagnostics>,
 }
 
-/// What is left to check when a provider has answered.
-type Rest<'a> = Box<dyn FnOnce() -> Diagnostics + 'a>;
-
 impl<'a> Walk<'a> {
-    fn new(objects: usize) -> Walk<'a> {
+    fn new(evaluation: &'a Evaluation<'a>, graph: &'a RefGraph<'a>) -> Walk<'a> {
+        let objects = graph.nodes.len();
         let none = vec![false; objects];
-        Walk { asked: VecDeque::new(), open: none.clone(), failed: none, found: vec![Diagnostics::new(); objects] }
+        let found = vec![Diagnostics::new(); objects];
+        Walk { evaluation, graph, asked: Waiting::default(), open: none.clone(), failed: none, found }
     }
-    fn leave_open(&mut self, at: u32, rest: impl FnOnce() -> Diagnostics + 'a) {
+
+    /// Asks the provider of a resource.
+    fn ask(&mut self, at: u32, half: FirstHalf) {
         self.open[at as usize] = true;
-        self.asked.push_back((at, Box::new(rest)));
+        let request = half.request.unwrap_or(Request::Answered(Vec::new()));
+        self.asked.push((at, half.problems), request.send(self.evaluation.env().providers));
     }
-    fn end_oldest(&mut self) {
-        if let Some((at, rest)) = self.asked.pop_front() {
-            self.open[at as usize] = false;
-            self.end(at, rest());
+
+    /// Waits for the answer about the resource that was asked about first, and checks the rest of it.
+    async fn end_oldest(&mut self) {
+        let Some(((at, first), answer)) = self.asked.next().await else { return };
+        self.open[at as usize] = false;
+        let (evaluation, graph) = (self.evaluation, self.graph);
+        let node = &graph.nodes[at as usize];
+        let Vertex::Resource(resource) = node.vertex else { return };
+        let imports = graph.imports.get(&at);
+        let rest = || {
+            let mut found = resource::check_rest(evaluation, node.module, resource, &first, &answer);
+            let check = |import| import::check(evaluation, node.module, resource, import);
+            found.extend(imports.into_iter().flatten().copied().flat_map(check));
+            found
+        };
+        let found = evaluation.settle(rest).await;
+        self.end(at, found);
+    }
+
+    /// Checks a provider configuration: all its instances are asked about at the same time.
+    async fn provider(&self, at: u32, provider: &'a ProviderConfig) -> Diagnostics {
+        let (evaluation, module) = (self.evaluation, self.graph.nodes[at as usize].module);
+        let check = || resource::check_provider_for_each(evaluation, module, provider);
+        let mut problems = evaluation.settle(check).await;
+        if self.graph.unused[at as usize] {
+            return problems;
         }
+        let halves = evaluation.settle(|| resource::check_provider(evaluation, module, provider)).await;
+        let mut asked = Waiting::default();
+        for mut half in halves {
+            let request = half.first.request.take().unwrap_or(Request::Answered(Vec::new()));
+            asked.push(half, request.send(evaluation.env().providers));
+        }
+        let mut found = Diagnostics::new();
+        while let Some((half, answer)) = asked.next().await {
+            resource::extend_with_provider(&mut found, half, answer, provider);
+        }
+        problems.extend(found);
+        problems
     }
+
     fn end(&mut self, at: u32, found: Diagnostics) {
         self.failed[at as usize] = found.has_errors();
         self.found[at as usize] = found;
@@ -195,11 +237,7 @@ fn missing_plugins(evaluation: &Evaluation<'_>) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let tree = evaluation.tree();
     for provider in tree.requirements().keys() {
-        let has = match evaluation.env().providers {
-            Some(ask) => ask.has(provider),
-            None => evaluation.provider_schema(provider).is_some(),
-        };
-        if !has {
+        if !evaluation.env().providers.has(provider) {
             problems.push(diagnostics::missing_provider(provider));
         }
     }

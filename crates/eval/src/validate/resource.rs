@@ -1,47 +1,79 @@
 //! Resources and provider configurations.
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::{AbsProviderConfig, InstanceKey, Reference, ResourceMode, Subject};
+use yuba_addrs::{AbsProviderConfig, InstanceKey, ProviderSource, Reference, ResourceMode, Subject};
 use yuba_config::check::own_resource_problems;
 use yuba_config::provider::ProviderConfig;
 use yuba_config::resource::{
     IgnoreChanges, Lifecycle, Repetition, Resource, ResourceKey, is_of_feature, is_of_feature_type, trigger_problems,
 };
-use yuba_provider::{BlockSchema, ProviderSchema, builtin};
+use yuba_provider::{Answer, BlockSchema, ConfigurationOf, Problem, ProviderSchema, Providers, builtin};
 use yuba_syntax::suggestion::did_you_mean;
 use yuba_syntax::{BodySchema, Diagnostic, Diagnostics, Expr, ExprKind, Traversal, TraversalStep};
-use yuba_value::{Type, convert};
+use yuba_value::{Type, Value, convert};
 
 use super::{body, deprecation, diagnostics, provisioner, repetition, rules, traversal};
 use crate::constant::constant;
 use crate::module_scope::{Evaluation, InstanceValues, ModuleScope, schema_of};
-use crate::provider_functions::{ConfigurationOf, Opinion};
 use crate::references::each_traversal;
 use crate::scope::{Names, Scope};
 use crate::tree::ModuleId;
 
-/// Checks a resource. Its provider is asked for its opinion; what comes back waits for that, and checks the rest.
-pub(super) fn check<'a>(
+/// What is found before a provider is asked, and what it has to be asked.
+pub(super) struct FirstHalf {
+    pub(super) problems: Diagnostics,
+    pub(super) request: Option<Request>,
+}
+
+/// A configuration that its provider validates.
+pub(super) enum Request {
+    /// The provider is a part of this program, and has answered.
+    Answered(Vec<Problem>),
+    /// A provider process answers.
+    Ask(ProviderSource, ConfigurationOf, Value),
+}
+
+impl Request {
+    /// Sends it.
+    pub(super) fn send<'p>(self, providers: &'p dyn Providers) -> Answer<'p, Vec<Problem>> {
+        match self {
+            Request::Answered(problems) => Box::pin(std::future::ready(problems)),
+            Request::Ask(provider, of, config) => providers.validate(&provider, of, config),
+        }
+    }
+}
+
+/// Where expressions of a resource stand.
+fn scope_of<'a>(evaluation: &'a Evaluation<'a>, module: ModuleId, resource: &'a Resource) -> ModuleScope<'a> {
+    let values = InstanceValues::unknown(&resource.repetition);
+    let scope = evaluation.scope(module).of_any_instance(&resource.repetition, values);
+    match &resource.inside_check {
+        Some(check) => scope.in_check(check),
+        None => scope,
+    }
+}
+
+/// Checks a resource up to the request to its provider.
+pub(super) fn check<'a>(evaluation: &'a Evaluation<'a>, module: ModuleId, resource: &'a Resource) -> FirstHalf {
+    let scope = scope_of(evaluation, module, resource);
+    let mut problems = Diagnostics::new();
+    let request = check_content(evaluation, module, &evaluation.scope(module), &scope, resource, &mut problems);
+    FirstHalf { problems, request }
+}
+
+/// Checks the rest of a resource: with what was found so far, and the answer of its provider.
+pub(super) fn check_rest<'a>(
     evaluation: &'a Evaluation<'a>,
     module: ModuleId,
     resource: &'a Resource,
-) -> impl FnOnce() -> Diagnostics + 'a {
-    let outside = evaluation.scope(module);
-    let scope = outside.clone().of_any_instance(&resource.repetition, InstanceValues::unknown(&resource.repetition));
-    let scope = match &resource.inside_check {
-        Some(check) => scope.in_check(check),
-        None => scope,
-    };
-    let mut problems = Diagnostics::new();
-    let opinion = check_content(evaluation, module, &outside, &scope, resource, &mut problems);
-    move || {
-        if let Some(opinion) = opinion {
-            let address = diagnostics::address_in(&evaluation.tree().node(module).path, &resource.key);
-            problems.extend(opinion().into_iter().map(|problem| problem.in_body(&resource.body, Some(&address))));
-        }
-        check_around(&scope, resource, &mut problems);
-        problems
-    }
+    first: &Diagnostics,
+    answer: &[Problem],
+) -> Diagnostics {
+    let mut problems = first.clone();
+    let address = diagnostics::address_in(&evaluation.tree().node(module).path, &resource.key);
+    problems.extend(answer.iter().map(|problem| problem.clone().in_body(&resource.body, Some(&address))));
+    check_around(&scope_of(evaluation, module, resource), resource, &mut problems);
+    problems
 }
 
 /// What stands around the arguments of the type, such as rules and provisioners.
@@ -76,7 +108,7 @@ fn check_content(
     scope: &ModuleScope<'_>,
     resource: &Resource,
     problems: &mut Diagnostics,
-) -> Option<Opinion> {
+) -> Option<Request> {
     problems.extend(match &resource.repetition {
         Repetition::Single => Diagnostics::new(),
         Repetition::Count(expr) => repetition::count(outside, expr),
@@ -112,12 +144,11 @@ fn check_content(
         let found = builtin::validate_resource_config(*mode, kind, &value);
         // Which backends a data source can read states of is known to the provider that runs.
         if !found.is_empty() || *mode != ResourceMode::Data {
-            return Some(Box::new(move || found));
+            return Some(Request::Answered(found));
         }
     }
     let (plain, _) = value.unmark_deep();
-    let ask = evaluation.env().providers?;
-    Some(ask.validate(&provider, ConfigurationOf::Resource(*mode, kind.clone()), plain))
+    Some(Request::Ask(provider, ConfigurationOf::Resource(*mode, kind.clone()), plain))
 }
 
 /// Another mode or another type that may have been meant.
@@ -269,17 +300,27 @@ pub(super) fn check_provider_for_each(
     }
 }
 
-/// A provider configuration that something uses.
-pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, provider: &ProviderConfig) -> Diagnostics {
-    let mut problems = Diagnostics::new();
+/// An instance of a provider configuration, with what is found before the provider is asked.
+pub(super) struct ProviderHalf {
+    pub(super) first: FirstHalf,
+    address: EcoString,
+}
+
+/// A provider configuration that something uses, up to the requests to the provider: one for each instance.
+pub(super) fn check_provider(
+    evaluation: &Evaluation<'_>,
+    module: ModuleId,
+    provider: &ProviderConfig,
+) -> Vec<ProviderHalf> {
+    let mut halves = Vec::new();
     if !provider.body.content(&BodySchema::default()).1.has_errors() {
         // Nothing is configured: maybe the environment says what the provider needs.
-        return problems;
+        return halves;
     }
     let tree = evaluation.tree();
     let source = tree.provider_type(module, &provider.key.name);
-    let Some(source) = source else { return problems };
-    let Some(schemas) = evaluation.provider_schema(&source) else { return problems };
+    let Some(source) = source else { return halves };
+    let Some(schemas) = evaluation.provider_schema(&source) else { return halves };
     let mut schema = schemas.provider.block.clone();
     schema.ephemeral = true;
     let instances: Vec<InstanceValues> =
@@ -307,21 +348,29 @@ pub(super) fn check_provider(evaluation: &Evaluation<'_>, module: ModuleId, prov
         if let Some(key) = &key {
             found = crate::driven::of_provider_instance(found, &config, key);
         }
-        if let Some(ask) = evaluation.env().providers
-            && !found.has_errors()
-            && !source.is_builtin()
-        {
-            let (plain, _) = value.unmark_deep();
-            let theirs = ask.validate(&source, ConfigurationOf::Provider, plain)();
-            let key = key.map(|key| eco_format!("{key}")).unwrap_or_default();
-            let address = eco_format!("{config}{key}");
-            found.extend(theirs.into_iter().map(|problem| problem.in_body(&provider.body, Some(&address))));
-        }
-        for problem in found {
-            if !problems.iter().any(|known| known.is_same_as(&problem)) {
-                problems.push(problem);
-            }
+        let request = (!found.has_errors() && !source.is_builtin())
+            .then(|| Request::Ask(source.clone(), ConfigurationOf::Provider, value.unmark_deep().0));
+        let key = key.map(|key| eco_format!("{key}")).unwrap_or_default();
+        halves.push(ProviderHalf {
+            first: FirstHalf { problems: found, request },
+            address: eco_format!("{config}{key}"),
+        });
+    }
+    halves
+}
+
+/// Adds the answer of the provider; what is already known of another instance is not said again.
+pub(super) fn extend_with_provider(
+    problems: &mut Diagnostics,
+    half: ProviderHalf,
+    answer: Vec<Problem>,
+    provider: &ProviderConfig,
+) {
+    let mut found = half.first.problems;
+    found.extend(answer.into_iter().map(|problem| problem.in_body(&provider.body, Some(&half.address))));
+    for problem in found {
+        if !problems.iter().any(|known| known.is_same_as(&problem)) {
+            problems.push(problem);
         }
     }
-    problems
 }

@@ -13,7 +13,7 @@ use crate::tree::{ConfigTree, ModuleId};
 
 /// What is wrong with the variables, local values and outputs of a configuration, given the values of the root module's
 /// variables. An error means that there is nothing to evaluate.
-pub fn check_values(
+pub async fn check_values(
     tree: &ConfigTree,
     env: &ValidateEnv<'_>,
     values: &BTreeMap<EcoString, Value>,
@@ -37,7 +37,7 @@ pub fn check_values(
             continue;
         }
         let node = &graph.nodes[at as usize];
-        let found = match node.vertex {
+        let check = || match node.vertex {
             Vertex::Variable(variable) if node.module == ModuleId::ROOT => match values.get(&variable.name) {
                 Some(value) => {
                     let scope = evaluation.scope(node.module).with_variable(&variable.name, value);
@@ -54,6 +54,7 @@ pub fn check_values(
                 Diagnostics::new()
             }
         };
+        let found = evaluation.settle(check).await;
         failed[at as usize] = found.has_errors();
         problems.extend(found);
     }

@@ -14,14 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use ecow::{EcoString, eco_format};
-use yuba_addrs::ProviderSource;
+use yuba_addrs::{AbsProviderConfig, ProviderSource};
 use yuba_syntax::Severity;
 use yuba_value::Value;
 
 use crate::builtin::{RemoteOutput, RemoteState, StateReader, Terraform};
-use crate::contract::{Answer, Outcome, Provider, Providers, ready};
+use crate::contract::{Answer, Outcome, Provider, ready};
 use crate::diagnostics::provider_reported;
 use crate::problem::Problem;
+use crate::providers::Providers;
 use crate::schema::ProviderSchema;
 
 pub use provider::Fake;
@@ -195,7 +196,11 @@ impl Providers for FakeWorld {
         }
     }
 
-    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
+    fn start(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        self.unconfigured(&config.provider)
+    }
+
+    fn unconfigured(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
         match &*provider.kind {
             "terraform" if provider.is_builtin() => {
                 let world = self.clone();

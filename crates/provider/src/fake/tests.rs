@@ -314,9 +314,10 @@ fn a_world_starts_providers() {
     let world = FakeWorld::new();
     let source = |text: &str| ProviderSource::parse(text).expect("it is a source");
     for (text, types) in [("fake", "fake_thing"), ("terraform.io/builtin/terraform", "terraform_data")] {
-        let provider = world.start(&source(text)).map_err(|problem| problem.diagnostic.detail).expect("it starts");
+        let provider =
+            world.unconfigured(&source(text)).map_err(|problem| problem.diagnostic.detail).expect("it starts");
         assert!(provider.schema().resources.contains_key(types));
         assert!(Providers::schema(&world, &source(text)).is_some());
     }
-    assert!(world.start(&source("other")).is_err());
+    assert!(world.unconfigured(&source("other")).is_err());
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Mock`] says what is wrong with a configuration as the provider itself does, but never asks it for anything else: it
 //! has an object ready for every resource, made of the configuration, of what the test says, and of made-up values.
-//! [`Substitutes`] puts mocks in the place of provider configurations and of single resources.
+//! [`Substitutions`] says what a test replaces: provider configurations, single resources, modules. [`Substituted`] is the layer over
+//! other providers that starts mocks for the replaced configurations.
 
 mod compose;
 mod generate;
@@ -10,7 +11,7 @@ mod generate;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::{
@@ -21,11 +22,12 @@ use yuba_value::function::FunctionError;
 
 use crate::contract::{
     Answer, ApplyAnswer, ApplyRequest, DataAnswer, DataRequest, ImportBy, ImportRequest, Imported, MoveAnswer,
-    MoveRequest, Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, Providers, ReadAnswer, ReadRequest,
-    Renewed, UpgradeRequest, ready,
+    MoveRequest, Opened, Outcome, PlanAnswer, PlanRequest, Private, Provider, ReadAnswer, ReadRequest, Renewed,
+    UpgradeRequest, ready,
 };
 use crate::diagnostics;
 use crate::problem::{Place, Problem};
+use crate::providers::Providers;
 use crate::schema::{BlockSchema, ProviderSchema};
 use compose::Composer;
 use generate::Generator;
@@ -194,31 +196,12 @@ impl MockDefaults {
     }
 }
 
-/// Real providers that were started only to say what is valid: one of each is enough, for all runs.
-#[derive(Default)]
-pub struct Started(Mutex<BTreeMap<ProviderSource, Arc<dyn Provider>>>);
-
-impl Started {
-    fn get(&self, inner: &dyn Providers, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        let mut started = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = started.get(provider) {
-            return Ok(found.clone());
-        }
-        let new = inner.start(provider)?;
-        started.insert(provider.clone(), new.clone());
-        Ok(new)
-    }
-}
-
-/// Providers of which some are replaced.
-pub struct Substitutes<'a> {
-    /// Makes the others.
-    pub inner: &'a dyn Providers,
-    /// Shared by everyone who uses mocks.
-    pub started: &'a Started,
+/// What a test replaces. Nothing, unless said otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct Substitutions {
     /// Provider configurations that are mocks.
     pub mocks: BTreeMap<AbsProviderConfig, MockDefaults>,
-    /// Resources that no provider is asked about, with what the test says of them.
+    /// Resources that no provider is asked about, with the values that the test gives.
     pub resources: BTreeMap<ConfigResource, Value>,
     /// Objects that no provider is asked about.
     pub objects: BTreeSet<AbsResourceInstance>,
@@ -228,24 +211,22 @@ pub struct Substitutes<'a> {
     pub seed: u64,
 }
 
-impl Providers for Substitutes<'_> {
-    fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
-        self.inner.schema(provider)
+impl Substitutions {
+    /// Nothing is replaced.
+    pub fn none() -> &'static Substitutions {
+        static NONE: Substitutions = Substitutions {
+            mocks: BTreeMap::new(),
+            resources: BTreeMap::new(),
+            objects: BTreeSet::new(),
+            modules: BTreeMap::new(),
+            seed: 0,
+        };
+        &NONE
     }
 
-    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        self.inner.start(provider)
-    }
-
-    fn start_config(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        if !self.mocks.contains_key(config) {
-            return self.inner.start_config(config);
-        }
-        let inner = self.started.get(self.inner, &config.provider)?;
-        Ok(Arc::new(Mock::new(inner, Value::null_dynamic(), self.seed, EcoString::new())))
-    }
-
-    fn stand_in(
+    /// The provider that is asked about an instance of a resource instead of the one it belongs to: that of an instance of a
+    /// provider configuration.
+    pub fn stand_in(
         &self,
         config: &AbsProviderConfig,
         key: Option<&InstanceKey>,
@@ -268,12 +249,32 @@ impl Providers for Substitutes<'_> {
         };
         Some(Arc::new(Mock::new(provider.clone(), given, self.seed, eco_format!("{instance}"))))
     }
+}
 
-    fn module_outputs(&self, module: &ModulePath) -> Option<&Value> {
-        self.modules.get(module)
+/// Providers of which some are mocks.
+#[derive(Clone, Copy)]
+pub struct Substituted<'a> {
+    /// Starts the others, and validates for the mocks.
+    pub inner: &'a dyn Providers,
+    /// Says which are mocks.
+    pub substitutions: &'a Substitutions,
+}
+
+impl Providers for Substituted<'_> {
+    fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
+        self.inner.schema(provider)
     }
-
-    fn replaces_modules(&self) -> bool {
-        !self.modules.is_empty()
+    fn has(&self, provider: &ProviderSource) -> bool {
+        self.inner.has(provider)
+    }
+    fn start(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        if !self.substitutions.mocks.contains_key(config) {
+            return self.inner.start(config);
+        }
+        let inner = self.inner.unconfigured(&config.provider)?;
+        Ok(Arc::new(Mock::new(inner, Value::null_dynamic(), self.substitutions.seed, EcoString::new())))
+    }
+    fn unconfigured(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        self.inner.unconfigured(provider)
     }
 }

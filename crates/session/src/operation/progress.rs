@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use ecow::EcoString;
 use yuba_engine::{Clock, Context, Interrupt, RootVariable};
-use yuba_eval::ConfigTree;
 use yuba_eval::graph::References;
 use yuba_eval::world::Timestamp;
+use yuba_eval::{ConfigTree, EvalEnv};
 use yuba_plan::Event;
 use yuba_provider::Providers;
+use yuba_provider::mock::Substitutions;
 use yuba_syntax::Sources;
 
 use crate::clock::Tick;
@@ -33,6 +34,8 @@ pub(crate) struct EngineInputs<'a> {
     pub(crate) sources: &'a Sources,
     pub(crate) variables: &'a BTreeMap<EcoString, RootVariable>,
     pub(crate) providers: &'a dyn Providers,
+    /// Resources and modules that a test replaces.
+    pub(crate) substitutions: &'a Substitutions,
     /// Number of requests that providers answer at the same time.
     pub(crate) parallelism: usize,
 }
@@ -49,9 +52,9 @@ impl Project {
         Context {
             tree: inputs.tree,
             references: inputs.references,
-            env: self.eval_env(inputs.sources),
+            env: EvalEnv { providers: inputs.providers, ..self.eval_env(inputs.sources) },
             variables: inputs.variables,
-            providers: inputs.providers,
+            substitutions: inputs.substitutions,
             events: progress.events,
             interrupt: progress.interrupt,
             clock,

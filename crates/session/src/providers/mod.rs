@@ -3,14 +3,14 @@
 //! Nothing is read and nothing is started before somebody asks for it: a command that needs no provider starts none, and
 //! one that needs a schema gets only that schema.
 
-mod asking;
 mod built_in;
 mod selecting;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use yuba_addrs::ProviderSource;
+use yuba_addrs::{AbsProviderConfig, ProviderSource};
 use yuba_plugin::Plugins;
 use yuba_provider::{Problem, Provider, ProviderSchema, Providers};
 use yuba_syntax::{Diagnostic, Diagnostics};
@@ -19,19 +19,14 @@ use crate::diagnostics;
 
 use crate::encryption::Encryption;
 
-pub use asking::Functions;
 pub(crate) use built_in::Constants;
 pub use built_in::new_id;
 pub use selecting::ProviderSettings;
 pub(crate) use selecting::adopting;
 
-/// Finds the schema of a provider.
-pub type Schemas = dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>> + Send + Sync;
-
 /// All providers there are.
 pub struct OurProviders {
-    inner: Arc<Inner>,
-    schemas: Box<Schemas>,
+    inner: Inner,
 }
 
 struct Inner {
@@ -56,7 +51,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl OurProviders {
     /// Those of a working directory.
     pub fn new(settings: ProviderSettings) -> OurProviders {
-        let inner = Arc::new(Inner {
+        let inner = Inner {
             settings,
             found: OnceLock::new(),
             plugins: OnceLock::new(),
@@ -64,9 +59,8 @@ impl OurProviders {
             failures: Mutex::default(),
             idle: Mutex::default(),
             encryption: Mutex::default(),
-        });
-        let of = inner.clone();
-        OurProviders { inner, schemas: Box::new(move |provider| of.schema(provider)) }
+        };
+        OurProviders { inner }
     }
 
     /// Only what is built in.
@@ -74,33 +68,14 @@ impl OurProviders {
         OurProviders::new(ProviderSettings { only_built_in: true, ..ProviderSettings::new("") })
     }
 
-    /// Finds schemas that were saved with a plan, and those of what is built in.
-    pub(crate) fn saved(schemas: BTreeMap<ProviderSource, ProviderSchema>) -> Box<Schemas> {
-        let schemas: BTreeMap<_, _> = schemas.into_iter().map(|(source, schema)| (source, Arc::new(schema))).collect();
-        Box::new(move |provider| match is_built_in(provider) {
-            true => Some(built_in::SCHEMA.clone()),
-            false => schemas.get(provider).cloned(),
-        })
-    }
-
     /// Whether a provider is a part of this program.
     pub(crate) fn is_built_in(provider: &ProviderSource) -> bool {
         is_built_in(provider)
     }
 
-    /// Whether there is a provider, without starting it.
-    pub fn has(&self, provider: &ProviderSource) -> bool {
-        is_built_in(provider) || self.inner.found().has(provider)
-    }
-
     /// States of others are encrypted like this from now on.
     pub fn set_encryption(&self, encryption: Encryption) {
         *lock(&self.inner.encryption) = encryption;
-    }
-
-    /// Finds schemas.
-    pub fn schemas(&self) -> &Schemas {
-        &*self.schemas
     }
 
     /// Has providers say again what they have, if only the disk has said it so far. Whether something is different now.
@@ -131,9 +106,22 @@ impl Providers for OurProviders {
         self.inner.schema(provider)
     }
 
-    fn start(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
-        let idle = lock(&self.inner.idle).remove(provider);
+    fn has(&self, provider: &ProviderSource) -> bool {
+        is_built_in(provider) || self.inner.found().has(provider)
+    }
+
+    fn start(&self, config: &AbsProviderConfig) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        let provider = &config.provider;
+        // A process that only validated so far is configured, unless somebody still counts on it.
+        let idle = match lock(&self.inner.idle).entry(provider.clone()) {
+            Entry::Occupied(entry) if Arc::strong_count(entry.get()) == 1 => Some(entry.remove()),
+            _ => None,
+        };
         idle.map_or_else(|| self.inner.start(provider), Ok)
+    }
+
+    fn unconfigured(&self, provider: &ProviderSource) -> Result<Arc<dyn Provider>, Box<Problem>> {
+        self.inner.unconfigured(provider)
     }
 }
 

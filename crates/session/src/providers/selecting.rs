@@ -16,7 +16,7 @@ use yuba_install::providers::selected::{Selection, Unusable, check_selections, s
 use yuba_install::providers::verified::Verified;
 use yuba_net::Environment;
 use yuba_plugin::{Reattach, Supply};
-use yuba_provider::Problem;
+use yuba_provider::{Problem, Providers as _};
 use yuba_state::{Edit, State};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 

@@ -52,16 +52,20 @@ impl Connection {
         match block.text("type").map_or("ssh", EcoString::as_str) {
             "ssh" | "" => {}
             "winrm" => {
-                return Err("Connections of type \"winrm\" are not possible any more. Windows can be reached with \
+                return Err("Connections of type \"winrm\" are not supported. To connect to Windows, use \
                             \"ssh\" and target_platform = \"windows\"."
                     .into());
             }
-            other => return Err(eco_format!("There are no connections of type {}, only \"ssh\".", quote(other))),
+            other => {
+                return Err(eco_format!(
+                    "Connection type {} is not supported. The only supported type is \"ssh\".",
+                    quote(other)
+                ));
+            }
         }
         if block.filled("proxy_host").is_some() {
             return Err(
-                "Going through a proxy (proxy_host) is not possible yet. A machine with SSH can be gone through \
-                        with bastion_host."
+                "Proxies (proxy_host) are not supported yet. Use bastion_host to connect through a machine with SSH."
                     .into(),
             );
         }
@@ -96,20 +100,18 @@ impl Connection {
             None | Some("unix") => Platform::Unix,
             Some("windows") => Platform::Windows,
             Some(other) => {
-                return Err(eco_format!("The target_platform is \"unix\" or \"windows\", not {}.", quote(other)));
+                return Err(eco_format!("target_platform must be \"unix\" or \"windows\", not {}.", quote(other)));
             }
         };
         let agent = block.flag("agent").unwrap_or(agent_runs);
         if agent && !agent_runs {
-            let text = "The connection wants keys of an SSH agent (agent = true), but none is there: SSH_AUTH_SOCK is not \
-                        set.";
-            return Err(text.into());
+            return Err("The connection uses an SSH agent (agent = true), and SSH_AUTH_SOCK is not set.".into());
         }
         let (timeout, note) = match block.filled("timeout").map(|text| (text, parse_duration(text))) {
             None => (TIMEOUT, None),
             Some((_, Ok(nanos))) => (Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)), None),
             // Quirk: a time that makes no sense is none.
-            Some((_, Err(problem))) => (TIMEOUT, Some(eco_format!("The timeout is taken to be 5m: {problem}."))),
+            Some((_, Err(problem))) => (TIMEOUT, Some(eco_format!("Using the default timeout 5m: {problem}."))),
         };
         let script_path = filled("script_path").unwrap_or_else(|| match platform {
             Platform::Unix => "/tmp/terraform_%RAND%.sh".into(),
@@ -161,20 +163,19 @@ impl Machine {
         let Machine { private_key, certificate, host_key, .. } = self;
         if private_key.as_ref().is_some_and(|key| !key.contains("-----BEGIN ")) {
             return Err(
-                "The private key of the connection is not one: a text in PEM format is expected, the content of a \
-                        file, not its name."
+                "The private key of the connection is invalid. It must be the content of a file in PEM format, not its path."
                     .into(),
             );
         }
         if certificate.as_ref().is_some_and(|text| !kind(text).contains("-cert-v01@")) {
-            return Err("The certificate of the connection is not one: a line such as \
-                        \"ssh-ed25519-cert-v01@openssh.com AAAA...\" is expected. Leave it out if keys are not signed."
+            return Err("The certificate of the connection is invalid. It must be a line such as \
+                        \"ssh-ed25519-cert-v01@openssh.com AAAA...\". Omit it if keys are not signed."
                 .into());
         }
         let is_key = |key: &EcoString| key.split_whitespace().count() >= 2 && key.trim().lines().count() == 1;
         if host_key.as_ref().is_some_and(|key| !is_key(key)) {
             return Err(
-                "The host key of the connection is not one: a line such as \"ssh-ed25519 AAAA...\" is expected.".into(),
+                "The host key of the connection is invalid. It must be a line such as \"ssh-ed25519 AAAA...\".".into(),
             );
         }
         Ok(())
@@ -204,7 +205,7 @@ fn word(name: &str, text: &EcoString) -> Result<EcoString, EcoString> {
     let odd =
         |c: char| c.is_control() || c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '$' | ';' | '|' | '<' | '>');
     if text.is_empty() || text.starts_with('-') || text.contains(odd) {
-        return Err(eco_format!("The {name} of the connection cannot be {}.", quote(&text)));
+        return Err(eco_format!("The {name} of the connection is invalid: {}.", quote(&text)));
     }
     Ok(text)
 }
@@ -293,18 +294,18 @@ mod tests {
         check(r#"{"host": ""}"#, &expect!["The host of the connection is empty."]);
         check(
             r#"{"host": "-oProxyCommand=x"}"#,
-            &expect![[r#"The host of the connection cannot be "-oProxyCommand=x"."#]],
+            &expect![[r#"The host of the connection is invalid: "-oProxyCommand=x"."#]],
         );
-        check(r#"{"host": "a", "user": "b\nc"}"#, &expect![[r#"The user of the connection cannot be "b\nc"."#]]);
+        check(r#"{"host": "a", "user": "b\nc"}"#, &expect![[r#"The user of the connection is invalid: "b\nc"."#]]);
         check(
             r#"{"host": "a", "type": "winrm"}"#,
             &expect![[
-                r#"Connections of type "winrm" are not possible any more. Windows can be reached with "ssh" and target_platform = "windows"."#
+                r#"Connections of type "winrm" are not supported. To connect to Windows, use "ssh" and target_platform = "windows"."#
             ]],
         );
         check(
             r#"{"host": "a", "type": "telnet"}"#,
-            &expect![[r#"There are no connections of type "telnet", only "ssh"."#]],
+            &expect![[r#"Connection type "telnet" is not supported. The only supported type is "ssh"."#]],
         );
         check(
             r#"{"host": "a", "port": 70000}"#,
@@ -313,35 +314,33 @@ mod tests {
         check(
             r#"{"host": "a", "proxy_host": "p"}"#,
             &expect![
-                "Going through a proxy (proxy_host) is not possible yet. A machine with SSH can be gone through with bastion_host."
+                "Proxies (proxy_host) are not supported yet. Use bastion_host to connect through a machine with SSH."
             ],
         );
         check(
             r#"{"host": "a", "agent": true}"#,
-            &expect![
-                "The connection wants keys of an SSH agent (agent = true), but none is there: SSH_AUTH_SOCK is not set."
-            ],
+            &expect!["The connection uses an SSH agent (agent = true), and SSH_AUTH_SOCK is not set."],
         );
         check(
             r#"{"host": "a", "target_platform": "beos"}"#,
-            &expect![[r#"The target_platform is "unix" or "windows", not "beos"."#]],
+            &expect![[r#"target_platform must be "unix" or "windows", not "beos"."#]],
         );
         check(
             r#"{"host": "a", "private_key": "~/.ssh/id"}"#,
             &expect![
-                "The private key of the connection is not one: a text in PEM format is expected, the content of a file, not its name."
+                "The private key of the connection is invalid. It must be the content of a file in PEM format, not its path."
             ],
         );
         check(
             r#"{"host": "a", "certificate": "ssh-ed25519 AAAA"}"#,
             &expect![[
-                r#"The certificate of the connection is not one: a line such as "ssh-ed25519-cert-v01@openssh.com AAAA..." is expected. Leave it out if keys are not signed."#
+                r#"The certificate of the connection is invalid. It must be a line such as "ssh-ed25519-cert-v01@openssh.com AAAA...". Omit it if keys are not signed."#
             ]],
         );
         check(
             r#"{"host": "a", "host_key": "AAAA"}"#,
             &expect![[
-                r#"The host key of the connection is not one: a line such as "ssh-ed25519 AAAA..." is expected."#
+                r#"The host key of the connection is invalid. It must be a line such as "ssh-ed25519 AAAA..."."#
             ]],
         );
     }

@@ -15,9 +15,9 @@ use super::ssh::Session;
 /// Copies.
 pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voice: &Voice) -> Result<(), EcoString> {
     let Some(destination) = config.filled("destination") else {
-        return Err("The destination must be a text that is not empty.".into());
+        return Err("The destination must be a non-empty string.".into());
     };
-    let failed = |problem: EcoString| eco_format!("{} could not be written there: {problem}.", quote(destination));
+    let failed = |problem: EcoString| eco_format!("Failed to write {} on the machine: {problem}.", quote(destination));
     if let Some(content) = config.text("content") {
         let mut session = Session::open(connection, host, voice, false)?;
         return session.upload(destination, content.len() as u64, &mut content.as_bytes()).map_err(failed);
@@ -25,7 +25,7 @@ pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voic
     let Some(source) = config.filled("source") else {
         return Err("One of \"source\" and \"content\" must be set.".into());
     };
-    let unreadable = |problem: std::io::Error| eco_format!("The source {} cannot be read: {problem}.", quote(source));
+    let unreadable = |problem: std::io::Error| eco_format!("Failed to read the source {}: {problem}.", quote(source));
     let path = expand(source, host)?;
     // Before the machine is bothered.
     let found = path.metadata().map_err(unreadable)?;
@@ -44,8 +44,11 @@ fn expand(path: &str, host: &Host) -> Result<PathBuf, EcoString> {
         None => Ok(host.path(path)),
         Some(rest) if rest.is_empty() || rest.starts_with('/') => match host.home() {
             Some(home) => Ok(home.join(rest.trim_start_matches('/'))),
-            None => Err(eco_format!("The source {} cannot be found: there is no home directory.", quote(path))),
+            None => Err(eco_format!("Failed to find the source {}: the user has no home directory.", quote(path))),
         },
-        Some(_) => Err(eco_format!("The source {} names the home of somebody else; write its path.", quote(path))),
+        Some(_) => Err(eco_format!(
+            "The source {} refers to the home directory of another user. Use an absolute path.",
+            quote(path)
+        )),
     }
 }

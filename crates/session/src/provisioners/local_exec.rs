@@ -18,7 +18,7 @@ const TAIL: usize = 8 * 1024;
 /// Runs a command.
 pub(super) fn run(config: &Arguments, host: &Host, voice: &Voice) -> Result<(), EcoString> {
     let Some(command) = config.filled("command") else {
-        return Err("The command must be a text that is not empty.".into());
+        return Err("The command must be a non-empty string.".into());
     };
     let mut words = match config.texts("interpreter") {
         Some(words) if !words.is_empty() => words.into_iter().flatten().collect(),
@@ -38,12 +38,12 @@ pub(super) fn run(config: &Arguments, host: &Host, voice: &Voice) -> Result<(), 
         tail.drain(..tail.len().saturating_sub(TAIL));
     };
     let ending = begin(config, host, &words).and_then(|process| {
-        process.watch(voice, hear).map_err(|problem| eco_format!("it cannot be waited for: {problem}"))
+        process.watch(voice, hear).map_err(|problem| eco_format!("failed to wait for it: {problem}"))
     });
     let problem = match ending {
         Ok(Ending::Exit(status)) if status.success() => return Ok(()),
         Ok(Ending::Exit(status)) => process::describe(status),
-        Ok(Ending::Stopped) => "it was stopped".into(),
+        Ok(Ending::Stopped) => "it was interrupted".into(),
         Err(problem) => problem,
     };
     let said = String::from_utf8_lossy(tail.make_contiguous());
@@ -62,7 +62,7 @@ fn begin(config: &Arguments, host: &Host, words: &[EcoString]) -> Result<Process
     if let Some(dir) = config.filled("working_dir") {
         let path = host.path(dir);
         if !path.is_dir() {
-            return Err(eco_format!("its working directory {} is not there", quote(dir)));
+            return Err(eco_format!("the working directory {} does not exist", quote(dir)));
         }
         command.current_dir(path);
     } else if let Some(dir) = host.working_dir() {
@@ -71,7 +71,7 @@ fn begin(config: &Arguments, host: &Host, words: &[EcoString]) -> Result<Process
     for (name, text) in config.pairs("environment") {
         command.env(name.as_str(), text.as_str());
     }
-    process::start(command).map_err(|problem| eco_format!("{} cannot be run: {problem}", quote(program)))
+    process::start(command).map_err(|problem| eco_format!("failed to run {}: {problem}", quote(program)))
 }
 
 /// Where a program is: as our own `PATH` has it, whatever the command is to see.
@@ -84,7 +84,7 @@ fn find(program: &str, host: &Host) -> Result<PathBuf, EcoString> {
         .filter(|dir| dir.is_absolute())
         .map(|dir| dir.join(program))
         .find(|path| !program.is_empty() && is_executable(path));
-    found.ok_or_else(|| eco_format!("the program {} is not in the PATH", quote(program)))
+    found.ok_or_else(|| eco_format!("the executable {} is not in the PATH", quote(program)))
 }
 
 #[cfg(unix)]
@@ -178,7 +178,7 @@ mod tests {
         check(
             r#"{"command": ""}"#,
             &expect![[r#"
-            failed: The command must be a text that is not empty.
+            failed: The command must be a non-empty string.
         "#]],
         );
         check(
@@ -192,21 +192,21 @@ mod tests {
             r#"{"command": "x", "working_dir": "/nowhere"}"#,
             &expect![[r#"
             | Executing: ["/bin/sh" "-c" "x"]
-            failed: Error running command 'x': its working directory "/nowhere" is not there. Output:
+            failed: Error running command 'x': the working directory "/nowhere" does not exist. Output:
         "#]],
         );
         check(
             r#"{"command": "x", "interpreter": ["no-such-program"]}"#,
             &expect![[r#"
             | Executing: ["no-such-program" "x"]
-            failed: Error running command 'x': the program "no-such-program" is not in the PATH. Output:
+            failed: Error running command 'x': the executable "no-such-program" is not in the PATH. Output:
         "#]],
         );
         check(
             r#"{"command": "x", "interpreter": ["./no-such-program"]}"#,
             &expect![[r#"
             | Executing: ["./no-such-program" "x"]
-            failed: Error running command 'x': "./no-such-program" cannot be run: No such file or directory (os error 2). Output:
+            failed: Error running command 'x': failed to run "./no-such-program": No such file or directory (os error 2). Output:
         "#]],
         );
     }
@@ -235,7 +235,7 @@ mod tests {
         };
         let command = r#"{"command": "sh -c 'trap \"\" TERM; echo $$; sleep 100; sleep 100'"}"#;
         let problem = futures_executor::block_on(door.run(order(command), &output));
-        assert!(problem.is_err_and(|problem| problem.contains("it was stopped")));
+        assert!(problem.is_err_and(|problem| problem.contains("it was interrupted")));
         let pid = pid.into_inner().expect("because the command said it");
         // Killed, and sooner or later waited for by whoever adopted it.
         let begun = std::time::Instant::now();

@@ -58,7 +58,7 @@ impl Provisioners for LocalProvisioners {
                 "local-exec" => local_exec::run(&config, &host, voice),
                 "remote-exec" => remote_exec::run(&config, &connection(&order, &host)?, &host, voice),
                 "file" => file::run(&config, &connection(&order, &host)?, &host, voice),
-                kind => Err(eco_format!("There is no provisioner \"{kind}\".")),
+                kind => Err(eco_format!("Provisioner \"{kind}\" does not exist.")),
             }
         })
     }
@@ -66,7 +66,7 @@ impl Provisioners for LocalProvisioners {
 
 fn connection(order: &ProvisionOrder, host: &Host) -> Result<Connection, EcoString> {
     if order.connection.is_null() {
-        return Err("There is no \"connection\" block that says how to reach the machine.".into());
+        return Err("The provisioner requires a \"connection\" block.".into());
     }
     Connection::new(&Arguments::new(&order.connection), host.has_ssh_agent)
 }

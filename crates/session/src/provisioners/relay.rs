@@ -78,13 +78,13 @@ pub(super) fn run<'p>(
     let voice = Voice { shared: Arc::clone(&shared), stop_now };
     let begun = std::thread::Builder::new().name("provisioner".to_owned()).spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&voice)))
-            .unwrap_or_else(|_| Err("The provisioner broke off because of a bug.".into()));
+            .unwrap_or_else(|_| Err("The provisioner crashed. This is a bug in Yuba.".into()));
         let mut desk = voice.shared.desk();
         desk.result = Some(result);
         wake(desk);
     });
     if let Err(problem) = begun {
-        shared.desk().result = Some(Err(eco_format!("No thread could be started for the provisioner: {problem}.")));
+        shared.desk().result = Some(Err(eco_format!("Failed to start a thread for the provisioner: {problem}.")));
     }
     Box::pin(Waiting { shared, output })
 }
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(check(heard, false).1, Ok(()));
         assert_eq!(check(heard, true).1, Err("stopped".into()));
         let broken = check(|_| std::panic::resume_unwind(Box::new(())), false).1;
-        assert_eq!(broken, Err("The provisioner broke off because of a bug.".into()));
+        assert_eq!(broken, Err("The provisioner crashed. This is a bug in Yuba.".into()));
     }
 
     #[test]

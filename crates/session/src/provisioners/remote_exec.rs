@@ -37,7 +37,7 @@ pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voic
 }
 
 fn upload_failed(problem: &str) -> EcoString {
-    eco_format!("A script could not be brought to the machine: {problem}.")
+    eco_format!("Failed to copy a script to the machine: {problem}.")
 }
 
 fn collect(config: &Arguments, host: &Host) -> Result<Vec<Vec<u8>>, EcoString> {
@@ -50,7 +50,7 @@ fn collect(config: &Arguments, host: &Host) -> Result<Vec<Vec<u8>>, EcoString> {
             }
         }
         return match script.is_empty() {
-            true => Err("There is no command in \"inline\".".into()),
+            true => Err("\"inline\" contains no commands.".into()),
             false => Ok(vec![script.into_bytes()]),
         };
     }
@@ -60,12 +60,12 @@ fn collect(config: &Arguments, host: &Host) -> Result<Vec<Vec<u8>>, EcoString> {
     }
     let read = |name: Option<EcoString>| {
         let Some(name) = name.filter(|name| !name.is_empty()) else {
-            return Err("The name of a script is null or empty.".into());
+            return Err("The path of a script is null or empty.".into());
         };
         match std::fs::read(host.path(&name)) {
             Ok(script) if script.is_empty() => Err(eco_format!("The script {} is empty.", quote(&name))),
             Ok(script) => Ok(script),
-            Err(problem) => Err(eco_format!("The script {} cannot be read: {problem}.", quote(&name))),
+            Err(problem) => Err(eco_format!("Failed to read the script {}: {problem}.", quote(&name))),
         }
     };
     names.into_iter().map(read).collect()

@@ -44,13 +44,13 @@ impl<R: BufRead, W: Write> Scp<R, W> {
     /// Sends a file.
     pub(super) fn file(&mut self, name: &str, size: u64, content: &mut dyn Read) -> Result<(), Failure> {
         if name.is_empty() || name.contains(['\n', '/']) {
-            return Err(Failure::Said(eco_format!("{name:?} cannot be the name of a file there")));
+            return Err(Failure::Said(eco_format!("{name:?} is not a valid file name on the machine")));
         }
         writeln!(self.wire, "C0644 {size} {name}")?;
         self.hear()?;
         let sent = io::copy(&mut content.take(size), &mut self.wire)?;
         if sent < size {
-            return Err(Failure::Said(eco_format!("{name:?} became shorter while it was sent")));
+            return Err(Failure::Said(eco_format!("{name:?} became shorter during the transfer")));
         }
         self.wire.write_all(&[0])?;
         self.hear()
@@ -69,7 +69,7 @@ impl<R: BufRead, W: Write> Scp<R, W> {
     fn directory_below(&mut self, name: &str, dir: &Path, depth: usize) -> Result<(), Failure> {
         if name.contains(['\n', '/']) || depth > DEPTH {
             return Err(Failure::Said(eco_format!(
-                "{} cannot be sent: its name or its depth is too odd",
+                "failed to send {}: its name or its nesting depth is not supported",
                 dir.display()
             )));
         }
@@ -81,12 +81,12 @@ impl<R: BufRead, W: Write> Scp<R, W> {
     }
 
     fn entries_below(&mut self, dir: &Path, depth: usize) -> Result<(), Failure> {
-        let said = |problem: io::Error| Failure::Said(eco_format!("{} cannot be read: {problem}", dir.display()));
+        let said = |problem: io::Error| Failure::Said(eco_format!("failed to read {}: {problem}", dir.display()));
         let mut entries = std::fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(said)?;
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let path = entry.path();
-            let said = |problem: io::Error| Failure::Said(eco_format!("{} cannot be read: {problem}", path.display()));
+            let said = |problem: io::Error| Failure::Said(eco_format!("failed to read {}: {problem}", path.display()));
             let name = entry.file_name();
             let name = name.to_string_lossy();
             // Through links.

@@ -49,10 +49,10 @@ impl<'c> Session<'c> {
         aloud: bool,
     ) -> Result<Session<'c>, EcoString> {
         if cfg!(not(unix)) {
-            return Err("SSH connections can be made from Unix systems only.".into());
+            return Err("SSH connections are supported on Unix systems only.".into());
         }
         let room = Room::new(host.temporary())
-            .map_err(|problem| eco_format!("There is no place for files of SSH: {problem}."))?;
+            .map_err(|problem| eco_format!("Failed to create a directory for files of SSH: {problem}."))?;
         let session = Session { connection, voice, room };
         if let Some(note) = &connection.note {
             voice.say(note.clone());
@@ -90,11 +90,11 @@ impl<'c> Session<'c> {
                 std::thread::sleep(BEAT);
             }
             if self.voice.stopped() {
-                return Err(eco_format!("It was stopped before there was a connection. The last attempt: {problem}"));
+                return Err(eco_format!("The connection attempt was interrupted. The last attempt: {problem}"));
             }
             if next >= deadline {
                 let time = self.connection.timeout.as_secs_f64();
-                return Err(eco_format!("There was no connection within {time} seconds. The last attempt: {problem}"));
+                return Err(eco_format!("Failed to connect within {time} seconds. The last attempt: {problem}"));
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -115,7 +115,7 @@ impl<'c> Session<'c> {
         for with_agent in ways {
             let identity = agent_identity.as_ref().filter(|_| with_agent).and_then(|id| self.agent_key(id));
             settings::write(&self.room, self.connection, with_agent, identity.as_deref())
-                .map_err(|problem| Problem::Never(eco_format!("The files of SSH cannot be written: {problem}.")))?;
+                .map_err(|problem| Problem::Never(eco_format!("Failed to write the files of SSH: {problem}.")))?;
             result = self.attempt(deadline);
             let refused =
                 |problem: &str| ["Permission denied", "authentication"].iter().any(|word| problem.contains(word));
@@ -127,7 +127,7 @@ impl<'c> Session<'c> {
     }
 
     fn attempt(&self, deadline: Instant) -> Result<(), Problem> {
-        let never = |problem: io::Error| Problem::Never(eco_format!("\"ssh\" cannot be run: {problem}."));
+        let never = |problem: io::Error| Problem::Never(eco_format!("Failed to run \"ssh\": {problem}."));
         let log = self.room.file("log", false).map_err(never)?;
         self.room.remove("bastion-log");
         let mut command = self.ssh(&["-M", "-N", "-o", "ControlPersist=60", "--", "target"]);
@@ -139,7 +139,7 @@ impl<'c> Session<'c> {
         match process::wait(&mut child, enough).map_err(never)? {
             Ending::Exit(status) if status.success() => Ok(()),
             Ending::Exit(status) => Err(Problem::Perhaps(self.explain(&process::describe(status)))),
-            Ending::Stopped => Err(Problem::Perhaps(eco_format!("{}: no answer.", self.connection.target.address()))),
+            Ending::Stopped => Err(Problem::Perhaps(eco_format!("{}: no response.", self.connection.target.address()))),
         }
     }
 
@@ -178,7 +178,7 @@ impl<'c> Session<'c> {
     /// Whether a private key can be used as it is: only its absence of a passphrase can make sure that nothing is asked.
     fn check_key(&self, machine: &Machine) -> Result<(), EcoString> {
         let Some(key) = &machine.private_key else { return Ok(()) };
-        let unusable = |problem: io::Error| eco_format!("The private key cannot be looked at: {problem}.");
+        let unusable = |problem: io::Error| eco_format!("Failed to check the private key: {problem}.");
         self.room.write("target-key", &format!("{}\n", key.trim_end())).map_err(unusable)?;
         let mut command = Command::new("ssh-keygen");
         command.args(["-y", "-P", "", "-f", "target-key"]).current_dir(self.room.path()).stdin(Stdio::null());
@@ -191,18 +191,18 @@ impl<'c> Session<'c> {
                  an SSH agent and leave it out here."
                     .into(),
             ),
-            false => Err("The private key of the connection cannot be read: it is damaged, or of an unknown kind.".into()),
+            false => Err("The private key of the connection is damaged or has an unknown type.".into()),
         }
     }
 
     /// Passwords can be handed over since OpenSSH 8.4; older ones would ask at the terminal.
     fn check_version(&self) -> Result<(), EcoString> {
         let output = Command::new("ssh").arg("-V").stdin(Stdio::null()).output();
-        let output = output.map_err(|problem| eco_format!("\"ssh\" cannot be run: {problem}."))?;
+        let output = output.map_err(|problem| eco_format!("Failed to run \"ssh\": {problem}."))?;
         let text = String::from_utf8_lossy(&output.stderr);
         match version(&text) {
             Some(version) if version < (8, 4) => Err(eco_format!(
-                "Passwords of connections need OpenSSH 8.4 or newer here; this is {}. Use a private key instead.",
+                "Passwords require OpenSSH 8.4 or newer, and this is {}. Use a private key instead.",
                 text.trim()
             )),
             _ => Ok(()),
@@ -243,12 +243,12 @@ impl<'c> Session<'c> {
             Platform::Unix => self.ssh(&["-tt", "--", "target", &quoted(command)]),
             Platform::Windows => self.ssh(&["--", "target", command]),
         };
-        let process = process::start(command).map_err(|problem| eco_format!("\"ssh\" cannot be run: {problem}"))?;
+        let process = process::start(command).map_err(|problem| eco_format!("failed to run \"ssh\": {problem}"))?;
         match process.watch(self.voice, |_| {}) {
             Ok(Ending::Exit(status)) if status.success() => Ok(()),
             Ok(Ending::Exit(status)) => Err(process::describe(status)),
-            Ok(Ending::Stopped) => Err("it was stopped".into()),
-            Err(problem) => Err(eco_format!("it cannot be waited for: {problem}")),
+            Ok(Ending::Stopped) => Err("it was interrupted".into()),
+            Err(problem) => Err(eco_format!("failed to wait for it: {problem}")),
         }
     }
 
@@ -286,7 +286,7 @@ impl<'c> Session<'c> {
         say: impl FnOnce(&mut Scp<BufReader<std::process::ChildStdout>, std::process::ChildStdin>) -> Result<(), Failure>,
     ) -> Result<(), EcoString> {
         self.stand()?;
-        let unrunnable = |problem: io::Error| eco_format!("\"ssh\" cannot be run: {problem}");
+        let unrunnable = |problem: io::Error| eco_format!("failed to run \"ssh\": {problem}");
         let log = self.room.file("log", false).map_err(unrunnable)?;
         let mut ssh = self.ssh(&["--", "target", command]);
         ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
@@ -294,7 +294,7 @@ impl<'c> Session<'c> {
         let mut child = ssh.spawn().map_err(unrunnable)?;
         let (Some(wire), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             process::end(&mut child);
-            return Err("\"ssh\" cannot be talked to".into());
+            return Err("failed to communicate with \"ssh\"".into());
         };
         let mut scp = Scp { answers: BufReader::new(answers), wire };
         let (result, ending) = std::thread::scope(|scope| {
@@ -305,15 +305,15 @@ impl<'c> Session<'c> {
             (result, waiting.join())
         });
         let ending = match ending {
-            Ok(ending) => ending.map_err(|problem| eco_format!("\"ssh\" cannot be waited for: {problem}"))?,
-            Err(_) => return Err("\"ssh\" cannot be waited for".into()),
+            Ok(ending) => ending.map_err(|problem| eco_format!("failed to wait for \"ssh\": {problem}"))?,
+            Err(_) => return Err("failed to wait for \"ssh\"".into()),
         };
         match (result, ending) {
-            (_, Ending::Stopped) => Err("it was stopped".into()),
+            (_, Ending::Stopped) => Err("it was interrupted".into()),
             (Err(Failure::Said(problem)), _) => Err(problem),
             (Ok(()), Ending::Exit(status)) if status.success() => Ok(()),
             (_, Ending::Exit(status)) if status.code() == Some(127) => {
-                Err("the machine has no program \"scp\", which is needed to receive files".into())
+                Err("the machine has no executable \"scp\", which is required to receive files".into())
             }
             (_, Ending::Exit(status)) => Err(self.complaint("log").unwrap_or_else(|| process::describe(status))),
         }

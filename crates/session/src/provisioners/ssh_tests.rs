@@ -201,7 +201,7 @@ fn scripts(server: &Server) {
         r#"{"script": "{room}/nowhere"}"#,
         &both,
         &expect![[r#"
-        failed: The script "ROOM/nowhere" cannot be read: No such file or directory (os error 2).
+        failed: Failed to read the script "ROOM/nowhere": No such file or directory (os error 2).
     "#]],
     );
     let lost = format!(r#"{KEY}, "script_path": "{{room}}/nowhere/script.sh""#);
@@ -220,7 +220,7 @@ fn scripts(server: &Server) {
           Checking Host Key: false
           Target Platform: unix
         | Connected!
-        failed: A script could not be brought to the machine: scp: ROOM/nowhere: No such file or directory.
+        failed: Failed to copy a script to the machine: scp: ROOM/nowhere: No such file or directory.
     "#]],
     );
 }
@@ -278,7 +278,7 @@ fn files(server: &Server) {
         r#"{"content": "", "destination": "{room}/nowhere/file"}"#,
         KEY,
         &expect![[r#"
-        failed: "ROOM/nowhere/file" could not be written there: scp: ROOM/nowhere: No such file or directory.
+        failed: Failed to write "ROOM/nowhere/file" on the machine: scp: ROOM/nowhere: No such file or directory.
     "#]],
     );
     server.check(
@@ -286,7 +286,7 @@ fn files(server: &Server) {
         r#"{"source": "{room}/nowhere", "destination": "{room}/file"}"#,
         KEY,
         &expect![[r#"
-        failed: The source "ROOM/nowhere" cannot be read: No such file or directory (os error 2).
+        failed: Failed to read the source "ROOM/nowhere": No such file or directory (os error 2).
     "#]],
     );
 }
@@ -304,7 +304,7 @@ fn ways(server: &Server) {
     );
     let unknown = format!(r#"{KEY}, "host_key": "{{file other.pub}}""#);
     server.check("file", config, &unknown, &expect![[r#"
-        failed: There was no connection within 0 seconds. The last attempt: USER@127.0.0.1:PORT: the key of the machine is not the host key of the connection.
+        failed: Failed to connect within 0 seconds. The last attempt: USER@127.0.0.1:PORT: the key of the machine is not the host key of the connection.
     "#]]);
     let port = server.port;
     let bastion = format!(r#"{known}, "bastion_host": "localhost", "bastion_port": {port}"#);
@@ -318,10 +318,10 @@ fn ways(server: &Server) {
     );
     let bastion = format!(r#"{bastion}, "bastion_host_key": "{{file other.pub}}""#);
     server.check("file", config, &bastion, &expect![[r#"
-        failed: There was no connection within 0 seconds. The last attempt: bastion USER@localhost:PORT: the key of the machine is not the host key of the connection.
+        failed: Failed to connect within 0 seconds. The last attempt: bastion USER@localhost:PORT: the key of the machine is not the host key of the connection.
     "#]]);
     server.check("file", config, r#", "private_key": "{file other}""#, &expect![[r#"
-        failed: There was no connection within 0 seconds. The last attempt: USER@127.0.0.1:PORT: USER@127.0.0.1: Permission denied (publickey,keyboard-interactive).
+        failed: Failed to connect within 0 seconds. The last attempt: USER@127.0.0.1:PORT: USER@127.0.0.1: Permission denied (publickey,keyboard-interactive).
     "#]]);
     server.check("file", config, r#", "private_key": "{file locked}""#, &expect![[r#"
         failed: The private key of the connection is protected by a passphrase. Give a key without one, or add the key to an SSH agent and leave it out here.
@@ -331,15 +331,15 @@ fn ways(server: &Server) {
         config,
         r#", "private_key": "-----BEGIN A-----\nsecret\n-----END A-----""#,
         &expect![[r#"
-        failed: The private key of the connection cannot be read: it is damaged, or of an unknown kind.
+        failed: The private key of the connection is damaged or has an unknown type.
     "#]],
     );
     server.check("file", config, "", &expect![[r#"
-        failed: There was no connection within 0 seconds. The last attempt: USER@127.0.0.1:PORT: USER@127.0.0.1: Permission denied (publickey,keyboard-interactive).
+        failed: Failed to connect within 0 seconds. The last attempt: USER@127.0.0.1:PORT: USER@127.0.0.1: Permission denied (publickey,keyboard-interactive).
     "#]]);
     let closed = format!(r#"{KEY}, "port": 1"#);
     server.check("file", config, &closed, &expect![[r#"
-        failed: There was no connection within 0 seconds. The last attempt: USER@127.0.0.1:1: ssh: connect to host 127.0.0.1 port 1: Connection refused.
+        failed: Failed to connect within 0 seconds. The last attempt: USER@127.0.0.1:1: ssh: connect to host 127.0.0.1 port 1: Connection refused.
     "#]]);
 }
 

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ecow::EcoString;
-use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource, ModulePath};
+use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource};
 use yuba_config::test_file::{TestFile, TestRun};
 use yuba_engine::RootVariable;
 use yuba_eval::ConfigTree;
 use yuba_eval::inputs::{GivenAt, GivenBy, Inputs};
 use yuba_eval::tree::{Link, Purpose, Tested, link_tested};
-use yuba_provider::mock::{MockDefaults, Substitutes};
+use yuba_provider::mock::{MockDefaults, Substitutions};
 use yuba_syntax::{Diagnostics, Sources, Span};
 use yuba_value::Value;
 
@@ -29,10 +29,7 @@ pub(super) struct Prepared {
     pub(super) variables: BTreeMap<EcoString, RootVariable>,
     /// What assertions can refer to, beside the module.
     pub(super) tested: Arc<Tested>,
-    mocks: BTreeMap<AbsProviderConfig, MockDefaults>,
-    resources: BTreeMap<ConfigResource, Value>,
-    objects: BTreeSet<AbsResourceInstance>,
-    modules: BTreeMap<ModulePath, Value>,
+    substitutions: Substitutions,
 }
 
 /// Who is prepared.
@@ -50,25 +47,17 @@ pub(super) struct Subject<'a> {
 impl Prepared {
     /// Whether no provider is asked about a resource.
     pub(super) fn stands_in(&self, provider: &AbsProviderConfig, resource: &ConfigResource) -> bool {
-        self.resources.contains_key(resource) || self.mocks.contains_key(provider)
+        self.substitutions.resources.contains_key(resource) || self.substitutions.mocks.contains_key(provider)
     }
 
     /// No provider is to be asked about these either: they were never real.
     pub(super) fn never_ask(&mut self, objects: &BTreeSet<AbsResourceInstance>) {
-        self.objects.clone_from(objects);
+        self.substitutions.objects.clone_from(objects);
     }
 
-    /// The providers of the run.
-    pub(super) fn substitutes<'a>(&self, suite: &'a Suite, request: &'a TestRequest<'a>) -> Substitutes<'a> {
-        Substitutes {
-            inner: request.project.providers(),
-            started: &suite.started,
-            mocks: self.mocks.clone(),
-            resources: self.resources.clone(),
-            objects: self.objects.clone(),
-            modules: self.modules.clone(),
-            seed: request.seed,
-        }
+    /// What the run replaces.
+    pub(super) fn substitutions(&self) -> &Substitutions {
+        &self.substitutions
     }
 }
 
@@ -135,8 +124,8 @@ impl<'a> Subject<'a> {
         if problems.has_errors() {
             return (None, problems);
         }
-        let objects = BTreeSet::new();
-        (Some(Prepared { tree, sources, variables, tested, mocks, resources, objects, modules }), problems)
+        let substitutions = Substitutions { mocks, resources, objects: BTreeSet::new(), modules, seed: request.seed };
+        (Some(Prepared { tree, sources, variables, tested, substitutions }), problems)
     }
 
     /// The tested module with the providers of the test.

@@ -9,6 +9,7 @@ use yuba_engine::{ApplyDoors, Context, PlanOptions, apply_into, plan_into};
 use yuba_eval::graph::References;
 use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, Timestamp, Verdict};
 use yuba_plan::{Action, Mode, Plan};
+use yuba_provider::mock::Substituted;
 use yuba_state::State;
 use yuba_syntax::{Diagnostics, Sources};
 
@@ -17,7 +18,7 @@ use super::prepare::{Prepared, Subject};
 use super::record::{Place, Record};
 use super::{RunReport, Status, TestRequest, Verbose, diagnostics};
 use crate::applied::random;
-use crate::clock::SystemClock;
+use crate::clock::{SystemClock, wait};
 use crate::operation::repeated::{ReportedUses, drop_checks, target_warnings};
 use crate::operation::{EngineInputs, Progress};
 use crate::provisioners::LocalProvisioners;
@@ -204,13 +205,15 @@ impl<'a> Work<'a> {
 
     fn with_context<T>(&self, plan_time: Timestamp, work: impl FnOnce(Context<'_>) -> T) -> T {
         let request = self.request();
-        let substitutes = self.prepared.substitutes(self.subject.suite, request);
+        let substitutions = self.prepared.substitutions();
+        let providers = Substituted { inner: request.project.providers(), substitutions };
         let inputs = EngineInputs {
             tree: &self.prepared.tree,
             references: &self.references,
             sources: self.sources(),
             variables: &self.prepared.variables,
-            providers: &substitutes,
+            providers: &providers,
+            substitutions,
             parallelism: request.parallelism,
         };
         let progress = Progress { events: &|_| {}, interrupt: &request.stop.hard, tick: None };
@@ -260,7 +263,7 @@ impl<'a> Work<'a> {
         let mut status = Status::Pass;
         let mut problems = Diagnostics::new();
         for rule in &self.subject.run.asserts {
-            let (verdict, found) = scope.check_assertion(rule);
+            let (verdict, found) = wait(evaluation.settle(|| scope.check_assertion(rule)));
             problems.extend(found);
             status = status.max(match verdict {
                 Verdict::Pass => Status::Pass,

@@ -11,7 +11,6 @@ use yuba_eval::inputs::Inputs;
 use yuba_eval::symbols::{LibraryFiles, UnreadableLibrary};
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, link};
-use yuba_provider::mock::Started;
 use yuba_syntax::{Diagnostics, Sources};
 
 use super::sealing::TestSealing;
@@ -39,7 +38,6 @@ pub struct Suite {
     /// How files that are written are encrypted.
     pub(super) sealing: TestSealing,
     /// Providers that mocks ask what is valid.
-    pub(super) started: Started,
     /// What validation found, by what was validated.
     pub(super) validated: Mutex<BTreeMap<(EcoString, EcoString), Diagnostics>>,
 }
@@ -108,7 +106,6 @@ impl Suite {
             modules,
             selected,
             sealing,
-            started: Started::default(),
             validated: Mutex::default(),
         };
         Ok((suite, problems))

@@ -18,7 +18,7 @@ pub(crate) struct Change<'a> {
     pub(crate) implicit: bool,
     /// It is part of something that must not be shown before, after: that its parts must not be shown does not matter.
     pub(crate) veiled: (bool, bool),
-    /// What is not known after, beyond what the tree after says.
+    /// The paths that are unknown after the change, in addition to those in the tree.
     pub(crate) unknown: Unknown,
     /// Changes that make it necessary to replace the object.
     pub(crate) replace: Paths<'a>,
@@ -29,7 +29,7 @@ pub(crate) struct Change<'a> {
 /// What is not known after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// What the tree says.
+    /// As in the tree.
     AsIs,
     /// This.
     All,
@@ -255,7 +255,7 @@ impl<'a> Change<'a> {
             return diff;
         }
         match ty.kind() {
-            // Quirk: what is of no type in particular never says that it is the reason for a replacement.
+            // Quirk: a value of a dynamic type is never marked as the reason for a replacement.
             TypeKind::Dynamic => Change { replace: Paths::none(), ..self.clone() }.by_look(),
             TypeKind::String => self.atom(true),
             TypeKind::Number | TypeKind::Bool => self.atom(false),

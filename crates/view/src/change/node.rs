@@ -26,7 +26,7 @@ pub(crate) enum Data {
     Members(Vec<(EcoString, Node)>),
 }
 
-/// What kind of thing a value is, where no type tells.
+/// The kind of a value without a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -49,7 +49,7 @@ impl Node {
         Node::with(value, &|_, item| Node::of(item))
     }
 
-    /// Of an object that follows a schema; attributes that the schema says are sensitive must not be shown.
+    /// The node of an object with a schema. Attributes that the schema declares sensitive are hidden.
     pub(crate) fn of_block(value: &Value, schema: &BlockSchema) -> Node {
         Node::with(value, &|name, item| {
             if let Some(attribute) = schema.attributes().get(name) {

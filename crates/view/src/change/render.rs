@@ -21,7 +21,7 @@ pub(crate) struct Options {
     pub(crate) no_null: bool,
     /// What does not change is shown too.
     pub(crate) show_kept: bool,
-    /// It is the reason for a replacement, whatever the difference itself says.
+    /// It is the reason for a replacement, independent of the difference.
     pub(crate) replace: bool,
     /// Control characters in lines of a string are shown as signs.
     pub(crate) visible: bool,
@@ -123,7 +123,7 @@ impl Diff<'_> {
         }
     }
 
-    /// What is said in a line of its own before it.
+    /// The comment line before it.
     fn write_warning(&self, out: &mut String, level: usize, options: Options) {
         let Shape::Sensitive { inner, before, after, is_block } = &self.shape else { return };
         if before == after || matches!(inner.step, Step::Create | Step::Delete) {
@@ -182,7 +182,7 @@ impl Diff<'_> {
     }
 
     fn write_set(&self, out: &mut String, items: &[Diff<'_>], nested: bool, level: usize, options: Options) {
-        // Of nested ones each element says so.
+        // Each element of a nested one has the comment.
         let note = options.replace_note(self.replace && !nested);
         let null = options.null_suffix(self.step);
         if items.is_empty() {

@@ -48,7 +48,7 @@ impl<'a> Change<'a> {
         self.diff(step, Shape::Block { attributes, blocks })
     }
 
-    /// An empty text is as good as none: older providers cannot tell one from the other.
+    /// An empty string equals null: older providers do not distinguish them.
     fn block_attribute(&self, name: &str) -> Change<'a> {
         let mut child = Change { implicit: true, ..self.attribute(name) };
         let is_empty = |node: &&'a Node| matches!(&node.data, Data::Text(text) if text.is_empty());

@@ -13,7 +13,7 @@ use yuba_value::{Number, quote};
 use crate::json_writer::{Members, list, text};
 use crate::values_json::known;
 
-/// An expression. Answers whether there is anything to say about it.
+/// Writes an expression. Returns whether it has any members.
 pub(super) fn expression(out: &mut String, expr: &Expr, module: &Module) -> bool {
     let mut members = Members::open(out);
     let (value, problems) = yuba_eval::constant(expr);

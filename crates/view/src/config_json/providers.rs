@@ -1,4 +1,4 @@
-//! Provider configurations of all modules in one table, by keys that say where each comes from.
+//! Provider configurations of all modules in one table, by keys that contain the module of each.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,7 @@
 //! Configurations and what OpenTofu writes about them.
 
-use std::sync::Arc;
-
 use yuba_addrs::ProviderSource;
-use yuba_provider::{Attribute, BlockSchema, NestedBlock, Nesting, ProviderSchema, Schema};
+use yuba_provider::{Attribute, BlockSchema, NestedBlock, Nesting, ProviderSchema, RecordedSchemas, Schema};
 use yuba_value::Type;
 
 use super::{config, module};
@@ -98,7 +96,7 @@ output "y" { value = { foo = [terraform_data.in.output] } }
         r#""resources":[{"address":"terraform_data.in","mode":"managed","type":"terraform_data","name":"in","provider_config_key":"terraform","expressions":{"input":{"references":["var.x"]}},"schema_version":0}],"variables":{"x":{"required":true}}}}},"#,
         r#""variables":{"e":{"type":"string","default":"e","ephemeral":true},"req":{"default":null,"deprecated":"old"},"s":{"type":"string","default":"sec","sensitive":true},"v":{"type":["object",{"a":"string","b":"number"},["b"]],"default":{"a":"x\u003cy","b":3},"description":"d"}}}}"#,
     ];
-    let shown = config(&tree([(".", root), ("m", child)]), &builtin).expect("because there are schemas");
+    let shown = config(&tree([(".", root), ("m", child)]), &builtin()).expect("because there are schemas");
     assert_eq!(shown, expect.concat());
 }
 
@@ -142,14 +140,15 @@ module "m" {
 }
 
 /// A provider with one resource type that has all kinds of blocks.
-fn other(source: &ProviderSource) -> Option<Arc<ProviderSchema>> {
+fn other() -> RecordedSchemas {
     let block = || BlockSchema::new([("x", Attribute::optional(Type::string()))]);
     let nested = |nesting| NestedBlock::new(nesting, block());
     let blocks = [("list", nested(Nesting::List)), ("map", nested(Nesting::Map)), ("single", nested(Nesting::Single))];
     let schema = Schema { version: 2, block: block().with_blocks(blocks) };
     let provider = Schema { version: 0, block: block() };
     let resources = [("o_thing", schema)].into();
-    Some(Arc::new(ProviderSchema { provider, resources, ..ProviderSchema::default() })).filter(|_| source.kind == "o")
+    let source = ProviderSource::parse("hashicorp/o").expect("because it is well-formed");
+    RecordedSchemas::new([(source, ProviderSchema { provider, resources, ..ProviderSchema::default() })].into())
 }
 
 #[test]
@@ -191,7 +190,7 @@ fn providers_that_are_passed_and_blocks_in_blocks() {
     let grandchild = r#"
         resource "o_thing" "d" {}
     "#;
-    let shown = config(&tree([(".", root), ("m", child), ("m/n", grandchild)]), &other);
+    let shown = config(&tree([(".", root), ("m", child), ("m/n", grandchild)]), &other());
     let shown = shown.expect("because there are schemas").replace(",\"schema_version\":2", "");
     let expect = [
         r#"{"provider_config":{"o":{"name":"o","full_name":"registry.opentofu.org/hashicorp/o","expressions":{"x":{"constant_value":"y"}}},"#,

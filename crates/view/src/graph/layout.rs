@@ -39,7 +39,7 @@ impl Rect {
 /// Where everything is.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// The things.
+    /// The nodes.
     pub things: Vec<Rect>,
     /// The modules; the root is everything.
     pub groups: Vec<Rect>,
@@ -130,7 +130,7 @@ fn place_columns(picture: &Picture, columns: &[u32], deepest: u32, layout: &mut 
     }
 }
 
-/// Stacks things and modules. `order` has the things of each module by columns.
+/// Stacks nodes and modules. `order` contains the nodes of each module by column.
 fn place_rows(picture: &Picture, columns: &[u32], order: &[u32], layout: &mut Layout) {
     let groups = picture.groups.len();
     let mut rows = vec![0_usize; groups];
@@ -197,7 +197,7 @@ fn surround(picture: &Picture, depths: &[u32], deepest: u32, layout: &mut Layout
         if let Some(parent) = picture.groups[group].parent {
             widen(&mut spans[parent as usize], (left, right));
         }
-        // Whoever has more modules inside needs more space around.
+        // A module with more nested modules needs more space around it.
         let around = PADDING * f64::from(deepest + 1 - depths[group]);
         layout.groups[group].x = left - around;
         layout.groups[group].width = right - left + 2.0 * around;

@@ -48,7 +48,7 @@ pub struct Vertex {
 /// Things, and for each what it depends on.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// The things.
+    /// The nodes.
     pub vertices: Vec<Vertex>,
     /// For each those it depends on.
     pub edges: Vec<Vec<u32>>,
@@ -69,7 +69,7 @@ impl Graph {
         }
     }
 
-    /// Leaves only those things of which it is said that they stay.
+    /// Removes all nodes that are not to be kept.
     pub fn retain(&mut self, stays: &[bool]) {
         let mut new = vec![None; self.vertices.len()];
         let mut count = 0;
@@ -88,7 +88,7 @@ impl Graph {
         }
     }
 
-    /// Takes away all edges that only say what others say together.
+    /// Removes edges that follow from other edges.
     pub fn reduce(&mut self) {
         reduce(&mut self.edges);
     }
@@ -125,7 +125,7 @@ impl Graph {
         out + "\t}\n}\n\n"
     }
 
-    /// Edges between visible things that lie on cycles.
+    /// Edges between visible nodes that are part of cycles.
     fn cycles(&self) -> impl Iterator<Item = (u32, u32)> {
         let is_visible = |at: u32| self.vertices[at as usize].shape != Shape::Plain;
         let mut found = Vec::new();
@@ -141,7 +141,7 @@ impl Graph {
     }
 }
 
-/// Takes away all edges that only say what others say together. Where things depend on each other nothing is taken away.
+/// Removes edges that follow from other edges. A graph with cycles does not change.
 pub(crate) fn reduce(edges: &mut [Vec<u32>]) {
     for to in edges.iter_mut() {
         to.sort_unstable();
@@ -174,7 +174,7 @@ pub(crate) fn reduce(edges: &mut [Vec<u32>]) {
     }
 }
 
-/// For each thing the length of the longest way to one that depends on nothing; none where things depend on each other.
+/// For each node the length of the longest path to a node without dependencies; `None` if the graph has cycles.
 pub(crate) fn ranks(edges: &[Vec<u32>]) -> Option<Vec<u32>> {
     let mut ranks = vec![0; edges.len()];
     for component in components(edges) {

@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Everything that the configuration declares. What checks are about is told when a plan is made.
+    /// All objects that the configuration declares. The subjects of checks are known in the plan only.
     fn configuration(&mut self, graph: &RefGraph<'_>, reports_checks: bool) {
         let mut places = Vec::with_capacity(graph.nodes.len());
         let mut reports = Vec::new();

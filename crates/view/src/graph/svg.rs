@@ -14,7 +14,7 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2933
 .output{fill:#f1eafd;stroke:#7a4fc9}.provider{fill:#fdeadd;stroke:#cf6a24}.check{fill:#e0f7f9;stroke:#1d93a3}";
 
 const LEGEND_HEIGHT: f64 = 44.0;
-/// From so many things on edges go straight through others.
+/// Number of nodes above which edges are straight lines through other nodes.
 const BIG: usize = 400;
 
 /// The document.
@@ -68,9 +68,9 @@ fn rectangle(out: &mut String, rect: &Rect, class: &str, radius: u32) {
     );
 }
 
-/// Where things are between the two ends of an edge: from where to where, and the height of a free way past them.
+/// The nodes between the two ends of an edge: their extent, and the height of a free path past them.
 fn around(from: &Rect, to: &Rect, things: &[Rect]) -> Option<(f64, f64, f64)> {
-    // In big pictures nobody follows single edges.
+    // In large pictures single edges cannot be followed anyway.
     if things.len() > BIG {
         return None;
     }

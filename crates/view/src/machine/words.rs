@@ -1,4 +1,4 @@
-//! What things that are done are called.
+//! Names of actions and reasons in messages for programs.
 
 use yuba_plan::{Action, Reason};
 

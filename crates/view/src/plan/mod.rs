@@ -7,11 +7,10 @@ mod prose;
 mod tests;
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
-use yuba_addrs::{ProviderSource, ResourceMode};
+use yuba_addrs::ResourceMode;
 use yuba_plan::{Action, Mode, OutputChange, Plan, ResourceChange};
-use yuba_provider::{BlockSchema, ProviderSchema};
+use yuba_provider::{BlockSchema, Providers};
 
 use crate::change::render::attribute_name;
 use crate::change::{Change, Node, Options, Paths, Step};
@@ -19,15 +18,12 @@ use crate::paint::{GREEN, Paint, RED, Style, YELLOW};
 use crate::state_json::schema_of;
 use counts::Counts;
 
-/// Where schemas of providers are found.
-pub type Schemas<'a> = &'a dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>;
-
 /// How a plan or state is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// Colours or none.
     pub style: Style,
-    /// Columns; 78 where there is no terminal.
+    /// Columns; 78 if the output is not a terminal.
     pub width: usize,
     /// `-show-sensitive`
     pub show_sensitive: bool,
@@ -50,26 +46,26 @@ impl Look {
     }
 }
 
-/// About how many bytes are said at once.
+/// Approximate size of a piece of the rendered plan, in bytes.
 const PIECE: usize = 16 << 10;
 
 /// All there is to say about a plan: what changed outside, what will be done, and in which outputs it results. Begins
 /// with an empty line.
-pub fn render(plan: &Plan, schemas: Schemas<'_>, look: Look) -> String {
+pub fn render(plan: &Plan, schemas: &dyn Providers, look: Look) -> String {
     let mut text = String::new();
     render_in_pieces(plan, schemas, look, &mut |piece| text.push_str(piece));
     text
 }
 
-/// The same, said piece by piece: the text of a large plan need not be in memory as a whole.
-pub fn render_in_pieces(plan: &Plan, schemas: Schemas<'_>, look: Look, say: &mut dyn FnMut(&str)) {
+/// The same in pieces, so that the text of a large plan is never in memory as a whole.
+pub fn render_in_pieces(plan: &Plan, schemas: &dyn Providers, look: Look, say: &mut dyn FnMut(&str)) {
     let mut out = String::new();
     let has_drift = write_drift(&mut out, plan, schemas, look);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
     let counts = Counts::of(&changes);
     let outputs = render_outputs(&plan.outputs, look);
     if changes.is_empty() && outputs.is_empty() {
-        // What was said about changes outside is enough.
+        // The section about drift is enough.
         let is_enough = plan.mode == Mode::RefreshOnly && has_drift && !plan.errored;
         if has_drift && !is_enough {
             out.push_str(&prose::rule(look));
@@ -137,7 +133,7 @@ fn is_moved(change: &ResourceChange) -> bool {
     change.moved_from.is_some()
 }
 
-/// There is something to say about it.
+/// Whether the plan shows it.
 fn is_shown(change: &ResourceChange) -> bool {
     match change.addr.resource.mode {
         ResourceMode::Ephemeral => false,
@@ -147,7 +143,7 @@ fn is_shown(change: &ResourceChange) -> bool {
 }
 
 /// Whether there was anything to show.
-fn write_drift(out: &mut String, plan: &Plan, schemas: Schemas<'_>, look: Look) -> bool {
+fn write_drift(out: &mut String, plan: &Plan, schemas: &dyn Providers, look: Look) -> bool {
     let refresh_only = plan.mode == Mode::RefreshOnly;
     let plan_is_empty = || {
         let outputs = plan.outputs.iter().all(|output| !changes(output));
@@ -176,7 +172,7 @@ fn write_drift(out: &mut String, plan: &Plan, schemas: Schemas<'_>, look: Look) 
     }
     out.push_str(&prose::drift_head(look));
     out.push_str(&text);
-    out.push_str(&prose::drift_tail(refresh_only, look));
+    out.push_str(&prose::drift_tail(plan.mode, look));
     true
 }
 
@@ -213,13 +209,13 @@ impl<'a> Relevant<'a> {
 fn write_resource(
     out: &mut String,
     change: &ResourceChange,
-    schemas: Schemas<'_>,
+    schemas: &dyn Providers,
     cause: Cause,
     relevant: &Paths<'_>,
     look: Look,
 ) -> bool {
     let fallback;
-    let provider = schemas(&change.provider.provider);
+    let provider = schemas.schema(&change.provider.provider);
     let schema = match schema_of(provider.as_deref(), &change.addr.resource) {
         Some(schema) => &schema.block,
         None => {
@@ -232,7 +228,7 @@ fn write_resource(
     let replace = Paths::new(&change.required_replace, false);
     let diff =
         Change { replace, relevant: relevant.clone(), ..Change::new(Some(&before), Some(&after)) }.by_block(schema);
-    // Only what nobody depends on may have changed.
+    // Only values without dependents can have changed.
     if cause == Cause::Drift && diff.step == Step::Keep && !matches!(relevant, Paths::All) {
         return false;
     }
@@ -265,7 +261,7 @@ fn changes(output: &OutputChange) -> bool {
     Change::new(Some(&before), Some(&after)).by_look().step != Step::Keep || deprecation_note(output).is_some()
 }
 
-/// What is said where the value stays and only its deprecation changes.
+/// The note of an output whose value does not change and whose deprecation changes.
 fn deprecation_note(output: &OutputChange) -> Option<String> {
     match (output.deprecated_before.is_empty(), output.deprecated.is_empty()) {
         _ if output.action != Action::Update || output.deprecated_before == output.deprecated => None,

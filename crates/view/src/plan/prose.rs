@@ -52,18 +52,18 @@ pub(super) fn drift_head(look: Look) -> String {
     let paint = look.paint();
     let title =
         format!("\n{}{}\n\n", paint.bold_in(CYAN, "Note:"), paint.bold(" Objects have changed outside of Yuba"));
-    let text = "Yuba detected the following changes made outside of Yuba since the last \"yuba apply\", which may have \
-                affected this plan:";
+    let text =
+        "Remote objects differ from the state of the last \"yuba apply\". These differences can affect the plan:";
     title + &wrapped(text, look)
 }
 
-pub(super) fn drift_tail(refresh_only: bool, look: Look) -> String {
-    let text = if refresh_only {
-        "\n\nThis is a refresh-only plan, so Yuba will not undo these changes. If you expected them, apply this plan to record \
-         the new values in the state without changing remote objects."
+pub(super) fn drift_tail(mode: Mode, look: Look) -> String {
+    let text = if mode == Mode::RefreshOnly {
+        "\n\nA refresh-only plan does not revert these differences. Apply it to store the new values in the state. No remote object \
+         changes."
     } else {
-        "\n\nUnless your configuration contains equivalent changes, or ignores these attributes with ignore_changes, the \
-         following plan may include actions to undo or respond to these changes."
+        "\n\nThe plan below can revert these differences or react to them. To keep them, change the configuration accordingly or \
+         list the attributes in ignore_changes."
     };
     wrapped(text, look)
 }
@@ -83,19 +83,17 @@ pub(super) fn no_changes(plan: &Plan, has_drift: bool, look: Look) -> String {
         Mode::Normal => " Your infrastructure matches the configuration.",
     };
     let text = match plan.mode {
-        Mode::RefreshOnly => "Yuba found no differences between the state and remote objects.",
+        Mode::RefreshOnly => "The state matches remote objects.",
         Mode::Destroy => "The state contains no objects, or all of them were deleted outside of Yuba.",
         Mode::Normal if has_drift && plan.can_apply() => {
-            "Your configuration already contains the changes detected above. Applying this plan updates the state to include \
-             them and does not change remote objects."
+            "The configuration matches these differences. Apply this plan to store them in the state. No remote object changes."
         }
         Mode::Normal if has_drift && look.in_automation => {
-            "Your configuration already contains the changes detected above. To update the state too, create and apply a \
-             refresh-only plan."
+            "The configuration matches these differences. To store them in the state, create and apply a refresh-only plan."
         }
         Mode::Normal if has_drift => {
-            "Your configuration already contains the changes detected above. To update the state too, create and apply a \
-             refresh-only plan:\n  yuba apply -refresh-only"
+            "The configuration matches these differences. To store them in the state, create and apply a refresh-only plan:\n  \
+             yuba apply -refresh-only"
         }
         Mode::Normal => {
             "Yuba found no differences between the configuration and remote objects. The plan contains no actions."
@@ -109,8 +107,7 @@ pub(super) fn next_steps(saved: Option<&str>, generated: Option<&str>, look: Loo
     out.push('\n');
     if let Some(path) = generated {
         let text = format!(
-            "\nYuba has generated configuration and written it to {path}. Please review the configuration and edit it as \
-             necessary before adding it to version control."
+            "\nYuba wrote generated configuration to {path}. Review and edit the file before you commit it to version control."
         );
         out.push_str(&wrapped(&text, look));
     }

@@ -26,11 +26,11 @@ fn null() -> Value {
 }
 
 fn check(plan: &Plan, expect: &Expect) {
-    expect.assert_eq(&render(plan, &builtin, Look::default()));
+    expect.assert_eq(&render(plan, &builtin(), Look::default()));
 }
 
 fn check_resource(change: ResourceChange, expect: &Expect) {
-    let text = render(&plan(vec![change], Vec::new()), &builtin, Look::default());
+    let text = render(&plan(vec![change], Vec::new()), &builtin(), Look::default());
     let start = text.find("\n  # ").unwrap_or_default();
     // The summary shows where the left margin is.
     let end = text.find(" to add").unwrap_or(text.len());
@@ -103,22 +103,21 @@ fn nothing_to_do() {
         &empty,
         &expect![[r#"
 
-        No changes. Your infrastructure matches the configuration.
+            No changes. Your infrastructure matches the configuration.
 
-        Yuba compared your real infrastructure with your configuration and found no
-        differences, so nothing has to be done.
-    "#]],
+            Yuba found no differences between the configuration and remote objects. The
+            plan contains no actions.
+        "#]],
     );
     empty.mode = Mode::Destroy;
     check(
         &empty,
         &expect![[r#"
 
-        No changes. No objects need to be destroyed.
+            No changes. No objects need to be destroyed.
 
-        Either there are no objects yet, or those there were have already been
-        deleted by something else than Yuba.
-    "#]],
+            The state contains no objects, or all of them were deleted outside of Yuba.
+        "#]],
     );
     empty.errored = true;
     check(
@@ -151,47 +150,47 @@ fn changes_outside() {
     let mut drifted = plan(vec![change("terraform_data.b", Action::Create, null(), new(1))], Vec::new());
     drifted.drift.push(change("terraform_data.a", Action::Update, old(1), old(2)));
     // Nothing depends on it.
-    expect!["false"].assert_eq(&render(&drifted, &builtin, Look::default()).contains("Note:").to_string());
+    expect!["false"].assert_eq(&render(&drifted, &builtin(), Look::default()).contains("Note:").to_string());
     let resource = addr("terraform_data.a");
     drifted.relevant.push(RelevantAttribute { resource, path: Path::new().attr("output") });
     check(
         &drifted,
         &expect![[r#"
 
-        Note: Objects have changed outside of Yuba
+            Note: Objects have changed outside of Yuba
 
-        Since the last "yuba apply" the following was changed by something else than
-        Yuba, which may have had an effect on this plan:
+            Yuba detected the following changes made outside of Yuba since the last "yuba
+            apply", which may have affected this plan:
 
-          # terraform_data.a has changed
-          ~ resource "terraform_data" "a" {
-                id     = "i"
-              ~ output = 1 -> 2
-                # (1 unchanged attribute hidden)
-            }
+              # terraform_data.a has changed
+              ~ resource "terraform_data" "a" {
+                    id     = "i"
+                  ~ output = 1 -> 2
+                    # (1 unchanged attribute hidden)
+                }
 
 
-        Unless you changed your configuration in the same way, or told Yuba with
-        ignore_changes to ignore these attributes, the following plan may undo these
-        changes or respond to them.
+            Unless your configuration contains equivalent changes, or ignores these
+            attributes with ignore_changes, the following plan may include actions to
+            undo or respond to these changes.
 
-        ─────────────────────────────────────────────────────────────────────────────
+            ─────────────────────────────────────────────────────────────────────────────
 
-        Yuba used the selected providers to generate the following execution
-        plan. Resource actions are indicated with the following symbols:
-          + create
+            Yuba used the selected providers to generate the following execution
+            plan. Resource actions are indicated with the following symbols:
+              + create
 
-        Yuba will perform the following actions:
+            Yuba will perform the following actions:
 
-          # terraform_data.b will be created
-          + resource "terraform_data" "b" {
-              + id     = (known after apply)
-              + input  = 1
-              + output = (known after apply)
-            }
+              # terraform_data.b will be created
+              + resource "terraform_data" "b" {
+                  + id     = (known after apply)
+                  + input  = 1
+                  + output = (known after apply)
+                }
 
-        Plan: 1 to add, 0 to change, 0 to destroy.
-    "#]],
+            Plan: 1 to add, 0 to change, 0 to destroy.
+        "#]],
     );
     drifted.changes.clear();
     drifted.mode = Mode::RefreshOnly;
@@ -199,23 +198,23 @@ fn changes_outside() {
         &drifted,
         &expect![[r#"
 
-        Note: Objects have changed outside of Yuba
+            Note: Objects have changed outside of Yuba
 
-        Since the last "yuba apply" the following was changed by something else than
-        Yuba, which may have had an effect on this plan:
+            Yuba detected the following changes made outside of Yuba since the last "yuba
+            apply", which may have affected this plan:
 
-          # terraform_data.a has changed
-          ~ resource "terraform_data" "a" {
-                id     = "i"
-              ~ input  = 1 -> 2
-              ~ output = 1 -> 2
-            }
+              # terraform_data.a has changed
+              ~ resource "terraform_data" "a" {
+                    id     = "i"
+                  ~ input  = 1 -> 2
+                  ~ output = 1 -> 2
+                }
 
 
-        This is a refresh-only plan: Yuba will not undo any of this. If you expected
-        these changes, apply this plan to record the new values in the state; nothing
-        but the state changes.
-    "#]],
+            This is a refresh-only plan, so Yuba will not undo these changes. If you
+            expected them, apply this plan to record the new values in the state without
+            changing remote objects.
+        "#]],
     );
 }
 
@@ -313,14 +312,14 @@ fn what_to_do_next() {
         ───────────────────────────────────────
 
         Yuba has generated configuration and
-        written it to gen.tf. Please look
-        through it and edit it as needed before
-        you add it to version control.
+        written it to gen.tf. Please review the
+        configuration and edit it as necessary
+        before adding it to version control.
 
         Note: You didn't use the -out option to
-        save this plan, so "yuba apply" may do
-        something else if something changes
-        until then.
+        save this plan, so "yuba apply" creates
+        a new plan, which can contain other
+        actions.
     "#]]
     .assert_eq(&next_steps(None, Some("gen.tf"), look));
     expect![[r#"
@@ -351,6 +350,6 @@ fn what_to_do_next() {
 #[test]
 fn many_changes() {
     let changes = (0..20_000).map(|at| change(&format!("terraform_data.a[{at}]"), Action::Create, null(), new(at)));
-    let text = render(&plan(changes.collect(), Vec::new()), &builtin, Look::default());
+    let text = render(&plan(changes.collect(), Vec::new()), &builtin(), Look::default());
     assert_eq!(text.matches("will be created").count(), 20_000);
 }

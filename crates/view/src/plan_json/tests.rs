@@ -42,7 +42,7 @@ fn input(secret: Value) -> Value {
 }
 
 fn stored(state: &mut State, at: &str, value: &Value) {
-    let schema = builtin(&provider().provider).expect("because it is built in");
+    let schema = builtin().schema(&provider().provider).expect("because it is built in");
     let ty = schema.resources["terraform_data"].block.implied_type().clone();
     let object = Some(Arc::new(Object::encode(value, &ty, 0).expect("because it is known")));
     state.apply(Edit::SetObject { addr: addr(at), deposed: None, provider: provider(), provider_key: None, object });
@@ -88,7 +88,7 @@ fn a_plan() {
         r#""relevant_attributes":[{"resource":"terraform_data.new","attribute":["output"]}],"#,
         r#""timestamp":"2026-01-02T03:04:05Z","errored":false}"#,
     ];
-    let shown = super::plan(&plan, &tree([(".", CONFIG)]), &builtin).expect("because there are schemas");
+    let shown = super::plan(&plan, &tree([(".", CONFIG)]), &builtin()).expect("because there are schemas");
     assert_eq!(shown, expect.concat());
 }
 
@@ -102,7 +102,7 @@ fn moves_without_changes_and_deposed_objects() {
     deposed.importing = Some(Box::new(yuba_plan::Importing { id: Some("<".into()), ..Default::default() }));
     let mut plan = made(vec![moved.clone(), deposed], Vec::new());
     plan.drift = vec![moved];
-    let shown = super::plan(&plan, &tree([(".", "")]), &builtin).expect("because there are schemas");
+    let shown = super::plan(&plan, &tree([(".", "")]), &builtin()).expect("because there are schemas");
     let expect = [
         r#"{"format_version":"1.2","terraform_version":"1.12.6","planned_values":{"root_module":{"resources":[{"address":"terraform_data.b","mode":"managed","type":"terraform_data","name":"b","provider_name":"terraform.io/builtin/terraform","schema_version":0,"values":{"id":"i","input":1,"output":1,"triggers_replace":null},"sensitive_values":{}}]}},"#,
         r#""resource_changes":[{"address":"terraform_data.b","previous_address":"terraform_data.a","mode":"managed","type":"terraform_data","name":"b","provider_name":"terraform.io/builtin/terraform","change":{"actions":["no-op"],"before":{"id":"i","input":1,"output":1,"triggers_replace":null},"after":{"id":"i","input":1,"output":1,"triggers_replace":null},"after_unknown":{},"before_sensitive":{},"after_sensitive":{}}},"#,
@@ -111,6 +111,6 @@ fn moves_without_changes_and_deposed_objects() {
     ];
     assert_eq!(shown, expect.concat());
     plan.mode = Mode::RefreshOnly;
-    let shown = super::plan(&plan, &tree([(".", "")]), &builtin).expect("because there are schemas");
+    let shown = super::plan(&plan, &tree([(".", "")]), &builtin()).expect("because there are schemas");
     assert!(shown.contains(r#","resource_drift":[{"address":"terraform_data.b","previous_address":"#));
 }

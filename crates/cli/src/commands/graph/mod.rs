@@ -19,20 +19,19 @@ pub(crate) const COMMAND: Command = Command {
     name: "graph",
     synopsis: "Generate a Graphviz graph of the steps in an operation",
     usage: "[options]",
-    about: "Writes which objects of the configuration depend on which, in the DOT language that Graphviz and many other \
-            programs read.\n\n\
-            With -svg it is a picture right away, which every browser shows: each module in a frame of its own, and what \
-            something needs to the left of it.",
+    about: "Writes the dependency graph of the configuration in the DOT language of Graphviz.\n\n\
+            With -svg it writes a picture that browsers can show: each module in its own frame, and dependencies to the \
+            left of their dependents.",
     flags: &[
-        Flag::text("plan", "tfplan", "Use a saved plan, with the configuration it was made for."),
-        Flag::switch("svg", "Write a picture as an SVG document."),
-        Flag::switch("draw-cycles", "Draw cycles in red instead of refusing to draw them."),
+        Flag::text("plan", "tfplan", "Use a saved plan and its configuration."),
+        Flag::switch("svg", "Write a picture in SVG."),
+        Flag::switch("draw-cycles", "Highlight cycles in red instead of failing."),
         Flag::text(
             "type",
             "plan",
-            "The kind of graph: plan, plan-refresh-only, plan-destroy, or apply, which is what a saved plan has.",
+            "Type of graph: plan, plan-refresh-only, plan-destroy or apply. The default is plan, or apply with -plan.",
         ),
-        Flag::text("module-depth", "n", "Has no effect any more."),
+        Flag::text("module-depth", "n", "No effect. For compatibility only."),
         Flag::switch("verbose", ""),
         VAR,
         VAR_FILE,

@@ -169,7 +169,7 @@ fn write(
         _ if settings.json => json(shown, providers)?,
         Shown::State(None) => "No state.\n".to_owned(),
         Shown::State(Some(state)) => {
-            yuba_view::state::render(state, providers.schemas(), look).map_err(|problems| problems.joined())?
+            yuba_view::state::render(state, providers, look).map_err(|problems| problems.joined())?
         }
         Shown::Plan(found) => yuba_view::plan::render(&found.plan, found.schemas(), look),
         Shown::Configuration(_) | Shown::Module(_) => json(shown, providers)?,
@@ -180,9 +180,9 @@ fn write(
 
 fn json(shown: &Shown, providers: &OurProviders) -> Result<String, String> {
     let document = match shown {
-        Shown::State(state) => yuba_view::state_json::state(state.as_ref(), providers.schemas()),
+        Shown::State(state) => yuba_view::state_json::state(state.as_ref(), providers),
         Shown::Plan(found) => yuba_view::plan_json::plan(&found.plan, &found.configuration.tree, found.schemas()),
-        Shown::Configuration(configuration) => yuba_view::config_json::config(&configuration.tree, providers.schemas()),
+        Shown::Configuration(configuration) => yuba_view::config_json::config(&configuration.tree, providers),
         Shown::Module(module) => Ok(module.clone()),
     };
     document.map(|document| format!("{document}\n")).map_err(|why| why.to_string())

@@ -82,7 +82,7 @@ fn show(messages: &mut Messages<'_>, settings: &ShowSettings) -> Result<(), Refu
     let state = state::required(opened.state)?;
     let alone = state_with(&state, &addr).ok_or_else(diagnostics::shown_instance_not_found)?;
     let json = || {
-        let document = yuba_view::state_json::state(Some(&alone), project.providers().schemas());
+        let document = yuba_view::state_json::state(Some(&alone), project.providers());
         document.map_err(|reason| diagnostics::instance_not_rendered(&addr, &reason))
     };
     if messages.wants_json_file() {
@@ -95,7 +95,7 @@ fn show(messages: &mut Messages<'_>, settings: &ShowSettings) -> Result<(), Refu
         return Ok(());
     }
     let look = messages.terminal().look(settings.show_sensitive);
-    let text = yuba_view::state::render(&alone, project.providers().schemas(), look)
+    let text = yuba_view::state::render(&alone, project.providers(), look)
         .map_err(|problems| state::under(&diagnostics::INSTANCE_NOT_RENDERED, &problems))?;
     messages.terminal().out(&text);
     Ok(())

@@ -160,7 +160,7 @@ fn once(teller: &mut Teller<'_>, request: &TestRequest<'_>, only: Option<&[EcoSt
     teller.begin(&suite);
     let status = suite.run(request, &mut |message| {
         let stuck = matches!(message.event, Event::Stuck(_));
-        teller.message(&message, &suite, project.providers().schemas());
+        teller.message(&message, &suite, project.providers());
         if stuck {
             // The runs do not end, and everything is reported.
             teller.finish();

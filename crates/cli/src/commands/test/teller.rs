@@ -1,9 +1,6 @@
 //! Tells the results of tests: to people, to programs, and in a file of JUnit XML.
 
-use std::sync::Arc;
-
-use yuba_addrs::ProviderSource;
-use yuba_provider::ProviderSchema;
+use yuba_provider::Providers;
 use yuba_session::test::{
     CleanupReport, Event, FileReport, InterruptReport, Leftover, Message, RunReport, Status, Suite, Verbose,
 };
@@ -22,8 +19,6 @@ use crate::json_into::{JsonInto, JsonSettings};
 use crate::messages::{greeting, now};
 use crate::signals;
 use crate::terminal::Terminal;
-
-type Schemas<'a> = dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>> + 'a;
 
 /// Settings of the output of tests.
 pub(super) struct TellerSettings {
@@ -144,7 +139,7 @@ impl<'t> Teller<'t> {
     }
 
     /// Tells about a file.
-    pub(super) fn message(&mut self, message: &Message, suite: &Suite, schemas: &Schemas<'_>) {
+    pub(super) fn message(&mut self, message: &Message, suite: &Suite, schemas: &dyn Providers) {
         let sources = message.sources.as_ref().unwrap_or(&suite.sources);
         let file = message.file.as_str();
         match &message.event {
@@ -161,7 +156,7 @@ impl<'t> Teller<'t> {
         self.programs(|| messages_json::line(messages_json::Level::Info, text.trim(), &now(), Vec::new()));
     }
 
-    fn file(&mut self, name: &str, report: &FileReport, sources: &Sources, schemas: &Schemas<'_>) {
+    fn file(&mut self, name: &str, report: &FileReport, sources: &Sources, schemas: &dyn Providers) {
         let status = shown(report.status);
         let style = self.terminal.style();
         self.people(&test::file_line(name, status, style));
@@ -177,7 +172,7 @@ impl<'t> Teller<'t> {
         }
     }
 
-    fn run(&mut self, file: &str, run: &RunReport, sources: &Sources, schemas: &Schemas<'_>) {
+    fn run(&mut self, file: &str, run: &RunReport, sources: &Sources, schemas: &dyn Providers) {
         let status = shown(run.status);
         self.counts.add(status);
         let style = self.terminal.style();
@@ -192,7 +187,7 @@ impl<'t> Teller<'t> {
     }
 
     /// Shows a plan or a state. What could not be shown is worth a warning.
-    fn verbose(&mut self, file: &str, run: &str, verbose: &Verbose, schemas: &Schemas<'_>) -> Diagnostics {
+    fn verbose(&mut self, file: &str, run: &str, verbose: &Verbose, schemas: &dyn Providers) -> Diagnostics {
         let look = self.terminal.look(false);
         let mut problems = Diagnostics::new();
         match verbose {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use yuba_addrs::ProviderSource;
-use yuba_provider::{ProviderSchema, builtin};
+use yuba_provider::{ProviderSchema, Providers, builtin};
 use yuba_syntax::Severity;
 
 use super::{PARALLELISM, ValidateEnv, validate};
 use crate::inputs::Inputs;
 use crate::module_scope::EvalEnv;
-use crate::provider_functions::AskProviders;
+use crate::testing::{Lenient, now};
 use crate::tree::tests::Memory;
 use crate::tree::{Link, Manifest, Purpose, link};
 use crate::world::MemoryWorld;
@@ -24,16 +24,11 @@ fn schemas(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
 }
 
 fn found(fixture: &str, details: bool) -> String {
-    found_with(fixture, details, &schemas, None)
+    found_with(fixture, details, &Lenient(schemas))
 }
 
 /// Each message as `file:line:column severity: summary`, sorted; with the detail where `details` says so.
-fn found_with(
-    fixture: &str,
-    details: bool,
-    schemas: &dyn Fn(&ProviderSource) -> Option<Arc<ProviderSchema>>,
-    providers: Option<&dyn AskProviders>,
-) -> String {
+fn found_with(fixture: &str, details: bool, providers: &dyn Providers) -> String {
     let mut files = Memory::new(fixture);
     let (world, inputs, manifest) = (MemoryWorld::default(), Inputs::default(), Manifest::default());
     let options = Link {
@@ -52,13 +47,12 @@ fn found_with(
             world: &world,
             workspace: "default",
             original_dir: None,
-            schemas,
             providers,
             sources: Some(&files.sources),
         };
         let references = crate::graph::References::read(&tree, eval);
         let env = ValidateEnv { eval, references: &references, inputs: &inputs, parallelism: PARALLELISM };
-        problems.extend(validate(&tree, &env));
+        problems.extend(now(validate(&tree, &env)));
     }
     let mut lines: Vec<String> = problems
         .iter()

@@ -302,11 +302,15 @@ resource "terraform_data" "y" {
               local.b (expand) (main.tf:3,3-29) depends on
               local.c (expand) (main.tf:4,3-19) depends on
               local.a (expand)
+
+            To break the cycle, remove one of these references.
             error: Cycle: terraform_data.x, terraform_data.y
             These objects depend on each other:
               terraform_data.x (main.tf:6,1-30) depends on
               terraform_data.y (main.tf:9,1-30) depends on
               terraform_data.x
+
+            To break the cycle, remove one of these references.
         "#]],
     );
     check(

@@ -1,66 +1,9 @@
 //! What is asked of providers while a configuration is validated.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::Arc;
-
-use ecow::{EcoString, eco_format};
 use expect_test::expect;
-use yuba_addrs::ProviderSource;
-use yuba_provider::{Attribute, BlockSchema, Problem, Provider, ProviderSchema, Schema};
-use yuba_syntax::Diagnostic;
-use yuba_value::function::{self, FunctionError, Param, Signature};
-use yuba_value::{Path, Type, Value};
 
 use super::found_with;
-use crate::diagnostics::OPERATION_FAILED;
-use crate::provider_functions::{AskProviders, Asked, ConfigurationOf, Opinion};
-
-/// Has the function `half`, and resources whose `name` must not be "bad".
-struct Halves;
-
-impl AskProviders for Halves {
-    fn has(&self, provider: &ProviderSource) -> bool {
-        provider.kind == "p"
-    }
-    fn call(&self, asked: Asked<'_>, function: &EcoString, args: Vec<Value>) -> function::Result {
-        assert!(matches!(asked, Asked::Unconfigured(provider) if provider.kind == "p") && function == "half");
-        match args.first().and_then(|value| value.as_number()).and_then(yuba_value::Number::to_i64) {
-            Some(number) if number % 2 == 0 => Ok(Value::int(number / 2)),
-            Some(1) => Ok(Value::string("none")),
-            Some(_) => Err(FunctionError::arg(0, "is odd")),
-            None => Err(FunctionError::new("is no number")),
-        }
-    }
-    fn functions(&self, _: &Arc<dyn Provider>) -> Result<BTreeMap<EcoString, Signature>, Vec<Problem>> {
-        unreachable!("nothing is configured")
-    }
-    fn validate(&self, _: &ProviderSource, of: ConfigurationOf, config: Value) -> Opinion {
-        let entries = config.entries().unwrap_or_default();
-        let is_bad = |(name, value): &(EcoString, Value)| {
-            name == "name" && value.as_str().is_some_and(|text| text == "bad") && config.is_deeply_unmarked()
-        };
-        let path = Path::new().attr("name");
-        let problem =
-            || Problem::at(Diagnostic::new(&OPERATION_FAILED, eco_format!("{of:?}")).titled("Bad name"), path.clone());
-        let found = entries.iter().filter(|entry| is_bad(entry)).map(|_| problem()).collect();
-        Box::new(move || found)
-    }
-}
-
-fn schema(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
-    let half = Signature::new("half", "", vec![Param::new("number", Type::number(), "")], Type::number());
-    let named = BlockSchema::new([("name", Attribute::optional(Type::string()))]);
-    let schema = Schema { version: 0, block: named };
-    let all = ProviderSchema {
-        provider: schema.clone(),
-        resources: [("p_r", schema)].into(),
-        functions: BTreeMap::from([("half".into(), half)]),
-        ..ProviderSchema::default()
-    };
-    (provider.kind == "p").then(|| Arc::new(all))
-}
+use crate::testing::Halves;
 
 #[test]
 fn functions_of_providers_are_called() {
@@ -115,7 +58,7 @@ resource "p_r" "s" {
         main.tf:17:15 error: Error in function call
         Call to function "provider::p::half" failed: the provider's answer is not of the type that its schema promises: number required, but this is string. This is a bug in the provider, which should be reported to those who make it.
         main.tf:19:15 error: Function not found in provider
-        The provider has no function "halv".
+        The provider has no function "halv". Did you mean "half"?
         main.tf:20:15 error: Unknown function provider
         The required_providers of this module contain no provider with the local name "q".
         main.tf:29:10 error: Bad name
@@ -123,42 +66,38 @@ resource "p_r" "s" {
         main.tf:33:14 error: Bad name
         Resource(Managed, "p_r")
     "#]]
-    .assert_eq(&found_with(fixture, true, &schema, Some(&Halves)));
+    .assert_eq(&found_with(fixture, true, &Halves::default()));
 }
 
-/// Writes down when it is asked and when it is waited for.
-#[derive(Default)]
-struct Thoughtful(Rc<RefCell<String>>);
-
-impl AskProviders for Thoughtful {
-    fn has(&self, provider: &ProviderSource) -> bool {
-        Halves.has(provider)
-    }
-    fn call(&self, asked: Asked<'_>, function: &EcoString, args: Vec<Value>) -> function::Result {
-        Halves.call(asked, function, args)
-    }
-    fn functions(&self, provider: &Arc<dyn Provider>) -> Result<BTreeMap<EcoString, Signature>, Vec<Problem>> {
-        Halves.functions(provider)
-    }
-    fn validate(&self, provider: &ProviderSource, of: ConfigurationOf, config: Value) -> Opinion {
-        let entries = config.entries().unwrap_or_default();
-        let name = entries.first().and_then(|(_, name)| name.as_str()).map_or("?".to_owned(), ToString::to_string);
-        *self.0.borrow_mut() += &format!("+{name} ");
-        let (log, opinion) = (self.0.clone(), Halves.validate(provider, of, config));
-        Box::new(move || {
-            *log.borrow_mut() += &format!("={name} ");
-            opinion()
-        })
-    }
+#[test]
+fn calls_of_an_expression_are_made_together_and_each_once() {
+    let fixture = |locals: &str| {
+        let start = "--- main.tf\nterraform {\n required_providers {\n p = { source = \"x/p\" }\n }\n}\n";
+        format!("{start}locals {{\n{locals}\n}}\n")
+    };
+    let check = |locals: &str, calls: usize| {
+        let provider = Halves::default();
+        assert_eq!(found_with(&fixture(locals), true, &provider), "");
+        assert_eq!(provider.calls.lock().expect("because nothing panics").len(), calls, "{locals}");
+    };
+    check("  a = [for n in range(100) : provider::p::half(2 * n)]", 100);
+    check("  a = [for n in range(100) : provider::p::half(2 * (n % 10))]", 10);
+    check("  a = provider::p::half(provider::p::half(provider::p::half(80)))", 3);
+    check("  a = provider::p::half(80)\n  b = provider::p::half(local.a) + local.a", 2);
+    // The chain is evaluated from its end first.
+    let chain: String =
+        (1..20).map(|n| format!("  l{n} = provider::p::half(2 * local.l{})\n", n + 1)).collect::<String>()
+            + "  l20 = 4";
+    check(&chain, 1);
 }
 
 #[test]
 fn providers_think_about_resources_that_do_not_depend_on_each_other_at_the_same_time() {
     let start = "--- main.tf\nterraform {\n required_providers {\n p = { source = \"x/p\" }\n }\n}\n";
     let check = |resources: &str, order: &expect_test::Expect, found: &expect_test::Expect| {
-        let provider = Thoughtful::default();
-        found.assert_eq(&found_with(&format!("{start}{resources}"), false, &schema, Some(&provider)));
-        order.assert_eq(&provider.0.borrow());
+        let provider = Halves::default();
+        found.assert_eq(&found_with(&format!("{start}{resources}"), false, &provider));
+        order.assert_eq(&provider.validations.lock().expect("because nothing panics"));
     };
     let resources = r#"
 resource "p_r" "a" { name = "a" }

@@ -7,6 +7,7 @@ use yuba_provider::{Attribute, BlockSchema, ProviderSchema, Schema, builtin};
 use yuba_value::Type;
 
 use super::found_with;
+use crate::testing::Lenient;
 
 /// Has a resource type of the name, beside the built-in provider.
 fn schemas(provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
@@ -126,7 +127,7 @@ fn found(header: &str, place: &str, name: &str) -> String {
     let content = place.replace('@', name);
     let fixture =
         format!("\n--- main.tf\n{header}{content}\n--- m/main.tf\nvariable \"a\" {{ default = 1 }}\n{LIBRARY}");
-    found_with(&fixture, true, &schemas, None)
+    found_with(&fixture, true, &Lenient(schemas))
 }
 
 #[test]
