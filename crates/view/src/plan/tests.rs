@@ -159,8 +159,8 @@ fn changes_outside() {
 
             Note: Objects have changed outside of Yuba
 
-            Yuba detected the following changes made outside of Yuba since the last "yuba
-            apply", which may have affected this plan:
+            Remote objects differ from the state of the last "yuba apply". These
+            differences can affect the plan:
 
               # terraform_data.a has changed
               ~ resource "terraform_data" "a" {
@@ -170,9 +170,9 @@ fn changes_outside() {
                 }
 
 
-            Unless your configuration contains equivalent changes, or ignores these
-            attributes with ignore_changes, the following plan may include actions to
-            undo or respond to these changes.
+            The plan below can revert these differences or react to them. To keep them,
+            change the configuration accordingly or list the attributes in
+            ignore_changes.
 
             ─────────────────────────────────────────────────────────────────────────────
 
@@ -200,8 +200,8 @@ fn changes_outside() {
 
             Note: Objects have changed outside of Yuba
 
-            Yuba detected the following changes made outside of Yuba since the last "yuba
-            apply", which may have affected this plan:
+            Remote objects differ from the state of the last "yuba apply". These
+            differences can affect the plan:
 
               # terraform_data.a has changed
               ~ resource "terraform_data" "a" {
@@ -211,9 +211,8 @@ fn changes_outside() {
                 }
 
 
-            This is a refresh-only plan, so Yuba will not undo these changes. If you
-            expected them, apply this plan to record the new values in the state without
-            changing remote objects.
+            A refresh-only plan does not revert these differences. Apply it to store the
+            new values in the state. No remote object changes.
         "#]],
     );
 }
@@ -311,10 +310,9 @@ fn what_to_do_next() {
 
         ───────────────────────────────────────
 
-        Yuba has generated configuration and
-        written it to gen.tf. Please review the
-        configuration and edit it as necessary
-        before adding it to version control.
+        Yuba wrote generated configuration to
+        gen.tf. Review and edit the file before
+        you commit it to version control.
 
         Note: You didn't use the -out option to
         save this plan, so "yuba apply" creates
