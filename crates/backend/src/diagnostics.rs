@@ -338,7 +338,7 @@ pub(crate) fn as_warnings(problems: Diagnostics) -> impl Iterator<Item = Diagnos
 pub(crate) fn errored_written(path: &Path, way: &WayBack) -> Diagnostic {
     let path = path.display();
     let detail = eco_format!("The new state could not be saved and was written to {path}. Nothing is lost.");
-    with_instructions(&STATE_WRITTEN_TO_ERRORED_FILE, detail, &path.to_string(), way)
+    with_instructions(&STATE_WRITTEN_TO_ERRORED_FILE, &detail, &path.to_string(), way)
 }
 
 pub(crate) fn errored_not_written(path: &Path, error: &io::Error) -> Diagnostic {
@@ -351,11 +351,11 @@ pub(crate) fn errored_printed(way: &WayBack) -> Diagnostic {
         "The new state could not be written to any file. It is printed above as JSON instead.\n\nCopy it, from the first {{ \
          to the last }}, to a file {ERRORED_STATE}."
     );
-    with_instructions(&STATE_PRINTED, detail, ERRORED_STATE, way)
+    with_instructions(&STATE_PRINTED, &detail, ERRORED_STATE, way)
 }
 
 /// With the commands that bring a state in a file to where it belongs.
-fn with_instructions(code: &'static yuba_syntax::Code, detail: EcoString, errored: &str, way: &WayBack) -> Diagnostic {
+fn with_instructions(code: &'static yuba_syntax::Code, detail: &str, errored: &str, way: &WayBack) -> Diagnostic {
     let (moved, command) = match way {
         WayBack::Push { in_the_way } => (in_the_way.as_ref(), format!("yuba state push {errored}")),
         WayBack::Copy { to, is_in_the_way } => (is_in_the_way.then_some(to), format!("cp {errored} {to}")),

@@ -43,13 +43,16 @@ pub struct BackendKind {
     pub open: Constructor,
 }
 
+/// Opens a byte store.
+pub type OpenStore = fn(&Arguments, &BackendEnvironment) -> Result<Arc<dyn Store>, Diagnostics>;
+
 /// How the storage of a backend is made.
 #[derive(Clone, Copy)]
 pub enum Constructor {
     /// Files of this machine, with the guarantees of [`Local`].
     Files(fn(&Arguments) -> LocalSettings),
     /// A byte store.
-    Store(fn(&Arguments, &BackendEnvironment) -> Result<Arc<dyn Store>, Diagnostics>),
+    Store(OpenStore),
     /// OpenTofu has this backend and this version of Yuba does not.
     NotAvailable,
 }

@@ -40,6 +40,9 @@ pub(crate) struct StoredBackend {
     sealing: Option<Sealing>,
 }
 
+/// A journal that is being written, and the file whose lock keeps other runs out of it.
+type OpenJournal = (Writer, Box<dyn OpenFile>);
+
 impl StoredBackend {
     /// Journals go to the data directory of the environment.
     pub(crate) fn new(store: Arc<dyn Store>, files: Arc<dyn Files>, environment: &BackendEnvironment) -> StoredBackend {
@@ -379,7 +382,7 @@ impl StoredState {
     }
 
     /// A journal that continues what is stored; none where states end with the process.
-    fn writer(&mut self, start: &State) -> Result<Option<(Writer, Box<dyn OpenFile>)>, Diagnostics> {
+    fn writer(&mut self, start: &State) -> Result<Option<OpenJournal>, Diagnostics> {
         if !self.lasts() {
             return Ok(None);
         }

@@ -145,7 +145,7 @@ impl Arguments {
             };
             let ty = schema.type_of(&name).unwrap_or_else(|| expected.1.ty().clone());
             let value = convert(&value, &ty).map_err(|error| format!("{name}: {}", error.message))?;
-            arguments = arguments.with(&name, value);
+            arguments = arguments.with(&name, &value);
         }
         Ok(arguments)
     }
@@ -212,7 +212,7 @@ impl Arguments {
 
     /// The same with another value of an argument.
     #[must_use]
-    pub fn with(&self, name: &str, value: Value) -> Arguments {
+    pub fn with(&self, name: &str, value: &Value) -> Arguments {
         let entries = self.0.entries().unwrap_or_default().into_iter();
         let value = |known: &EcoString, before| if known == name { value.clone() } else { before };
         Arguments(Value::object(entries.map(|(known, before)| (known.clone(), value(&known, before))).collect()))
@@ -247,7 +247,7 @@ impl Arguments {
             let mut set = argument.environment.iter().filter_map(|name| Some((name, environment.get(name)?)));
             let Some((variable, text)) = set.next() else { continue };
             match convert(&Value::string(text), &argument.attribute.spec_type()) {
-                Ok(value) => resolved = resolved.with(argument.name, value),
+                Ok(value) => resolved = resolved.with(argument.name, &value),
                 Err(error) => {
                     problems.push(diagnostics::invalid_environment_default(variable, argument.name, &error.message));
                 }
@@ -264,8 +264,8 @@ impl Arguments {
     pub fn with_defaults(&self, schema: &ArgumentSchema) -> Arguments {
         let unset = schema.arguments.values().filter(|argument| is_unset(&self.get(argument.name)));
         unset.fold(self.clone(), |filled, argument| match &argument.default {
-            Some(default) => filled.with(argument.name, default.clone()),
-            None => filled.with(argument.name, Value::null(argument.attribute.implied_type())),
+            Some(default) => filled.with(argument.name, default),
+            None => filled.with(argument.name, &Value::null(argument.attribute.implied_type())),
         })
     }
 }

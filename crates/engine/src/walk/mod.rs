@@ -108,10 +108,8 @@ impl<'a> Walk<'a> {
         let mut ok = true;
         for problem in found {
             ok &= !problem.is_error();
-            if problem.deprecation().is_some() {
-                if !self.told.insert(problem.key()) {
-                    continue;
-                }
+            if problem.deprecation().is_some() && !self.told.insert(problem.key()) {
+                continue;
             }
             self.problems.push(problem);
         }

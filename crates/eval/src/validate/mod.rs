@@ -87,7 +87,7 @@ pub async fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
         return problems;
     }
     let order: Vec<u32> = components.into_iter().flatten().collect();
-    let mut walk = Walk::new(&evaluation, &graph);
+    let mut walk = Walk::new(&evaluation, graph);
     for at in &order {
         let at = *at;
         while walk.asked.len() >= env.parallelism.max(1) || graph.depends_on_any(at, &walk.open) {
@@ -105,7 +105,7 @@ pub async fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
                 continue;
             }
             Vertex::Provider(provider) => walk.provider(at, provider).await,
-            _ => evaluation.settle(|| check_vertex(&evaluation, node, &arguments, env)).await,
+            _ => evaluation.settle(|| check_vertex(&evaluation, node, arguments, env)).await,
         };
         walk.end(at, found);
     }

@@ -24,7 +24,7 @@ pub(crate) fn overridden(
         let found = match flag.split_once('=') {
             None => file(flag, &schema, sources).map(|found| arguments.overridden_by(&found)),
             Some((name, text)) => match schema.type_of(name) {
-                Some(ty) => value(name, text, &ty, sources).map(|value| arguments.with(name, value)),
+                Some(ty) => value(name, text, &ty, sources).map(|value| arguments.with(name, &value)),
                 None => Err(diagnostics::unknown_backend_argument(block.kind(), name).into()),
             },
         };
