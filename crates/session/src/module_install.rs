@@ -81,7 +81,7 @@ impl<'d, 'm, 'a> Directories<'d, 'm, 'a> {
 impl ModuleFiles for Directories<'_, '_, '_> {
     fn install(&mut self, wanted: &Wanted<'_>) -> Option<(Option<Installed>, Diagnostics)> {
         let key = wanted.key;
-        let recorded = self.manifest.modules.get(key).filter(|recorded| is_right(&self.reader, recorded, wanted));
+        let recorded = self.manifest.modules.get(key).filter(|recorded| is_right(self.reader, recorded, wanted));
         match &mut self.missing {
             Missing::Told => None,
             Missing::Noted { upgrade, .. } if wanted.dir.is_some() || (recorded.is_some() && !*upgrade) => None,
