@@ -242,7 +242,8 @@ pub(crate) fn declared_keys(keys: &[EcoString]) -> EcoString {
     if keys.len() > SHOWN {
         shown.push(format!("and {} more instances", keys.len() - SHOWN));
     }
-    eco_format!("It has the instances {}.", shown.join(", "))
+    let noun = if shown.len() == 1 { "instance" } else { "instances" };
+    eco_format!("It has the {noun} {}.", shown.join(", "))
 }
 
 /// `detail` lists the objects of the state and how to proceed.

@@ -176,8 +176,8 @@ impl OtherFunctions for ModuleScope<'_> {
             let value = result?;
             match yuba_value::convert::conformance_error(value.ty(), ty) {
                 Some(reason) if !ty.is_dynamic() => Err(FunctionError::new(ecow::eco_format!(
-                    "the provider's answer is not of the type that its schema promises: {reason}. This is a bug in the \
-                     provider, which should be reported to those who make it"
+                    "the result does not have the type in the schema of the function: {reason}. Report this bug to the \
+                     maintainers of the provider"
                 ))),
                 _ => Ok(value),
             }

@@ -17,6 +17,8 @@ use yuba_syntax::Diagnostic;
 use yuba_value::function::{self, FunctionError, Param, Signature};
 use yuba_value::{Path, Type, Value};
 
+use crate::diagnostics::OPERATION_FAILED;
+
 /// Providers with these schemas. They find nothing wrong with any configuration, and cannot be started.
 pub(crate) struct Lenient<F>(pub(crate) F);
 
@@ -101,7 +103,8 @@ impl Providers for Halves {
             name == "name" && value.as_str().is_some_and(|text| text == "bad") && config.is_deeply_unmarked()
         };
         let path = Path::new().attr("name");
-        let problem = || Problem::at(Diagnostic::error("Bad name", eco_format!("{of:?}")), path.clone());
+        let problem =
+            || Problem::at(Diagnostic::new(&OPERATION_FAILED, eco_format!("{of:?}")).titled("Bad name"), path.clone());
         let found: Vec<Problem> = entries.iter().filter(|entry| is_bad(entry)).map(|_| problem()).collect();
         let log = self.validations.clone();
         later(move || {

@@ -327,7 +327,8 @@ fn declared_keys<'a>(keys: impl ExactSizeIterator<Item = &'a str>) -> EcoString 
     if count > SHOWN {
         shown.push(format!("and {} more instances", count - SHOWN));
     }
-    eco_format!("It has the instances {}.", shown.join(", "))
+    let noun = if shown.len() == 1 { "instance" } else { "instances" };
+    eco_format!("It has the {noun} {}.", shown.join(", "))
 }
 
 pub(super) fn same_for_each(block_type: &str, address: &str, span: Span) -> Diagnostic {

@@ -56,7 +56,7 @@ resource "p_r" "s" {
         main.tf:16:33 error: Not enough function arguments
         The function "provider::p::half" takes 1 argument but none was given: the value for "number" is missing.
         main.tf:17:15 error: Error in function call
-        Call to function "provider::p::half" failed: the provider's answer is not of the type that its schema promises: number required, but this is string. This is a bug in the provider, which should be reported to those who make it.
+        Call to function "provider::p::half" failed: the result does not have the type in the schema of the function: number required, but this is string. Report this bug to the maintainers of the provider.
         main.tf:19:15 error: Function not found in provider
         The provider has no function "halv". Did you mean "half"?
         main.tf:20:15 error: Unknown function provider
