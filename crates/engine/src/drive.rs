@@ -444,6 +444,45 @@ mod tests {
         }
     }
 
+    /// The last step waits in the middle; the job of the first goes on meanwhile.
+    struct Pausing(std::rc::Rc<std::cell::RefCell<String>>);
+
+    impl<'j> Steps<'j> for Pausing {
+        type Answer = ();
+        async fn begin(&mut self, step: u32, jobs: &mut Jobs<'j, ()>) {
+            *self.0.borrow_mut() += &format!("+{step} ");
+            let log = self.0.clone();
+            match step {
+                0 => jobs.push(move || async move {
+                    Later(2).await;
+                    *log.borrow_mut() += "job ";
+                }),
+                1 => jobs.push(|| Later(0)),
+                _ => {
+                    Later(5).await;
+                    *log.borrow_mut() += "on ";
+                }
+            }
+        }
+        async fn answer(&mut self, step: u32, (): (), _: &mut Jobs<'j, ()>) {
+            *self.0.borrow_mut() += &format!("={step} ");
+        }
+        fn end(&mut self, _: u32) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn jobs_go_on_while_a_step_waits_and_are_answered_after_it() {
+        let log = std::rc::Rc::default();
+        let mut steps = Pausing(std::rc::Rc::clone(&log));
+        let edges = [Vec::new(), Vec::new(), vec![1]];
+        let mut run = Box::pin(drive(&mut steps, edges.as_slice(), 2));
+        let mut context = Context::from_waker(Waker::noop());
+        while run.as_mut().poll(&mut context).is_pending() {}
+        expect!["+0 +1 =1 +2 job on =0 "].assert_eq(&log.borrow());
+    }
+
     #[test]
     fn nothing_begins_after_a_stop() {
         let chain: [&[u32]; 3] = [&[], &[0], &[1]];
