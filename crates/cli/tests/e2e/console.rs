@@ -101,8 +101,7 @@ fn the_first_mistake_ends_it() {
             ├────────────────
             │ while calling upper(str)
 
-        The value given for the parameter "str" is not accepted: argument must not be
-        null.
+        The value of the parameter "str" is not valid: argument must not be null.
     "#]],
     );
 }

@@ -79,18 +79,17 @@ output "v" {
           on main.tf line 1:
            1: symbols "net" {
 
-        The source of the symbol library "net" is r.example/team/net/test, and it is
-        not installed. Run "yuba init" to install all symbol libraries of this
-        configuration.
+        The symbol library "net" from r.example/team/net/test is not installed. Run
+        "yuba init" to install all symbol libraries of this configuration.
 
         Error: Symbol library not installed
 
           on lib/a.sym.hcl line 1:
            1: symbols "sub" {
 
-        The source of the symbol library "sub" of symbol library "local" is
-        r.example/team/net/test//sub, and it is not installed. Run "yuba init" to
-        install all symbol libraries of this configuration.
+        The symbol library "sub" of symbol library "local" from
+        r.example/team/net/test//sub is not installed. Run "yuba init" to install all
+        symbol libraries of this configuration.
     "#]]
     .assert_eq(&missing.to_string());
     let run = sandbox.run(&["get", "-no-color"]);
