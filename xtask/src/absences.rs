@@ -78,19 +78,27 @@ fn is_test_file(path: &str) -> bool {
     inner.split('/').any(is_test_name)
 }
 
-/// Lines that are compiled into the product, without comments: everything before the tests at the end of a file.
+/// Lines that are compiled into the product, without comments. An item for tests ends with a bracket or a semicolon in the
+/// column of its attribute.
 fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines: Vec<&str> = text.lines().collect();
-    let is_tests = |index: &usize| {
-        lines[*index].trim() == "#[cfg(test)]"
-            && lines.get(index + 1).is_some_and(|next| next.trim().starts_with("mod tests {"))
+    let mut column_of_tests = None;
+    let is_shipped = move |(_, line): &(usize, &str)| {
+        let column = line.len() - line.trim_start().len();
+        let is_attribute = ["#[cfg(test)]", "#[cfg(all(test"].iter().any(|start| line.trim_start().starts_with(start));
+        match column_of_tests {
+            None if is_attribute => column_of_tests = Some(column),
+            None => return true,
+            Some(tests) => {
+                let ends = line.trim_start().starts_with('}') || line.ends_with(';');
+                if column == tests && ends {
+                    column_of_tests = None;
+                }
+            }
+        }
+        false
     };
-    let end = (0..lines.len()).find(is_tests).unwrap_or(lines.len());
-    lines
-        .into_iter()
-        .take(end)
-        .enumerate()
-        .map(|(index, line)| (index + 1, line.split("//").next().unwrap_or_default()))
+    let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+    numbered.filter(is_shipped).map(|(number, line)| (number, line.split("//").next().unwrap_or_default()))
 }
 
 /// A public type has a name of its own, unless the glossary has a row "`Name` | crates | reason".

@@ -28,7 +28,7 @@ pub(crate) fn check(breaches: &mut Vec<String>) {
 fn check_recipes(recipes: &BTreeMap<String, Vec<String>>, exists: impl Fn(&str) -> bool, breaches: &mut Vec<String>) {
     for (subject, limit) in RECIPES {
         let Some(files) = recipes.get(subject) else {
-            breaches.push(format!("docs/ARCHITECTURE.md: no section \"### How to add {subject}\""));
+            breaches.push(format!("docs/ARCHITECTURE.md: no section \"## How to add {subject}\""));
             continue;
         };
         if files.is_empty() || files.len() > limit {

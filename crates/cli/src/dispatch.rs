@@ -24,7 +24,7 @@ const NO_COMMAND: u8 = 127;
 pub(crate) fn run() -> u8 {
     let mut terminal = Terminal::new();
     // The path of the file is relative to the directory the process was started in, even with -chdir.
-    let hosts = Arc::new(Hosts::new(Environment::of_process()));
+    let hosts = Arc::new(Hosts::new(environment()));
     report_cli_config(&mut terminal, hosts.problems());
     match request(std::env::args_os().skip(1)) {
         Ok(request) => run_request(&mut terminal, &request, hosts),
@@ -52,6 +52,12 @@ struct Request {
     args: Vec<String>,
     /// Where the process was started, if `-chdir` led elsewhere.
     original_dir: Option<String>,
+}
+
+/// The environment of the process, for everything below this crate: variables that are Unicode, and the user's directories.
+fn environment() -> Environment {
+    let unicode = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
+    Environment::new(unicode, std::env::home_dir(), std::env::temp_dir())
 }
 
 fn request(args: impl Iterator<Item = OsString>) -> Result<Request, String> {

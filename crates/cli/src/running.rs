@@ -54,7 +54,7 @@ impl Running {
             Event::Finished { addr, phase, .. } => ((addr.to_string(), Kind::Phase(*phase)), false),
             Event::ProvisionStarted { addr, .. } => ((addr.to_string(), Kind::Provision), true),
             Event::ProvisionFinished { addr, .. } => ((addr.to_string(), Kind::Provision), false),
-            Event::ProvisionOutput { .. } | Event::Deferred { .. } => return 0,
+            _ => return 0,
         };
         if begins {
             let since = Instant::now();

@@ -22,11 +22,13 @@ impl fmt::Debug for Environment {
 }
 
 impl Environment {
-    /// The variables of this process that are Unicode. Only the program itself calls this; everything else gets a value.
-    pub fn of_process() -> Environment {
-        let unicode = std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
-        let variables = unicode.collect();
-        Environment { variables, home: std::env::home_dir(), temporary: Some(std::env::temp_dir()) }
+    /// These variables, for a user with this home directory on a system with this directory for temporary files.
+    pub fn new(
+        variables: impl IntoIterator<Item = (String, String)>,
+        home: Option<PathBuf>,
+        temporary: PathBuf,
+    ) -> Environment {
+        Environment { variables: variables.into_iter().collect(), home, temporary: Some(temporary) }
     }
 
     /// The value of a variable.

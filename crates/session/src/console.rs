@@ -230,7 +230,7 @@ impl ConsoleSession {
         };
         let libraries = self.names.as_ref().map(|names| &*names.loaded.tree.root().symbols);
         let context = CallContext {
-            world,
+            world: evaluation.as_ref().map_or(world, Evaluation::world),
             base_dir: ".",
             plan_time: None,
             pure_only: false,
@@ -240,7 +240,11 @@ impl ConsoleSession {
             sources: Some(&self.sources),
             symbols: libraries.map(SymbolScope::of_module),
         };
-        eval_expr(expr, scope, context)
+        let evaluate = || eval_expr(expr, scope, context);
+        match &evaluation {
+            Some(evaluation) => wait(evaluation.settle(evaluate)),
+            None => evaluate(),
+        }
     }
 }
 

@@ -94,7 +94,7 @@ yuba_syntax::catalogue! {
     /// `providers schema` cannot read the state.
     SCHEMAS_STATE_UNREADABLE = error "schemas-state-unreadable", "Failed to load state";
     /// A workspace name contains characters that are not allowed.
-    WORKSPACE_NAME_INVALID = error "workspace-name-invalid", "Invalid workspace name";
+    NEW_WORKSPACE_NAME_INVALID = error "new-workspace-name-invalid", "Invalid workspace name";
     /// The name given to `workspace new` is the name of an existing workspace.
     WORKSPACE_EXISTS = error "workspace-exists", "Workspace {name} already exists";
     /// The workspace given on the command line does not exist.
@@ -458,7 +458,7 @@ pub(crate) fn invalid_workspace_name(name: &str) -> Diagnostic {
         "Workspace name {} is invalid. A name contains only characters that need no escaping in a URL, and no slashes.",
         quote(name)
     );
-    Diagnostic::new(&WORKSPACE_NAME_INVALID, detail)
+    Diagnostic::new(&NEW_WORKSPACE_NAME_INVALID, detail)
 }
 
 /// A new workspace that already exists.

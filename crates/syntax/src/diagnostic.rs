@@ -73,11 +73,6 @@ macro_rules! catalogue {
     (@severity warning) => { $crate::Severity::Warning };
 }
 
-catalogue! {
-    /// A diagnostic without a row in a catalogue.
-    UNCATALOGUED = error "uncatalogued", "";
-}
-
 /// One error or warning.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
@@ -186,7 +181,17 @@ impl Diagnostic {
     }
     /// A diagnostic with the severity and the title of its code, without a location.
     pub fn new(code: &'static Code, detail: impl Into<EcoString>) -> Diagnostic {
-        Diagnostic { code, severity: code.severity, summary: code.summary.into(), ..Diagnostic::error("", detail) }
+        Diagnostic {
+            code,
+            severity: code.severity,
+            summary: code.summary.into(),
+            detail: detail.into(),
+            hint: None,
+            subject: None,
+            context: None,
+            address: None,
+            extra: None,
+        }
     }
     /// With a title that contains values. The summary of the code shows its form.
     #[must_use]
@@ -215,27 +220,9 @@ impl Diagnostic {
         match &self.hint {
             None => self.detail.clone(),
             Some(hint) if self.detail.is_empty() => hint.clone(),
-            Some(hint) if self.detail.contains('\n') => eco_format!("{}\n\n{hint}", self.detail),
+            Some(hint) if self.detail.lines().nth(1).is_some() => eco_format!("{}\n\n{hint}", self.detail),
             Some(hint) => eco_format!("{} {hint}", self.detail),
         }
-    }
-    /// An error without a location.
-    pub fn error(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {
-        Diagnostic {
-            code: &UNCATALOGUED,
-            severity: Severity::Error,
-            summary: summary.into(),
-            detail: detail.into(),
-            hint: None,
-            subject: None,
-            context: None,
-            address: None,
-            extra: None,
-        }
-    }
-    /// A warning without a location.
-    pub fn warning(summary: impl Into<EcoString>, detail: impl Into<EcoString>) -> Diagnostic {
-        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(summary, detail) }
     }
     /// At this location, if there is one.
     #[must_use]

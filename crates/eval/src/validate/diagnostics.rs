@@ -102,11 +102,11 @@ yuba_syntax::catalogue! {
     /// A remote-exec provisioner sets none or several of inline, script and scripts.
     INVALID_REMOTE_EXEC = error "invalid-remote-exec", "Invalid remote-exec provisioner configuration";
     /// A file provisioner has no destination.
-    FILE_WITHOUT_DESTINATION = error "file-provisioner-without-destination", "Invalid file provisioner configuration";
+    FILE_PROVISIONER_WITHOUT_DESTINATION = error "file-provisioner-without-destination", "Invalid file provisioner configuration";
     /// A file provisioner sets both source and content.
-    FILE_WITH_SOURCE_AND_CONTENT = error "file-provisioner-with-source-and-content", "Cannot set both 'source' and 'content'";
+    FILE_PROVISIONER_WITH_SOURCE_AND_CONTENT = error "file-provisioner-with-source-and-content", "Cannot set both 'source' and 'content'";
     /// A file provisioner sets neither source nor content.
-    FILE_WITHOUT_SOURCE = error "file-provisioner-without-source", "Must provide one of 'source' or 'content'";
+    FILE_PROVISIONER_WITHOUT_SOURCE = error "file-provisioner-without-source", "Must provide one of 'source' or 'content'";
     /// An argument of an import block is null, unknown, sensitive or ephemeral.
     pub INVALID_IMPORT_ARGUMENT = error "invalid-import-argument", "Invalid import {argument} argument";
     /// An import block has an identity, but the resource type has no identity.
@@ -549,15 +549,18 @@ pub(crate) fn invalid_remote_exec() -> Diagnostic {
 }
 
 pub(crate) fn file_without_destination() -> Diagnostic {
-    Diagnostic::new(&FILE_WITHOUT_DESTINATION, "The argument \"destination\" must be a string that is not empty.")
+    Diagnostic::new(
+        &FILE_PROVISIONER_WITHOUT_DESTINATION,
+        "The argument \"destination\" must be a string that is not empty.",
+    )
 }
 
 pub(crate) fn file_with_source_and_content() -> Diagnostic {
-    Diagnostic::new(&FILE_WITH_SOURCE_AND_CONTENT, "")
+    Diagnostic::new(&FILE_PROVISIONER_WITH_SOURCE_AND_CONTENT, "")
 }
 
 pub(crate) fn file_without_source() -> Diagnostic {
-    Diagnostic::new(&FILE_WITHOUT_SOURCE, "")
+    Diagnostic::new(&FILE_PROVISIONER_WITHOUT_SOURCE, "")
 }
 
 // Conditions.

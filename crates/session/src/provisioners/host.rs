@@ -59,7 +59,7 @@ impl Host {
     #[cfg(test)]
     pub(super) fn of_tests() -> Host {
         let settings = crate::project::ProjectSettings {
-            environment: yuba_net::Environment::of_process(),
+            environment: std::env::vars().collect(),
             home: std::env::home_dir(),
             ..crate::project::ProjectSettings::bare("")
         };
