@@ -84,11 +84,16 @@ fn a_lock_that_nobody_ends_is_released() {
     sandbox.write("text", "");
     let project = project(&sandbox.dir(), &[("TF_VAR_name", "x")]);
     let loaded = load(&project);
+    // Its file names the holder as long as the lock is held.
+    let is_locked = || sandbox.dir().join(".terraform.tfstate.lock.info").exists();
     let locked = loaded.lock(&lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
-    assert!(loaded.lock(&lock(), &mut || {}).is_err(), "the state is locked");
+    assert!(is_locked());
     drop(locked);
+    assert!(!is_locked());
     let locked = loaded.lock(&lock(), &mut || {}).unwrap_or_else(|refusal| panic!("{:?}", refusal.problems));
     let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
-    drop(locked.plan(&PlanOptions::default(), progress));
-    assert!(loaded.lock(&lock(), &mut || {}).is_ok(), "a plan that is dropped holds no lock");
+    let planned = locked.plan(&PlanOptions::default(), progress);
+    assert!(is_locked());
+    drop(planned);
+    assert!(!is_locked(), "a plan that is dropped holds no lock");
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Disk, Files, Open, OpenFile};
+use super::{Disk, Files, LockAttempt, Open, OpenFile};
 
 /// The real file system; relative paths start in a directory.
 #[derive(Clone, Debug)]
@@ -28,7 +28,8 @@ impl Files for DiskAt {
     }
 
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn OpenFile>> {
-        Disk.open(&self.at(path), how)
+        let file = Disk.open(&self.at(path), how)?;
+        Ok(Box::new(FileAt { file, root: self.root.clone() }))
     }
 
     /// Relative paths stay relative where they lead to files below the directory, as messages show them.
@@ -69,5 +70,62 @@ impl Files for DiskAt {
     }
     fn names(&self, path: &Path) -> io::Result<Vec<String>> {
         Disk.names(&self.at(path))
+    }
+}
+
+/// An open file whose name is compared with paths that start in a directory.
+#[derive(Debug)]
+struct FileAt {
+    file: Box<dyn OpenFile>,
+    root: PathBuf,
+}
+
+impl OpenFile for FileAt {
+    fn read_all(&mut self) -> io::Result<Vec<u8>> {
+        self.file.read_all()
+    }
+
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(offset, into)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_at(offset, bytes)
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn reserve(&mut self, len: u64) -> io::Result<()> {
+        self.file.reserve(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+
+    fn take_permissions_of(&mut self, other: &dyn OpenFile) -> io::Result<()> {
+        self.file.take_permissions_of(other)
+    }
+
+    fn permissions(&self) -> io::Result<std::fs::Permissions> {
+        self.file.permissions()
+    }
+
+    fn try_lock(&mut self) -> io::Result<LockAttempt> {
+        self.file.try_lock()
+    }
+
+    fn locked_by_other(&mut self) -> io::Result<bool> {
+        self.file.locked_by_other()
+    }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        self.file.is_at(&self.root.join(path))
+    }
+
+    fn is_empty(&self) -> io::Result<bool> {
+        self.file.is_empty()
     }
 }
