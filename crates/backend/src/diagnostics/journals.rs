@@ -50,7 +50,7 @@ pub(crate) fn journal_left(journal: &Path, error: &io::Error) -> Diagnostic {
 
 fn kept(result: io::Result<PathBuf>) -> String {
     match result {
-        Ok(path) => format!("It is stored as {}.", path.display()),
+        Ok(path) => format!("The journal is stored as {}.", path.display()),
         Err(error) => format!("It keeps its name, because it cannot be renamed: {error}."),
     }
 }

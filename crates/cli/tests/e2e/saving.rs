@@ -274,5 +274,8 @@ resource "terraform_data" "c" {
     }
     // The next one that takes the lock puts it aside.
     let run = ok(&sandbox, &["plan"]);
-    assert!(flowing(&run.to_string()).contains("It is kept as .terraform.tfstate.journal.damaged-"), "{run}");
+    assert!(
+        flowing(&run.to_string()).contains("The journal is stored as .terraform.tfstate.journal.damaged-"),
+        "{run}"
+    );
 }
