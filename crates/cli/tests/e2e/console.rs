@@ -216,8 +216,8 @@ fn what_makes_no_sense_is_refused() {
 
             Error: Too many command line arguments
 
-            The console takes no arguments. Enter expressions at its prompt or write them
-            to its standard input.
+            The console takes no arguments. Type expressions at its prompt or pipe them
+            into it.
         "#]],
     );
     check_refused(
@@ -227,8 +227,8 @@ fn what_makes_no_sense_is_refused() {
 
             Error: Output only in json is not allowed
 
-            The console does not support JSON output. Use an output of the configuration
-            and `output -json`, or call the function jsonencode.
+            The console does not support -json. Use the function jsonencode, or "yuba
+            output -json", to get JSON.
         "#]],
     );
 }

@@ -268,8 +268,8 @@ fn mistakes_of_the_cli_configuration_are_told() {
 
         Warning: Unable to open CLI configuration file
 
-        There is no file nowhere.tfrc, which is named as the CLI configuration file.
-        Nothing is configured.
+        The CLI configuration file nowhere.tfrc does not exist. Yuba continues
+        without CLI configuration.
     "#]]
     .assert_eq(&named("nowhere.tfrc"));
 }

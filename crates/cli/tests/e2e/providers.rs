@@ -59,12 +59,14 @@ fn init_installs_and_locks() {
 
         Warning: Incomplete lock file information for providers
 
-        These providers do not come from a place that says which checksums their
-        packages have, so the checksums were calculated here:
+        Yuba calculated the checksums of these providers, because their installation
+        source does not publish checksums:
           - example.com/x/null
 
-        The lock file has checksums for OS_ARCH only; on other platforms they
-        cannot be installed. To add checksums for another platform, run:
+        The lock file has checksums for OS_ARCH only. Other platforms cannot
+        install these providers.
+
+        To add checksums for another platform, run:
           yuba providers lock -platform=OS_ARCH
         (where OS_ARCH is that platform)
 

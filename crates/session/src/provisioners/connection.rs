@@ -275,17 +275,17 @@ mod tests {
         check(
             r#"{"host": "[::1]", "timeout": "soon", "port": 0}"#,
             &expect![[r#"
-            root@[::1]:22 within 300s by /tmp/terraform_%RAND%.sh The timeout is taken to be 5m: "soon" is not a valid duration: a number is expected before each unit; it looks like "1h30m" or "-2.5s".
-            Connecting to remote host via SSH...
-              Host: [::1]
-              User: root
-              Password: false
-              Private key: false
-              Certificate: false
-              SSH Agent: false
-              Checking Host Key: false
-              Target Platform: unix
-        "#]],
+                root@[::1]:22 within 300s by /tmp/terraform_%RAND%.sh Using the default timeout 5m: "soon" is not a valid duration: a number is expected before each unit; it looks like "1h30m" or "-2.5s".
+                Connecting to remote host via SSH...
+                  Host: [::1]
+                  User: root
+                  Password: false
+                  Private key: false
+                  Certificate: false
+                  SSH Agent: false
+                  Checking Host Key: false
+                  Target Platform: unix
+            "#]],
         );
     }
 

@@ -139,7 +139,7 @@ mod tests {
     fn files_are_announced_and_acknowledged() {
         check(b"\0\0\0", 4, "text", &expect![[r#""C0644 4 name\ntext\0" done"#]]);
         check(b"\0\x01scp: no room\n", 4, "text", &expect![[r#""C0644 4 name\n" scp: no room"#]]);
-        check(b"\0\0\0", 5, "text", &expect![[r#""C0644 5 name\ntext" "name" became shorter while it was sent"#]]);
+        check(b"\0\0\0", 5, "text", &expect![[r#""C0644 5 name\ntext" "name" became shorter during the transfer"#]]);
         check(b"\0\0\0", 3, "text", &expect![[r#""C0644 3 name\ntex\0" done"#]]);
         check(b"", 4, "text", &expect![[r#""" gone"#]]);
     }
