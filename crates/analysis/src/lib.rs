@@ -26,7 +26,7 @@
 //!     purpose: Purpose::Use,
 //! };
 //! let analysis = Analysis::new(ModuleReader::new(Arc::new(files)), &options);
-//! assert!(analysis.diagnostics().is_empty());
+//! assert!(analysis.diagnostics().next().is_none());
 //! ```
 
 mod diagnostics;

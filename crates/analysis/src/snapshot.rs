@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use yuba_eval::tree::Link;
+use yuba_eval::tree::{Link, LinkDiagnostics};
 use yuba_eval::{ConfigTree, link};
 use yuba_syntax::files::Files;
-use yuba_syntax::{Diagnostic, Diagnostics, FileId, Sources};
+use yuba_syntax::{Diagnostic, FileId, Sources};
 
 use crate::reader::{Kept, ModuleReader};
 
@@ -15,14 +15,22 @@ use crate::reader::{Kept, ModuleReader};
 pub struct Analysis {
     kept: Kept,
     tree: Arc<ConfigTree>,
-    diagnostics: Diagnostics,
+    found: LinkDiagnostics,
 }
 
 impl Analysis {
     /// Reads and links the configuration that starts at the root directory of the options.
-    pub fn new(mut reader: ModuleReader, options: &Link<'_>) -> Analysis {
-        let (tree, diagnostics) = link(&mut reader, options);
-        Analysis { kept: reader.into_kept(), tree: Arc::new(tree), diagnostics: diagnostics.into_all() }
+    pub fn new(reader: ModuleReader, options: &Link<'_>) -> Analysis {
+        Analysis::linked(reader, |reader| link(reader, options))
+    }
+
+    /// The configuration that a caller links with the modules of a reader, such as one that installs missing modules.
+    pub fn linked(
+        mut reader: ModuleReader,
+        link: impl FnOnce(&mut ModuleReader) -> (ConfigTree, LinkDiagnostics),
+    ) -> Analysis {
+        let (tree, found) = link(&mut reader);
+        Analysis { kept: reader.into_kept(), tree: Arc::new(tree), found }
     }
 
     /// The configuration after files at these paths have changed, were added or removed. Files elsewhere are not read again.
@@ -44,14 +52,20 @@ impl Analysis {
     }
 
     /// Errors and warnings about syntax, blocks, and how modules go together.
-    pub fn diagnostics(&self) -> &Diagnostics {
-        &self.diagnostics
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        let LinkDiagnostics { root, modules, rules } = &self.found;
+        root.iter().chain(modules.iter()).chain(rules.iter())
+    }
+
+    /// The parts that a run goes on with: the modules, the diagnostics by subject, and the files that were read.
+    pub fn into_parts(self) -> (ConfigTree, LinkDiagnostics, Kept) {
+        (Arc::unwrap_or_clone(self.tree), self.found, self.kept)
     }
 
     /// The diagnostics that point into each file. Those without a location stand at `None`.
     pub fn diagnostics_by_file(&self) -> BTreeMap<Option<FileId>, Vec<&Diagnostic>> {
         let mut by_file: BTreeMap<Option<FileId>, Vec<&Diagnostic>> = BTreeMap::new();
-        for diagnostic in self.diagnostics.iter() {
+        for diagnostic in self.diagnostics() {
             by_file.entry(diagnostic.subject.map(|span| span.file)).or_default().push(diagnostic);
         }
         by_file
@@ -116,7 +130,7 @@ mod tests {
             let name = one.subject.and_then(|span| Some(analysis.sources().get(span.file)?.name.to_string()));
             format!("{name:?} {:?} {} {}", one.subject.map(|span| (span.start, span.end)), one.summary, one.detail)
         };
-        let mut shown: Vec<String> = analysis.diagnostics().iter().map(show).collect();
+        let mut shown: Vec<String> = analysis.diagnostics().map(show).collect();
         shown.sort();
         shown
     }

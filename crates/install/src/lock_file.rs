@@ -11,6 +11,7 @@ use ecow::EcoString;
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
 use yuba_eval::constant;
 use yuba_syntax::body::{AttributeSchema, BlockSchema};
+use yuba_syntax::files::Files;
 use yuba_syntax::{
     Attribute, Block, Body, BodySchema, Diagnostic, Diagnostics, Expr, ExprKind, SourceFile, Sources, Span, parser,
 };
@@ -94,15 +95,15 @@ impl ProviderLock {
 }
 
 /// Reads a lock file. Where there is none nothing was selected.
-pub fn read(path: &Path, sources: &mut Sources) -> (LockFile, Diagnostics) {
-    let bytes = match fs::read(path) {
+pub fn read(files: &dyn Files, path: &str, sources: &mut Sources) -> (LockFile, Diagnostics) {
+    let bytes = match files.read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return (LockFile::default(), Diagnostics::new()),
         Err(error) => {
-            return (LockFile::default(), diagnostics::unreadable(path, &error).into());
+            return (LockFile::default(), diagnostics::unreadable(Path::new(path), &error).into());
         }
     };
-    parse(&path.to_string_lossy(), &bytes, sources)
+    parse(path, &bytes, sources)
 }
 
 /// Reads the content of a lock file.
@@ -120,8 +121,8 @@ pub fn parse(name: &str, bytes: &[u8], sources: &mut Sources) -> (LockFile, Diag
 }
 
 /// Reads a lock file for installing: entries of the predecessor's registry select versions in the default registry too.
-pub fn read_adopting(path: &Path, sources: &mut Sources) -> (LockFile, Diagnostics) {
-    let (mut locks, mut problems) = read(path, sources);
+pub fn read_adopting(files: &dyn Files, path: &str, sources: &mut Sources) -> (LockFile, Diagnostics) {
+    let (mut locks, mut problems) = read(files, path, sources);
     let adopted = locks.adopt_predecessors();
     if !adopted.is_empty() {
         problems.push(diagnostics::adopted(&adopted));
@@ -129,8 +130,9 @@ pub fn read_adopting(path: &Path, sources: &mut Sources) -> (LockFile, Diagnosti
     (locks, problems)
 }
 
-/// Writes a lock file. A reader sees the old or the new content, never a part of it.
-pub fn write(path: &Path, locks: &LockFile) -> Result<(), Diagnostic> {
+/// Writes a lock file of a directory. A reader sees the old or the new content, never a part of it.
+pub fn write(root: &Path, shown: &str, locks: &LockFile) -> Result<(), Diagnostic> {
+    let path = &root.join(shown);
     let _span = tracing::debug_span!("write file", path = %path.display()).entered();
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
@@ -147,7 +149,7 @@ pub fn write(path: &Path, locks: &LockFile) -> Result<(), Diagnostic> {
     written.map_err(|error| {
         // What is left of it does no harm.
         let _ = fs::remove_file(&new);
-        diagnostics::unwritable(path, &error)
+        diagnostics::unwritable(Path::new(shown), &error)
     })
 }
 
@@ -426,10 +428,10 @@ provider "registry.opentofu.org/hashicorp/null" {
         let sandbox = yuba_testkit::Sandbox::new("", "");
         let path = sandbox.dir().join(LOCK_FILE);
         fs::write(&path, text).expect("it can be written");
-        let (locks, problems) = read(&path, &mut Sources::new());
+        let (locks, problems) = parse("lock", &fs::read(&path).expect("it is there"), &mut Sources::new());
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(text::text(&locks), text);
-        write(&path, &LockFile::default()).expect("it can be written");
+        write(&sandbox.dir(), LOCK_FILE, &LockFile::default()).expect("it can be written");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), text[..text.find("\nprovider").expect("one")]);
         assert_eq!(fs::read_dir(sandbox.dir()).expect("it is there").count(), 1);
     }

@@ -1,5 +1,6 @@
 //! The first phase: a configuration that was read and linked, with the values given for its variables.
 
+use yuba_analysis::{Analysis, ModuleReader};
 use yuba_eval::graph::References;
 use yuba_eval::inputs::{Ask, Inputs};
 use yuba_eval::static_eval::StaticEnv;
@@ -123,12 +124,13 @@ impl Project {
                 return Err(Refusal { problems, sources: reader.into_kept().sources });
             }
         };
-        let mut directories = Directories::new(&mut reader, &manifest, missing);
-        let link = || link(&mut directories, &self.link_options(&inputs, &manifest, purpose));
-        let (tree, mut found) = tracing::info_span!("link modules").in_scope(link);
+        let options = self.link_options(&inputs, &manifest, purpose);
+        let span = tracing::info_span!("link modules");
+        let link = |reader: &mut ModuleReader| link(&mut Directories::new(reader, &manifest, missing), &options);
+        let analysis = span.in_scope(|| Analysis::linked(reader, link));
+        let (tree, mut found, kept) = analysis.into_parts();
         problems.extend(std::mem::take(&mut found.root));
         found.root = problems;
-        let kept = reader.into_kept();
         let loaded = Loaded {
             project: self.clone(),
             purpose,

@@ -100,6 +100,8 @@ impl Project {
         let state_files: Arc<dyn yuba_backend::Files> = Arc::new(DiskAt::new(&settings.root));
         let backends = (*settings.providers.backends).clone().with_files(state_files);
         settings.providers.backends = Arc::new(backends);
+        let files: Arc<dyn Files> = Arc::new(DiskFiles::new(settings.root.clone()));
+        settings.providers.files = Arc::clone(&files);
         let workspace = match settings.environment.get(WORKSPACE) {
             Some(name) => Selected { name: name.to_owned(), is_overridden: true },
             None => {
@@ -108,7 +110,7 @@ impl Project {
         };
         let world = SystemWorld::new(settings.root.clone(), settings.home.clone(), &settings.environment);
         Project {
-            files: Arc::new(DiskFiles::new(settings.root.clone())),
+            files,
             backends: Arc::clone(&settings.providers.backends),
             root: settings.root.into(),
             dir: settings.dir.into(),

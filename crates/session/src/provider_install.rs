@@ -75,7 +75,7 @@ pub(crate) fn install(
         problems.push(diagnostics::legacy_provider(provider));
     }
     problems.extend(similar_providers(needed.keys()));
-    let (before, found) = lock_file::read_adopting(Path::new(lock_file::LOCK_FILE), &mut configuration.sources);
+    let (before, found) = lock_file::read_adopting(project.files(), lock_file::LOCK_FILE, &mut configuration.sources);
     problems.extend(found);
     if problems.has_errors() {
         return problems;
@@ -150,7 +150,7 @@ pub(crate) fn install(
         problems.push(about::incomplete(&outcome.incomplete, &platform));
     }
     emit(if before.providers.is_empty() { Event::LockFileCreated } else { Event::LockFileChanged });
-    problems.extend(lock_file::write(Path::new(lock_file::LOCK_FILE), &outcome.locks).err());
+    problems.extend(lock_file::write(project.root(), lock_file::LOCK_FILE, &outcome.locks).err());
     problems
 }
 
@@ -279,7 +279,7 @@ pub fn lock(
         needed.retain(|provider, _| chosen.contains(provider));
     }
     needed.retain(|provider, _| !provider.is_builtin() && !provider.is_legacy());
-    let (before, found) = lock_file::read_adopting(Path::new(lock_file::LOCK_FILE), &mut sources);
+    let (before, found) = lock_file::read_adopting(project.files(), lock_file::LOCK_FILE, &mut sources);
     problems.extend(found);
     if problems.has_errors() {
         return (None, Report::new(problems, sources));
@@ -296,7 +296,7 @@ pub fn lock(
     };
     match locking::lock(&wanted, emit) {
         Ok((locks, is_new)) => {
-            problems.extend(lock_file::write(Path::new(lock_file::LOCK_FILE), &locks).err());
+            problems.extend(lock_file::write(project.root(), lock_file::LOCK_FILE, &locks).err());
             (Some(is_new), Report::new(problems, sources))
         }
         Err(found) => {
@@ -320,7 +320,7 @@ pub fn mirror(
         Ok(prepared) => prepared,
         Err(sources) => return Report::new(problems, sources),
     };
-    let (locks, found) = lock_file::read_adopting(Path::new(lock_file::LOCK_FILE), &mut sources);
+    let (locks, found) = lock_file::read_adopting(project.files(), lock_file::LOCK_FILE, &mut sources);
     problems.extend(found);
     if !locks.providers.is_empty() {
         problems.extend(check_selections(&needed, &locks, &|_| false));

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use yuba_install::lock_file::{self, LockFile};
 use yuba_install::providers::platform::Platform;
+use yuba_session::files::DiskFiles;
 use yuba_syntax::Sources;
 use yuba_view::json::Json;
 
@@ -50,7 +51,7 @@ impl VersionSettings {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let settings = VersionSettings::resolve(args);
     // Other commands report a lock file that cannot be read.
-    let (locks, problems) = lock_file::read(Path::new(lock_file::LOCK_FILE), &mut Sources::new());
+    let (locks, problems) = lock_file::read(&DiskFiles::new(""), lock_file::LOCK_FILE, &mut Sources::new());
     let locks = if problems.has_errors() { LockFile::default() } else { locks };
     let selected = locks.providers.iter().map(|(source, lock)| (source.to_string(), lock.version.to_string()));
     let mut selected: Vec<(String, String)> = selected.collect();

@@ -724,7 +724,8 @@ fn lock_files_survive_a_round() {
     let world = World::new();
     let (outcome, _) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
     let path = world.sandbox.dir().join(lock_file::LOCK_FILE);
-    lock_file::write(&path, &outcome.locks).expect("it can be written");
-    let (read, problems) = lock_file::read(&path, &mut yuba_syntax::Sources::new());
+    lock_file::write(&world.sandbox.dir(), lock_file::LOCK_FILE, &outcome.locks).expect("it can be written");
+    let (read, problems) =
+        lock_file::parse("lock", &std::fs::read(&path).expect("it was written"), &mut yuba_syntax::Sources::new());
     assert!(problems.is_empty() && read.selects_same(&outcome.locks));
 }

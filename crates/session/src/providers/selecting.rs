@@ -18,10 +18,12 @@ use yuba_net::Environment;
 use yuba_plugin::{Reattach, Supply};
 use yuba_provider::{Problem, Providers as _};
 use yuba_state::{Edit, State};
+use yuba_syntax::files::Files;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use super::OurProviders;
 use crate::diagnostics;
+use crate::files::DiskFiles;
 use crate::state::with_provider;
 
 /// What decides which providers there are, and how they are started.
@@ -29,8 +31,8 @@ use crate::state::with_provider;
 pub struct ProviderSettings {
     /// Where things are kept that belong to the working directory.
     pub data_dir: PathBuf,
-    /// The lock file.
-    pub lock_file: PathBuf,
+    /// Files of the working directory, among them the lock file.
+    pub files: Arc<dyn Files>,
     /// What the CLI configuration says, which is read when it matters.
     pub hosts: Option<Arc<Hosts>>,
     /// The backends whose states data sources can read.
@@ -50,7 +52,7 @@ impl ProviderSettings {
         ProviderSettings {
             backends: Arc::new(Backends::new(BackendEnvironment::new(Environment::default(), data_dir.clone()))),
             data_dir,
-            lock_file: lock_file::LOCK_FILE.into(),
+            files: Arc::new(DiskFiles::new("")),
             hosts: None,
             reattach: String::new(),
             only_built_in: false,
@@ -83,7 +85,7 @@ pub(super) fn find(settings: &ProviderSettings) -> Found {
         return Found::default();
     }
     // What is wrong with the file is said by `check_lock_file`.
-    let (locks, _) = lock_file::read(&settings.lock_file, &mut Sources::new());
+    let (locks, _) = lock_file::read(&*settings.files, lock_file::LOCK_FILE, &mut Sources::new());
     let (reattached, reattach_problem) = match yuba_plugin::reattached(&settings.reattach) {
         Ok(reattached) => (reattached, None),
         Err(problem) => (BTreeMap::new(), Some(problem)),
@@ -144,7 +146,7 @@ impl OurProviders {
     pub fn check_lock_file(&self, sources: &mut Sources) -> Diagnostics {
         match self.inner.settings.only_built_in {
             true => Diagnostics::new(),
-            false => lock_file::read(&self.inner.settings.lock_file, sources).1,
+            false => lock_file::read(&*self.inner.settings.files, lock_file::LOCK_FILE, sources).1,
         }
     }
 
