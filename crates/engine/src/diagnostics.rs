@@ -400,13 +400,12 @@ const TARGETING_IS_EXCEPTIONAL: &str =
     "Use these options only to recover from errors, or when an error message suggests them.";
 
 pub(crate) fn targeting_in_effect() -> Diagnostic {
-    let detail =
-        "-target or -exclude limits this plan, so it may not contain all changes that the configuration requires.";
+    let detail = "The option -target or -exclude limits this plan, so it may not contain all changes that the configuration requires.";
     Diagnostic::new(&TARGETING_IN_EFFECT, detail).hint(TARGETING_IS_EXCEPTIONAL)
 }
 
 pub(crate) fn apply_may_be_incomplete() -> Diagnostic {
-    let detail = "-target or -exclude limited this plan. Some changes that the configuration requires may be missing, and \
+    let detail = "The option -target or -exclude limited this plan. Some changes that the configuration requires may be missing, and \
                   output values may be out of date. To show the remaining changes, run:\n    yuba plan";
     Diagnostic::new(&APPLY_MAY_BE_INCOMPLETE, detail).hint(TARGETING_IS_EXCEPTIONAL)
 }
