@@ -37,6 +37,7 @@ pub(crate) fn is_catalogue(path: &str) -> bool {
 pub(crate) fn check(files: &[(String, String)], breaches: &mut Vec<String>) {
     let rows = rows(files, breaches);
     check_rows(&rows, breaches);
+    check_uses(&rows, files, breaches);
     let page = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
     if page != render(&rows) {
         breaches.push(format!("{PAGE}: does not match the catalogues, run `cargo xtask diagnostics`"));
@@ -131,6 +132,20 @@ fn check_rows(rows: &[Row], breaches: &mut Vec<String>) {
     }
 }
 
+/// A row that no constructor uses is left over.
+fn check_uses(rows: &[Row], files: &[(String, String)], breaches: &mut Vec<String>) {
+    let mut words: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, text) in files {
+        let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        for word in text.split(|c: char| !is_part(c)).filter(|word| word.len() > 3) {
+            *words.entry(word).or_default() += 1;
+        }
+    }
+    for row in rows.iter().filter(|row| words.get(row.name.as_str()).is_none_or(|count| *count < 2)) {
+        breaches.push(format!("{}: no constructor uses the code `{}`", row.at, row.id));
+    }
+}
+
 fn render(rows: &[Row]) -> String {
     let mut page = String::from(
         "# Diagnostics\n\nEvery error and warning has a code that does not change between versions. JSON output carries it as `code`. \
@@ -174,6 +189,17 @@ yuba_syntax::catalogue! {
         );
         check_rows(&rows, &mut breaches);
         assert!(breaches.is_empty(), "{breaches:?}");
+    }
+
+    #[test]
+    fn rows_without_use_are_found() {
+        let row = |name: &str| {
+            parse(&format!("{name} = error \"x\", \"T\";"), "S.", "a:1").expect("because it is in the form")
+        };
+        let files = [("a".to_owned(), "USED_ROW = 1; new(&USED_ROW); LEFT_OVER = 2;".to_owned())];
+        let mut breaches = Vec::new();
+        super::check_uses(&[row("USED_ROW"), row("LEFT_OVER")], &files, &mut breaches);
+        assert_eq!(breaches, ["a:1: no constructor uses the code `x`"]);
     }
 
     #[test]

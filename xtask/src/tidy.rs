@@ -146,6 +146,9 @@ fn check_file(path: &Path, crates: &BTreeMap<String, CrateRow>, breaches: &mut V
         breaches.push(format!("{shown}: {lines} lines, past {MAX_LINES} there are two ideas in it"));
     }
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
+    if stem == "mod" && shown.contains("/src/") {
+        breaches.push(format!("{shown}: a module with files below it is called by its name, not mod.rs"));
+    }
     if BANNED_NAMES.contains(&stem) {
         breaches.push(format!("{shown}: a file name that says nothing"));
     }

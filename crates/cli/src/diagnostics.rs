@@ -87,10 +87,6 @@ yuba_syntax::catalogue! {
     PULLED_STATE_UNREADABLE = error "pulled-state-unreadable", "Failed to refresh state: {problem}";
     /// The state that `state show` reads cannot be read.
     SHOWN_STATE_UNREADABLE = error "shown-state-unreadable", "error loading state: {problem}";
-    /// A state file given to `show` in JSON syntax cannot be read.
-    STATE_FILE_NOT_SHOWN = error "state-file-not-shown", "Couldn't show state file";
-    /// A file given to `show` is neither a state nor a saved plan.
-    FILE_NOT_SHOWN = error "file-not-shown", "Failed to read the given file as a state or plan file";
     /// TF_WORKSPACE is not a valid workspace name.
     SELECTED_WORKSPACE_INVALID = error "selected-workspace-invalid", "Error selecting workspace";
     /// A `state` command cannot save the changed state.
