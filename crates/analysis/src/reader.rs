@@ -24,7 +24,7 @@ const LIBRARY_SUFFIX: &str = ".sym.hcl";
 
 /// What has been read so far, by path. A clone shares everything.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct ReadModules {
     /// The files, by id. A path keeps its id when its content changes.
     pub sources: Sources,
     trees: HashMap<EcoString, Tree>,
@@ -53,7 +53,7 @@ struct KeptModule {
     directories: BTreeSet<EcoString>,
 }
 
-impl Kept {
+impl ReadModules {
     /// Forgets what depends on these files: their directories are listed again, and a file with new content is parsed again.
     fn invalidate(&mut self, changed: &[&str]) {
         let directories: BTreeSet<&str> = changed.iter().map(|path| split_path(path).0).collect();
@@ -74,7 +74,7 @@ impl Kept {
 /// Reads modules and symbol libraries for `eval::link`.
 pub struct ModuleReader {
     files: Arc<dyn Files>,
-    kept: Kept,
+    kept: ReadModules,
     /// The directory whose test files are read, and the directory below it with more of them.
     tests: Option<(EcoString, EcoString)>,
     identities: BTreeMap<EcoString, EcoString>,
@@ -83,17 +83,17 @@ pub struct ModuleReader {
 impl ModuleReader {
     /// A reader that has read nothing yet.
     pub fn new(files: Arc<dyn Files>) -> ModuleReader {
-        ModuleReader::resume(files, Kept::default())
+        ModuleReader::resume(files, ReadModules::default())
     }
 
     /// A reader that goes on with what another one has read.
-    pub fn resume(files: Arc<dyn Files>, kept: Kept) -> ModuleReader {
+    pub fn resume(files: Arc<dyn Files>, kept: ReadModules) -> ModuleReader {
         ModuleReader { files, kept, tests: None, identities: BTreeMap::new() }
     }
 
     /// A reader with sources that were read elsewhere, such as variable files.
     pub fn with_sources(files: Arc<dyn Files>, sources: Sources) -> ModuleReader {
-        ModuleReader::resume(files, Kept { sources, ..Kept::default() })
+        ModuleReader::resume(files, ReadModules { sources, ..ReadModules::default() })
     }
 
     /// Reads test files too: those in this directory and in a directory below it.
@@ -120,12 +120,12 @@ impl ModuleReader {
     }
 
     /// The files that were read.
-    pub fn kept(&self) -> &Kept {
+    pub fn kept(&self) -> &ReadModules {
         &self.kept
     }
 
     /// The files that were read.
-    pub fn into_kept(self) -> Kept {
+    pub fn into_kept(self) -> ReadModules {
         self.kept
     }
 

@@ -8,12 +8,12 @@ use yuba_eval::{ConfigTree, link};
 use yuba_syntax::files::Files;
 use yuba_syntax::{Diagnostic, Diagnostics, FileId, Sources};
 
-use crate::reader::{Kept, ModuleReader};
+use crate::reader::{ModuleReader, ReadModules};
 
 /// A configuration as it was when its files were read. It never changes.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    kept: Kept,
+    kept: ReadModules,
     tree: Arc<ConfigTree>,
     diagnostics: Diagnostics,
 }

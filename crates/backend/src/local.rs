@@ -13,7 +13,7 @@ use yuba_syntax::Diagnostics;
 
 use crate::diagnostics;
 use crate::encryption::Sealing;
-use crate::files::Files;
+use crate::files::StateFiles;
 use crate::journal::writer::journal_path;
 use crate::store::{Backend, StateStore};
 use crate::workspace::DEFAULT_WORKSPACE;
@@ -92,14 +92,14 @@ impl Backup {
 /// The `local` backend.
 #[derive(Clone, Debug)]
 pub struct Local {
-    files: Arc<dyn Files>,
+    files: Arc<dyn StateFiles>,
     settings: LocalSettings,
     sealing: Option<Sealing>,
 }
 
 impl Local {
     /// A backend over a file system. Relative paths of the settings start where those of `files` do.
-    pub fn new(files: Arc<dyn Files>, settings: LocalSettings) -> Local {
+    pub fn new(files: Arc<dyn StateFiles>, settings: LocalSettings) -> Local {
         Local { files, settings, sealing: None }
     }
 

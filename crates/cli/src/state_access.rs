@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use yuba_eval::tree::Purpose;
-use yuba_session::backend::{self, Opened, Refusal, StateFlags, StateLocation};
+use yuba_session::backend::{self, OpenState, Refusal, StateFlags, StateLocation};
 use yuba_session::state;
 use yuba_session::workspaces::is_valid_name;
 use yuba_syntax::{Code, Diagnostics};
@@ -107,7 +107,7 @@ pub(crate) fn open(
     operation: &str,
     flags: &StateFlags,
     unreadable: &'static Code,
-) -> Result<Opened, Refusal> {
+) -> Result<OpenState, Refusal> {
     let mut said = false;
     let mut waiting = || {
         if !std::mem::replace(&mut said, true) {
@@ -121,7 +121,7 @@ pub(crate) fn open(
 }
 
 /// Lets others at a state again, whatever came of the work with it.
-pub(crate) fn close<T>(messages: &mut Messages<'_>, opened: Opened, done: Result<T, Refusal>) -> Result<T, Refusal> {
+pub(crate) fn close<T>(messages: &mut Messages<'_>, opened: OpenState, done: Result<T, Refusal>) -> Result<T, Refusal> {
     let problems = opened.close();
     if !problems.is_empty() {
         messages.diagnostics(&problems, &yuba_syntax::Sources::new());

@@ -18,7 +18,7 @@ use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::{Local, Variable};
 use yuba_syntax::{Diagnostics, Sources, Span, TraversalStep};
 
-pub use arguments::Arguments;
+pub use arguments::CallArguments;
 pub use build::build;
 pub use shared::References;
 

@@ -24,7 +24,7 @@ use yuba_net::credentials::{CredentialSources, CredentialsProgram, HostCredentia
 use yuba_net::http::HttpSettings;
 use yuba_syntax::Diagnostics;
 
-pub use installation::{Location, Method, ProviderInstallation, RepositoryTemplate};
+pub use installation::{InstallationMethod, Location, ProviderInstallation, RepositoryTemplate};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, repository_prefix};
 
 /// What people want.

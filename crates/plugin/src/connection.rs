@@ -16,7 +16,7 @@ use yuba_addrs::ProviderSource;
 use yuba_provider::Problem;
 
 use crate::diagnostics;
-use crate::log::{Level, LogSink};
+use crate::log::{LogLevel, LogSink};
 use crate::process::Process;
 use crate::settings::Address;
 use crate::socket::Socket;
@@ -31,7 +31,7 @@ const DYING: Duration = Duration::from_secs(2);
 /// A connection to a provider. When it is dropped the process is asked to end.
 pub(crate) struct Connection {
     pub(crate) who: ProviderSource,
-    client: wire::Client,
+    client: wire::GrpcClient,
     /// The process, if we have started it.
     process: Option<Arc<Process>>,
     /// Follows the standard streams, and keeps the connection open as long as it does.
@@ -70,7 +70,7 @@ impl Target<'_> {
             }
             Ok(Err(error)) => return Err(failed(&error.to_string())),
         };
-        let client = wire::Client::new(stream, self.protocol).await.map_err(|error| failed(&error.to_string()))?;
+        let client = wire::GrpcClient::new(stream, self.protocol).await.map_err(|error| failed(&error.to_string()))?;
         let logger = match &self.process {
             Some(process) => process.logger.clone(),
             None => eco_format!("unmanaged.provider.{}", self.who.kind),
@@ -100,12 +100,12 @@ async fn open(address: &Address, tls: Option<(&Identity, Vec<u8>)>) -> io::Resul
 }
 
 /// Logs what the process writes to its standard streams, which nobody should: and it would block if it were not read.
-async fn follow_stdio(client: wire::Client, log: LogSink, logger: ecow::EcoString) {
+async fn follow_stdio(client: wire::GrpcClient, log: LogSink, logger: ecow::EcoString) {
     let Ok(mut stream) = client.stdio().await else { return };
     while let Ok(Some(piece)) = stream.next().await {
         let text = String::from_utf8_lossy(piece.data.get(..1024).unwrap_or(&piece.data)).into_owned();
         let name = if piece.channel == i32::from(wire::StdioChannel::Stderr) { "error" } else { "output" };
-        log.say(Level::Warn, &logger, || eco_format!("unexpected data on standard {name}: {}", text.trim()));
+        log.say(LogLevel::Warn, &logger, || eco_format!("unexpected data on standard {name}: {}", text.trim()));
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::ProviderSource;
-use yuba_provider::{Place, Problem};
+use yuba_provider::{Problem, ProblemLocation};
 use yuba_syntax::Diagnostic;
 
 use crate::last_words::is_panic;
@@ -71,7 +71,7 @@ pub(crate) fn invalid_reattach(reason: &str) -> Diagnostic {
 
 /// A problem of the block that a request was made for.
 fn about_block(diagnostic: Diagnostic) -> Box<Problem> {
-    Box::new(Problem { diagnostic, place: Place::Block })
+    Box::new(Problem { diagnostic, place: ProblemLocation::Block })
 }
 
 fn nowhere(diagnostic: Diagnostic) -> Box<Problem> {

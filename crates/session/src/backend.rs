@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, BackendConfiguration, Files, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, Storage,
-    lock_left_behind, recovered_diagnostic, save_errored, workspace,
+    Backend, BackendConfiguration, LastResort, Local, LocalSettings, LockHolder, Saved, StateFiles, StateStore,
+    Storage, lock_left_behind, recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
 use yuba_eval::tree::{Purpose, unavailable_sources};
@@ -258,7 +258,7 @@ impl StateLocation {
     }
 
     /// Files of states; relative paths start in the working directory.
-    pub(crate) fn files(&self) -> &dyn Files {
+    pub(crate) fn files(&self) -> &dyn StateFiles {
         &*self.backends.environment.files
     }
 
@@ -292,7 +292,7 @@ impl StateLocation {
     }
 
     /// Opens the state of the selected workspace, to look at it.
-    pub fn look(&self) -> Result<Opened, Diagnostics> {
+    pub fn look(&self) -> Result<OpenState, Diagnostics> {
         let mut opened = self.opened()?;
         opened.read()?;
         Ok(opened)
@@ -300,7 +300,12 @@ impl StateLocation {
 
     /// Opens the state of the selected workspace to change it: nobody else may until it is closed. `waiting` is called
     /// when somebody else has it and we wait for them.
-    pub fn open(&self, operation: &str, flags: &StateFlags, waiting: &mut dyn FnMut()) -> Result<Opened, OpenFailure> {
+    pub fn open(
+        &self,
+        operation: &str,
+        flags: &StateFlags,
+        waiting: &mut dyn FnMut(),
+    ) -> Result<OpenState, OpenFailure> {
         let mut opened = self.opened().map_err(OpenFailure::Locked)?;
         opened.lock(operation, flags, waiting).map_err(OpenFailure::Locked)?;
         if let Err(problems) = opened.read() {
@@ -326,10 +331,10 @@ impl StateLocation {
         self.store()?.force_unlock(id)
     }
 
-    fn opened(&self) -> Result<Opened, Diagnostics> {
+    fn opened(&self) -> Result<OpenState, Diagnostics> {
         let (store, sealing) = (self.store()?, self.encryption.state.clone());
         let backends = Arc::clone(&self.backends);
-        Ok(Opened { store, backends, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
+        Ok(OpenState { store, backends, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
     }
 
     fn store(&self) -> Result<Box<dyn StateStore>, Diagnostics> {
@@ -361,7 +366,7 @@ impl OpenFailure {
 }
 
 /// The state of a workspace, open.
-pub struct Opened {
+pub struct OpenState {
     store: Box<dyn StateStore>,
     backends: Arc<Backends>,
     sealing: Option<Sealing>,
@@ -372,7 +377,7 @@ pub struct Opened {
     pub notes: Diagnostics,
 }
 
-impl Opened {
+impl OpenState {
     fn lock(&mut self, operation: &str, flags: &StateFlags, waiting: &mut dyn FnMut()) -> Result<(), Diagnostics> {
         if !flags.lock {
             return Ok(());

@@ -17,7 +17,7 @@ use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::applied::Applied;
-use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
+use crate::backend::{OpenFailure, OpenState, Refusal, StateFlags, place_of};
 use crate::encryption::Encryption;
 use crate::loaded::Loaded;
 use crate::operation::variables::{WithoutValue, root_variables};
@@ -202,30 +202,30 @@ impl<'l> Locked<'l> {
 }
 
 /// An open state, which is unlocked when the value is dropped.
-pub(crate) struct HeldState(Option<Opened>);
+pub(crate) struct HeldState(Option<OpenState>);
 
 impl HeldState {
     fn release(mut self) -> Diagnostics {
-        self.0.take().map(Opened::close).unwrap_or_default()
+        self.0.take().map(OpenState::close).unwrap_or_default()
     }
 }
 
 impl Drop for HeldState {
     fn drop(&mut self) {
         // Whoever does not ask for the failures has reported more important ones.
-        drop(self.0.take().map(Opened::close));
+        drop(self.0.take().map(OpenState::close));
     }
 }
 
 impl Deref for HeldState {
-    type Target = Opened;
-    fn deref(&self) -> &Opened {
+    type Target = OpenState;
+    fn deref(&self) -> &OpenState {
         self.0.as_ref().expect("because only `release` takes it, with the value itself")
     }
 }
 
 impl DerefMut for HeldState {
-    fn deref_mut(&mut self) -> &mut Opened {
+    fn deref_mut(&mut self) -> &mut OpenState {
         self.0.as_mut().expect("because only `release` takes it, with the value itself")
     }
 }

@@ -11,15 +11,15 @@ use super::replaced::{SaveFailure, Sum};
 use super::snapshot::{Content, Settled, pending_path, put_aside, settle};
 use super::state_file::{StateFile, read_or_nothing};
 use crate::diagnostics;
-use crate::files::{Files, Open};
+use crate::files::{Open, StateFiles};
 use crate::journal::Recovered;
 use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, discard};
 use crate::journal::writer::journal_path;
 use crate::store::Reading;
 
 /// What is read.
-struct Place {
-    files: Arc<dyn Files>,
+struct StateFileRead {
+    files: Arc<dyn StateFiles>,
     /// As the user calls it.
     path: PathBuf,
     /// Where that leads.
@@ -34,7 +34,7 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
     let path = store.paths.read.clone();
     let target = files.resolve(&path).map_err(|error| diagnostics::not_read(&path, &error))?;
     let in_order = store.held.is_some() && store.reads_what_it_writes();
-    let place = Place { files, path, target, in_order };
+    let place = StateFileRead { files, path, target, in_order };
     let mut said = Diagnostics::new();
     let (content, snapshot) =
         content(store, &place, &mut said).map_err(|error| diagnostics::not_read(&place.path, &error))?;
@@ -72,7 +72,7 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
 }
 
 /// The bytes that count, and whether they are those of a snapshot whose saving was interrupted.
-fn content(store: &mut StateFile, place: &Place, said: &mut Diagnostics) -> io::Result<(Vec<u8>, bool)> {
+fn content(store: &mut StateFile, place: &StateFileRead, said: &mut Diagnostics) -> io::Result<(Vec<u8>, bool)> {
     let files = place.files.as_ref();
     let current = if store.reads_what_it_writes() {
         let current = store.current(&place.target)?;
@@ -112,7 +112,7 @@ fn parse(content: &[u8], said: &mut Diagnostics) -> Result<Option<State>, Diagno
     Ok(Some(state))
 }
 
-fn is_locked_by_other(place: &Place) -> bool {
+fn is_locked_by_other(place: &StateFileRead) -> bool {
     let opened = place.files.open(&place.target, Open::Existing);
     opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false)
 }
@@ -121,7 +121,7 @@ fn is_locked_by_other(place: &Place) -> bool {
 /// still where it was, and in memory.
 fn put_in_order(
     store: &mut StateFile,
-    place: &Place,
+    place: &StateFileRead,
     state: Option<&mut State>,
     content: &[u8],
     journal: &[u8],
@@ -152,7 +152,12 @@ fn put_in_order(
 }
 
 /// Saves a state that was completed from a journal, so that being interrupted here does no harm either.
-fn save_recovered(store: &mut StateFile, place: &Place, state: &mut State, journal: &[u8]) -> Result<(), Diagnostics> {
+fn save_recovered(
+    store: &mut StateFile,
+    place: &StateFileRead,
+    state: &mut State,
+    journal: &[u8],
+) -> Result<(), Diagnostics> {
     store.number(state);
     let serial = state.serial;
     let announce = |fingerprint: &str| {

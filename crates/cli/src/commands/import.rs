@@ -15,7 +15,7 @@ use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::operate::{self, diagnostics};
 use crate::settings::{Prompts, VAR, VAR_FILE, project};
 use crate::signals::Stop;
-use crate::speaker::{OutputSettings, Speaker};
+use crate::speaker::{OperationOutput, OutputSettings};
 use crate::state_access::{self, BACKUP, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_OUT, STATE_TO_CHANGE};
 use crate::terminal::Terminal;
 
@@ -87,7 +87,7 @@ impl ImportSettings {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let ImportSettings { address, id, project, lock, prompts, output } =
         ImportSettings::resolve(args, args.hosts.environment())?;
-    let mut speaker = Speaker::new(terminal, output);
+    let mut speaker = OperationOutput::new(terminal, output);
     let addr = match address_of(&address) {
         Ok(addr) => addr,
         Err((problems, sources)) => return operate::failed(&mut speaker, &problems, &sources),
@@ -141,7 +141,7 @@ fn address_of(text: &str) -> Result<AbsResourceInstance, (Diagnostics, Sources)>
 }
 
 /// Importing on command has words of its own.
-fn tell(speaker: &Speaker<'_>, prepared: &Cell<bool>, id: &str, event: &Event) {
+fn tell(speaker: &OperationOutput<'_>, prepared: &Cell<bool>, id: &str, event: &Event) {
     match event {
         Event::Started { addr, phase: Phase::PrepareImport, .. } => {
             speaker.bold_line(&format!("{addr}: Importing from ID {}...", yuba_value::quote::quote(id)));

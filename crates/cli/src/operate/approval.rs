@@ -11,10 +11,15 @@ use super::diagnostics;
 use crate::exit::Failure;
 use crate::settings::Prompts;
 use crate::signals::Stop;
-use crate::speaker::Speaker;
+use crate::speaker::OperationOutput;
 
 /// Asks whether a plan of this mode is applied. Fails where the prompt is disabled or not answered.
-pub(super) fn approved(speaker: &mut Speaker<'_>, prompts: Prompts, mode: Mode, stop: &Stop) -> Result<bool, Failure> {
+pub(super) fn approved(
+    speaker: &mut OperationOutput<'_>,
+    prompts: Prompts,
+    mode: Mode,
+    stop: &Stop,
+) -> Result<bool, Failure> {
     if prompts == Prompts::Disabled {
         return Err(Failure::Failed(diagnostics::approval_prompt_disabled().into(), Sources::new()));
     }

@@ -20,7 +20,7 @@ use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
 use crate::settings::project;
 use crate::signals::Stop;
-use crate::speaker::{OutputSettings, Speaker};
+use crate::speaker::{OperationOutput, OutputSettings};
 use crate::terminal::Terminal;
 
 use settings::OperationSettings;
@@ -30,7 +30,7 @@ pub(crate) fn run(terminal: &mut Terminal, args: &Args, kind: Kind) -> Outcome {
     let environment = args.hosts.environment();
     let settings = OperationSettings::resolve(args, environment, kind)?;
     let project = Project::new(project(args));
-    let mut speaker = Speaker::new(terminal, OutputSettings::resolve(args, environment)?);
+    let mut speaker = OperationOutput::new(terminal, OutputSettings::resolve(args, environment)?);
     match &settings.saved_plan {
         Some(path) => apply_saved(&mut speaker, &project, &settings, path),
         None => operate(&mut speaker, &project, &settings),
@@ -38,7 +38,7 @@ pub(crate) fn run(terminal: &mut Terminal, args: &Args, kind: Kind) -> Outcome {
 }
 
 /// Makes a plan, and shows or applies it.
-fn operate(speaker: &mut Speaker<'_>, project: &Project, settings: &OperationSettings) -> Outcome {
+fn operate(speaker: &mut OperationOutput<'_>, project: &Project, settings: &OperationSettings) -> Outcome {
     if let Err(problem) = check(project, settings) {
         return failed(speaker, &problem.into(), &Sources::new());
     }
@@ -91,12 +91,12 @@ fn check(project: &Project, settings: &OperationSettings) -> Result<(), Diagnost
     }
 }
 
-fn plan<'l>(speaker: &Speaker<'_>, locked: Locked<'l>, options: &PlanOptions, stop: &Stop) -> Planned<'l> {
+fn plan<'l>(speaker: &OperationOutput<'_>, locked: Locked<'l>, options: &PlanOptions, stop: &Stop) -> Planned<'l> {
     with_progress(speaker, stop, |progress| locked.plan(options, progress))
 }
 
 /// Runs a part of an operation, and shows its progress.
-pub(crate) fn with_progress<T>(speaker: &Speaker<'_>, stop: &Stop, work: impl FnOnce(Progress<'_>) -> T) -> T {
+pub(crate) fn with_progress<T>(speaker: &OperationOutput<'_>, stop: &Stop, work: impl FnOnce(Progress<'_>) -> T) -> T {
     let events = |event| speaker.event(&event);
     let tick = || speaker.tick(stop.interrupt());
     let tick = Some(Tick { every: speaker.beat(), run: &tick });
@@ -106,7 +106,12 @@ pub(crate) fn with_progress<T>(speaker: &Speaker<'_>, stop: &Stop, work: impl Fn
 }
 
 /// Saves and shows a plan that is not applied. Where planning failed, the part that could be planned is saved and shown.
-fn show(speaker: &mut Speaker<'_>, mut planned: Planned<'_>, loaded: &Loaded, settings: &OperationSettings) -> Outcome {
+fn show(
+    speaker: &mut OperationOutput<'_>,
+    mut planned: Planned<'_>,
+    loaded: &Loaded,
+    settings: &OperationSettings,
+) -> Outcome {
     if planned.plan().is_none() {
         return Ok(end(speaker, planned, &loaded.sources, 1));
     }
@@ -144,7 +149,7 @@ fn show(speaker: &mut Speaker<'_>, mut planned: Planned<'_>, loaded: &Loaded, se
 
 /// Shows a plan, asks for approval, and applies it.
 fn apply(
-    speaker: &mut Speaker<'_>,
+    speaker: &mut OperationOutput<'_>,
     mut planned: Planned<'_>,
     loaded: &Loaded,
     settings: &OperationSettings,
@@ -170,7 +175,12 @@ fn apply(
 }
 
 /// Applies a plan from a file.
-fn apply_saved(speaker: &mut Speaker<'_>, project: &Project, settings: &OperationSettings, path: &Path) -> Outcome {
+fn apply_saved(
+    speaker: &mut OperationOutput<'_>,
+    project: &Project,
+    settings: &OperationSettings,
+    path: &Path,
+) -> Outcome {
     let saved = match project.read_plan(path) {
         Ok(saved) => saved,
         Err(problem) => return failed(speaker, &problem.into(), &Sources::new()),
@@ -199,7 +209,7 @@ fn apply_saved(speaker: &mut Speaker<'_>, project: &Project, settings: &Operatio
 }
 
 fn carry_out(
-    speaker: &Speaker<'_>,
+    speaker: &OperationOutput<'_>,
     planned: Planned<'_>,
     project: &Project,
     settings: &OperationSettings,
@@ -213,7 +223,7 @@ fn carry_out(
 }
 
 /// Reports the result of an operation that changes the state. The exit code.
-fn conclude(speaker: &mut Speaker<'_>, applied: Applied, sources: &Sources, kind: Kind) -> u8 {
+fn conclude(speaker: &mut OperationOutput<'_>, applied: Applied, sources: &Sources, kind: Kind) -> u8 {
     let has_failed = applied.has_failed();
     if let Some(bytes) = applied.unsaved {
         speaker.raw(&String::from_utf8_lossy(&bytes));
@@ -226,20 +236,24 @@ fn conclude(speaker: &mut Speaker<'_>, applied: Applied, sources: &Sources, kind
 }
 
 /// Leaves a plan alone and reports its diagnostics. The exit code, which is 1 with errors.
-fn end(speaker: &mut Speaker<'_>, planned: Planned<'_>, sources: &Sources, code: u8) -> u8 {
+fn end(speaker: &mut OperationOutput<'_>, planned: Planned<'_>, sources: &Sources, code: u8) -> u8 {
     let diagnostics = planned.end();
     speaker.report(&diagnostics, sources);
     if diagnostics.has_errors() { 1 } else { code }
 }
 
 /// Warns about providers under development, before anything else is reported.
-fn report_overrides(speaker: &mut Speaker<'_>, project: &Project) {
+fn report_overrides(speaker: &mut OperationOutput<'_>, project: &Project) {
     if let Some(warning) = project.providers().overrides_warning() {
         speaker.report(&warning.into(), &Sources::new());
     }
 }
 
-pub(crate) fn failed(speaker: &mut Speaker<'_>, problems: &Diagnostics, sources: &Sources) -> Result<u8, Failure> {
+pub(crate) fn failed(
+    speaker: &mut OperationOutput<'_>,
+    problems: &Diagnostics,
+    sources: &Sources,
+) -> Result<u8, Failure> {
     speaker.report(problems, sources);
     Ok(1)
 }

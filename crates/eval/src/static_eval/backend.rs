@@ -8,7 +8,7 @@ use yuba_provider::{BlockSchema, EvalExpr, LocalNames, decode, each_expression};
 use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::Value;
 
-use super::{Place, Statics, diagnostics};
+use super::{StaticUse, Statics, diagnostics};
 use crate::tree::ModuleId;
 
 impl Statics<'_> {
@@ -16,7 +16,7 @@ impl Statics<'_> {
     /// is said. The result has no marks: what must not be stored is a mistake here.
     pub fn backend(&self, backend: &Backend, schema: &BlockSchema) -> (Value, Diagnostics) {
         let unknown = || Value::unknown(schema.implied_type().clone());
-        let place = Place::new(eco_format!("backend.{}", backend.kind), backend.span);
+        let place = StaticUse::new(eco_format!("backend.{}", backend.kind), backend.span);
         let mut exprs: Vec<Arc<Expr>> = Vec::new();
         each_expression(&backend.body, schema, &mut |expr, _| exprs.push(Arc::clone(expr)));
         let mut problems = Diagnostics::new();
@@ -41,7 +41,7 @@ impl Statics<'_> {
 
 struct InPlace<'a> {
     statics: &'a Statics<'a>,
-    place: &'a Place,
+    place: &'a StaticUse,
 }
 
 impl EvalExpr for InPlace<'_> {

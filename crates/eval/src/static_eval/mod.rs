@@ -48,7 +48,7 @@ pub struct StaticEnv<'a> {
 
 /// A place whose value must be static: what messages call it, and where they point when the value is not available.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct StaticUse {
     /// Such as `module.network.source`.
     pub name: EcoString,
     /// Where it stands.
@@ -57,10 +57,10 @@ pub struct Place {
     pub module: Option<ModulePath>,
 }
 
-impl Place {
+impl StaticUse {
     /// A place.
-    pub fn new(name: impl Into<EcoString>, span: Span) -> Place {
-        Place { name: name.into(), span: Some(span), module: None }
+    pub fn new(name: impl Into<EcoString>, span: Span) -> StaticUse {
+        StaticUse { name: name.into(), span: Some(span), module: None }
     }
     /// As messages name it: with the module it is in.
     pub(crate) fn in_module(&self, path: &ModulePath) -> EcoString {
@@ -115,7 +115,7 @@ impl<'a> Statics<'a> {
     }
 
     /// The value of an expression in a module.
-    pub fn evaluate(&self, module: ModuleId, expr: &Expr, place: &Place) -> (Value, Diagnostics) {
+    pub fn evaluate(&self, module: ModuleId, expr: &Expr, place: &StaticUse) -> (Value, Diagnostics) {
         self.evaluate_with(module, expr, place, None)
     }
 
@@ -124,7 +124,7 @@ impl<'a> Statics<'a> {
         &self,
         module: ModuleId,
         expr: &Expr,
-        place: &Place,
+        place: &StaticUse,
         own: Option<(&str, &Value)>,
     ) -> (Value, Diagnostics) {
         let problems = unpredictable_call(expr, &place.in_module(&self.tree.node(module).path));
@@ -157,7 +157,7 @@ impl<'a> Statics<'a> {
     }
 
     /// The value of an expression that must be a text that everybody may see.
-    pub fn text(&self, module: ModuleId, expr: &Expr, place: &Place) -> (Option<EcoString>, Diagnostics) {
+    pub fn text(&self, module: ModuleId, expr: &Expr, place: &StaticUse) -> (Option<EcoString>, Diagnostics) {
         let (value, mut problems) = self.evaluate(module, expr, place);
         if problems.has_errors() {
             return (None, problems);

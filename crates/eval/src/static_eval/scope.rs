@@ -5,7 +5,7 @@ use yuba_addrs::{ParseRefContext, Reference, Subject};
 use yuba_syntax::{Diagnostics, Traversal};
 use yuba_value::Value;
 
-use super::{Name, Place, State, Statics, diagnostics};
+use super::{Name, State, StaticUse, Statics, diagnostics};
 use crate::scope::{Scope, path_value, terraform_value};
 use crate::symbols;
 use crate::tree::ModuleId;
@@ -16,7 +16,7 @@ pub(super) struct StaticScope<'a> {
     pub(super) statics: Statics<'a>,
     pub(super) module: ModuleId,
     /// What is being evaluated.
-    pub(super) place: &'a Place,
+    pub(super) place: &'a StaticUse,
     /// A variable that has its value already, because its own rules are being checked.
     pub(super) own: Option<(&'a str, &'a Value)>,
 }
@@ -101,7 +101,7 @@ impl StaticScope<'_> {
             let problem = diagnostics::undefined_local(name, &node.module, reference.span);
             return (Value::unknown_dynamic(), problem.into());
         };
-        let place = Place::new(ecow::eco_format!("local.{name}"), local.span);
+        let place = StaticUse::new(ecow::eco_format!("local.{name}"), local.span);
         let key = (self.module, Name::Local(name.clone()));
         let (value, problems) = match self.statics.remembered(key.clone()) {
             Some(State::Done(value, problems)) => (value, problems),
@@ -137,11 +137,11 @@ impl StaticScope<'_> {
             return (Value::unknown_dynamic(), diagnostics::not_constant(name, reference.span).into());
         }
         let (value, problems) = self.statics.variable(self.module, variable);
-        (value, self.with_chain(problems, &Place::new(ecow::eco_format!("var.{name}"), variable.span)))
+        (value, self.with_chain(problems, &StaticUse::new(ecow::eco_format!("var.{name}"), variable.span)))
     }
 
     /// Adds that what is evaluated here cannot be, because of what it depends on.
-    fn with_chain(&self, mut problems: Diagnostics, needed: &Place) -> Diagnostics {
+    fn with_chain(&self, mut problems: Diagnostics, needed: &StaticUse) -> Diagnostics {
         if problems.has_errors() {
             let path = &self.statics.tree.node(self.module).path;
             problems.push(diagnostics::not_available(&self.name(), &needed.in_module(path), self.place.span));

@@ -4,7 +4,7 @@ use yuba_config::variable::Variable;
 use yuba_syntax::{Diagnostics, Span};
 use yuba_value::Value;
 
-use super::{Name, Place, State, Statics, diagnostics};
+use super::{Name, State, StaticUse, Statics, diagnostics};
 use crate::inputs::{self, GivenAt};
 use crate::tree::ModuleId;
 
@@ -16,7 +16,7 @@ impl Statics<'_> {
             Some(State::Done(value, problems)) => return (value, problems),
             Some(State::Checking(value)) => return (value, Diagnostics::new()),
             Some(State::Evaluating) => {
-                let place = Place::new(ecow::eco_format!("var.{}", variable.name), variable.span);
+                let place = StaticUse::new(ecow::eco_format!("var.{}", variable.name), variable.span);
                 let name = place.in_module(&self.tree.node(module).path);
                 return (Value::unknown_dynamic(), diagnostics::circular(&name, &name, variable.span).into());
             }
@@ -58,9 +58,9 @@ impl Statics<'_> {
         match self.argument(module, &variable.name) {
             Some(argument) => {
                 // Messages are about the variable of the child, though the expression is evaluated in its parent.
-                let place = Place {
+                let place = StaticUse {
                     module: Some(node.path.clone()),
-                    ..Place::new(ecow::eco_format!("var.{}", variable.name), argument.span)
+                    ..StaticUse::new(ecow::eco_format!("var.{}", variable.name), argument.span)
                 };
                 let (value, problems) = self.evaluate(parent, &argument.expr, &place);
                 (Some(value), Some(argument.expr.span), problems)
@@ -79,7 +79,7 @@ impl Statics<'_> {
         let own = Some((variable.name.as_str(), value));
         for rule in &variable.validations {
             let Some(condition) = &rule.condition else { continue };
-            let place = Place::new(ecow::eco_format!("var.{}", variable.name), rule.span);
+            let place = StaticUse::new(ecow::eco_format!("var.{}", variable.name), rule.span);
             let (holds, found) = self.evaluate_with(module, condition, &place, own);
             if found.has_errors() || holds.unmark_deep().0.as_bool() != Some(false) {
                 continue;

@@ -58,7 +58,7 @@ pub(crate) struct Base {
 
 /// What is installed, and what for.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct LinkContext<'a> {
     pub(crate) manifest: &'a Manifest,
     pub(crate) purpose: Purpose,
 }
@@ -111,7 +111,7 @@ struct Open {
 struct Linking<'l> {
     linker: &'l mut Linker,
     files: &'l mut dyn ModuleFiles,
-    place: Place<'l>,
+    place: LinkContext<'l>,
     downloads: Downloads,
     about_libraries: Diagnostics,
 }
@@ -130,7 +130,7 @@ impl Linker {
         &mut self,
         module: &mut Arc<Module>,
         base: &Base,
-        place: Place<'_>,
+        place: LinkContext<'_>,
         files: &mut dyn ModuleFiles,
     ) -> Linked {
         let mut problems = Diagnostics::new();

@@ -30,7 +30,7 @@ use yuba_provider::{Problem, Waiting};
 use yuba_syntax::Diagnostics;
 
 use self::resource::{FirstHalf, Request};
-use crate::graph::{self, Arguments, RefGraph, References, Vertex};
+use crate::graph::{self, CallArguments, RefGraph, References, Vertex};
 use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
@@ -120,7 +120,7 @@ pub async fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
 fn check_vertex<'a>(
     evaluation: &'a Evaluation<'a>,
     node: &graph::Node<'a>,
-    arguments: &Arguments,
+    arguments: &CallArguments,
     env: &ValidateEnv<'_>,
 ) -> Diagnostics {
     match node.vertex {

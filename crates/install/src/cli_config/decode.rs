@@ -8,7 +8,7 @@ use yuba_net::Environment;
 use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
 
-use super::syntax::{self, Item, Malformed, Node, Place};
+use super::syntax::{self, Item, LineColumn, Malformed, Node};
 use super::{CliConfig, CredentialsProgram, HostCredentials, diagnostics, installation, oci};
 
 const KNOWN: [&str; 10] = [
@@ -31,7 +31,7 @@ pub(super) fn file(path: &Path, bytes: &[u8], environment: &Environment, problem
     let mut config = CliConfig::default();
     let parsed = match std::str::from_utf8(bytes) {
         Ok(text) => syntax::parse(text),
-        Err(_) => Err(Malformed { place: Place::default(), reason: "the file is not UTF-8".to_owned() }),
+        Err(_) => Err(Malformed { place: LineColumn::default(), reason: "the file is not UTF-8".to_owned() }),
     };
     let items = match parsed {
         Ok(items) => items,

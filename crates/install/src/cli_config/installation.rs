@@ -11,20 +11,20 @@ use super::diagnostics;
 
 use super::decode::{boolean, text, texts, whole};
 use super::oci::repository_prefix;
-use super::syntax::{Item, Node, Place};
+use super::syntax::{Item, LineColumn, Node};
 
 /// Where providers come from.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderInstallation {
     /// The ways, in order.
-    pub methods: Vec<Method>,
+    pub methods: Vec<InstallationMethod>,
     /// Directories with providers that are being worked on, used without questions.
     pub dev_overrides: BTreeMap<ProviderSource, PathBuf>,
 }
 
 /// A way by which providers come.
 #[derive(Clone, Debug)]
-pub struct Method {
+pub struct InstallationMethod {
     /// From where.
     pub location: Location,
     /// Patterns of the providers that come this way; all of them if none is given.
@@ -181,7 +181,12 @@ fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &
     }
 }
 
-fn one_method(kind: &str, place: Place, body: &[Item], problems: &mut Diagnostics) -> Result<Option<Method>, String> {
+fn one_method(
+    kind: &str,
+    place: LineColumn,
+    body: &[Item],
+    problems: &mut Diagnostics,
+) -> Result<Option<InstallationMethod>, String> {
     let argument = |name: &str| body.iter().rev().find(|item| item.keys.first().is_some_and(|key| key == name));
     let patterns = |name: &str| match argument(name) {
         Some(item) => texts(item).map(|list| list.into_iter().map(EcoString::from).collect()),
@@ -210,7 +215,7 @@ fn one_method(kind: &str, place: Place, body: &[Item], problems: &mut Diagnostic
             ));
         }
     };
-    Ok(Some(Method {
+    Ok(Some(InstallationMethod {
         location,
         include,
         exclude: patterns("exclude")?,

@@ -8,12 +8,12 @@ const DEEPEST: usize = 64;
 
 /// Where something is: line and column, counted from one. Nowhere in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LineColumn {
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for LineColumn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -37,7 +37,7 @@ pub(super) struct Item {
     /// With an equals sign, which a block does not have. JSON does not tell.
     pub(super) is_assigned: bool,
     pub(super) value: Node,
-    pub(super) place: Place,
+    pub(super) place: LineColumn,
 }
 
 impl Node {
@@ -83,7 +83,7 @@ impl Node {
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Malformed {
-    pub(super) place: Place,
+    pub(super) place: LineColumn,
     pub(super) reason: String,
 }
 
@@ -100,12 +100,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<Item>, Malformed> {
 
 fn parse_json(text: &str) -> Result<Vec<Item>, Malformed> {
     let parsed: Json = serde_json::from_str(text).map_err(|error| Malformed {
-        place: Place { line: error.line() as u32, column: error.column() as u32 },
+        place: LineColumn { line: error.line() as u32, column: error.column() as u32 },
         reason: format!("this is not valid JSON: {error}"),
     })?;
     match from_json(&parsed) {
         Node::Object(items) => Ok(items),
-        _ => Err(Malformed { place: Place::default(), reason: "a JSON object is needed".to_owned() }),
+        _ => Err(Malformed { place: LineColumn::default(), reason: "a JSON object is needed".to_owned() }),
     }
 }
 
@@ -121,7 +121,7 @@ fn from_json(json: &Json) -> Node {
                 keys: vec![key.clone()],
                 is_assigned: false,
                 value: from_json(value),
-                place: Place::default(),
+                place: LineColumn::default(),
             };
             Node::Object(object.iter().map(item).collect())
         }
@@ -139,9 +139,9 @@ struct Parser<'a> {
 type Parsed<T> = Result<T, Malformed>;
 
 impl<'a> Parser<'a> {
-    fn place(&self) -> Place {
+    fn place(&self) -> LineColumn {
         let column = self.text[self.line_start..self.at].chars().count() as u32 + 1;
-        Place { line: self.line, column }
+        LineColumn { line: self.line, column }
     }
 
     fn wrong<T>(&self, reason: impl Into<String>) -> Parsed<T> {
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Items up to the end of the file, or up to a brace.
-    fn items(&mut self, open: Option<Place>) -> Parsed<Vec<Item>> {
+    fn items(&mut self, open: Option<LineColumn>) -> Parsed<Vec<Item>> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return self.wrong("blocks are nested too deeply");

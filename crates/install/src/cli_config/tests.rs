@@ -209,7 +209,7 @@ registry_protocols {
 #[test]
 fn tokens_come_from_everywhere_and_are_kept_privately() {
     use yuba_net::Secret;
-    use yuba_net::credentials::{Credentials, Kept};
+    use yuba_net::credentials::{Credentials, CredentialsLocation};
     let fixture = r#"
 //- .tofurc
 credentials "by-hand.example" { token = "hand" }
@@ -247,7 +247,7 @@ esac
     let kept = |name: &str| credentials.kept(&host(name));
     assert_eq!(
         [kept("by-hand.example"), kept("file.example"), kept("new.example")],
-        [Kept::Elsewhere, Kept::InFile, Kept::ByHelper]
+        [CredentialsLocation::Elsewhere, CredentialsLocation::InFile, CredentialsLocation::ByHelper]
     );
     let secret = Secret::new("s3cret");
     assert!(credentials.store(&host("by-hand.example"), Some(&secret)).is_err());

@@ -12,8 +12,8 @@ use super::local_mirror::LocalMirror;
 use super::network_mirror::NetworkMirror;
 use super::oci_mirror::OciMirror;
 use super::registry::{Registry, Signing};
-use super::source::{Pattern, Place, Places, Rule};
-use crate::cli_config::{CliConfig, Location, Method};
+use super::source::{PackageSource, Pattern, Places, Rule};
+use crate::cli_config::{CliConfig, InstallationMethod, Location};
 
 /// What all places need.
 #[derive(Clone)]
@@ -60,21 +60,22 @@ pub fn places(means: &Means, dir: &Path, environment: &Environment) -> (Places, 
 
 /// Directories only, as `-plugin-dir` wants it.
 pub fn directories(dirs: impl IntoIterator<Item = PathBuf>) -> Places {
-    let rule = |dir| Rule { place: Place::Local(LocalMirror::new(dir)), include: Vec::new(), exclude: Vec::new() };
+    let rule =
+        |dir| Rule { place: PackageSource::Local(LocalMirror::new(dir)), include: Vec::new(), exclude: Vec::new() };
     Places { rules: dirs.into_iter().map(rule).collect() }
 }
 
-fn explicit(means: &Means, methods: &[Method], environment: &Environment) -> (Places, Diagnostics) {
+fn explicit(means: &Means, methods: &[InstallationMethod], environment: &Environment) -> (Places, Diagnostics) {
     let mut problems = Diagnostics::new();
     let mut rules = Vec::new();
     for method in methods {
         let retries = method.download_retries.or(means.retries);
         let place = match &method.location {
-            Location::Direct => Place::Registry(Registry::new(means.services.clone(), means.signing, retries)),
-            Location::FilesystemMirror(path) => Place::Local(LocalMirror::new(path.clone())),
+            Location::Direct => PackageSource::Registry(Registry::new(means.services.clone(), means.signing, retries)),
+            Location::FilesystemMirror(path) => PackageSource::Local(LocalMirror::new(path.clone())),
             Location::NetworkMirror(url) => {
                 match NetworkMirror::new(url, means.services.clone(), method.trust_all_hashes, retries) {
-                    Ok(mirror) => Place::Network(mirror),
+                    Ok(mirror) => PackageSource::Network(mirror),
                     Err(reason) => {
                         problems.push(diagnostics::mirror_url(&reason));
                         continue;
@@ -83,7 +84,7 @@ fn explicit(means: &Means, methods: &[Method], environment: &Environment) -> (Pl
             }
             Location::OciMirror(template) => {
                 let (client, config) = (means.services.client().clone(), means.config.clone());
-                Place::Oci(OciMirror::new(template.clone(), client, config, environment.clone()))
+                PackageSource::Oci(OciMirror::new(template.clone(), client, config, environment.clone()))
             }
         };
         let patterns = |texts: &[ecow::EcoString]| texts.iter().map(|text| Pattern::parse(text)).collect();
@@ -113,8 +114,8 @@ fn usual(means: &Means, dir: &Path, environment: &Environment) -> Places {
         let mirror = LocalMirror::new(dir);
         // What cannot be read now is reported when it is needed.
         exclude.extend(mirror.providers().unwrap_or_default().iter().map(Pattern::exactly));
-        rules.push(Rule { place: Place::Local(mirror), include: Vec::new(), exclude: Vec::new() });
+        rules.push(Rule { place: PackageSource::Local(mirror), include: Vec::new(), exclude: Vec::new() });
     }
-    rules.push(Rule { place: Place::Registry(means.registry()), include: Vec::new(), exclude });
+    rules.push(Rule { place: PackageSource::Registry(means.registry()), include: Vec::new(), exclude });
     Places { rules }
 }

@@ -10,7 +10,7 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{DEFAULT_REGISTRY, Hostname, ProviderSource, ProviderVersion};
 use yuba_net::http::Request;
 
-use super::authentication::Check;
+use super::authentication::PackageCheck;
 use super::local_mirror::LocalMirror;
 use super::network_mirror::NetworkMirror;
 use super::oci_mirror::OciMirror;
@@ -19,7 +19,7 @@ use super::registry::Registry;
 use crate::oci::{Descriptor, Repository};
 
 /// A place where providers come from.
-pub enum Place {
+pub enum PackageSource {
     /// A directory.
     Local(LocalMirror),
     /// A host that speaks the mirror protocol.
@@ -33,7 +33,7 @@ pub enum Place {
 /// A place, and which providers come from there.
 pub struct Rule {
     /// The place.
-    pub place: Place,
+    pub place: PackageSource,
     /// The providers; all if there is none.
     pub include: Vec<Pattern>,
     /// Providers that do not.
@@ -60,14 +60,14 @@ pub struct Versions {
 #[derive(Clone)]
 pub struct Offer {
     /// Where it is.
-    pub at: Content,
+    pub at: PackageContent,
     /// What has to be true of its archive.
-    pub checks: Vec<Check>,
+    pub checks: Vec<PackageCheck>,
 }
 
 /// Where the content of a package is.
 #[derive(Clone)]
-pub enum Content {
+pub enum PackageContent {
     /// A directory with its files.
     Dir(std::path::PathBuf),
     /// An archive on this machine.
@@ -141,14 +141,14 @@ impl fmt::Display for QueryError {
     }
 }
 
-impl Place {
+impl PackageSource {
     /// The versions of a provider.
     pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
         match self {
-            Place::Local(mirror) => mirror.versions(provider),
-            Place::Network(mirror) => mirror.versions(provider),
-            Place::Registry(registry) => registry.versions(provider),
-            Place::Oci(mirror) => mirror.versions(provider),
+            PackageSource::Local(mirror) => mirror.versions(provider),
+            PackageSource::Network(mirror) => mirror.versions(provider),
+            PackageSource::Registry(registry) => registry.versions(provider),
+            PackageSource::Oci(mirror) => mirror.versions(provider),
         }
     }
 
@@ -160,31 +160,31 @@ impl Place {
         platform: &Platform,
     ) -> Result<Offer, QueryError> {
         match self {
-            Place::Local(mirror) => mirror.offer(provider, version, platform),
-            Place::Network(mirror) => mirror.offer(provider, version, platform),
-            Place::Registry(registry) => registry.offer(provider, version, platform),
-            Place::Oci(mirror) => mirror.offer(provider, version, platform),
+            PackageSource::Local(mirror) => mirror.offer(provider, version, platform),
+            PackageSource::Network(mirror) => mirror.offer(provider, version, platform),
+            PackageSource::Registry(registry) => registry.offer(provider, version, platform),
+            PackageSource::Oci(mirror) => mirror.offer(provider, version, platform),
         }
     }
 
     /// For people.
     fn shown(&self, provider: &ProviderSource) -> String {
         match self {
-            Place::Local(mirror) => mirror.dir().display().to_string(),
-            Place::Network(mirror) => format!("provider mirror at {}", mirror.shown()),
-            Place::Registry(_) => format!("registry {}", provider.host),
-            Place::Oci(_) => "OCI registry provider mirror".to_owned(),
+            PackageSource::Local(mirror) => mirror.dir().display().to_string(),
+            PackageSource::Network(mirror) => format!("provider mirror at {}", mirror.shown()),
+            PackageSource::Registry(_) => format!("registry {}", provider.host),
+            PackageSource::Oci(_) => "OCI registry provider mirror".to_owned(),
         }
     }
 }
 
 impl Places {
     /// One place for all providers.
-    pub fn only(place: Place) -> Places {
+    pub fn only(place: PackageSource) -> Places {
         Places { rules: vec![Rule { place, include: Vec::new(), exclude: Vec::new() }] }
     }
 
-    fn of<'a>(&'a self, provider: &'a ProviderSource) -> impl Iterator<Item = &'a Place> {
+    fn of<'a>(&'a self, provider: &'a ProviderSource) -> impl Iterator<Item = &'a PackageSource> {
         let is_for = move |rule: &&Rule| {
             let matches = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(provider));
             !matches(&rule.exclude) && (rule.include.is_empty() || matches(&rule.include))

@@ -89,7 +89,7 @@ mod tests {
     use yuba_testkit::{Host, Reply};
 
     use crate::Secret;
-    use crate::http::{Client, HttpSettings, Request, Url};
+    use crate::http::{HttpClient, HttpSettings, Request, Url};
 
     /// Gathers events as text.
     #[derive(Clone, Default)]
@@ -133,7 +133,7 @@ mod tests {
             .with_header("accept", "application/json")
             .with_header("x-amz-security-token", "hush-security");
         tracing::subscriber::with_default(gathered.clone(), || {
-            let client = Client::new(HttpSettings { retries: 0, ..HttpSettings::default() });
+            let client = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() });
             client.get(&request).expect("the host responds");
             client
                 .get(&Request::new(Url::parse("http://127.0.0.1:1/gone?x=hush").expect("it is a URL")))

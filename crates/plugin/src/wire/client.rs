@@ -28,15 +28,15 @@ const HEAD: usize = 5;
 
 /// A connection to a plugin. Cheap to clone: all clones share the connection.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct GrpcClient {
     requests: SendRequest<Bytes>,
     protocol: Protocol,
 }
 
-impl Client {
+impl GrpcClient {
     /// Speaks a protocol over a stream, on the runtime that this is called on, until no clone is left and every call has
     /// its answer.
-    pub async fn new<S>(stream: S, protocol: Protocol) -> Result<Client, CallError>
+    pub async fn new<S>(stream: S, protocol: Protocol) -> Result<GrpcClient, CallError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -45,7 +45,7 @@ impl Client {
         let (requests, connection) = settings.handshake(stream).await?;
         // Why it ended is told to whoever waits for an answer.
         tokio::spawn(in_turns(connection));
-        Ok(Client { requests, protocol })
+        Ok(GrpcClient { requests, protocol })
     }
 
     /// The protocol that is spoken.

@@ -13,7 +13,7 @@ use yuba_eval::ConfigTree;
 use super::leftovers::Register;
 use super::substitution::config_of;
 use super::suite::Suite;
-use super::{Event, Message, Status, TestRequest, file};
+use super::{Message, TestEvent, TestRequest, TestStatus, file};
 
 /// How long what is under way may take after everything was told to stop.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,11 +23,11 @@ const TICK: Duration = Duration::from_millis(200);
 /// What a thread says.
 enum Said {
     Message(usize, Message),
-    Done(usize, Status),
+    Done(usize, TestStatus),
 }
 
 /// Runs all files. How all of them ended.
-pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> Status {
+pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> TestStatus {
     let register = Register::new(request.project.root());
     let names = &suite.selected;
     let alone: Vec<bool> = names.iter().map(|name| request.parallel <= 1 || !shares_nothing(suite, name)).collect();
@@ -67,8 +67,8 @@ fn in_order(
     request: &TestRequest<'_>,
     register: &Register,
     tell: &mut dyn FnMut(Message),
-) -> Status {
-    let mut status = Status::Pass;
+) -> TestStatus {
+    let mut status = TestStatus::Pass;
     let mut turn = 0;
     let mut waiting: BTreeMap<usize, (Vec<Message>, bool)> = BTreeMap::new();
     let mut stopping = Stopping { heard: 0, since: None };
@@ -114,7 +114,7 @@ impl Stopping {
         while self.heard < asked {
             self.heard += 1;
             if self.heard < 3 {
-                tell(Message { file: EcoString::new(), sources: None, event: Event::Stopping(self.heard) });
+                tell(Message { file: EcoString::new(), sources: None, event: TestEvent::Stopping(self.heard) });
             }
             if self.heard > 1 {
                 request.stop.hard.raise();
@@ -123,7 +123,7 @@ impl Stopping {
         }
         if self.since.is_some_and(|since| since.elapsed() > PATIENCE) {
             for (file, report) in register.all() {
-                tell(Message { file, sources: None, event: Event::Stuck(report) });
+                tell(Message { file, sources: None, event: TestEvent::Stuck(report) });
             }
             self.since = Some(Instant::now());
         }

@@ -22,7 +22,7 @@ const DIRECTORY: &str = "test-states";
 
 /// Where the state of a test is kept while it runs.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct RecordPaths {
     /// The working directory, in which the other paths start.
     root: PathBuf,
     state: PathBuf,
@@ -31,13 +31,13 @@ pub(super) struct Place {
     sealing: TestSealing,
 }
 
-impl Place {
+impl RecordPaths {
     /// For a file of tests and one of its modules.
-    pub(super) fn new(project: &Project, file: &str, module: &str, sealing: TestSealing) -> Place {
+    pub(super) fn new(project: &Project, file: &str, module: &str, sealing: TestSealing) -> RecordPaths {
         let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-', "_");
         let name = format!("{}-{}-{}", std::process::id(), plain(file), plain(module));
         let dir = project.data_dir().join(DIRECTORY);
-        Place {
+        RecordPaths {
             root: project.root().to_owned(),
             state: dir.join(format!("{name}.tfstate")),
             begun: dir.join(format!("{name}.begun")),
@@ -80,13 +80,13 @@ impl Place {
 /// Keeps what a run does, if it does something real.
 pub(super) struct Record {
     state: State,
-    place: Option<Place>,
+    place: Option<RecordPaths>,
     begun: Vec<EcoString>,
     dirty: bool,
 }
 
 impl Record {
-    pub(super) fn new(state: State, place: Option<Place>) -> Record {
+    pub(super) fn new(state: State, place: Option<RecordPaths>) -> Record {
         Record { state, place, begun: Vec::new(), dirty: false }
     }
 

@@ -14,7 +14,7 @@ use yuba_eval::{ConfigTree, link};
 use yuba_syntax::{Diagnostics, Sources};
 
 use super::sealing::TestSealing;
-use super::{Message, Status, TestRequest, diagnostics, lanes, record};
+use super::{Message, TestRequest, TestStatus, diagnostics, lanes, record};
 use crate::backend::Refusal;
 use crate::encryption;
 use crate::load::read_inputs;
@@ -129,7 +129,7 @@ impl Suite {
     }
 
     /// Runs the tests. How all of them ended.
-    pub fn run(&self, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> Status {
+    pub fn run(&self, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> TestStatus {
         lanes::run(self, request, tell)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use yuba_session::backend::{Opened, Refusal, StateFlags, StateLocation};
-use yuba_session::state::{self, Moves};
+use yuba_session::backend::{OpenState, Refusal, StateFlags, StateLocation};
+use yuba_session::state::{self, StateMoves};
 use yuba_state::State;
 use yuba_value::quote::quote;
 
@@ -113,7 +113,7 @@ fn move_in_state(messages: &mut Messages<'_>, settings: &MoveSettings) -> Result
 fn move_to_file(
     messages: &mut Messages<'_>,
     settings: &MoveSettings,
-    (place, opened): (&StateLocation, &mut Opened),
+    (place, opened): (&StateLocation, &mut OpenState),
     mut from: State,
     path: &Path,
 ) -> Result<(), Refusal> {
@@ -142,7 +142,7 @@ fn move_to_file(
 }
 
 /// Prints the addresses that move.
-fn announce(messages: &mut Messages<'_>, run: RunMode, moves: &Moves) {
+fn announce(messages: &mut Messages<'_>, run: RunMode, moves: &StateMoves) {
     let verb = if run == RunMode::Dry { "Would move" } else { "Move" };
     for moved in &moves.moved {
         messages.tell(&format!("{verb} {} to {}", quote(&moved.from), quote(&moved.to)));

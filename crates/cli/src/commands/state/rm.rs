@@ -1,7 +1,7 @@
 //! `yuba state rm`: removes objects from the state without destroying them.
 
 use yuba_session::backend::{Refusal, StateFlags};
-use yuba_session::state::{self, Addresses, Removal, Unmatched};
+use yuba_session::state::{self, Addresses, StateRemoval, Unmatched};
 
 use super::RunMode;
 use crate::commands::{Command, JsonForm, Run};
@@ -77,7 +77,7 @@ fn remove(messages: &mut Messages<'_>, settings: &RemoveSettings) -> Result<(), 
     let state = opened.state.take();
     let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let mut state = state::required(state)?;
-        let removal = Removal(Addresses::select(&state, &settings.addresses, Unmatched::Ignore)?);
+        let removal = StateRemoval(Addresses::select(&state, &settings.addresses, Unmatched::Ignore)?);
         let count = removal.0.len();
         let verb = if settings.run == RunMode::Dry { "Would remove" } else { "Removed" };
         for addr in &removal.0 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use yuba_eval::validate::PARALLELISM;
 use yuba_session::load::DEFAULT_TEST_DIR;
-use yuba_session::test::{Affected, Event, Status, Stop, Suite, TestRequest, Watcher};
+use yuba_session::test::{Affected, Stop, Suite, TestEvent, TestRequest, TestStatus, Watcher};
 use yuba_session::{Project, ProjectSettings};
 use yuba_value::EcoString;
 
@@ -18,7 +18,7 @@ use crate::flags::{Args, Flag, JSON_INTO};
 use crate::settings::{VAR, VAR_FILE, project};
 use crate::signals;
 use crate::terminal::Terminal;
-use teller::{Teller, TellerSettings};
+use teller::{TestOutput, TestOutputSettings};
 
 /// How often files are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -73,7 +73,7 @@ struct TestSettings {
     seed: u64,
     verbose: bool,
     watch: bool,
-    output: TellerSettings,
+    output: TestOutputSettings,
 }
 
 impl TestSettings {
@@ -101,7 +101,7 @@ impl TestSettings {
             seed,
             verbose: args.is_on("verbose"),
             watch: args.is_on("watch"),
-            output: TellerSettings::resolve(args)?,
+            output: TestOutputSettings::resolve(args)?,
         })
     }
 }
@@ -110,7 +110,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let TestSettings { project, filter, parallel, parallelism, seed, verbose, watch, output } =
         TestSettings::resolve(args)?;
     let project = Project::new(project);
-    let mut teller = Teller::new(terminal, output);
+    let mut teller = TestOutput::new(terminal, output);
     let stop = signals::Stop::watch();
     let request = TestRequest {
         project: &project,
@@ -143,7 +143,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 /// Runs the tests once. The exit code, and a watcher that notices later changes.
-fn once(teller: &mut Teller<'_>, request: &TestRequest<'_>, only: Option<&[EcoString]>) -> (u8, Watcher) {
+fn once(teller: &mut TestOutput<'_>, request: &TestRequest<'_>, only: Option<&[EcoString]>) -> (u8, Watcher) {
     let project = request.project;
     let (mut suite, notes) = match Suite::load(request) {
         Ok(loaded) => loaded,
@@ -159,7 +159,7 @@ fn once(teller: &mut Teller<'_>, request: &TestRequest<'_>, only: Option<&[EcoSt
     teller.report(None, None, &notes, &suite.sources);
     teller.begin(&suite);
     let status = suite.run(request, &mut |message| {
-        let stuck = matches!(message.event, Event::Stuck(_));
+        let stuck = matches!(message.event, TestEvent::Stuck(_));
         teller.message(&message, &suite, project.providers());
         if stuck {
             // The runs do not end, and everything is reported.
@@ -172,5 +172,5 @@ fn once(teller: &mut Teller<'_>, request: &TestRequest<'_>, only: Option<&[EcoSt
         return (1, watcher);
     }
     let written = teller.conclusion(status);
-    (u8::from(status != Status::Pass || !written), watcher)
+    (u8::from(status != TestStatus::Pass || !written), watcher)
 }

@@ -7,13 +7,13 @@ use super::*;
 impl World {
     /// A first and a second working directory: what happened in both, and how often somebody was asked in the second one.
     fn twice(&self, places: &Places, between: impl Fn(&World)) -> (String, String, u32) {
-        let (first, before) = self.install(places, &LockFile::default(), Mode::Keep, None);
+        let (first, before) = self.install(places, &LockFile::default(), SelectionPolicy::Keep, None);
         between(self);
         let asked = self.host.asked.load(Ordering::SeqCst);
         let _ = fs::remove_dir_all(self.base());
-        let (second, after) = self.install(places, &LockFile::default(), Mode::Keep, None);
+        let (second, after) = self.install(places, &LockFile::default(), SelectionPolicy::Keep, None);
         assert!(second.failures.is_empty(), "{after}");
-        let hashes = |outcome: &Outcome| outcome.locks.providers[&provider(NULL)].hashes.clone();
+        let hashes = |outcome: &InstallOutcome| outcome.locks.providers[&provider(NULL)].hashes.clone();
         assert_eq!(hashes(&second), hashes(&first));
         let contents = Verified::default().look(&self.package()).expect("it is installed");
         assert!(hashes(&first).contains(&contents.hash));
@@ -67,11 +67,11 @@ fn what_was_unpacked_before_is_not_downloaded_again() {
 fn what_was_unpacked_before_is_not_unpacked_again() {
     let world = World::new();
     let (places, file) = world.archives();
-    world.install(&places, &LockFile::default(), Mode::Keep, None);
+    world.install(&places, &LockFile::default(), SelectionPolicy::Keep, None);
     let first = inode(&world.package().join(PROGRAM));
     let moved = world.sandbox.dir().join("elsewhere");
     fs::rename(world.base(), &moved).expect("it can be renamed");
-    let (outcome, _) = world.install(&places, &LockFile::default(), Mode::Keep, None);
+    let (outcome, _) = world.install(&places, &LockFile::default(), SelectionPolicy::Keep, None);
     assert_eq!(inode(&world.package().join(PROGRAM)), first);
     // Nothing is hashed again because of that, neither here nor there: lies are believed.
     let records = world.sandbox.dir().join("records");
@@ -91,10 +91,10 @@ fn what_was_unpacked_before_is_not_unpacked_again() {
     // Another archive in the same place has something else in it.
     fs::remove_dir_all(world.base()).expect("it is there");
     fs::write(&file, archive(&[(PROGRAM, b"another one")])).expect("it can be written");
-    let (other, _) = world.install(&places, &LockFile::default(), Mode::Keep, None);
+    let (other, _) = world.install(&places, &LockFile::default(), SelectionPolicy::Keep, None);
     assert!(!other.locks.selects_same(&outcome.locks));
     fs::remove_dir_all(world.base()).expect("it is there");
-    let (_, text) = world.install(&places, &outcome.locks, Mode::Keep, None);
+    let (_, text) = world.install(&places, &outcome.locks, SelectionPolicy::Keep, None);
     assert!(text.contains("doesn't match any of the checksums"), "{text}");
     assert_eq!(world.files(), "");
 }
@@ -121,6 +121,6 @@ fn what_somebody_else_has_kept_is_not_believed() {
 
 #[test]
 fn without_a_place_nothing_is_kept() {
-    let world = World { kept: Kept::default(), ..World::new() };
+    let world = World { kept: UnpackedPackages::default(), ..World::new() };
     assert_eq!(world.twice(&world.registry(), |_| ()).2, untouched() + 1);
 }
