@@ -24,7 +24,7 @@ use crate::diagnostics;
 use crate::encryption::Sealing;
 use crate::files::{Disk, StateFiles};
 use crate::kinds::BACKENDS;
-use crate::local::{DEFAULT_STATE, Local, LocalSettings};
+use crate::local::{DEFAULT_STATE, LocalBackend, LocalSettings};
 use crate::store::Backend;
 use crate::stored::StoredBackend;
 use arguments::{ArgumentSchema, Arguments};
@@ -49,7 +49,7 @@ pub type OpenStore = fn(&Arguments, &BackendEnvironment) -> Result<Arc<dyn Store
 /// How the storage of a backend is made.
 #[derive(Clone, Copy)]
 pub enum Constructor {
-    /// Files of this machine, with the guarantees of [`Local`].
+    /// Files of this machine, with the guarantees of [`LocalBackend`].
     Files(fn(&Arguments) -> LocalSettings),
     /// A byte store.
     Store(OpenStore),
@@ -190,7 +190,7 @@ impl Backends {
     pub fn backend(&self, storage: &Storage, sealing: Option<Sealing>) -> Box<dyn Backend> {
         match storage {
             Storage::Files(settings) => {
-                Box::new(Local::new(Arc::clone(&self.environment.files), settings.clone()).encrypted(sealing))
+                Box::new(LocalBackend::new(Arc::clone(&self.environment.files), settings.clone()).encrypted(sealing))
             }
             Storage::Store(store) => Box::new(
                 StoredBackend::new(store.clone(), Arc::clone(&self.environment.files), &self.environment)

@@ -91,22 +91,22 @@ impl Backup {
 
 /// The `local` backend.
 #[derive(Clone, Debug)]
-pub struct Local {
+pub struct LocalBackend {
     files: Arc<dyn StateFiles>,
     settings: LocalSettings,
     sealing: Option<Sealing>,
 }
 
-impl Local {
+impl LocalBackend {
     /// A backend over a file system. Relative paths of the settings start where those of `files` do.
-    pub fn new(files: Arc<dyn StateFiles>, settings: LocalSettings) -> Local {
-        Local { files, settings, sealing: None }
+    pub fn new(files: Arc<dyn StateFiles>, settings: LocalSettings) -> LocalBackend {
+        LocalBackend { files, settings, sealing: None }
     }
 
     /// The same with states encrypted.
     #[must_use]
-    pub fn encrypted(self, sealing: Option<Sealing>) -> Local {
-        Local { sealing, ..self }
+    pub fn encrypted(self, sealing: Option<Sealing>) -> LocalBackend {
+        LocalBackend { sealing, ..self }
     }
 
     /// The files of a workspace.
@@ -161,7 +161,7 @@ impl Local {
     }
 }
 
-impl Backend for Local {
+impl Backend for LocalBackend {
     fn workspaces(&self) -> Result<Vec<String>, Diagnostics> {
         let directory = self.workspace_directory();
         let mut names = vec![DEFAULT_WORKSPACE.to_owned()];

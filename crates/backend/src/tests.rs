@@ -16,7 +16,7 @@ use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
 use crate::files::StateFiles;
-use crate::{Disk, Journal, JournalOperation, Local, LocalSettings, LockHolder, Reading, StateFile, StateStore};
+use crate::{Disk, Journal, JournalOperation, LocalBackend, LocalSettings, LockHolder, Reading, StateFile, StateStore};
 
 /// A directory that goes away with the test.
 struct Sandbox(PathBuf);
@@ -69,13 +69,13 @@ impl Sandbox {
         names.sort();
         names
     }
-    fn backend(&self, files: Arc<dyn StateFiles>) -> Local {
+    fn backend(&self, files: Arc<dyn StateFiles>) -> LocalBackend {
         let settings = LocalSettings {
             path: Some(self.state()),
             workspace_directory: Some(self.path("terraform.tfstate.d")),
             ..LocalSettings::default()
         };
-        Local::new(files, settings)
+        LocalBackend::new(files, settings)
     }
     fn store(&self) -> StateFile {
         self.store_over(Arc::new(Disk))

@@ -80,7 +80,7 @@ pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
 }
 
 /// Where the state is.
-pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
+pub(crate) fn location(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     let selected = settings.selected();
     if selected.is_overridden && !is_valid_name(&selected.name) {
         return Err(diagnostics::selected_workspace_invalid(&selected.name).into());
@@ -89,21 +89,23 @@ pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<StateLoca
 }
 
 /// Where a state is that a command changes and always keeps a backup of.
-pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
+pub(crate) fn location_with_backup(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     check_configuration(settings)?;
-    let place = place(settings, flags)?;
+    let location = location(settings, flags)?;
     // A file that was named is the state, whatever workspace is selected.
-    let place = match &flags.state {
-        Some(path) => StateLocation::file(path.clone(), flags.backup.clone(), place.backends()).encrypted_as(&place),
-        None => place,
+    let location = match &flags.state {
+        Some(path) => {
+            StateLocation::file(path.clone(), flags.backup.clone(), location.backends()).encrypted_as(&location)
+        }
+        None => location,
     };
-    Ok(place.with_backup_of_its_own())
+    Ok(location.with_backup_of_its_own())
 }
 
 /// Opens a state to change it.
 pub(crate) fn open(
     messages: &mut Messages<'_>,
-    place: &StateLocation,
+    location: &StateLocation,
     operation: &str,
     flags: &StateFlags,
     unreadable: &'static Code,
@@ -114,7 +116,7 @@ pub(crate) fn open(
             messages.tell("Acquiring state lock. This may take a few moments...");
         }
     };
-    let opened = place.open(operation, flags, &mut waiting);
+    let opened = location.open(operation, flags, &mut waiting);
     let mut opened = opened.map_err(|failure| Refusal::from(failure.under(unreadable)))?;
     messages.note(&std::mem::take(&mut opened.notes));
     Ok(opened)

@@ -39,7 +39,7 @@ pub enum InputOrigin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenBy {
     /// An expression of a file.
-    Place(Span),
+    Expression(Span),
     /// An environment variable.
     Environment,
     /// `-var`
@@ -248,7 +248,7 @@ impl Inputs {
             return None;
         }
         Some(match (input.span, given.origin) {
-            (Some(span), _) => GivenBy::Place(span),
+            (Some(span), _) => GivenBy::Expression(span),
             (None, InputOrigin::Environment) => GivenBy::Environment,
             (None, InputOrigin::CommandLine) => GivenBy::Flag,
             (None, InputOrigin::AutoFile | InputOrigin::NamedFile | InputOrigin::Prompt) => GivenBy::Answer,

@@ -21,7 +21,7 @@ use crate::process::Process;
 use crate::settings::Address;
 use crate::socket::Socket;
 use crate::tls::Identity;
-use crate::wire::{self, Call, CallError, Code, Protocol};
+use crate::wire::{self, Call, CallError, GrpcCode, Protocol};
 
 /// How long connecting may take once the provider listens.
 const CONNECT: Duration = Duration::from_secs(20);
@@ -129,7 +129,7 @@ impl Connection {
     ) -> Result<Option<C::Response>, Box<Problem>> {
         match self.client.call::<C>(request).instrument(self.span::<C>()).await {
             Ok(response) => Ok(Some(response)),
-            Err(CallError::Status(Code::UNIMPLEMENTED, _)) => Ok(None),
+            Err(CallError::Status(GrpcCode::UNIMPLEMENTED, _)) => Ok(None),
             Err(error) => Err(self.explain(name_of::<C>(), &error).await),
         }
     }
@@ -140,7 +140,7 @@ impl Connection {
 
     /// Why a call failed: if the process is gone that is the reason, whatever the error says.
     async fn explain(&self, call: &str, error: &CallError) -> Box<Problem> {
-        let is_broken = matches!(error, CallError::Broken(_) | CallError::Status(Code::UNAVAILABLE, _));
+        let is_broken = matches!(error, CallError::Broken(_) | CallError::Status(GrpcCode::UNAVAILABLE, _));
         if let (Some(process), true) = (&self.process, is_broken)
             && let Ok(how) = timeout(DYING, process.exited()).await
         {

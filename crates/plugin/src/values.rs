@@ -73,7 +73,7 @@ pub(crate) fn problems(diagnostics: Vec<wire::Diagnostic>) -> Vec<Problem> {
             let diagnostic = provider_reported(severity, found.summary, found.detail);
             Problem {
                 diagnostic,
-                place: found.attribute.map_or(ProblemLocation::Block, |at| ProblemLocation::Value(path(at))),
+                location: found.attribute.map_or(ProblemLocation::Block, |at| ProblemLocation::Value(path(at))),
             }
         })
         .collect()
@@ -152,7 +152,7 @@ mod tests {
             wire::Diagnostic { summary: "no severity".into(), ..wire::Diagnostic::default() },
         ]);
         let text = found.iter().map(|problem| {
-            let place = match &problem.place {
+            let place = match &problem.location {
                 ProblemLocation::Value(path) => path_text(path),
                 other => eco_format!("{other:?}"),
             };

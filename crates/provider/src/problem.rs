@@ -15,7 +15,7 @@ pub struct Problem {
     /// What to tell, without a place.
     pub diagnostic: Diagnostic,
     /// Where.
-    pub place: ProblemLocation,
+    pub location: ProblemLocation,
 }
 
 /// Where something is wrong, as seen by who has only the value.
@@ -32,18 +32,18 @@ pub enum ProblemLocation {
 impl Problem {
     /// At a value in the block.
     pub fn at(diagnostic: Diagnostic, path: Path) -> Problem {
-        Problem { diagnostic, place: ProblemLocation::Value(path) }
+        Problem { diagnostic, location: ProblemLocation::Value(path) }
     }
     /// Somewhere.
     pub fn nowhere(diagnostic: Diagnostic) -> Problem {
-        Problem { diagnostic, place: ProblemLocation::Nowhere }
+        Problem { diagnostic, location: ProblemLocation::Nowhere }
     }
 
     /// The same with a place in the body that the value comes from, and with the object's address.
     #[must_use]
     pub fn in_body(self, body: &Body, address: Option<&EcoString>) -> Diagnostic {
         let mut diagnostic = self.diagnostic;
-        match &self.place {
+        match &self.location {
             ProblemLocation::Nowhere => return diagnostic,
             ProblemLocation::Block => diagnostic.subject = Some(body.missing_item_span()),
             ProblemLocation::Value(path) if path.is_empty() => {}

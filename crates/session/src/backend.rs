@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, BackendConfiguration, LastResort, Local, LocalSettings, LockHolder, Saved, StateFiles, StateStore,
+    Backend, BackendConfiguration, LastResort, LocalBackend, LocalSettings, LockHolder, Saved, StateFiles, StateStore,
     Storage, lock_left_behind, recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
@@ -110,7 +110,7 @@ pub fn find(project: &Project, flags: &StateFlags) -> Result<StateLocation, Refu
         return Ok(StateLocation { backends: Arc::clone(project.backends()), storage, workspace, encryption });
     }
     let configuration = root_of(project)?;
-    place_of(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
+    state_location(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
 }
 
 /// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
@@ -124,7 +124,7 @@ pub fn about_journal(project: &Project) -> Diagnostics {
     });
     let has_journal = match storage {
         Some(Storage::Files(settings)) => {
-            Local::new(Arc::clone(project.state_files()), settings).has_journal(project.workspace())
+            LocalBackend::new(Arc::clone(project.state_files()), settings).has_journal(project.workspace())
         }
         _ => project.backends().has_journal(project.workspace()),
     };
@@ -132,8 +132,8 @@ pub fn about_journal(project: &Project) -> Diagnostics {
         return Diagnostics::new();
     }
     // What is wrong with the configuration is said by those who need it.
-    let place = find(project, &StateFlags::default()).ok();
-    place.and_then(|place| place.look().ok()).map(|opened| opened.notes).unwrap_or_default()
+    let location = find(project, &StateFlags::default()).ok();
+    location.and_then(|location| location.look().ok()).map(|opened| opened.notes).unwrap_or_default()
 }
 
 /// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
@@ -156,7 +156,7 @@ fn root_of(project: &Project) -> Result<Loaded, Refusal> {
 }
 
 /// Where the state of a configuration is.
-pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<StateLocation, Diagnostics> {
+pub fn state_location(configuration: &Loaded, flags: &StateFlags) -> Result<StateLocation, Diagnostics> {
     let configured = configured(configuration).map_err(|mut problems| {
         // A command that only reads states has not loaded module sources. Load them, so that the error names the missing values
         // of the backend and of the modules together.
@@ -194,7 +194,7 @@ fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
 }
 
 /// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
-pub(crate) fn last_place(configuration: &Loaded) -> Option<StateLocation> {
+pub(crate) fn last_state_location(configuration: &Loaded) -> Option<StateLocation> {
     let project = &configuration.project;
     let before = match initialized::read(project) {
         None => BackendConfiguration::default(),

@@ -24,7 +24,7 @@ use yuba_syntax::token::TokenKind;
 use yuba_syntax::{Diagnostics, Expr, SourceFile, Sources, TraversalStep};
 use yuba_value::{EcoString, Mark, Type, Value};
 
-use crate::backend::{StateFlags, place_of};
+use crate::backend::{StateFlags, state_location};
 use crate::clock::wait;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::operation::variables::{WithoutValue, root_variables};
@@ -128,9 +128,9 @@ impl ConsoleSession {
             }
             problems.extend(variable.problems);
         }
-        let place = place_of(&loaded, flags)?;
-        let opened = place.look()?;
-        problems.extend(place.encryption.notes);
+        let location = state_location(&loaded, flags)?;
+        let opened = location.look()?;
+        problems.extend(location.encryption.notes);
         problems.extend(opened.notes);
         let state = opened.state.unwrap_or_else(State::empty);
         let (found, live) = values_of(&loaded, &variables, &state);

@@ -17,7 +17,7 @@ use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::applied::Applied;
-use crate::backend::{OpenFailure, OpenState, Refusal, StateFlags, place_of};
+use crate::backend::{OpenFailure, OpenState, Refusal, StateFlags, state_location};
 use crate::encryption::Encryption;
 use crate::loaded::Loaded;
 use crate::operation::variables::{WithoutValue, root_variables};
@@ -86,12 +86,12 @@ impl Loaded {
         if warnings.has_errors() {
             return Err(self.refuse(warnings));
         }
-        let opened = place_of(self, &options.state).and_then(|place| {
-            let opened = place.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
+        let opened = state_location(self, &options.state).and_then(|location| {
+            let opened = location.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
                 OpenFailure::Locked(problems) => problems,
                 OpenFailure::Unreadable(problems, _) => problems,
             });
-            Ok((opened?, place.encryption))
+            Ok((opened?, location.encryption))
         });
         let (mut opened, encryption) = match opened {
             Ok(opened) => opened,

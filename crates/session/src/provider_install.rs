@@ -12,10 +12,10 @@ use yuba_install::lock_file;
 use yuba_install::providers::configured::{self, Means};
 use yuba_install::providers::diagnostics as about;
 use yuba_install::providers::installing::{self, Cache, Failure, SelectionPolicy};
-use yuba_install::providers::kept::UnpackedPackages;
 use yuba_install::providers::platform::Platform;
 use yuba_install::providers::selected::{check_selections, packages_dir};
-use yuba_install::providers::source::{PackageSource, Places, QueryError};
+use yuba_install::providers::source::{PackageSource, PackageSources, QueryError};
+use yuba_install::providers::unpacked::UnpackedPackages;
 use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
 use yuba_syntax::{Code, Diagnostics, Sources};
@@ -86,13 +86,13 @@ pub(crate) fn install(
     }
     let is_built_in = built_in(&mut needed, &mut problems, emit);
     let (means, mut wrong) = (means(hosts), Diagnostics::new());
-    let places = match flags.plugin_dirs.is_empty() {
-        true if needed.is_empty() => Places::default(),
+    let package_sources = match flags.plugin_dirs.is_empty() {
+        true if needed.is_empty() => PackageSources::default(),
         true => {
             let dir = project.original_dir().map_or_else(|| PathBuf::from("."), PathBuf::from);
-            let (places, found) = configured::places(&means, &dir, hosts.environment());
+            let (package_sources, found) = configured::package_sources(&means, &dir, hosts.environment());
             wrong = found;
-            places
+            package_sources
         }
         false => configured::directories(flags.plugin_dirs.iter().cloned()),
     };
@@ -113,7 +113,7 @@ pub(crate) fn install(
         needed: &needed,
         others: &others(hosts),
         locks: &before,
-        places: &places,
+        sources: &package_sources,
         client: means.services.client(),
         base: &packages_dir(project.data_dir()),
         platform: &platform,
@@ -198,18 +198,18 @@ pub(crate) fn of_state(
     configuration: &Loaded,
     code: &'static Code,
 ) -> Result<(BTreeSet<ProviderSource>, Diagnostics), Diagnostics> {
-    let place = match backend::place_of(configuration, &StateFlags::default()) {
+    let location = match backend::state_location(configuration, &StateFlags::default()) {
         Err(_) if backend::is_out_of_reach(configuration) => return Ok(Default::default()),
-        place => place?,
+        location => location?,
     };
-    let opened = place.look().map_err(|problems| Diagnostics::from(diagnostics::under(code, &problems)))?;
+    let opened = location.look().map_err(|problems| Diagnostics::from(diagnostics::under(code, &problems)))?;
     Ok((providers_of(&opened), opened.notes))
 }
 
 /// The providers of the objects in the state that was used last. Whoever leaves the backend alone does not have to be able
 /// to read it.
 fn of_last_state(configuration: &Loaded) -> BTreeSet<ProviderSource> {
-    let opened = backend::last_place(configuration).and_then(|place| place.look().ok());
+    let opened = backend::last_state_location(configuration).and_then(|location| location.look().ok());
     opened.map(|opened| providers_of(&opened)).unwrap_or_default()
 }
 
@@ -253,7 +253,7 @@ pub fn lock(
     let mut problems = Diagnostics::new();
     let platforms = platforms(&lock.platforms, &mut problems);
     let means = means(project.hosts());
-    let place = match (&lock.fs_mirror, &lock.net_mirror) {
+    let source = match (&lock.fs_mirror, &lock.net_mirror) {
         (Some(dir), _) => PackageSource::Local(LocalMirror::new(dir.clone())),
         (None, Some(url)) => match means.network_mirror(url) {
             Ok(mirror) => PackageSource::Network(mirror),
@@ -285,11 +285,11 @@ pub fn lock(
     if problems.has_errors() {
         return (None, Report::new(problems, sources));
     }
-    let places = Places::only(place);
+    let package_sources = PackageSources::only(source);
     let wanted = locking::ProviderLockRequest {
         needed: &needed,
         locks: &before,
-        places: &places,
+        sources: &package_sources,
         client: means.services.client(),
         platforms: &platforms,
         signing: means.signing,

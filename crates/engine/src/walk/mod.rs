@@ -29,7 +29,7 @@ use crate::request::Context;
 use checks::{Checks, in_instance, in_module};
 use ephemeral::{OpenAnswer, RenewAnswer};
 use providers::{ProviderAnswer, ProviderTable, Undeclared};
-use stranded::{Places, Stranded};
+use stranded::{ProviderBlocks, Stranded};
 
 /// Conditions of one kind.
 pub(crate) struct Rules<'r> {
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
         let mut problems = std::mem::take(&mut self.problems);
         problems.extend(providers::report_undeclared(std::mem::take(&mut self.undeclared)));
         let (tree, sources) = (self.context.tree, self.context.env.sources);
-        problems.extend(stranded::report(std::mem::take(&mut self.stranded), Places { tree, sources }));
+        problems.extend(stranded::report(std::mem::take(&mut self.stranded), ProviderBlocks { tree, sources }));
         problems
     }
 

@@ -119,7 +119,7 @@ pub async fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
 /// Checks an object that no provider is asked about.
 fn check_vertex<'a>(
     evaluation: &'a Evaluation<'a>,
-    node: &graph::Node<'a>,
+    node: &graph::GraphNode<'a>,
     arguments: &CallArguments,
     env: &ValidateEnv<'_>,
 ) -> Diagnostics {

@@ -10,11 +10,11 @@ use yuba_net::http::{DownloadProgress, HttpClient};
 
 use super::authentication::{self, ArchiveFacts, PackageAuthentication, PackageCheck};
 use super::hash;
-use super::kept::UnpackedPackages;
 use super::package;
 use super::records::State;
 use super::source::{Offer, PackageContent};
 use super::staging::Staging;
+use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use crate::archive::{self, Limits};
 

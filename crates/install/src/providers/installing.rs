@@ -12,13 +12,13 @@ use yuba_net::http::HttpClient;
 
 use super::authentication::PackageAuthentication;
 use super::fetch::{Arrival, Delivery};
-use super::kept::UnpackedPackages;
 use super::package;
 use super::parallel::parallel;
 use super::platform::Platform;
 use super::registry::Signing;
-use super::source::{Places, QueryError};
+use super::source::{PackageSources, QueryError};
 use super::staging::PlaceLock;
+use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use crate::lock_file::{LockFile, ProviderLock};
 
@@ -31,7 +31,7 @@ pub struct InstallRequest<'a> {
     /// What was selected before.
     pub locks: &'a LockFile,
     /// Where packages come from.
-    pub places: &'a Places,
+    pub sources: &'a PackageSources,
     /// For packages from elsewhere.
     pub client: &'a HttpClient,
     /// The directory of packages.
@@ -283,7 +283,7 @@ impl Job<'_> {
         if bases.into_iter().flatten().any(is_here) {
             return Ok(version.clone());
         }
-        let found = request.places.versions(provider).map_err(Failure::Query)?;
+        let found = request.sources.versions(provider).map_err(Failure::Query)?;
         warnings.extend(found.warnings);
         match found.list.contains(version) {
             true => Ok(version.clone()),
@@ -300,7 +300,7 @@ impl Job<'_> {
         if constraints.to_string() == ProviderVersion::default().to_string() {
             self.check_specified(&ProviderVersion::default())?;
         }
-        let found = self.request.places.versions(self.provider).map_err(Failure::Query)?;
+        let found = self.request.sources.versions(self.provider).map_err(Failure::Query)?;
         warnings.extend(found.warnings);
         let is_good =
             |version: &&ProviderVersion| **version != ProviderVersion::default() && constraints.allows(version);
@@ -364,7 +364,7 @@ impl Job<'_> {
         cache: Option<&Cache>,
     ) -> Result<Done, Failure> {
         let request = self.request;
-        let offer = request.places.offer(self.provider, version, request.platform);
+        let offer = request.sources.offer(self.provider, version, request.platform);
         let offer = offer.map_err(|error| Failure::Offer(version.clone(), error))?;
         let provider = self.provider.clone();
         self.emit(InstallEvent::Installing { provider, version: version.clone(), to_cache: cache.is_some() });

@@ -10,11 +10,11 @@ use yuba_syntax::Diagnostics;
 
 use super::diagnostics;
 use super::installing::{self, SelectionPolicy};
-use super::kept::UnpackedPackages;
 use super::platform::Platform;
 use super::registry::Signing;
-use super::source::Places;
+use super::source::PackageSources;
 use super::staging::Staging;
+use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use crate::lock_file::{LockFile, ProviderLock};
 
@@ -25,7 +25,7 @@ pub struct ProviderLockRequest<'a> {
     /// What was selected before.
     pub locks: &'a LockFile,
     /// Where packages come from.
-    pub places: &'a Places,
+    pub sources: &'a PackageSources,
     /// For packages from elsewhere.
     pub client: &'a HttpClient,
     /// For which platforms.
@@ -72,7 +72,7 @@ pub fn lock(
             needed: request.needed,
             others: &BTreeSet::new(),
             locks: request.locks,
-            places: request.places,
+            sources: request.sources,
             client: request.client,
             base: &base,
             platform,

@@ -1,6 +1,6 @@
 //! Where providers come from: which versions there are, and which package belongs to a version and a platform.
 //!
-//! Several places can be asked, by rules that say which place is for which providers. Versions of all of them count; a
+//! Several sources can be queried, by rules that say which source is for which providers. Versions of all of them count; a
 //! package comes from the first that has it.
 
 use std::fmt;
@@ -18,7 +18,7 @@ use super::platform::Platform;
 use super::registry::Registry;
 use crate::oci::{Descriptor, Repository};
 
-/// A place where providers come from.
+/// A source of provider packages.
 pub enum PackageSource {
     /// A directory.
     Local(LocalMirror),
@@ -30,19 +30,19 @@ pub enum PackageSource {
     Oci(OciMirror),
 }
 
-/// A place, and which providers come from there.
+/// A source, and the providers that are installed from it.
 pub struct Rule {
-    /// The place.
-    pub place: PackageSource,
+    /// The source.
+    pub source: PackageSource,
     /// The providers; all if there is none.
     pub include: Vec<Pattern>,
     /// Providers that do not.
     pub exclude: Vec<Pattern>,
 }
 
-/// All places, in order.
+/// All sources, in order.
 #[derive(Default)]
-pub struct Places {
+pub struct PackageSources {
     /// Their rules.
     pub rules: Vec<Rule>,
 }
@@ -52,7 +52,7 @@ pub struct Places {
 pub struct Versions {
     /// In ascending order, each once.
     pub list: Vec<ProviderVersion>,
-    /// What a place has to say about the provider.
+    /// Warnings of a source about the provider.
     pub warnings: Vec<String>,
 }
 
@@ -78,10 +78,10 @@ pub enum PackageContent {
     Blob(Arc<Repository>, Box<Descriptor>),
 }
 
-/// Why a place does not say what it was asked for.
+/// Why a source does not answer a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryError {
-    /// No place has the provider; these were asked.
+    /// No source has the provider; these were queried.
     NotFound(Vec<String>),
     /// The CLI configuration has no installation method at all.
     NoMethods,
@@ -178,10 +178,10 @@ impl PackageSource {
     }
 }
 
-impl Places {
-    /// One place for all providers.
-    pub fn only(place: PackageSource) -> Places {
-        Places { rules: vec![Rule { place, include: Vec::new(), exclude: Vec::new() }] }
+impl PackageSources {
+    /// One source for all providers.
+    pub fn only(source: PackageSource) -> PackageSources {
+        PackageSources { rules: vec![Rule { source, include: Vec::new(), exclude: Vec::new() }] }
     }
 
     fn of<'a>(&'a self, provider: &'a ProviderSource) -> impl Iterator<Item = &'a PackageSource> {
@@ -189,18 +189,18 @@ impl Places {
             let matches = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(provider));
             !matches(&rule.exclude) && (rule.include.is_empty() || matches(&rule.include))
         };
-        self.rules.iter().filter(is_for).map(|rule| &rule.place)
+        self.rules.iter().filter(is_for).map(|rule| &rule.source)
     }
 
-    /// The versions that all places have.
+    /// The versions that all sources have.
     pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
         if self.rules.is_empty() {
             return Err(QueryError::NoMethods);
         }
         let mut all = Versions::default();
         let mut not_known = None;
-        for place in self.of(provider) {
-            match place.versions(provider) {
+        for source in self.of(provider) {
+            match source.versions(provider) {
                 Ok(found) => {
                     all.list.extend(found.list);
                     all.warnings.extend(found.warnings);
@@ -212,7 +212,7 @@ impl Places {
         }
         if all.list.is_empty() {
             return Err(not_known.unwrap_or_else(|| {
-                QueryError::NotFound(self.of(provider).map(|place| place.shown(provider)).collect())
+                QueryError::NotFound(self.of(provider).map(|source| source.shown(provider)).collect())
             }));
         }
         all.list.sort();
@@ -220,7 +220,7 @@ impl Places {
         Ok(all)
     }
 
-    /// The package of the first place that has it.
+    /// The package of the first source that has it.
     pub fn offer(
         &self,
         provider: &ProviderSource,
@@ -228,8 +228,8 @@ impl Places {
         platform: &Platform,
     ) -> Result<Offer, QueryError> {
         let mut none = None;
-        for place in self.of(provider) {
-            match place.offer(provider, version, platform) {
+        for source in self.of(provider) {
+            match source.offer(provider, version, platform) {
                 Err(error @ QueryError::NoPlatform(_)) if self.rules.len() == 1 => none = Some(error),
                 Err(QueryError::NotFound(_) | QueryError::NotKnown(_) | QueryError::NoPlatform(_)) => {}
                 found => return found,

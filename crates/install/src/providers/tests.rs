@@ -23,11 +23,11 @@ use yuba_testkit::Sandbox;
 
 use super::configured::{self, Means};
 use super::installing::{self, Cache, InstallEvent, InstallOutcome, SelectionPolicy};
-use super::kept::UnpackedPackages;
 use super::oci_mirror::OciMirror;
 use super::platform::Platform;
 use super::registry::Signing;
-use super::source::{PackageSource, Places};
+use super::source::{PackageSource, PackageSources};
+use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use super::{diagnostics, hash, locking, mirroring, package};
 use crate::cli_config::CliConfig;
@@ -35,7 +35,7 @@ use crate::lock_file;
 use crate::lock_file::LockFile;
 use yuba_net::Environment;
 
-mod kept;
+mod unpacked;
 
 const NULL: &str = "registry.example.com/x/null";
 
@@ -221,13 +221,15 @@ impl World {
         self.host.put(&format!("{mirror}/{version}.json"), json_type, archives.to_string());
     }
 
-    fn registry(&self) -> Places {
-        Places::only(PackageSource::Registry(self.means.registry()))
+    fn registry(&self) -> PackageSources {
+        PackageSources::only(PackageSource::Registry(self.means.registry()))
     }
 
-    fn mirror(&self) -> Places {
+    fn mirror(&self) -> PackageSources {
         let url = format!("{}/mirror/", self.host.base);
-        Places::only(PackageSource::Network(self.means.network_mirror(&url).expect("because it is on this machine")))
+        PackageSources::only(PackageSource::Network(
+            self.means.network_mirror(&url).expect("because it is on this machine"),
+        ))
     }
 
     fn base(&self) -> PathBuf {
@@ -236,18 +238,18 @@ impl World {
 
     fn install(
         &self,
-        places: &Places,
+        sources: &PackageSources,
         locks: &LockFile,
         mode: SelectionPolicy,
         cache: Option<&Cache>,
     ) -> (InstallOutcome, String) {
-        self.install_all(&[NULL], places, locks, mode, cache)
+        self.install_all(&[NULL], sources, locks, mode, cache)
     }
 
     fn install_all(
         &self,
         needed: &[&str],
-        places: &Places,
+        sources: &PackageSources,
         locks: &LockFile,
         mode: SelectionPolicy,
         cache: Option<&Cache>,
@@ -258,7 +260,7 @@ impl World {
             needed: &needed,
             others: &BTreeSet::new(),
             locks,
-            places,
+            sources,
             client: self.means.services.client(),
             base: &self.base(),
             platform: &Platform::current(),
@@ -280,8 +282,8 @@ impl World {
     }
 
     /// Installs from a place, and shows what happened and what is there then.
-    fn check(&self, places: &Places, expected: &Expect) {
-        let (outcome, mut text) = self.install(places, &LockFile::default(), SelectionPolicy::Keep, None);
+    fn check(&self, sources: &PackageSources, expected: &Expect) {
+        let (outcome, mut text) = self.install(sources, &LockFile::default(), SelectionPolicy::Keep, None);
         for hash in outcome.locks.providers.values().flat_map(|lock| &lock.hashes) {
             text += &format!("  {}...\n", hash.chars().take(9).collect::<String>());
         }
@@ -370,7 +372,7 @@ fn a_mirror_has_packages_with_checksums() {
 }
 
 /// The provider in a container registry, as one of its platforms.
-fn container_registry(world: &World, os: &str) -> Places {
+fn container_registry(world: &World, os: &str) -> PackageSources {
     let digest = |bytes: &[u8]| format!("sha256:{}", hash::hex(&Sha256::digest(bytes)));
     let (zip, target) = (good(), "application/vnd.opentofu.provider-target");
     let layer = json!({"mediaType": "archive/zip", "digest": digest(&zip), "size": zip.len()});
@@ -402,7 +404,7 @@ fn container_registry(world: &World, os: &str) -> Places {
     let host = world.host.base.trim_start_matches("http://");
     let repository = crate::oci::Repository::plain(client, host, "p/null", None);
     let mirror = OciMirror::new(template.clone(), client.clone(), world.means.config.clone(), environment);
-    Places::only(PackageSource::Oci(mirror.with(provider(NULL), repository)))
+    PackageSources::only(PackageSource::Oci(mirror.with(provider(NULL), repository)))
 }
 
 #[test]
@@ -671,11 +673,11 @@ fn many_share_a_cache() {
 fn hashes_for_other_platforms_are_locked() {
     let world = World::new();
     let needed = BTreeMap::from([(provider(NULL), ProviderConstraints::default())]);
-    let places = world.registry();
+    let sources = world.registry();
     let request = locking::ProviderLockRequest {
         needed: &needed,
         locks: &LockFile::default(),
-        places: &places,
+        sources: &sources,
         client: world.means.services.client(),
         platforms: &[Platform::current()],
         signing: Signing::default(),
@@ -692,7 +694,7 @@ fn hashes_for_other_platforms_are_locked() {
         platforms: &plan9,
         locks: &locks,
         needed: &needed,
-        places: &places,
+        sources: &sources,
         client: world.means.services.client(),
         signing: Signing::default(),
         temporary: &std::env::temp_dir(),

@@ -17,7 +17,7 @@ use prost::bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::yield_now;
 
-use super::{Call, CallError, Code, Empty, Protocol, STREAM_STDIO, StdioData};
+use super::{Call, CallError, Empty, GrpcCode, Protocol, STREAM_STDIO, StdioData};
 
 /// The most that a message may hold, in both directions.
 pub const MESSAGE_LIMIT: usize = 256 << 20;
@@ -173,11 +173,11 @@ impl Incoming {
     async fn ending(&mut self) -> Result<(), CallError> {
         let trailers = self.body.trailers().await?;
         // An answer without a message may have it all in the headers.
-        let found = [trailers.as_ref(), Some(&self.headers)].into_iter().flatten().find_map(Code::in_headers);
+        let found = [trailers.as_ref(), Some(&self.headers)].into_iter().flatten().find_map(GrpcCode::in_headers);
         match found {
-            Some((Code::OK, _)) => Ok(()),
+            Some((GrpcCode::OK, _)) => Ok(()),
             Some((code, message)) => Err(CallError::Status(code, message)),
-            None => Err(CallError::Status(Code::of_http(self.status), format!("it answered with {}", self.status))),
+            None => Err(CallError::Status(GrpcCode::of_http(self.status), format!("it answered with {}", self.status))),
         }
     }
 }

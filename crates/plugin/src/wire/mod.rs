@@ -9,7 +9,7 @@ mod messages;
 mod schema;
 
 pub use client::{GrpcClient, MESSAGE_LIMIT, Stdio};
-pub use failure::{CallError, Code};
+pub use failure::{CallError, GrpcCode};
 pub use messages::*;
 pub use schema::*;
 

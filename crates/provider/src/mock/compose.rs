@@ -28,7 +28,7 @@ fn parts(value: &Value) -> Parts {
 
 impl Composer {
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.problems.push(Problem { diagnostic, place: ProblemLocation::Block });
+        self.problems.push(Problem { diagnostic, location: ProblemLocation::Block });
     }
 
     /// The object of a block. `given` is what the test says; `prior` is the object as it was.

@@ -143,7 +143,7 @@ impl Provider for Mock {
 
     fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {
         let diagnostic = diagnostics::mock_move_unsupported(&request.source_kind, &request.target_kind);
-        ready(Outcome::failed(Problem { diagnostic, place: ProblemLocation::Block }))
+        ready(Outcome::failed(Problem { diagnostic, location: ProblemLocation::Block }))
     }
 
     fn read_data(&self, request: DataRequest) -> Answer<'_, Outcome<DataAnswer>> {

@@ -177,11 +177,12 @@ fn write_drift(out: &mut String, plan: &Plan, schemas: &dyn Providers, look: Loo
 }
 
 /// An instance, or without key all instances of a resource.
-type Place<'a> = (&'a yuba_addrs::ModuleInstance, &'a yuba_addrs::Resource, Option<&'a yuba_addrs::InstanceKey>);
+type ResourceOrInstance<'a> =
+    (&'a yuba_addrs::ModuleInstance, &'a yuba_addrs::Resource, Option<&'a yuba_addrs::InstanceKey>);
 
 /// Which attributes the configuration depends on, by resource.
 struct Relevant<'a> {
-    by_resource: std::collections::HashMap<Place<'a>, Vec<&'a yuba_value::Path>>,
+    by_resource: std::collections::HashMap<ResourceOrInstance<'a>, Vec<&'a yuba_value::Path>>,
 }
 
 impl<'a> Relevant<'a> {

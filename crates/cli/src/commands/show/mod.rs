@@ -189,8 +189,8 @@ fn json(shown: &Shown, providers: &InstalledProviders) -> Result<String, String>
 }
 
 fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<State>, Refusal> {
-    let place = state_access::place(settings, &StateFlags::default())?;
-    let opened = place.look().map_err(|problems| diagnostics::state_not_loaded(&problems))?;
+    let location = state_access::location(settings, &StateFlags::default())?;
+    let opened = location.look().map_err(|problems| diagnostics::state_not_loaded(&problems))?;
     terminal.report_aside(&opened.notes, &Sources::new());
     Ok(opened.state)
 }

@@ -63,8 +63,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 fn list(messages: &mut Messages<'_>, settings: &ListSettings) -> Result<(), Refusal> {
-    let place = state_access::place(&settings.project, &settings.state)?;
-    let opened = place.look().map_err(|problems| state::under(&diagnostics::COMMAND_STATE_UNREADABLE, &problems))?;
+    let location = state_access::location(&settings.project, &settings.state)?;
+    let opened = location.look().map_err(|problems| state::under(&diagnostics::COMMAND_STATE_UNREADABLE, &problems))?;
     messages.note(&opened.notes);
     let state = state::required(opened.state)?;
     let addresses = match settings.addresses.as_slice() {

@@ -87,9 +87,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 
 fn replace(messages: &mut Messages<'_>, settings: &ReplaceSettings) -> Result<(), Refusal> {
     let (from, to) = providers(&settings.from, &settings.to)?;
-    let place = state_access::place_with_backup(&settings.project, &settings.state)?;
+    let location = state_access::location_with_backup(&settings.project, &settings.state)?;
     let unreadable = &diagnostics::SOURCE_STATE_UNREADABLE;
-    let mut opened = state_access::open(messages, &place, "state-replace-provider", &settings.state, unreadable)?;
+    let mut opened = state_access::open(messages, &location, "state-replace-provider", &settings.state, unreadable)?;
     let state = opened.state.take();
     let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let mut state = state::required(state)?;

@@ -71,9 +71,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 fn remove(messages: &mut Messages<'_>, settings: &RemoveSettings) -> Result<(), Refusal> {
-    let place = state_access::place_with_backup(&settings.project, &settings.state)?;
+    let location = state_access::location_with_backup(&settings.project, &settings.state)?;
     let unreadable = &diagnostics::REMOVAL_STATE_UNREADABLE;
-    let mut opened = state_access::open(messages, &place, "state-rm", &settings.state, unreadable)?;
+    let mut opened = state_access::open(messages, &location, "state-rm", &settings.state, unreadable)?;
     let state = opened.state.take();
     let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let mut state = state::required(state)?;

@@ -43,9 +43,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let ListSettings { json, project: settings } = ListSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let place = find(settings.project(), &StateFlags::default())?;
+        let location = find(settings.project(), &StateFlags::default())?;
         messages.note(&about_journal(settings.project()));
-        let names = workspaces::list(&place)?;
+        let names = workspaces::list(&location)?;
         let selected = settings.selected();
         let mut human = String::new();
         for name in &names {

@@ -46,8 +46,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let SelectSettings { name, missing, json, project } = SelectSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let place = find(project.project(), &StateFlags::default())?;
-        match workspaces::select(&place, project.project().data_dir(), &name, project.selected(), missing)? {
+        let location = find(project.project(), &StateFlags::default())?;
+        match workspaces::select(&location, project.project().data_dir(), &name, project.selected(), missing)? {
             WorkspaceSelection::Same => {}
             WorkspaceSelection::Created => super::new::created(messages, &name),
             WorkspaceSelection::Changed => {

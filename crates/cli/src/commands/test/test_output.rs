@@ -77,9 +77,9 @@ impl<'t> TestOutput<'t> {
     pub(super) fn new(terminal: &'t mut Terminal, settings: TestOutputSettings) -> TestOutput<'t> {
         let TestOutputSettings { json, into, junit, deprecation } = settings;
         let junit = junit.map(|path| (path, Vec::new()));
-        let mut teller = TestOutput { terminal, into, json, deprecation, counts: RunCounts::default(), junit };
-        teller.programs(greeting);
-        teller
+        let mut output = TestOutput { terminal, into, json, deprecation, counts: RunCounts::default(), junit };
+        output.programs(greeting);
+        output
     }
 
     fn people(&mut self, text: &str) {

@@ -81,9 +81,9 @@ impl<'t> OperationOutput<'t> {
         let OutputSettings { json, into, show_sensitive, concise, in_automation, deprecation } = settings;
         let look = Look { style: terminal.style(), width: terminal.width(), show_sensitive, in_automation };
         let inner = Inner { terminal, into, running: Running::default(), waiting: false, interrupts: 0 };
-        let speaker = OperationOutput { inner: RefCell::new(inner), json, look, concise, deprecation };
-        speaker.lines(&greeting());
-        speaker
+        let output = OperationOutput { inner: RefCell::new(inner), json, look, concise, deprecation };
+        output.lines(&greeting());
+        output
     }
 
     /// Whether programs listen.
