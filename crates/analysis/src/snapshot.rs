@@ -13,7 +13,7 @@ use crate::reader::{ModuleReader, ReadModules};
 /// A configuration as it was when its files were read. It never changes.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    kept: ReadModules,
+    read: ReadModules,
     tree: Arc<ConfigTree>,
     diagnostics: Diagnostics,
 }
@@ -22,7 +22,7 @@ impl Analysis {
     /// Reads and links the configuration that starts at the root directory of the options.
     pub fn new(mut reader: ModuleReader, options: &Link<'_>) -> Analysis {
         let (tree, diagnostics) = link(&mut reader, options);
-        Analysis { kept: reader.into_kept(), tree: Arc::new(tree), diagnostics: diagnostics.into_all() }
+        Analysis { read: reader.into_read_modules(), tree: Arc::new(tree), diagnostics: diagnostics.into_all() }
     }
 
     /// The configuration after files at these paths have changed, were added or removed. Files elsewhere are not read again.
@@ -34,7 +34,7 @@ impl Analysis {
         changed: &[&str],
         options: &Link<'_>,
     ) -> Analysis {
-        let reader = ModuleReader::resume(files, self.kept.clone()).with_tests(options.root_dir, tests);
+        let reader = ModuleReader::resume(files, self.read.clone()).with_tests(options.root_dir, tests);
         Analysis::new(reader.changed(changed), options)
     }
 
@@ -59,12 +59,12 @@ impl Analysis {
 
     /// The files that were read.
     pub fn sources(&self) -> &Sources {
-        &self.kept.sources
+        &self.read.sources
     }
 
     /// Number of files parsed for this snapshot and those before it.
     pub fn parsed(&self) -> usize {
-        self.kept.parsed()
+        self.read.parsed()
     }
 }
 

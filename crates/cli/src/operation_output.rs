@@ -1,4 +1,4 @@
-//! What is said while changes are planned and made: to people, or to programs as lines of JSON, or to both.
+//! What is reported while changes are planned and made: to people, or to programs as lines of JSON, or to both.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ use crate::running::Running;
 use crate::signals;
 use crate::terminal::Terminal;
 
-/// Where things are said.
+/// Where things are reported.
 pub(crate) struct OperationOutput<'t> {
     inner: RefCell<Inner<'t>>,
     json: bool,
@@ -71,7 +71,7 @@ struct Inner<'t> {
     into: Option<JsonInto>,
     running: Running,
     waiting: bool,
-    /// How often it was said that somebody asked to stop.
+    /// How often it was reported that somebody asked to stop.
     interrupts: u8,
 }
 
@@ -138,8 +138,8 @@ impl<'t> OperationOutput<'t> {
     /// Shows what is under way, and says when somebody asked to stop.
     pub(crate) fn tick(&self, interrupt: &Interrupt) {
         let asked = interrupt.count().min(2);
-        let said = std::mem::replace(&mut self.inner.borrow_mut().interrupts, asked);
-        for text in [signals::FIRST, signals::SECOND].iter().take(usize::from(asked)).skip(usize::from(said)) {
+        let reported = std::mem::replace(&mut self.inner.borrow_mut().interrupts, asked);
+        for text in [signals::FIRST, signals::SECOND].iter().take(usize::from(asked)).skip(usize::from(reported)) {
             self.human(&format!("{text}\n"));
             self.lines(&messages_json::line(MessageLevel::Info, text, &now(), vec![("type", JsonValue::from("log"))]));
         }

@@ -110,9 +110,9 @@ pub(crate) fn open(
     flags: &StateFlags,
     unreadable: &'static Code,
 ) -> Result<OpenState, Refusal> {
-    let mut said = false;
+    let mut reported = false;
     let mut waiting = || {
-        if !std::mem::replace(&mut said, true) {
+        if !std::mem::replace(&mut reported, true) {
             messages.tell("Acquiring state lock. This may take a few moments...");
         }
     };

@@ -214,8 +214,8 @@ impl File {
     }
 
     fn decode_resource(&mut self, block: &Block, mode: ResourceMode, decoding: &Decoding<'_>) -> Diagnostics {
-        let place = if self.is_override { BlockContext::Override } else { BlockContext::Top };
-        keep_some(&mut self.resources, resource::decode(block, mode, place, decoding))
+        let context = if self.is_override { BlockContext::Override } else { BlockContext::Top };
+        keep_some(&mut self.resources, resource::decode(block, mode, context, decoding))
     }
 }
 

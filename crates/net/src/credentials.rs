@@ -114,7 +114,7 @@ impl Credentials {
     }
 
     /// Where the credentials of a host are, and where they would be put.
-    pub fn kept(&self, host: &Hostname) -> CredentialsLocation {
+    pub fn location(&self, host: &Hostname) -> CredentialsLocation {
         match (self.configured.contains_key(host), &self.helper) {
             (true, _) if self.in_file.contains(host) => CredentialsLocation::InFile,
             (true, _) => CredentialsLocation::Elsewhere,
@@ -135,7 +135,7 @@ impl Credentials {
 
     /// Keeps a token for a host, or forgets what is kept. Says why where that is not possible.
     pub fn store(&self, host: &Hostname, token: Option<&Secret>) -> Result<(), String> {
-        match (self.kept(host), &self.helper) {
+        match (self.location(host), &self.helper) {
             (CredentialsLocation::Elsewhere, _) => Err(format!(
                 "the credentials for {host} are in a CLI configuration file that was written by hand; change them there"
             )),

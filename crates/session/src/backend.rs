@@ -316,9 +316,9 @@ impl StateLocation {
                 |problem: &Diagnostic| problem.extra.as_ref().is_some_and(|extra| extra.lacks_encryption);
             return Err(match flags.lock && problems.iter().any(is_encrypted) {
                 true => {
-                    let mut told = Diagnostics::from(crate::diagnostics::not_backed_up(&problems));
-                    told.extend(others);
-                    OpenFailure::Locked(told)
+                    let mut reported = Diagnostics::from(crate::diagnostics::not_backed_up(&problems));
+                    reported.extend(others);
+                    OpenFailure::Locked(reported)
                 }
                 false => OpenFailure::Unreadable(problems, others),
             });

@@ -101,7 +101,7 @@ impl Project {
         let mut reader = self.reader(tests, snapshot);
         let (inputs, mut problems) = read_inputs(self, None, reader.sources_mut());
         if problems.has_errors() {
-            return Err(Refusal { problems, sources: reader.into_kept().sources });
+            return Err(Refusal { problems, sources: reader.into_read_modules().sources });
         }
         let inputs = match snapshot {
             None => inputs,
@@ -120,7 +120,7 @@ impl Project {
             Ok(manifest) => manifest,
             Err(problem) => {
                 problems.push(problem);
-                return Err(Refusal { problems, sources: reader.into_kept().sources });
+                return Err(Refusal { problems, sources: reader.into_read_modules().sources });
             }
         };
         let mut directories = Directories::new(&mut reader, &manifest, missing);
@@ -128,14 +128,14 @@ impl Project {
         let (tree, mut found) = tracing::info_span!("link modules").in_scope(link);
         problems.extend(std::mem::take(&mut found.root));
         found.root = problems;
-        let kept = reader.into_kept();
+        let read = reader.into_read_modules();
         let loaded = Loaded {
             project: self.clone(),
             purpose,
             tree,
             inputs,
-            libraries: kept.libraries(),
-            sources: kept.sources,
+            libraries: read.libraries(),
+            sources: read.sources,
             manifest,
             diagnostics: Diagnostics::new(),
             is_snapshot: snapshot.is_some(),

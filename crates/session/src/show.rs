@@ -100,5 +100,9 @@ pub fn single_module(project: &Project, dir: &str) -> Result<Arc<Module>, Refusa
     let (module, problems) = reader
         .module(dir)
         .unwrap_or_else(|| (Arc::default(), Diagnostics::from(diagnostics::module_directory_unreadable(dir))));
-    if problems.has_errors() { Err(Refusal { problems, sources: reader.into_kept().sources }) } else { Ok(module) }
+    if problems.has_errors() {
+        Err(Refusal { problems, sources: reader.into_read_modules().sources })
+    } else {
+        Ok(module)
+    }
 }

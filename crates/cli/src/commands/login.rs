@@ -76,7 +76,7 @@ fn login(messages: &mut Messages<'_>, hosts: &Hosts, host: &Hostname) -> Result<
     let found = services.host(host).map_err(|error| diagnostics::discovery_failed(host, error.reason()))?;
     let mut problems = Diagnostics::new();
     let way = way(&found).map_err(|reason| diagnostics::login_not_possible(host, &reason));
-    if services.credentials().kept(host) == CredentialsLocation::Elsewhere {
+    if services.credentials().location(host) == CredentialsLocation::Elsewhere {
         problems.push(diagnostics::manually_configured(host, "log in"));
     }
     let way = match way {
@@ -115,7 +115,7 @@ fn consent(messages: &mut Messages<'_>, hosts: &Hosts, host: &Hostname, means: &
 
 fn storage(hosts: &Hosts, host: &Hostname, start: &str) -> String {
     let credentials = hosts.services().credentials();
-    match (credentials.kept(host), credentials.helper(), credentials.file()) {
+    match (credentials.location(host), credentials.helper(), credentials.file()) {
         (CredentialsLocation::ByHelper, Some(helper), _) => {
             format!("{start} in the configured {helper:?} credentials helper\nfor use by subsequent commands.\n\n")
         }

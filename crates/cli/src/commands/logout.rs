@@ -42,7 +42,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let LogoutSettings { host, json, project } = LogoutSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
     let credentials = project.hosts().services().credentials();
-    let place = match (credentials.kept(&host), credentials.helper(), credentials.file()) {
+    let place = match (credentials.location(&host), credentials.helper(), credentials.file()) {
         (CredentialsLocation::Elsewhere, ..) => {
             return Err(Failure::failed(diagnostics::manually_configured(&host, "log out")));
         }

@@ -305,9 +305,9 @@ impl<'l> Linker<'l> {
             package,
             is_wrong: loaded.problems.has_errors(),
         };
-        let place = symbols::LinkContext { manifest: self.options.manifest, purpose: self.options.purpose };
+        let context = symbols::LinkContext { manifest: self.options.manifest, purpose: self.options.purpose };
         let mut module = Arc::clone(&loaded.module);
-        let linked = self.loaded.symbols.module(&mut module, &base, place, self.files);
+        let linked = self.loaded.symbols.module(&mut module, &base, context, self.files);
         self.modules.extend(linked.about_libraries);
         self.modules.extend(loaded.problems.iter().cloned());
         self.modules.extend(linked.problems.iter().cloned());
@@ -570,9 +570,9 @@ fn evaluate_call(statics: &Statics<'_>, module: ModuleId, call: &ModuleCall) -> 
     let mut has_version = false;
     let mut constraints = None;
     if let Some(version) = &call.version {
-        let place =
+        let usage =
             StaticUse::new(eco_format!("module.{}.version", call.name), call.version_span.unwrap_or(version.span));
-        let (value, found) = statics.evaluate(module, version, &place);
+        let (value, found) = statics.evaluate(module, version, &usage);
         has_version = found.has_errors() || !value.is_null();
         if !found.has_errors() && !value.is_null() {
             match version_constraints(&value, version) {
@@ -583,8 +583,8 @@ fn evaluate_call(statics: &Statics<'_>, module: ModuleId, call: &ModuleCall) -> 
         problems.extend(found);
     }
     let Some(expr) = &call.source else { return (None, problems) };
-    let place = StaticUse::new(eco_format!("module.{}.source", call.name), expr.span);
-    let (text, found) = statics.text(module, expr, &place);
+    let usage = StaticUse::new(eco_format!("module.{}.source", call.name), expr.span);
+    let (text, found) = statics.text(module, expr, &usage);
     problems.extend(found);
     let Some(text) = text else { return (None, problems) };
     let parsed = if has_version { ModuleSource::parse_registry(&text) } else { ModuleSource::parse(&text) };
@@ -638,8 +638,8 @@ fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (
     for (key, provider) in &module.providers {
         let Some(expr) = &provider.for_each else { continue };
         let alias = key.alias.as_deref().unwrap_or_default();
-        let place = StaticUse::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
-        let (value, wrong) = statics.evaluate(id, expr, &place);
+        let usage = StaticUse::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
+        let (value, wrong) = statics.evaluate(id, expr, &usage);
         if may_be_dynamic && wrong.has_errors() && !wrong.iter().any(is_unpredictable_call) {
             // It is evaluated like everything else; mistakes are found there.
             continue;

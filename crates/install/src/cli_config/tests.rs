@@ -244,7 +244,7 @@ esac
     assert_eq!(token("helped.example").as_deref(), Some("helped --flag"));
     assert_eq!(token("other.example"), None);
     assert_eq!(token("café.example").as_deref(), Some("env"));
-    let kept = |name: &str| credentials.kept(&host(name));
+    let kept = |name: &str| credentials.location(&host(name));
     assert_eq!(
         [kept("by-hand.example"), kept("file.example"), kept("new.example")],
         [CredentialsLocation::Elsewhere, CredentialsLocation::InFile, CredentialsLocation::ByHelper]

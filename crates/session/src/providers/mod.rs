@@ -90,9 +90,10 @@ impl InstalledProviders {
 
     /// Why schemas that somebody asked for could not be had. Each is told once.
     pub fn failures(&self) -> Diagnostics {
-        let mut told = Diagnostics::new();
-        told.extend(self.failed().iter().map(|(provider, reason)| diagnostics::schema_not_loaded(provider, reason)));
-        told
+        let mut failures = Diagnostics::new();
+        failures
+            .extend(self.failed().iter().map(|(provider, reason)| diagnostics::schema_not_loaded(provider, reason)));
+        failures
     }
 
     /// The same as reasons by provider.

@@ -167,7 +167,7 @@ impl FileRunner<'_> {
             let creating = Some((run.name.clone(), source.clone(), objects.to_vec()));
             self.register.set(self.name, InterruptReport { creating, ..existing.clone() });
         };
-        let executed = execute(&subject, state, self.place(&key), &creating);
+        let executed = execute(&subject, state, self.record_paths(&key), &creating);
         if executed.sources.is_some() {
             self.sources = executed.sources;
         }
@@ -188,7 +188,7 @@ impl FileRunner<'_> {
     }
 
     /// Where a state is kept while something real is done with it.
-    pub(super) fn place(&self, module: &str) -> Option<RecordPaths> {
+    pub(super) fn record_paths(&self, module: &str) -> Option<RecordPaths> {
         self.is_real.then(|| RecordPaths::new(self.request.project, self.name, module, self.suite.sealing.clone()))
     }
 

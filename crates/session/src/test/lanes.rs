@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(200);
 
 /// What a thread says.
-enum Said {
+enum LaneReport {
     Message(usize, Message),
     Done(usize, TestStatus),
 }
@@ -38,11 +38,11 @@ pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut
     let (say, hear) = mpsc::channel();
     let queue = Mutex::new(together);
     std::thread::scope(|scope| {
-        let work = |at: usize, say: &mpsc::Sender<Said>| {
+        let work = |at: usize, say: &mpsc::Sender<LaneReport>| {
             let status = file::run(suite, request, &register, &names[at], &mut |message| {
-                let _ = say.send(Said::Message(at, message));
+                let _ = say.send(LaneReport::Message(at, message));
             });
-            let _ = say.send(Said::Done(at, status));
+            let _ = say.send(LaneReport::Done(at, status));
         };
         if !one_by_one.is_empty() {
             let say = say.clone();
@@ -63,7 +63,7 @@ pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut
 
 /// Passes on what is said: everything about the first file, then everything about the second.
 fn in_order(
-    hear: &mpsc::Receiver<Said>,
+    hear: &mpsc::Receiver<LaneReport>,
     request: &TestRequest<'_>,
     register: &Register,
     tell: &mut dyn FnMut(Message),
@@ -73,17 +73,17 @@ fn in_order(
     let mut waiting: BTreeMap<usize, (Vec<Message>, bool)> = BTreeMap::new();
     let mut stopping = Stopping { heard: 0, since: None };
     loop {
-        let said = hear.recv_timeout(TICK);
+        let report = hear.recv_timeout(TICK);
         stopping.listen(request, register, tell);
-        let said = match said {
-            Ok(said) => said,
+        let report = match report {
+            Ok(report) => report,
             Err(RecvTimeoutError::Disconnected) => return status,
             Err(RecvTimeoutError::Timeout) => continue,
         };
-        match said {
-            Said::Message(at, message) if at == turn => tell(message),
-            Said::Message(at, message) => waiting.entry(at).or_default().0.push(message),
-            Said::Done(at, ended) => {
+        match report {
+            LaneReport::Message(at, message) if at == turn => tell(message),
+            LaneReport::Message(at, message) => waiting.entry(at).or_default().0.push(message),
+            LaneReport::Done(at, ended) => {
                 status = status.max(ended);
                 waiting.entry(at).or_default().1 = true;
             }

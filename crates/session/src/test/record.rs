@@ -80,26 +80,26 @@ impl RecordPaths {
 /// Keeps what a run does, if it does something real.
 pub(super) struct Record {
     state: State,
-    place: Option<RecordPaths>,
+    paths: Option<RecordPaths>,
     begun: Vec<EcoString>,
     dirty: bool,
 }
 
 impl Record {
-    pub(super) fn new(state: State, place: Option<RecordPaths>) -> Record {
-        Record { state, place, begun: Vec::new(), dirty: false }
+    pub(super) fn new(state: State, paths: Option<RecordPaths>) -> Record {
+        Record { state, paths, begun: Vec::new(), dirty: false }
     }
 
     fn write(&mut self) -> Result<(), Diagnostics> {
-        let Some(place) = &self.place else { return Ok(()) };
+        let Some(paths) = &self.paths else { return Ok(()) };
         if std::mem::take(&mut self.dirty) {
-            place.keep(&self.state)?;
+            paths.keep(&self.state)?;
         }
         Ok(())
     }
 
     fn take(&mut self, edits: &[Edit]) {
-        if self.place.is_some() {
+        if self.paths.is_some() {
             for edit in edits {
                 self.state.apply(edit.clone());
             }
@@ -110,7 +110,7 @@ impl Record {
 
 impl Recorder for Record {
     fn begin(&mut self, addr: &str, _: Action) -> u64 {
-        if self.place.is_some() {
+        if self.paths.is_some() {
             self.begun.push(addr.into());
             self.dirty = true;
         }
@@ -123,8 +123,8 @@ impl Recorder for Record {
         self.take(edits);
     }
     fn hand_over(&mut self) -> Result<(), Diagnostics> {
-        if let Some(place) = &self.place {
-            place.begin(&self.begun)?;
+        if let Some(paths) = &self.paths {
+            paths.begin(&self.begun)?;
         }
         self.write()
     }

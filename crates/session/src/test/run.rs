@@ -49,17 +49,17 @@ pub(super) type Creating<'a> = dyn Fn(&[AbsResourceInstance]) + 'a;
 pub(super) fn execute(
     subject: &Subject<'_>,
     state: State,
-    place: Option<RecordPaths>,
+    paths: Option<RecordPaths>,
     creating: &Creating<'_>,
 ) -> Executed {
     let _span = tracing::info_span!("test run", name = %subject.run.name).entered();
     let began = Instant::now();
-    let mut executed = inner(subject, state, place, creating);
+    let mut executed = inner(subject, state, paths, creating);
     executed.report.took = began.elapsed();
     executed
 }
 
-fn inner(subject: &Subject<'_>, state: State, place: Option<RecordPaths>, creating: &Creating<'_>) -> Executed {
+fn inner(subject: &Subject<'_>, state: State, paths: Option<RecordPaths>, creating: &Creating<'_>) -> Executed {
     let run = subject.run;
     let report = |status: TestStatus, problems: Diagnostics| RunReport {
         name: run.name.clone(),
@@ -122,7 +122,7 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<RecordPaths>, creati
     let created = created_by(&plan);
     creating(&created);
     let applying = Live::new(true, Some(plan_time));
-    let (state, applied) = work.apply(&plan, plan_time, &applying, place);
+    let (state, applied) = work.apply(&plan, plan_time, &applying, paths);
     let mut applied = expectations.sort_out(applied);
     applied.extend(target_warnings(&plan));
     applied.extend(expectations.unmet());
@@ -245,10 +245,10 @@ impl<'a> Work<'a> {
         plan: &Plan,
         plan_time: WorldTime,
         live: &Live,
-        place: Option<RecordPaths>,
+        paths: Option<RecordPaths>,
     ) -> (State, Diagnostics) {
         let provisioners = LocalProvisioners::new(self.request().project, self.request().stop.now.clone());
-        let mut recorder = Record::new((*plan.prior_state).clone(), place);
+        let mut recorder = Record::new((*plan.prior_state).clone(), paths);
         let applied = self.with_context(plan_time, |context| {
             let doors = ApplyDoors { recorder: &mut recorder, provisioners: &provisioners, random: &random };
             tracing::info_span!("apply").in_scope(|| futures_executor::block_on(apply_into(context, plan, doors, live)))
