@@ -20,7 +20,7 @@ use yuba_session::SystemWorld;
 use yuba_session::backend::StateFlags;
 use yuba_session::load::{LoadRequest, Snapshot};
 use yuba_session::operation::{Operation, OperationRequest, Watch, read_plan};
-use yuba_session::providers::OurProviders;
+use yuba_session::providers::InstalledProviders;
 use yuba_value::EcoString;
 
 const FIRST: &str = "resource \"terraform_data\" \"a\" {\n  count = 2\n}\nresource \"terraform_data\" \"b\" {\n  input = terraform_data.a[0].id\n}\n";
@@ -38,7 +38,7 @@ impl Provisioners for NoProvisioners {
     }
 }
 
-fn request<'a>(providers: &'a OurProviders, snapshot: Option<&'a Snapshot>) -> OperationRequest<'a> {
+fn request<'a>(providers: &'a InstalledProviders, snapshot: Option<&'a Snapshot>) -> OperationRequest<'a> {
     let load = LoadRequest {
         dir: ".",
         data_dir: Path::new(".terraform"),
@@ -67,7 +67,7 @@ fn honest() -> Honest {
     let dir = std::env::temp_dir().join(format!("fuzz-apply-{}", std::process::id()));
     fs::create_dir_all(&dir).expect("the directory for temporary files is writable");
     std::env::set_current_dir(&dir).expect("it was made");
-    let providers = OurProviders::built_in();
+    let providers = InstalledProviders::built_in();
     let watch = Watch { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
     for (text, applies) in [(FIRST, true), (SECOND, false)] {
         fs::write("main.tf", text).expect("the directory is writable");
@@ -137,7 +137,7 @@ fuzz_target!(|edits: &[u8]| {
     let honest = HONEST.get_or_init(honest);
     fs::write("terraform.tfstate", &honest.state).expect("the directory is writable");
     fs::write("plan", sealed(forged(honest, edits))).expect("the directory is writable");
-    let providers = OurProviders::built_in();
+    let providers = InstalledProviders::built_in();
     let Ok(saved) = read_plan(Path::new("plan"), &request(&providers, None).load) else { return };
     let Ok(mut operation) = Operation::begin(request(&providers, Some(&saved.snapshot)), &mut || {}) else { return };
     let done = RefCell::new(Vec::new());

@@ -9,12 +9,12 @@ use yuba_eval::MemoryWorld;
 use yuba_eval::tree::Purpose;
 use yuba_session::backend::{StateFlags, find};
 use yuba_session::load::LoadRequest;
-use yuba_session::providers::OurProviders;
+use yuba_session::providers::InstalledProviders;
 
 const CONFIGURATIONS: [&str; 3] =
     ["", "terraform {\n  backend \"local\" {\n    path = \"x\"\n  }\n}\n", "terraform {\n  backend \"inmem\" {\n  }\n}\n"];
 
-fn request<'a>(dir: &'a str, data_dir: &'a Path, world: &'a MemoryWorld, providers: &'a OurProviders) -> LoadRequest<'a> {
+fn request<'a>(dir: &'a str, data_dir: &'a Path, world: &'a MemoryWorld, providers: &'a InstalledProviders) -> LoadRequest<'a> {
     LoadRequest {
         dir,
         data_dir,
@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
     let data_dir = dir.join(".terraform");
     fs::create_dir_all(&data_dir).expect("the directory is writable");
     fs::write(data_dir.join("terraform.tfstate"), bytes).expect("the directory is writable");
-    let (world, providers) = (MemoryWorld::new(), OurProviders::built_in());
+    let (world, providers) = (MemoryWorld::new(), InstalledProviders::built_in());
     for text in CONFIGURATIONS {
         fs::write(dir.join("main.tf"), text).expect("the directory is writable");
         let path = dir.to_str().expect("it is Unicode");

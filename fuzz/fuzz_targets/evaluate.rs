@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use yuba_eval::MemoryWorld;
-use yuba_session::console::{Answer, ConsoleSession};
-use yuba_session::providers::{OurProviders, ProviderSettings};
+use yuba_session::console::{ConsoleAnswer, ConsoleSession};
+use yuba_session::providers::{InstalledProviders, ProviderSettings};
 
 fuzz_target!(|text: &str| {
     let world = MemoryWorld::new().with_file("a.tmpl", "hello ${name}").with_file("loop.tmpl", "${templatefile(\"loop.tmpl\", {})}");
-    let providers = OurProviders::new(ProviderSettings::new(".terraform"));
+    let providers = InstalledProviders::new(ProviderSettings::new(".terraform"));
     let mut session = ConsoleSession::new(Arc::new(world), Arc::new(providers), None);
     match session.evaluate(text) {
-        Answer::Value(value, _) => drop(yuba_view::value::format_value(&value)),
-        Answer::Failed(diagnostics) => {
+        ConsoleAnswer::Value(value, _) => drop(yuba_view::value::format_value(&value)),
+        ConsoleAnswer::Failed(diagnostics) => {
             let options = yuba_view::diagnostic::Options { compact_warnings: false, consolidate_warnings: true, consolidate_errors: false };
             let style = yuba_view::diagnostic::Style::Plain;
             drop(yuba_view::diagnostic::render_all(&diagnostics, session.sources(), style, 80, &options));

@@ -3,10 +3,12 @@
 #![no_main]
 
 use std::fs;
+use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use sha2::{Digest as _, Sha256};
-use yuba_session::backend::Place;
+use yuba_net::Environment;
+use yuba_session::backend::{BackendEnvironment, Backends, StateLocation};
 
 const STATE: &str = concat!(
     r#"{"version":4,"terraform_version":"1.12.6","serial":3,"lineage":"0d5b1cf5-4a0a-1d2b-98c4-b0dd39e9f3a1","outputs":{},"#,
@@ -40,7 +42,9 @@ fuzz_target!(|bytes: &[u8]| {
         fs::create_dir(&dir).expect("the directory for temporary files is writable");
         fs::write(dir.join("terraform.tfstate"), STATE).expect("the directory is writable");
         fs::write(dir.join(".terraform.tfstate.journal"), &journal).expect("the directory is writable");
-        if let Ok(opened) = Place::file(dir.join("terraform.tfstate"), None).look() {
+        let environment = BackendEnvironment::new(Environment::default(), dir.join(".terraform"));
+        let backends = Arc::new(Backends::new(environment));
+        if let Ok(opened) = StateLocation::file(dir.join("terraform.tfstate"), None, &backends).look() {
             let state = opened.state.expect("there was one before");
             let mut text = Vec::new();
             yuba_state::write(&state, &mut text);

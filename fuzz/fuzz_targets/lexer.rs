@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use yuba_syntax::lexer::{Mode, lex};
+use yuba_syntax::lexer::{LexMode, lex};
 
 fuzz_target!(|bytes: &[u8]| {
-    for mode in [Mode::Config, Mode::Expression, Mode::Template] {
+    for mode in [LexMode::Config, LexMode::Expression, LexMode::Template] {
         let mut at = 0;
         for token in lex(bytes, mode) {
             assert_eq!(token.start as usize, at, "no gap and no overlap");

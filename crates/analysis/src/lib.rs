@@ -33,6 +33,6 @@ mod diagnostics;
 mod reader;
 mod snapshot;
 
-pub use reader::{DEFAULT_TEST_DIR, Kept, ModuleReader, has_configuration};
+pub use reader::{DEFAULT_TEST_DIR, ModuleReader, ReadModules, has_configuration};
 pub use snapshot::Analysis;
 pub use yuba_syntax::files::Files;

@@ -24,7 +24,7 @@ const LIBRARY_SUFFIX: &str = ".sym.hcl";
 
 /// What has been read so far, by path. A clone shares everything.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct ReadModules {
     /// The files, by id. A path keeps its id when its content changes.
     pub sources: Sources,
     trees: HashMap<EcoString, Tree>,
@@ -53,7 +53,7 @@ struct KeptModule {
     directories: BTreeSet<EcoString>,
 }
 
-impl Kept {
+impl ReadModules {
     /// Forgets what depends on these files: their directories are listed again, and a file with new content is parsed again.
     fn invalidate(&mut self, changed: &[&str]) {
         let directories: BTreeSet<&str> = changed.iter().map(|path| split_path(path).0).collect();
@@ -74,7 +74,7 @@ impl Kept {
 /// Reads modules and symbol libraries for `eval::link`.
 pub struct ModuleReader {
     files: Arc<dyn Files>,
-    kept: Kept,
+    read: ReadModules,
     /// The directory whose test files are read, and the directory below it with more of them.
     tests: Option<(EcoString, EcoString)>,
     identities: BTreeMap<EcoString, EcoString>,
@@ -83,17 +83,17 @@ pub struct ModuleReader {
 impl ModuleReader {
     /// A reader that has read nothing yet.
     pub fn new(files: Arc<dyn Files>) -> ModuleReader {
-        ModuleReader::resume(files, Kept::default())
+        ModuleReader::resume(files, ReadModules::default())
     }
 
     /// A reader that goes on with what another one has read.
-    pub fn resume(files: Arc<dyn Files>, kept: Kept) -> ModuleReader {
-        ModuleReader { files, kept, tests: None, identities: BTreeMap::new() }
+    pub fn resume(files: Arc<dyn Files>, read: ReadModules) -> ModuleReader {
+        ModuleReader { files, read, tests: None, identities: BTreeMap::new() }
     }
 
     /// A reader with sources that were read elsewhere, such as variable files.
     pub fn with_sources(files: Arc<dyn Files>, sources: Sources) -> ModuleReader {
-        ModuleReader::resume(files, Kept { sources, ..Kept::default() })
+        ModuleReader::resume(files, ReadModules { sources, ..ReadModules::default() })
     }
 
     /// Reads test files too: those in this directory and in a directory below it.
@@ -110,23 +110,23 @@ impl ModuleReader {
 
     /// The same reader for files that have changed at these paths.
     pub(crate) fn changed(mut self, changed: &[&str]) -> ModuleReader {
-        self.kept.invalidate(changed);
+        self.read.invalidate(changed);
         self
     }
 
     /// Sources, for files that are not part of a module.
     pub fn sources_mut(&mut self) -> &mut Sources {
-        &mut self.kept.sources
+        &mut self.read.sources
     }
 
     /// The files that were read.
-    pub fn kept(&self) -> &Kept {
-        &self.kept
+    pub fn read_modules(&self) -> &ReadModules {
+        &self.read
     }
 
     /// The files that were read.
-    pub fn into_kept(self) -> Kept {
-        self.kept
+    pub fn into_read_modules(self) -> ReadModules {
+        self.read
     }
 
     /// The test files below the directory of a module, and those beside it.
@@ -173,7 +173,7 @@ impl ModuleReader {
         for name in names.iter().filter(|name| MOCK_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))) {
             let file = self.parse(&path, name, Role::Ordinary);
             problems.extend(file.diagnostics);
-            let (mocks, found) = decode_mocks(&file.body, &features.decoding(&self.kept.sources));
+            let (mocks, found) = decode_mocks(&file.body, &features.decoding(&self.read.sources));
             problems.extend(found);
             mock.add(mocks);
         }
@@ -187,7 +187,7 @@ impl ModuleReader {
             Ok(bytes) => (Some(bytes), None),
             Err(error) => (None, Some(diagnostics::unreadable_file(&path, &error))),
         };
-        let tree = match self.kept.trees.get(&path).filter(|tree| tree.bytes == bytes) {
+        let tree = match self.read.trees.get(&path).filter(|tree| tree.bytes == bytes) {
             Some(tree) => tree.clone(),
             None => self.parse_new(&path, bytes),
         };
@@ -199,12 +199,12 @@ impl ModuleReader {
 
     fn parse_new(&mut self, path: &EcoString, bytes: Option<Arc<[u8]>>) -> Tree {
         let source = SourceFile::new(path.as_str(), bytes.clone().unwrap_or_default());
-        let file = match self.kept.trees.get(path) {
+        let file = match self.read.trees.get(path) {
             Some(old) => {
-                self.kept.sources.replace(old.file, source);
+                self.read.sources.replace(old.file, source);
                 old.file
             }
-            None => self.kept.sources.add(source),
+            None => self.read.sources.add(source),
         };
         let parsed = match &bytes {
             Some(bytes) if path.ends_with(".json") => json::parse_config(file, bytes),
@@ -212,8 +212,8 @@ impl ModuleReader {
             None => parser::parse_config(file, b"").1,
         };
         let tree = Tree { file, bytes, body: parsed.body, diagnostics: parsed.diagnostics };
-        self.kept.trees.insert(path.clone(), tree.clone());
-        self.kept.parsed += 1;
+        self.read.trees.insert(path.clone(), tree.clone());
+        self.read.parsed += 1;
         tree
     }
 
@@ -232,10 +232,10 @@ impl ModuleReader {
             directories.insert(entry_path(dir, &below));
         }
         let (mut module, mut diagnostics) =
-            decode_module(dir, &files, &Features::default().decoding(&self.kept.sources));
+            decode_module(dir, &files, &Features::default().decoding(&self.read.sources));
         let features = Features { symbols: module.features.contains(Feature::SymbolLibraries) };
         for test in tests {
-            let (mut decoded, wrong) = decode_test_file(&test, &features.decoding(&self.kept.sources));
+            let (mut decoded, wrong) = decode_test_file(&test, &features.decoding(&self.read.sources));
             diagnostics.extend(wrong);
             for mock in decoded.mock_providers.values_mut() {
                 directories.extend(self.add_mocks(dir, features, mock, &mut diagnostics));
@@ -269,11 +269,11 @@ impl Features {
 impl ModuleFiles for ModuleReader {
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
         let _span = tracing::debug_span!("parse module", dir).entered();
-        if !self.kept.modules.contains_key(dir) {
+        if !self.read.modules.contains_key(dir) {
             let decoded = self.decode(dir)?;
-            self.kept.modules.insert(dir.into(), decoded);
+            self.read.modules.insert(dir.into(), decoded);
         }
-        self.kept.modules.get(dir).map(|kept| (Arc::clone(&kept.module), kept.diagnostics.clone()))
+        self.read.modules.get(dir).map(|kept| (Arc::clone(&kept.module), kept.diagnostics.clone()))
     }
 
     fn library(&mut self, path: &str) -> Result<LibraryFiles, UnreadableLibrary> {
@@ -292,8 +292,8 @@ impl ModuleFiles for ModuleReader {
         }
         let dir = if is_dir { path } else { "." };
         let files: Vec<ParsedConfigFile> = names.iter().map(|name| self.parse(dir, name, Role::Ordinary)).collect();
-        self.kept.libraries.extend(files.iter().map(|file| file.file));
-        let decoding = Features::default().decoding(&self.kept.sources);
+        self.read.libraries.extend(files.iter().map(|file| file.file));
+        let decoding = Features::default().decoding(&self.read.sources);
         let (declared, found) = decode_library(files.iter().map(|file| &file.body), &decoding);
         let mut problems = Diagnostics::new();
         for file in files {
@@ -313,7 +313,7 @@ impl ModuleFiles for ModuleReader {
     }
 
     fn sources(&self) -> Option<&Sources> {
-        Some(&self.kept.sources)
+        Some(&self.read.sources)
     }
 }
 

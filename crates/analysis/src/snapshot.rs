@@ -8,12 +8,12 @@ use yuba_eval::{ConfigTree, link};
 use yuba_syntax::files::Files;
 use yuba_syntax::{Diagnostic, FileId, Sources};
 
-use crate::reader::{Kept, ModuleReader};
+use crate::reader::{ModuleReader, ReadModules};
 
 /// A configuration as it was when its files were read. It never changes.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    kept: Kept,
+    read: ReadModules,
     tree: Arc<ConfigTree>,
     found: LinkDiagnostics,
 }
@@ -30,7 +30,7 @@ impl Analysis {
         link: impl FnOnce(&mut ModuleReader) -> (ConfigTree, LinkDiagnostics),
     ) -> Analysis {
         let (tree, found) = link(&mut reader);
-        Analysis { kept: reader.into_kept(), tree: Arc::new(tree), found }
+        Analysis { read: reader.into_read_modules(), tree: Arc::new(tree), found }
     }
 
     /// The configuration after files at these paths have changed, were added or removed. Files elsewhere are not read again.
@@ -42,7 +42,7 @@ impl Analysis {
         changed: &[&str],
         options: &Link<'_>,
     ) -> Analysis {
-        let reader = ModuleReader::resume(files, self.kept.clone()).with_tests(options.root_dir, tests);
+        let reader = ModuleReader::resume(files, self.read.clone()).with_tests(options.root_dir, tests);
         Analysis::new(reader.changed(changed), options)
     }
 
@@ -58,8 +58,8 @@ impl Analysis {
     }
 
     /// The parts that a run goes on with: the modules, the diagnostics by subject, and the files that were read.
-    pub fn into_parts(self) -> (ConfigTree, LinkDiagnostics, Kept) {
-        (Arc::unwrap_or_clone(self.tree), self.found, self.kept)
+    pub fn into_parts(self) -> (ConfigTree, LinkDiagnostics, ReadModules) {
+        (Arc::unwrap_or_clone(self.tree), self.found, self.read)
     }
 
     /// The diagnostics that point into each file. Those without a location stand at `None`.
@@ -73,12 +73,12 @@ impl Analysis {
 
     /// The files that were read.
     pub fn sources(&self) -> &Sources {
-        &self.kept.sources
+        &self.read.sources
     }
 
     /// Number of files parsed for this snapshot and those before it.
     pub fn parsed(&self) -> usize {
-        self.kept.parsed()
+        self.read.parsed()
     }
 }
 

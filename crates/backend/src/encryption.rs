@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value as Json;
 use yuba_syntax::Diagnostic;
 
-pub use keys::{Hash, KeyProvider, KeySource, Keys, Passphrase};
+pub use keys::{KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash};
 
 use crate::diagnostics;
 use keys::{Metadata, Output};
@@ -23,7 +23,7 @@ use keys::{Metadata, Output};
 const VERSION: &str = "v0";
 
 /// How something is encrypted.
-pub enum Method {
+pub enum EncryptionMethod {
     /// Not at all, while migrating.
     Unencrypted,
     /// AES in Galois/Counter mode.
@@ -44,7 +44,7 @@ struct Inside {
     name: String,
     providers: Vec<KeyProvider>,
     /// The first one encrypts; the others can be decrypted with, too.
-    methods: Vec<Method>,
+    methods: Vec<EncryptionMethod>,
     sealed_with: OnceLock<Result<(Vec<u8>, Metadata), String>>,
     /// Keys that were found for decrypting: by method and metadata.
     known: Mutex<Vec<(usize, Metadata, Vec<u8>)>>,
@@ -74,7 +74,7 @@ struct Envelope {
 
 impl Sealing {
     /// With methods, the first for encrypting. Whatever may fail is tried now, so that saving cannot fail because of it.
-    pub fn new(name: &str, providers: Vec<KeyProvider>, methods: Vec<Method>) -> Result<Sealing, Diagnostic> {
+    pub fn new(name: &str, providers: Vec<KeyProvider>, methods: Vec<EncryptionMethod>) -> Result<Sealing, Diagnostic> {
         for provider in &providers {
             provider.check()?;
         }
@@ -84,7 +84,7 @@ impl Sealing {
             sealing.key_to_seal().map_err(|reason| diagnostics::key_unavailable(&reason))?;
         }
         for method in &sealing.0.methods {
-            if let Method::AesGcm { keys: Keys::Given { encryption, .. }, .. } = method {
+            if let EncryptionMethod::AesGcm { keys: Keys::Given { encryption, .. }, .. } = method {
                 cipher::check_length(encryption).map_err(|reason| diagnostics::invalid_method(&reason))?;
             }
         }
@@ -93,12 +93,14 @@ impl Sealing {
 
     /// Whether new content is written in clear text.
     pub fn is_clear(&self) -> bool {
-        matches!(self.0.methods.first(), None | Some(Method::Unencrypted))
+        matches!(self.0.methods.first(), None | Some(EncryptionMethod::Unencrypted))
     }
 
     fn key_to_seal(&self) -> Result<&(Vec<u8>, Metadata), String> {
         let found = self.0.sealed_with.get_or_init(|| {
-            let Some(Method::AesGcm { keys, .. }) = self.0.methods.first() else { return Ok(Default::default()) };
+            let Some(EncryptionMethod::AesGcm { keys, .. }) = self.0.methods.first() else {
+                return Ok(Default::default());
+            };
             let mut written = Metadata::new();
             let Output { encryption, .. } = keys::output(keys, &self.0.providers, &keys::Purpose::Seal, &mut written)?;
             cipher::check_length(&encryption)?;
@@ -109,7 +111,7 @@ impl Sealing {
 
     /// Encrypts content. For a state its serial and lineage are readable beside it.
     pub fn seal(&self, content: &[u8], state: Option<(u64, &str)>) -> Result<Vec<u8>, Diagnostic> {
-        let Some(Method::AesGcm { aad, .. }) = self.0.methods.first() else { return Ok(content.to_vec()) };
+        let Some(EncryptionMethod::AesGcm { aad, .. }) = self.0.methods.first() else { return Ok(content.to_vec()) };
         let failed = |reason: &str| diagnostics::encryption_failed(&self.0.name, reason);
         let (key, meta) = self.key_to_seal().map_err(|reason| failed(&reason))?;
         let data = cipher::encrypt(key, aad, content).map_err(|reason| failed(&reason))?;
@@ -133,7 +135,7 @@ impl Sealing {
     pub fn unseal(&self, bytes: &[u8], is_plain: impl FnOnce(&[u8]) -> bool) -> Result<Unsealed, Diagnostic> {
         let name = &self.0.name;
         let Some(envelope) = Envelope::read(bytes).map_err(|reason| diagnostics::undecryptable(name, &reason))? else {
-            let allowed = self.0.methods.iter().any(|method| matches!(method, Method::Unencrypted));
+            let allowed = self.0.methods.iter().any(|method| matches!(method, EncryptionMethod::Unencrypted));
             if !is_plain(bytes) {
                 return Err(diagnostics::undecryptable(
                     name,
@@ -147,7 +149,7 @@ impl Sealing {
         };
         let mut reasons = Vec::new();
         for (index, method) in self.0.methods.iter().enumerate() {
-            let Method::AesGcm { keys, aad } = method else { continue };
+            let EncryptionMethod::AesGcm { keys, aad } = method else { continue };
             let found = self.key_to_unseal(index, keys, &envelope.meta);
             match found.and_then(|key| cipher::decrypt(&key, aad, &envelope.data)) {
                 Ok(content) => {

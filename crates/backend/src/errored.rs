@@ -7,7 +7,7 @@ use yuba_syntax::Diagnostics;
 
 use crate::diagnostics;
 use crate::encryption::Sealing;
-use crate::files::{Access, Files, replace};
+use crate::files::{Access, StateFiles, replace};
 use crate::store::WayBack;
 
 /// The name of the file in the working directory.
@@ -24,7 +24,7 @@ pub struct LastResort {
 
 /// Writes a state to `errored.tfstate` in a directory. What an earlier failure has left there is kept.
 pub fn save_errored(
-    files: &dyn Files,
+    files: &dyn StateFiles,
     directory: &Path,
     state: &State,
     sealing: Option<&Sealing>,

@@ -10,7 +10,7 @@ use yuba_syntax::Diagnostics;
 use yuba_value::{Type, Value};
 
 use crate::kit::arguments::{Argument, ArgumentSchema, Arguments};
-use crate::kit::store::{LockId, Store, StoreError, StoreErrorKind, Stored, UnlockRefusal, Version, Write};
+use crate::kit::store::{LockId, Store, StoreError, StoreErrorKind, StoreVersion, Stored, UnlockRefusal, Write};
 use crate::kit::{BackendEnvironment, BackendKind, Constructor};
 use crate::lock::{LockHolder, LockRefusal};
 
@@ -145,12 +145,12 @@ impl Store for FakeStore {
         }
         let stored = |(content, version): &(Vec<u8>, u64)| Stored {
             content: content.clone(),
-            version: Version(version.to_string()),
+            version: StoreVersion(version.to_string()),
         };
         Ok(inside.states.get(workspace).map(stored))
     }
 
-    fn write(&self, workspace: &str, write: &Write<'_>) -> Result<Version, StoreError> {
+    fn write(&self, workspace: &str, write: &Write<'_>) -> Result<StoreVersion, StoreError> {
         let mut inside = self.inside();
         let fault = inside.fault(Call::Write);
         match fault {
@@ -167,14 +167,14 @@ impl Store for FakeStore {
             Some(Fault::ResponseLost) | None => {}
         }
         let version = inside.states.get(workspace).map(|(_, version)| *version);
-        if !write.precondition.holds(version.map(|version| Version(version.to_string())).as_ref()) {
+        if !write.precondition.holds(version.map(|version| StoreVersion(version.to_string())).as_ref()) {
             return Err(StoreError::new(StoreErrorKind::Conflict, "the version is another one"));
         }
         let next = version.unwrap_or_default() + 1;
         inside.states.insert(workspace.to_owned(), (write.content.to_vec(), next));
         match fault {
             Some(Fault::ResponseLost) => Err(lost()),
-            _ => Ok(Version(next.to_string())),
+            _ => Ok(StoreVersion(next.to_string())),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The door to the file system: every file operation of this crate goes through [`Files`], so that tests can make each one
+//! The door to the file system: every file operation of this crate goes through [`StateFiles`], so that tests can make each one
 //! fail.
 
 use std::fmt::Debug;
@@ -14,7 +14,7 @@ pub use disk::Disk;
 pub use rooted::DiskAt;
 
 /// What this crate asks of a file system.
-pub trait Files: Debug + Send + Sync {
+pub trait StateFiles: Debug + Send + Sync {
     /// The content of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Opens a file to read, write and lock it.
@@ -144,12 +144,12 @@ pub(crate) enum Access<'a> {
 /// Replaces the content of a side file as a whole: whoever reads it finds the old content or the new one.
 ///
 /// Not for the state itself: see `local::snapshot`.
-pub(crate) fn replace(files: &dyn Files, path: &Path, content: &[u8], access: Access<'_>) -> io::Result<()> {
+pub(crate) fn replace(files: &dyn StateFiles, path: &Path, content: &[u8], access: Access<'_>) -> io::Result<()> {
     replace_by(files, path, access, &mut |file| file.write_at(0, content))
 }
 
 /// The same for a content that is not in memory as a whole.
-pub(crate) fn replace_by(files: &dyn Files, path: &Path, access: Access<'_>, fill: Fill<'_>) -> io::Result<()> {
+pub(crate) fn replace_by(files: &dyn StateFiles, path: &Path, access: Access<'_>, fill: Fill<'_>) -> io::Result<()> {
     let path = files.resolve(path)?;
     let temporary = beside(&path, "tmp");
     write_new_by(files, &temporary, access, fill)?;
@@ -162,7 +162,7 @@ pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut dyn OpenFile) -> io::Result<()
 
 /// Writes a file that nobody reads under this name yet, safe on disk when this returns.
 pub(crate) fn write_new(
-    files: &dyn Files,
+    files: &dyn StateFiles,
     path: &Path,
     content: &[u8],
     access: Access<'_>,
@@ -172,7 +172,7 @@ pub(crate) fn write_new(
 
 /// The same for a content that is not in memory as a whole.
 pub(crate) fn write_new_by(
-    files: &dyn Files,
+    files: &dyn StateFiles,
     path: &Path,
     access: Access<'_>,
     fill: Fill<'_>,

@@ -22,7 +22,7 @@ pub(crate) mod line;
 pub(crate) mod recovery;
 pub(crate) mod writer;
 
-pub use line::{Operation, OperationId};
+pub use line::{JournalOperation, OperationId};
 pub use recovery::Recovered;
 
 use yuba_state::{Edit, State};
@@ -35,7 +35,7 @@ pub(crate) const ABOVE_RECOVERY: u64 = 2;
 /// Keeps what an apply has done so far.
 pub trait Journal: Send {
     /// Notes that an operation is about to start.
-    fn begin(&mut self, operation: Operation) -> OperationId;
+    fn begin(&mut self, operation: JournalOperation) -> OperationId;
     /// Notes that an operation has ended, with all edits it made; they are kept all or none.
     fn finish(&mut self, operation: OperationId, edits: &[Edit]);
     /// Notes edits that belong to no operation.

@@ -16,15 +16,15 @@ use serde_json::Value as Json;
 use yuba_net::Environment;
 use yuba_net::credentials::Credentials;
 use yuba_net::discovery::Services;
-use yuba_net::http::{Client, HttpSettings};
+use yuba_net::http::{HttpClient, HttpSettings};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
 use crate::diagnostics;
 use crate::encryption::Sealing;
-use crate::files::{Disk, Files};
+use crate::files::{Disk, StateFiles};
 use crate::kinds::BACKENDS;
-use crate::local::{DEFAULT_STATE, Local, LocalSettings};
+use crate::local::{DEFAULT_STATE, LocalBackend, LocalSettings};
 use crate::store::Backend;
 use crate::stored::StoredBackend;
 use arguments::{ArgumentSchema, Arguments};
@@ -49,7 +49,7 @@ pub type OpenStore = fn(&Arguments, &BackendEnvironment) -> Result<Arc<dyn Store
 /// How the storage of a backend is made.
 #[derive(Clone, Copy)]
 pub enum Constructor {
-    /// Files of this machine, with the guarantees of [`Local`].
+    /// Files of this machine, with the guarantees of [`LocalBackend`].
     Files(fn(&Arguments) -> LocalSettings),
     /// A byte store.
     Store(OpenStore),
@@ -80,7 +80,7 @@ pub struct BackendEnvironment {
     /// The directory that belongs to the working directory: `.terraform` usually. Journals of remote states are in it.
     pub data_dir: PathBuf,
     /// Files of states and journals. Relative paths start where they say.
-    pub files: Arc<dyn Files>,
+    pub files: Arc<dyn StateFiles>,
     /// Retries of requests that may pass.
     pub retries: Retries,
 }
@@ -110,7 +110,7 @@ impl BackendEnvironment {
     /// With a client and credentials as they are without a CLI configuration.
     pub fn new(variables: Environment, data_dir: impl Into<PathBuf>) -> BackendEnvironment {
         let credentials = Arc::new(Credentials::new(Default::default(), &variables));
-        let services = Services::new(Client::new(HttpSettings::default()), credentials, Default::default());
+        let services = Services::new(HttpClient::new(HttpSettings::default()), credentials, Default::default());
         BackendEnvironment {
             variables,
             services: Arc::new(services),
@@ -154,7 +154,7 @@ impl Backends {
 
     /// With other files, such as those that are seen from another directory.
     #[must_use]
-    pub fn with_files(self, files: Arc<dyn Files>) -> Backends {
+    pub fn with_files(self, files: Arc<dyn StateFiles>) -> Backends {
         Backends { environment: BackendEnvironment { files, ..self.environment }, ..self }
     }
 
@@ -190,7 +190,7 @@ impl Backends {
     pub fn backend(&self, storage: &Storage, sealing: Option<Sealing>) -> Box<dyn Backend> {
         match storage {
             Storage::Files(settings) => {
-                Box::new(Local::new(Arc::clone(&self.environment.files), settings.clone()).encrypted(sealing))
+                Box::new(LocalBackend::new(Arc::clone(&self.environment.files), settings.clone()).encrypted(sealing))
             }
             Storage::Store(store) => Box::new(
                 StoredBackend::new(store.clone(), Arc::clone(&self.environment.files), &self.environment)

@@ -1,12 +1,12 @@
 //! Keeping state: where it is stored, who may change it, and how nothing of it gets lost.
 //!
 //! A [`Backend`] has workspaces, each with a [`StateStore`]: lock, read, write, unlock. Kinds of backends are rows of one table
-//! ([`kit`]). [`Local`] stores states in files of a directory, with the names, contents and locks of OpenTofu, so that both
+//! ([`kit`]). [`LocalBackend`] stores states in files of a directory, with the names, contents and locks of OpenTofu, so that both
 //! programs can take turns on one directory. All other backends are byte stores ([`kit::store::Store`]), around which
 //! encryption, journal, serials and retries are written once. While an apply runs its results go to a [`Journal`], and the
 //! next command that reads the state completes it from there. `session` calls this crate; the engine sees the journal only.
 //!
-//! Invariant: every file operation goes through [`files::Files`]. Nothing here knows configuration or plans.
+//! Invariant: every file operation goes through [`files::StateFiles`]. Nothing here knows configuration or plans.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -42,12 +42,12 @@ mod tests;
 pub use diagnostics::recovered as recovered_diagnostic;
 pub use diagnostics::{BACKEND_UNSUPPORTED, backend_not_available, lock_left_behind};
 pub use errored::{ERRORED_STATE, LastResort, save_errored};
-pub use files::{Disk, DiskAt, Files};
-pub use journal::{Journal, Operation, OperationId, Recovered};
+pub use files::{Disk, DiskAt, StateFiles};
+pub use journal::{Journal, JournalOperation, OperationId, Recovered};
 pub use kit::{BackendConfiguration, BackendEnvironment, BackendKind, Backends, Constructor, Storage};
 pub use local::state_file::StateFile;
-pub use local::{Backup, DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, Local, LocalSettings, Paths};
+pub use local::{Backup, DEFAULT_STATE, DEFAULT_WORKSPACE_DIRECTORY, LocalBackend, LocalSettings, Paths};
 pub use lock::{LockHolder, LockRefusal};
 pub use process::{Alive, new_uuid};
-pub use store::{Backend, Locked, Reading, Saved, StateStore, WayBack, lock};
-pub use timestamp::Timestamp;
+pub use store::{Backend, LockOutcome, Reading, Saved, StateStore, WayBack, lock};
+pub use timestamp::UtcTime;

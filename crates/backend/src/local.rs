@@ -13,7 +13,7 @@ use yuba_syntax::Diagnostics;
 
 use crate::diagnostics;
 use crate::encryption::Sealing;
-use crate::files::Files;
+use crate::files::StateFiles;
 use crate::journal::writer::journal_path;
 use crate::store::{Backend, StateStore};
 use crate::workspace::DEFAULT_WORKSPACE;
@@ -91,22 +91,22 @@ impl Backup {
 
 /// The `local` backend.
 #[derive(Clone, Debug)]
-pub struct Local {
-    files: Arc<dyn Files>,
+pub struct LocalBackend {
+    files: Arc<dyn StateFiles>,
     settings: LocalSettings,
     sealing: Option<Sealing>,
 }
 
-impl Local {
+impl LocalBackend {
     /// A backend over a file system. Relative paths of the settings start where those of `files` do.
-    pub fn new(files: Arc<dyn Files>, settings: LocalSettings) -> Local {
-        Local { files, settings, sealing: None }
+    pub fn new(files: Arc<dyn StateFiles>, settings: LocalSettings) -> LocalBackend {
+        LocalBackend { files, settings, sealing: None }
     }
 
     /// The same with states encrypted.
     #[must_use]
-    pub fn encrypted(self, sealing: Option<Sealing>) -> Local {
-        Local { sealing, ..self }
+    pub fn encrypted(self, sealing: Option<Sealing>) -> LocalBackend {
+        LocalBackend { sealing, ..self }
     }
 
     /// The files of a workspace.
@@ -161,7 +161,7 @@ impl Local {
     }
 }
 
-impl Backend for Local {
+impl Backend for LocalBackend {
     fn workspaces(&self) -> Result<Vec<String>, Diagnostics> {
         let directory = self.workspace_directory();
         let mut names = vec![DEFAULT_WORKSPACE.to_owned()];

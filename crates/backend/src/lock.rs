@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json};
 use yuba_net::Environment;
 
-use crate::files::{Files, Open, beside};
+use crate::files::{Open, StateFiles, beside};
 use crate::kit::store::{StoreError, StoreErrorKind};
 use crate::process::{self, Alive};
-use crate::timestamp::{Timestamp, in_words};
+use crate::timestamp::{UtcTime, in_words};
 
 /// What a lock tells about its holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct LockHolder {
     /// The version of the language level of the program.
     pub version: String,
     /// When it was taken.
-    pub created: Option<Timestamp>,
+    pub created: Option<UtcTime>,
     /// The state file.
     pub path: String,
 }
@@ -40,7 +40,7 @@ impl LockHolder {
             info: format!("pid {}", std::process::id()),
             who: process::who(environment),
             version: yuba_state::WRITER_VERSION.to_owned(),
-            created: Some(Timestamp::now()),
+            created: Some(UtcTime::now()),
             path: String::new(),
         }
     }
@@ -72,7 +72,7 @@ impl LockHolder {
             info: text("Info"),
             who: text("Who"),
             version: text("Version"),
-            created: Timestamp::parse(&text("Created")).filter(|time| time.to_string() != "0001-01-01T00:00:00Z"),
+            created: UtcTime::parse(&text("Created")).filter(|time| time.to_string() != "0001-01-01T00:00:00Z"),
             path: text("Path"),
         })
     }
@@ -91,7 +91,7 @@ impl LockHolder {
 
     /// How long ago it was taken.
     pub fn age(&self) -> Option<Duration> {
-        self.created.map(|created| created.age(Timestamp::now()))
+        self.created.map(|created| created.age(UtcTime::now()))
     }
 
     /// Whether the process lives, as far as this host can tell.
@@ -104,7 +104,7 @@ impl LockHolder {
 
     /// The block that people and tools look for in a message.
     pub fn to_block(&self) -> String {
-        let created = self.created.map(Timestamp::spaced).unwrap_or_default();
+        let created = self.created.map(UtcTime::spaced).unwrap_or_default();
         let mut out = String::from("Lock Info:\n");
         let rows = [
             ("ID:", &self.id),
@@ -152,12 +152,12 @@ pub(crate) fn holder_path(state: &Path) -> PathBuf {
 }
 
 /// Who is written down as the holder; none when nobody is or it cannot be read.
-pub(crate) fn read_holder(files: &dyn Files, state: &Path) -> Option<LockHolder> {
+pub(crate) fn read_holder(files: &dyn StateFiles, state: &Path) -> Option<LockHolder> {
     LockHolder::from_json(&files.read(&holder_path(state)).ok()?)
 }
 
 /// Writes down who holds the lock.
-pub(crate) fn write_holder(files: &dyn Files, state: &Path, holder: &LockHolder) -> std::io::Result<()> {
+pub(crate) fn write_holder(files: &dyn StateFiles, state: &Path, holder: &LockHolder) -> std::io::Result<()> {
     files.open(&holder_path(state), Open::EmptyPrivate)?.write_at(0, holder.to_json().as_bytes())
 }
 

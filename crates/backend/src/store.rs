@@ -25,7 +25,7 @@ pub trait Backend {
 /// The state of one workspace.
 pub trait StateStore: Send {
     /// Tries to take the lock, without waiting.
-    fn try_lock(&mut self, holder: LockHolder) -> Result<Locked, LockRefusal>;
+    fn try_lock(&mut self, holder: LockHolder) -> Result<LockOutcome, LockRefusal>;
     /// Releases the lock that this store has taken.
     fn unlock(&mut self) -> Result<(), Diagnostics>;
     /// Removes a lock that somebody else has left.
@@ -72,7 +72,7 @@ pub enum WayBack {
 
 /// The lock is ours.
 #[derive(Debug)]
-pub struct Locked {
+pub struct LockOutcome {
     /// Its id.
     pub id: String,
     /// Who had left a lock without holding it any more: a process that was killed.
@@ -146,7 +146,7 @@ pub fn lock(
     holder: &LockHolder,
     timeout: Duration,
     wait: &mut dyn FnMut(Duration) -> bool,
-) -> Result<Locked, Diagnostics> {
+) -> Result<LockOutcome, Diagnostics> {
     let mut delays = delays(timeout);
     loop {
         let refusal = match store.try_lock(holder.clone()) {

@@ -17,17 +17,17 @@ use yuba_syntax::Diagnostics;
 use crate::diagnostics::{self, HeldBy};
 use crate::encryption::Sealing;
 use crate::errored::ERRORED_STATE;
-use crate::files::{Files, Open, OpenFile};
+use crate::files::{Open, OpenFile, StateFiles};
 use crate::journal::Journal;
 use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, discard};
 use crate::journal::line::{Base, fingerprint};
 use crate::journal::writer::Writer;
 use crate::kit::BackendEnvironment;
 use crate::kit::store::{
-    Beginning, Lifetime, LockId, Precondition, Store, StoreError, StoreErrorKind, UnlockRefusal, Version, Write,
+    Beginning, Lifetime, LockId, Precondition, Store, StoreError, StoreErrorKind, StoreVersion, UnlockRefusal, Write,
 };
 use crate::lock::{LockHolder, LockRefusal};
-use crate::store::{Backend, Locked, Reading, Saved, StateStore, WayBack, compared, number, pushed};
+use crate::store::{Backend, LockOutcome, Reading, Saved, StateStore, WayBack, compared, number, pushed};
 use crate::workspace::DEFAULT_WORKSPACE;
 use running::Running;
 
@@ -35,7 +35,7 @@ use running::Running;
 #[derive(Clone, Debug)]
 pub(crate) struct StoredBackend {
     store: Arc<dyn Store>,
-    files: Arc<dyn Files>,
+    files: Arc<dyn StateFiles>,
     environment: BackendEnvironment,
     sealing: Option<Sealing>,
 }
@@ -45,7 +45,11 @@ type OpenJournal = (Writer, Box<dyn OpenFile>);
 
 impl StoredBackend {
     /// Journals go to the data directory of the environment.
-    pub(crate) fn new(store: Arc<dyn Store>, files: Arc<dyn Files>, environment: &BackendEnvironment) -> StoredBackend {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        files: Arc<dyn StateFiles>,
+        environment: &BackendEnvironment,
+    ) -> StoredBackend {
         StoredBackend { store, files, environment: environment.clone(), sealing: None }
     }
 
@@ -184,7 +188,7 @@ pub(crate) struct StoredState {
     /// What was read or saved last; outer none before anything was.
     known: Option<Option<State>>,
     /// The version of that; none if there was no state.
-    version: Option<Version>,
+    version: Option<StoreVersion>,
     /// What tells the bytes of that apart; empty if there was no state.
     read_content: String,
     /// Lineage and serial of that, or of the state that a running apply continues.
@@ -207,7 +211,7 @@ impl StoredState {
         self.backend.store.as_ref()
     }
 
-    fn files(&self) -> Arc<dyn Files> {
+    fn files(&self) -> Arc<dyn StateFiles> {
         self.backend.files.clone()
     }
 
@@ -242,7 +246,7 @@ impl StoredState {
 
     /// Writes a content over what this process has read. A request whose response was lost is looked up before it counts as
     /// failed.
-    fn put(&self, content: &[u8]) -> Result<Version, StoreError> {
+    fn put(&self, content: &[u8]) -> Result<StoreVersion, StoreError> {
         let precondition = self.version.as_ref().map_or(Precondition::Absent, Precondition::Version);
         let lock = match &self.held {
             Held::Lock(id) => Some(id),
@@ -415,7 +419,7 @@ impl Drop for StoredState {
 }
 
 impl StateStore for StoredState {
-    fn try_lock(&mut self, mut holder: LockHolder) -> Result<Locked, LockRefusal> {
+    fn try_lock(&mut self, mut holder: LockHolder) -> Result<LockOutcome, LockRefusal> {
         if !matches!(self.held, Held::Nothing) {
             return Err(LockRefusal::Ours);
         }
@@ -437,7 +441,7 @@ impl StateStore for StoredState {
         self.known = None;
         let shown = id.as_ref().map(LockId::to_string).unwrap_or_default();
         self.held = id.map_or(Held::WithoutLock, Held::Lock);
-        Ok(Locked { id: shown, left_behind: None })
+        Ok(LockOutcome { id: shown, left_behind: None })
     }
 
     fn unlock(&mut self) -> Result<(), Diagnostics> {

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
-use crate::files::Files;
-use crate::{Disk, Journal, Local, LocalSettings, LockHolder, Operation, Reading, StateFile, StateStore};
+use crate::files::StateFiles;
+use crate::{Disk, Journal, JournalOperation, LocalBackend, LocalSettings, LockHolder, Reading, StateFile, StateStore};
 
 /// A directory that goes away with the test.
 struct Sandbox(PathBuf);
@@ -69,18 +69,18 @@ impl Sandbox {
         names.sort();
         names
     }
-    fn backend(&self, files: Arc<dyn Files>) -> Local {
+    fn backend(&self, files: Arc<dyn StateFiles>) -> LocalBackend {
         let settings = LocalSettings {
             path: Some(self.state()),
             workspace_directory: Some(self.path("terraform.tfstate.d")),
             ..LocalSettings::default()
         };
-        Local::new(files, settings)
+        LocalBackend::new(files, settings)
     }
     fn store(&self) -> StateFile {
         self.store_over(Arc::new(Disk))
     }
-    fn store_over(&self, files: Arc<dyn Files>) -> StateFile {
+    fn store_over(&self, files: Arc<dyn StateFiles>) -> StateFile {
         self.backend(files).store("default").expect("the default workspace needs no directory")
     }
     /// Reads with the lock: puts in order what was left.
@@ -132,7 +132,7 @@ fn numbers(state: Option<&State>) -> Vec<usize> {
 }
 
 fn begin(journal: &mut dyn Journal, n: usize) -> crate::OperationId {
-    journal.begin(Operation { address: format!("terraform_data.r[{n}]").into(), action: "create".into() })
+    journal.begin(JournalOperation { address: format!("terraform_data.r[{n}]").into(), action: "create".into() })
 }
 
 fn summaries(diagnostics: &Diagnostics) -> Vec<&str> {

@@ -5,20 +5,20 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A point in time, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Timestamp {
+pub struct UtcTime {
     seconds: i64,
     nanos: u32,
 }
 
-impl Timestamp {
+impl UtcTime {
     /// Now.
-    pub fn now() -> Timestamp {
+    pub fn now() -> UtcTime {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
+        UtcTime { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
     }
 
     /// Reads RFC 3339, with any offset from UTC.
-    pub fn parse(text: &str) -> Option<Timestamp> {
+    pub fn parse(text: &str) -> Option<UtcTime> {
         let (date, rest) = text.split_once(['T', 't', ' '])?;
         let mut parts = date.splitn(3, '-').map(str::parse::<i64>);
         let (year, month, day) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
@@ -40,11 +40,11 @@ impl Timestamp {
         }
         let days = days_from_civil(year, month, day);
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset_seconds(zone)?;
-        Some(Timestamp { seconds, nanos })
+        Some(UtcTime { seconds, nanos })
     }
 
     /// How long ago it was, seen from `now`; nothing when it lies in the future.
-    pub fn age(self, now: Timestamp) -> Duration {
+    pub fn age(self, now: UtcTime) -> Duration {
         let nanos =
             i128::from(now.seconds - self.seconds) * 1_000_000_000 + i128::from(now.nanos) - i128::from(self.nanos);
         Duration::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
@@ -76,7 +76,7 @@ impl Timestamp {
     }
 }
 
-impl fmt::Display for Timestamp {
+impl fmt::Display for UtcTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ((year, month, day), (hour, minute, second)) = self.civil();
         let fraction = self.fraction();
@@ -154,11 +154,11 @@ mod tests {
             ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
         ];
         for (text, expected) in cases {
-            assert_eq!(Timestamp::parse(text).map(|t| t.to_string()).as_deref(), Some(expected), "{text}");
+            assert_eq!(UtcTime::parse(text).map(|t| t.to_string()).as_deref(), Some(expected), "{text}");
         }
         for wrong in ["", "yesterday", "2024-13-01T00:00:00Z", "2024-01-01T25:00:00Z", "2024-01-01T00:00:00", "é-é-éTé"]
         {
-            assert_eq!(Timestamp::parse(wrong), None, "{wrong}");
+            assert_eq!(UtcTime::parse(wrong), None, "{wrong}");
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn age_never_goes_below_zero() {
-        let (old, new) = (Timestamp::parse("2024-01-01T00:00:00Z"), Timestamp::parse("2024-01-01T00:00:01.5Z"));
+        let (old, new) = (UtcTime::parse("2024-01-01T00:00:00Z"), UtcTime::parse("2024-01-01T00:00:01.5Z"));
         let (old, new) = (old.expect("it is valid"), new.expect("it is valid"));
         assert_eq!(old.age(new), Duration::from_millis(1500));
         assert_eq!(new.age(old), Duration::ZERO);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use yuba_syntax::Diagnostics;
 
 use crate::diagnostics;
-use crate::files::{Access, Files, replace};
+use crate::files::{Access, StateFiles, replace};
 
 /// The workspace that is always there.
 pub const DEFAULT_WORKSPACE: &str = "default";
@@ -16,7 +16,7 @@ pub fn selection_path(data_directory: &Path) -> PathBuf {
 }
 
 /// The workspace that was selected in a working directory. `TF_WORKSPACE` goes first; that is for the caller to ask.
-pub fn selected(files: &dyn Files, data_directory: &Path) -> String {
+pub fn selected(files: &dyn StateFiles, data_directory: &Path) -> String {
     // Quirk: whatever keeps the file from being read, the answer is the default workspace.
     let bytes = files.read(&selection_path(data_directory)).unwrap_or_default();
     let name = String::from_utf8_lossy(&bytes).trim().to_owned();
@@ -24,7 +24,7 @@ pub fn selected(files: &dyn Files, data_directory: &Path) -> String {
 }
 
 /// Selects a workspace.
-pub fn select(files: &dyn Files, data_directory: &Path, name: &str) -> Result<(), Diagnostics> {
+pub fn select(files: &dyn StateFiles, data_directory: &Path, name: &str) -> Result<(), Diagnostics> {
     let path = selection_path(data_directory);
     let write = || {
         files.create_directory(data_directory)?;

@@ -4,11 +4,11 @@ use std::io::BufRead as _;
 
 use yuba_install::providers::installing;
 use yuba_session::backend::Refusal;
-use yuba_session::install::{Event, Report};
+use yuba_session::install::{InitEvent, Report};
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 use yuba_value::functions::timestamp::Timestamp;
-use yuba_view::json::Json;
-use yuba_view::messages_json::{self, Level};
+use yuba_view::json::JsonValue;
+use yuba_view::messages_json::{self, MessageLevel};
 use yuba_view::snippet::Excerpts;
 
 use crate::commands::validate::signature;
@@ -57,7 +57,7 @@ impl<'t> Messages<'t> {
         if !self.json {
             self.terminal.out(human);
         }
-        self.line(&messages_json::line(Level::Info, program, &now(), Vec::new()));
+        self.line(&messages_json::line(MessageLevel::Info, program, &now(), Vec::new()));
     }
 
     /// Prints text for people only.
@@ -79,11 +79,11 @@ impl<'t> Messages<'t> {
     }
 
     /// Prints text for people and a message with more members for programs.
-    pub(crate) fn say_with(&mut self, human: &str, program: &str, members: Vec<(&str, Json)>) {
+    pub(crate) fn say_with(&mut self, human: &str, program: &str, members: Vec<(&str, JsonValue)>) {
         if !self.json {
             self.terminal.out(human);
         }
-        self.line(&messages_json::line(Level::Info, program, &now(), members));
+        self.line(&messages_json::line(MessageLevel::Info, program, &now(), members));
     }
 
     /// Prompts for approval, which only `yes` gives.
@@ -133,7 +133,7 @@ impl<'t> Messages<'t> {
         if !self.json {
             self.terminal.err(human);
         }
-        self.line(&messages_json::line(Level::Error, program, &now(), Vec::new()));
+        self.line(&messages_json::line(MessageLevel::Error, program, &now(), Vec::new()));
     }
 
     /// In bold letters, for people.
@@ -142,52 +142,52 @@ impl<'t> Messages<'t> {
     }
 
     /// Prints the progress of an installation.
-    pub(crate) fn event(&mut self, event: &Event) {
+    pub(crate) fn event(&mut self, event: &InitEvent) {
         match event {
-            Event::Backend => {
+            InitEvent::Backend => {
                 let text = "Initializing the backend...";
                 self.say(&format!("\n{}\n", self.bold(text)), text);
             }
-            Event::BackendChanged => {
+            InitEvent::BackendChanged => {
                 let text = "Backend configuration changed!";
                 let more = "The state was stored in another location before. Looking for states in both locations.";
                 self.say(&format!("{text}\n\n{more}\n\n"), &format!("{text} {more}"));
             }
-            Event::BackendReady(kind) => {
+            InitEvent::BackendReady(kind) => {
                 let text = format!("Successfully configured the backend \"{kind}\"!");
                 let more = ["Yuba will automatically", "use this backend unless the backend configuration changes."];
                 self.say(&format!("\n{text} {}\n", more.join("\n")), &format!("{text} {}", more.join(" ")));
             }
-            Event::Modules { upgrade } => {
+            InitEvent::Modules { upgrade } => {
                 let text = if *upgrade { "Upgrading modules..." } else { "Initializing modules..." };
                 self.say(&format!("{}\n", self.bold(text)), text);
             }
-            Event::Copying(source) => {
+            InitEvent::Copying(source) => {
                 let text = format!("Copying configuration from {source:?}...");
                 self.say(&format!("{} from {source:?}...\n\n", self.bold("Copying configuration")), &text);
             }
-            Event::Downloading { path, package, version } => {
+            InitEvent::Downloading { path, package, version } => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
                 let text = format!("Downloading {package}{version} for {path}...");
                 self.say(&format!("{text}\n"), &text);
                 self.terminal.flush();
             }
-            Event::Module { path, dir } => {
+            InitEvent::Module { path, dir } => {
                 self.say(&format!("- {path} in {dir}\n"), &format!("installing {path} in {dir}"))
             }
-            Event::Providers => {
+            InitEvent::Providers => {
                 let text = "Initializing provider plugins...";
                 self.say(&format!("\n{}\n", self.bold(text)), text);
             }
-            Event::BuiltIn(provider) => self.item(&format!("{provider} is built in to Yuba")),
-            Event::Provider(event) => self.provider(event),
-            Event::LockFileCreated => {
+            InitEvent::BuiltIn(provider) => self.item(&format!("{provider} is built in to Yuba")),
+            InitEvent::Provider(event) => self.provider(event),
+            InitEvent::LockFileCreated => {
                 let text = "Yuba has created a lock file .terraform.lock.hcl to record the provider selections it made above. \
                             Include this file in your version control repository so that the same selections are made when \
                             you run \"yuba init\" in the future.";
                 self.paragraph(text);
             }
-            Event::LockFileChanged => {
+            InitEvent::LockFileChanged => {
                 let text = "Yuba has made some changes to the provider dependency selections recorded in the \
                             .terraform.lock.hcl file. Review those changes and commit them to your version control system \
                             if they represent changes you intended to make.";
@@ -201,9 +201,9 @@ impl<'t> Messages<'t> {
     }
 
     /// Prints the progress of the installation of a provider.
-    fn provider(&mut self, event: &installing::Event) {
-        use installing::Event as Happens;
-        if let Happens::Progress { provider, received, total } = event {
+    fn provider(&mut self, event: &installing::InstallEvent) {
+        use installing::InstallEvent;
+        if let InstallEvent::Progress { provider, received, total } = event {
             if !self.json && self.terminal.redraws() {
                 let width = self.terminal.width();
                 let drawn = self.downloads.update(provider.kind.to_string(), *received, *total, width);
@@ -215,31 +215,31 @@ impl<'t> Messages<'t> {
             return;
         }
         let text = match event {
-            Happens::Reusing(provider) => {
+            InstallEvent::Reusing(provider) => {
                 format!("Reusing previous version of {} from the dependency lock file", provider.for_display())
             }
-            Happens::Finding(provider, constraints) if constraints.is_empty() => {
+            InstallEvent::Finding(provider, constraints) if constraints.is_empty() => {
                 format!("Finding latest version of {}...", provider.for_display())
             }
-            Happens::Finding(provider, constraints) => {
+            InstallEvent::Finding(provider, constraints) => {
                 format!("Finding {} versions matching {:?}...", provider.for_display(), constraints.to_string())
             }
-            Happens::Present { provider, version, in_cache: false } => {
+            InstallEvent::Present { provider, version, in_cache: false } => {
                 format!("Using previously-installed {} v{version}", provider.for_display())
             }
-            Happens::Present { provider, version, in_cache: true } => {
+            InstallEvent::Present { provider, version, in_cache: true } => {
                 let provider = provider.for_display();
                 format!("Detected previously-installed {provider} v{version} in the shared cache directory")
             }
-            Happens::Installing { provider, version, to_cache } => {
+            InstallEvent::Installing { provider, version, to_cache } => {
                 let to = if *to_cache { " to the shared cache directory" } else { "" };
                 format!("Installing {} v{version}{to}...", provider.for_display())
             }
-            Happens::FromCache(provider, version) => {
+            InstallEvent::FromCache(provider, version) => {
                 format!("Using {} v{version} from the shared cache directory", provider.for_display())
             }
-            Happens::Waiting(dir) => format!("Waiting for lock on cache directory {}", dir.display()),
-            Happens::Installed { provider, version, verdict, keys, is_signing_skipped } => {
+            InstallEvent::Waiting(dir) => format!("Waiting for lock on cache directory {}", dir.display()),
+            InstallEvent::Installed { provider, version, verdict, keys, is_signing_skipped } => {
                 self.downloads.done(&provider.kind);
                 let provider = provider.for_display();
                 if *is_signing_skipped {
@@ -247,7 +247,7 @@ impl<'t> Messages<'t> {
                         "Installed {provider} v{version}. Signature validation was skipped due to the registry not containing \
                          GPG keys for this provider"
                     );
-                    return self.item_at(Level::Warn, &text, &text);
+                    return self.item_at(MessageLevel::Warn, &text, &text);
                 }
                 let (bold, plain) = match keys.is_empty() {
                     true => (String::new(), String::new()),
@@ -255,23 +255,23 @@ impl<'t> Messages<'t> {
                 };
                 let human = format!("Installed {provider} v{version} ({verdict}{bold})");
                 return self.item_at(
-                    Level::Info,
+                    MessageLevel::Info,
                     &human,
                     &format!("Installed {provider} v{version} ({verdict}{plain})"),
                 );
             }
-            Happens::Signed => {
+            InstallEvent::Signed => {
                 let text = "Providers are signed by their developers.";
                 let more = "If you'd like to know more about provider signing, you can read about it here:";
                 let link = "https://opentofu.org/docs/cli/plugins/signing/";
                 return self.say(&format!("\n{text}\n{more}\n{link}\n"), &format!("{text} {more} {link}"));
             }
-            Happens::Progress { .. } => return,
+            InstallEvent::Progress { .. } => return,
         };
         self.item(&text);
     }
 
-    fn item_at(&mut self, level: Level, human: &str, program: &str) {
+    fn item_at(&mut self, level: MessageLevel, human: &str, program: &str) {
         if !self.json {
             let cleared = self.downloads.clear();
             self.terminal.out(&format!("{cleared}- {human}\n"));
@@ -281,7 +281,7 @@ impl<'t> Messages<'t> {
     }
 
     fn item(&mut self, text: &str) {
-        self.item_at(Level::Info, text, text);
+        self.item_at(MessageLevel::Info, text, text);
     }
 
     /// Reports the diagnostics of an installation.

@@ -9,7 +9,7 @@ use yuba_plan::{Event, Phase};
 use yuba_view::diagnostic::Style;
 use yuba_view::{machine, progress};
 
-/// How often something that takes long is told where nothing can be drawn again.
+/// How often something that takes long is reported where nothing can be drawn again.
 const BEAT: Duration = Duration::from_secs(10);
 /// How many things are shown at the same time.
 const SHOWN: usize = 8;
@@ -25,8 +25,8 @@ enum Kind {
 struct Begun {
     event: Event,
     since: Instant,
-    /// How often it was told already that it takes long.
-    told: u32,
+    /// Number of reports so far that it takes long.
+    reports: u32,
 }
 
 /// Everything that is under way.
@@ -59,7 +59,7 @@ impl Running {
         if begins {
             let since = Instant::now();
             self.start.get_or_insert(since);
-            self.begun.insert(key, Begun { event: event.clone(), since, told: 0 });
+            self.begun.insert(key, Begun { event: event.clone(), since, reports: 0 });
             return 0;
         }
         let counts = match key.1 {
@@ -82,15 +82,15 @@ impl Running {
         all
     }
 
-    /// Lines about what has taken ten seconds more since it was told last: for people, and for programs.
+    /// Lines about what has taken ten seconds more since it was reported last: for people, and for programs.
     pub(crate) fn beat(&mut self, style: Style, timestamp: impl Fn() -> String) -> (String, String) {
         let (mut people, mut programs) = (String::new(), String::new());
         for begun in self.oldest_first() {
             let elapsed = begun.since.elapsed();
-            if elapsed < BEAT * (begun.told + 1) {
+            if elapsed < BEAT * (begun.reports + 1) {
                 continue;
             }
-            begun.told += 1;
+            begun.reports += 1;
             let seconds = elapsed.as_secs();
             if let Some(line) = progress::still(&begun.event, seconds, style) {
                 let _ = writeln!(people, "{line}");

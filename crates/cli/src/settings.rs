@@ -10,7 +10,7 @@ use yuba_install::Hosts;
 use yuba_net::Environment;
 use yuba_session::backend::{BackendEnvironment, Backends};
 use yuba_session::load::{DEFAULT_TEST_DIR, VariableFlag};
-use yuba_session::providers::{OurProviders, ProviderSettings};
+use yuba_session::providers::{InstalledProviders, ProviderSettings};
 use yuba_session::workspaces::Selected;
 use yuba_session::{Project, ProjectSettings};
 
@@ -53,7 +53,7 @@ impl Settings {
     }
 
     /// All providers there are.
-    pub(crate) fn providers(&self) -> &OurProviders {
+    pub(crate) fn providers(&self) -> &InstalledProviders {
         self.project.providers()
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use yuba_eval::tree::Purpose;
-use yuba_session::backend::{self, Opened, Refusal, StateFlags, StateLocation};
+use yuba_session::backend::{self, OpenState, Refusal, StateFlags, StateLocation};
 use yuba_session::state;
 use yuba_session::workspaces::is_valid_name;
 use yuba_syntax::{Code, Diagnostics};
@@ -80,7 +80,7 @@ pub(crate) fn check_configuration(settings: &Settings) -> Result<(), Refusal> {
 }
 
 /// Where the state is.
-pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
+pub(crate) fn location(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     let selected = settings.selected();
     if selected.is_overridden && !is_valid_name(&selected.name) {
         return Err(diagnostics::selected_workspace_invalid(&selected.name).into());
@@ -89,39 +89,41 @@ pub(crate) fn place(settings: &Settings, flags: &StateFlags) -> Result<StateLoca
 }
 
 /// Where a state is that a command changes and always keeps a backup of.
-pub(crate) fn place_with_backup(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
+pub(crate) fn location_with_backup(settings: &Settings, flags: &StateFlags) -> Result<StateLocation, Refusal> {
     check_configuration(settings)?;
-    let place = place(settings, flags)?;
+    let location = location(settings, flags)?;
     // A file that was named is the state, whatever workspace is selected.
-    let place = match &flags.state {
-        Some(path) => StateLocation::file(path.clone(), flags.backup.clone(), place.backends()).encrypted_as(&place),
-        None => place,
+    let location = match &flags.state {
+        Some(path) => {
+            StateLocation::file(path.clone(), flags.backup.clone(), location.backends()).encrypted_as(&location)
+        }
+        None => location,
     };
-    Ok(place.with_backup_of_its_own())
+    Ok(location.with_backup_of_its_own())
 }
 
 /// Opens a state to change it.
 pub(crate) fn open(
     messages: &mut Messages<'_>,
-    place: &StateLocation,
+    location: &StateLocation,
     operation: &str,
     flags: &StateFlags,
     unreadable: &'static Code,
-) -> Result<Opened, Refusal> {
-    let mut said = false;
+) -> Result<OpenState, Refusal> {
+    let mut reported = false;
     let mut waiting = || {
-        if !std::mem::replace(&mut said, true) {
+        if !std::mem::replace(&mut reported, true) {
             messages.tell("Acquiring state lock. This may take a few moments...");
         }
     };
-    let opened = place.open(operation, flags, &mut waiting);
+    let opened = location.open(operation, flags, &mut waiting);
     let mut opened = opened.map_err(|failure| Refusal::from(failure.under(unreadable)))?;
     messages.note(&std::mem::take(&mut opened.notes));
     Ok(opened)
 }
 
 /// Lets others at a state again, whatever came of the work with it.
-pub(crate) fn close<T>(messages: &mut Messages<'_>, opened: Opened, done: Result<T, Refusal>) -> Result<T, Refusal> {
+pub(crate) fn close<T>(messages: &mut Messages<'_>, opened: OpenState, done: Result<T, Refusal>) -> Result<T, Refusal> {
     let problems = opened.close();
     if !problems.is_empty() {
         messages.diagnostics(&problems, &yuba_syntax::Sources::new());

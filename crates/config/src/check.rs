@@ -10,7 +10,7 @@ use yuba_syntax::{Block, BodySchema, Diagnostics, Expr, Span};
 use crate::constant::Decoding;
 use crate::diagnostics::blocks as diagnostics;
 use crate::lifecycle::AnyResource;
-use crate::resource::{self, Place, Resource, ResourceKey};
+use crate::resource::{self, BlockContext, Resource, ResourceKey};
 use crate::schema::schema;
 
 /// A `validation`, `precondition`, `postcondition` or `assert` block.
@@ -114,7 +114,7 @@ pub(crate) fn decode(
         } else if let Some(first) = &data {
             problems.push(diagnostics::second_data_in_check(&with.place(first.span), inner.header_span));
         } else {
-            let (resource, found) = resource::decode(inner, ResourceMode::Data, Place::Check, with);
+            let (resource, found) = resource::decode(inner, ResourceMode::Data, BlockContext::Check, with);
             if !found.has_errors() {
                 data = resource.map(|resource| Resource { inside_check: Some(name.clone()), ..resource });
                 check.data = data.as_ref().map(|resource| resource.key.clone());

@@ -11,12 +11,12 @@ use crate::diagnostics;
 
 /// Evaluates expressions that refer to nothing: names and calls in them are mistakes. Lent by whoever decodes, because
 /// there is one evaluator and it lives above this crate.
-pub trait Constants {
+pub trait ConstantEvaluator {
     /// The value, unknown where there are mistakes.
     fn value(&self, expr: &Expr) -> (Value, Diagnostics);
 }
 
-impl<F: Fn(&Expr) -> (Value, Diagnostics)> Constants for F {
+impl<F: Fn(&Expr) -> (Value, Diagnostics)> ConstantEvaluator for F {
     fn value(&self, expr: &Expr) -> (Value, Diagnostics) {
         self(expr)
     }
@@ -26,7 +26,7 @@ impl<F: Fn(&Expr) -> (Value, Diagnostics)> Constants for F {
 #[derive(Clone, Copy)]
 pub struct Decoding<'a> {
     /// For the values of constant arguments.
-    pub constants: &'a dyn Constants,
+    pub constants: &'a dyn ConstantEvaluator,
     /// For places that messages mention.
     pub sources: &'a Sources,
     /// The module has opted in to symbol libraries: constants that refer to them are read later, when these are known.
@@ -35,7 +35,7 @@ pub struct Decoding<'a> {
 
 impl<'a> Decoding<'a> {
     /// For files of a module that has not opted in to symbol libraries, as far as is known.
-    pub fn new(constants: &'a dyn Constants, sources: &'a Sources) -> Decoding<'a> {
+    pub fn new(constants: &'a dyn ConstantEvaluator, sources: &'a Sources) -> Decoding<'a> {
         Decoding { constants, sources, symbols: false }
     }
 

@@ -18,13 +18,13 @@ pub struct Encryption {
     /// `method` blocks.
     pub methods: Vec<Method>,
     /// The `state` block.
-    pub state: Option<Target>,
+    pub state: Option<EncryptionTarget>,
     /// The `plan` block.
-    pub plan: Option<Target>,
+    pub plan: Option<EncryptionTarget>,
     /// `remote_state_data_sources.default`
-    pub remote_default: Option<Target>,
+    pub remote_default: Option<EncryptionTarget>,
     /// `remote_state_data_sources.remote_state_data_source` blocks, by label.
-    pub remote: Vec<(EcoString, Target)>,
+    pub remote: Vec<(EcoString, EncryptionTarget)>,
     /// The block's header.
     pub span: Span,
 }
@@ -59,13 +59,13 @@ pub struct Method {
 
 /// What to encrypt with.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct EncryptionTarget {
     /// Unencrypted data is refused.
     pub enforced: bool,
     /// `method`: a reference.
     pub method: Option<Arc<Expr>>,
     /// The method for data that `method` cannot read; may have one itself.
-    pub fallback: Option<Box<Target>>,
+    pub fallback: Option<Box<EncryptionTarget>>,
     /// The block's header.
     pub span: Span,
 }
@@ -171,13 +171,13 @@ fn target(
     decoding: &Decoding<'_>,
     depth: usize,
     diagnostics: &mut Diagnostics,
-) -> Option<Target> {
+) -> Option<EncryptionTarget> {
     let (content, problems) = block.body.content(schema);
     diagnostics.extend(problems);
     let enforced = content.attribute("enforced").and_then(|enforced| decoding.bool(&enforced.expr, diagnostics));
     let fallback = single(&content, "fallback", decoding, diagnostics).filter(|_| depth < MAX_FALLBACKS);
     let fallback = fallback.and_then(|fallback| target(fallback, &TARGET, decoding, depth + 1, diagnostics));
-    Some(Target {
+    Some(EncryptionTarget {
         enforced: enforced.unwrap_or_default(),
         method: content.attribute("method").map(|method| method.expr.clone()),
         fallback: fallback.map(Box::new),
@@ -239,7 +239,7 @@ impl Encryption {
     }
 }
 
-fn override_target(target: &mut Option<Target>, other: Option<Target>) {
+fn override_target(target: &mut Option<EncryptionTarget>, other: Option<EncryptionTarget>) {
     match (target, other) {
         (Some(target), Some(other)) => target.overridden_by(other),
         (target @ None, other) => *target = other,
@@ -247,8 +247,8 @@ fn override_target(target: &mut Option<Target>, other: Option<Target>) {
     }
 }
 
-impl Target {
-    fn overridden_by(&mut self, other: Target) {
+impl EncryptionTarget {
+    fn overridden_by(&mut self, other: EncryptionTarget) {
         self.enforced |= other.enforced;
         self.method = other.method.or(self.method.take());
         self.fallback = other.fallback.or(self.fallback.take());

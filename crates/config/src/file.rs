@@ -17,7 +17,7 @@ use crate::moved::{self, Moved};
 use crate::output::{self, Output};
 use crate::provider::{self, ProviderConfig};
 use crate::removed::{self, Removed};
-use crate::resource::{self, Place, Resource};
+use crate::resource::{self, BlockContext, Resource};
 use crate::schema::schema;
 use crate::symbols::{self, SymbolsCall};
 use crate::terraform::{self, CoreVersion, Settings};
@@ -34,13 +34,13 @@ pub struct ParsedConfigFile {
     pub body: Body,
     /// What is wrong with its syntax.
     pub diagnostics: Diagnostics,
-    /// Whether it overrides what other files declare; see [`Selection`].
+    /// Whether it overrides what other files declare; see [`ModuleFileNames`].
     pub is_override: bool,
 }
 
 /// The files of a directory that make up a module, by name, in the order they were given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
+pub struct ModuleFileNames {
     /// Ordinary files.
     pub primary: Vec<EcoString>,
     /// Files that override what ordinary ones declare.
@@ -59,10 +59,10 @@ const EXTENSIONS: [(&str, &str, bool); 4] = [
 
 /// Which of the files in a directory belong to the module: a .tofu file replaces the .tf file of its name; hidden files
 /// and backups of editors do not count.
-pub fn select_files<'n>(names: impl IntoIterator<Item = &'n str>) -> Selection {
+pub fn select_files<'n>(names: impl IntoIterator<Item = &'n str>) -> ModuleFileNames {
     let names: Vec<&str> = names.into_iter().filter(|name| !is_ignored(name)).collect();
     let all: HashSet<&str> = names.iter().copied().collect();
-    let mut selection = Selection::default();
+    let mut selection = ModuleFileNames::default();
     for name in names {
         let tf = EXTENSIONS.iter().find_map(|(tf, tofu, test)| Some((name.strip_suffix(tf)?, Some(tofu), *test)));
         let tofu = || EXTENSIONS.iter().find_map(|(_, tofu, test)| Some((name.strip_suffix(tofu)?, None, *test)));
@@ -214,8 +214,8 @@ impl File {
     }
 
     fn decode_resource(&mut self, block: &Block, mode: ResourceMode, decoding: &Decoding<'_>) -> Diagnostics {
-        let place = if self.is_override { Place::Override } else { Place::Top };
-        keep_some(&mut self.resources, resource::decode(block, mode, place, decoding))
+        let context = if self.is_override { BlockContext::Override } else { BlockContext::Top };
+        keep_some(&mut self.resources, resource::decode(block, mode, context, decoding))
     }
 }
 

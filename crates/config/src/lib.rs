@@ -1,5 +1,5 @@
 //! One directory of files to one [`Module`]: what each block and argument is, overrides merged, features opted in.
-//! Expressions stay unevaluated, except constants, for which the caller lends an evaluator ([`Constants`]).
+//! Expressions stay unevaluated, except constants, for which the caller lends an evaluator ([`ConstantEvaluator`]).
 //!
 //! Called by `eval`, which links modules into a tree, and by `session`, which reads the files.
 //!
@@ -38,8 +38,8 @@ mod testing;
 pub mod type_expr;
 pub mod variable;
 
-pub use constant::{Constants, Decoding};
-pub use file::{ParsedConfigFile, Selection, select_files};
+pub use constant::{ConstantEvaluator, Decoding};
+pub use file::{ModuleFileNames, ParsedConfigFile, select_files};
 pub use module::Module;
 
 /// Decodes the files of a directory into a module, with what is wrong with them.

@@ -94,7 +94,7 @@ static DATA: LazyLock<BodySchema> =
     LazyLock::new(|| schema(&[], &META_ARGUMENTS, &[("lifecycle", &[]), ("locals", &[]), ("_", &[])]));
 /// Where a resource block stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum BlockContext {
     /// In a file.
     Top,
     /// In an override file.
@@ -107,7 +107,7 @@ pub(crate) enum Place {
 pub(crate) fn decode(
     block: &Block,
     mode: ResourceMode,
-    place: Place,
+    context: BlockContext,
     with: &Decoding<'_>,
 ) -> (Option<Resource>, Diagnostics) {
     let [(kind, kind_span), (name, name_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
@@ -136,7 +136,7 @@ pub(crate) fn decode(
     let mut repetition = RepetitionArguments::default();
     for (argument, slot) in [("count", &mut repetition.count), ("for_each", &mut repetition.for_each)] {
         match content.attribute(argument) {
-            Some(found) if place == Place::Check => {
+            Some(found) if context == BlockContext::Check => {
                 problems.push(diagnostics::nested_data_argument(argument, found.name_span));
             }
             found => *slot = found.cloned(),
@@ -152,7 +152,7 @@ pub(crate) fn decode(
         problems.extend(found);
         resource.depends_on = references;
     }
-    let mut decoder = Decoder { resource, repetition, place, words, with, problems };
+    let mut decoder = Decoder { resource, repetition, context, words, with, problems };
     decoder.blocks(&content);
     let Decoder { mut resource, repetition, mut problems, .. } = decoder;
     resource.repetition = repetition.decide(words.things, &mut problems);
@@ -229,7 +229,7 @@ impl RepetitionArguments {
 struct Decoder<'a> {
     resource: Resource,
     repetition: RepetitionArguments,
-    place: Place,
+    context: BlockContext,
     words: Words,
     with: &'a Decoding<'a>,
     problems: Diagnostics,
@@ -242,7 +242,7 @@ impl Decoder<'_> {
             let at = block.header_span;
             match (block.kind.as_str(), self.resource.key.mode) {
                 ("lifecycle", _) => {
-                    if self.place == Place::Check {
+                    if self.context == BlockContext::Check {
                         self.problems.push(diagnostics::nested_data_lifecycle(at));
                     }
                     if self.is_first("lifecycle", &mut lifecycle, at) {
@@ -314,7 +314,7 @@ impl Decoder<'_> {
             }
         }
         for rule_block in &content.blocks {
-            let (rule, found) = check::decode_rule(rule_block, self.place == Place::Override);
+            let (rule, found) = check::decode_rule(rule_block, self.context == BlockContext::Override);
             self.problems.extend(found);
             check::forbid_own_resource(&rule, &rule_block.kind, &self.resource.key, &mut self.problems);
             match rule_block.kind.as_str() {

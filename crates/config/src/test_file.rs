@@ -24,7 +24,7 @@ pub use run::{PlanMode, PlanOptions, TestCommand, TestModule, TestRun};
 #[derive(Clone, Debug, Default)]
 pub struct TestFile {
     /// The `variables` block.
-    pub variables: Option<Variables>,
+    pub variables: Option<VariablesBlock>,
     /// `provider` blocks.
     pub providers: BTreeMap<ProviderKey, ProviderConfig>,
     /// `mock_provider` blocks.
@@ -39,7 +39,7 @@ pub struct TestFile {
 
 /// A `variables` block.
 #[derive(Clone, Debug)]
-pub struct Variables {
+pub struct VariablesBlock {
     /// The values, not evaluated.
     pub values: BTreeMap<EcoString, Arc<Expr>>,
     /// The block's header.
@@ -99,7 +99,13 @@ pub fn decode(body: &Body, with: &Decoding<'_>) -> (TestFile, Diagnostics) {
 }
 
 /// Decodes a `variables` block, of which there can be one.
-fn variables(block: &Block, what: &str, slot: &mut Option<Variables>, with: &Decoding<'_>, problems: &mut Diagnostics) {
+fn variables(
+    block: &Block,
+    what: &str,
+    slot: &mut Option<VariablesBlock>,
+    with: &Decoding<'_>,
+    problems: &mut Diagnostics,
+) {
     if let Some(first) = slot {
         problems.push(diagnostics::second_block("variables", what, &with.place(first.span), block.header_span));
         return;
@@ -107,7 +113,7 @@ fn variables(block: &Block, what: &str, slot: &mut Option<Variables>, with: &Dec
     let (attributes, found) = block.body.just_attributes();
     problems.extend(found);
     let values = attributes.into_iter().map(|attribute| (attribute.name, attribute.expr)).collect();
-    *slot = Some(Variables { values, span: block.header_span });
+    *slot = Some(VariablesBlock { values, span: block.header_span });
 }
 
 impl TestFile {

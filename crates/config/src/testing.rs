@@ -11,22 +11,22 @@ use yuba_value::{Number, Value};
 
 use crate::constant::Decoding;
 use crate::diagnostics::unsuitable_value;
-use crate::resource::Place;
+use crate::resource::BlockContext;
 use crate::schema::schema;
 use crate::{Module, ParsedConfigFile, decode_module, select_files};
 use crate::{check, import, module_call, moved, provider, removed, resource, symbols};
 
 /// Decodes every block of a file in native or JSON syntax; `expect` is what is wrong.
 pub(crate) fn check(text: &str, expect: &Expect) {
-    check_file(text, Place::Top, expect);
+    check_file(text, BlockContext::Top, expect);
 }
 
 /// The same for an override file.
 pub(crate) fn check_override(text: &str, expect: &Expect) {
-    check_file(text, Place::Override, expect);
+    check_file(text, BlockContext::Override, expect);
 }
 
-fn check_file(text: &str, place: Place, expect: &Expect) {
+fn check_file(text: &str, place: BlockContext, expect: &Expect) {
     expect.assert_eq(&problems(text, |file, with| {
         let (content, mut problems) = file.body.content(&schema(
             &[],
@@ -51,8 +51,8 @@ fn check_file(text: &str, place: Place, expect: &Expect) {
     }));
 }
 
-fn decode(block: &Block, place: Place, with: &Decoding<'_>) -> Diagnostics {
-    let is_override = place == Place::Override;
+fn decode(block: &Block, place: BlockContext, with: &Decoding<'_>) -> Diagnostics {
+    let is_override = place == BlockContext::Override;
     match block.kind.as_str() {
         "resource" => resource::decode(block, ResourceMode::Managed, place, with).1,
         "data" => resource::decode(block, ResourceMode::Data, place, with).1,

@@ -29,7 +29,8 @@ mod simulator;
 pub(crate) mod testing;
 
 pub use applying::{
-    Applied, ApplyDoors, Counts, Hidden, ProvisionOrder, Provisioned, Provisioners, Recorder, apply, apply_into,
+    AppliedCounts, ApplyDoors, ApplyOutcome, Hidden, ProvisionOrder, Provisioned, Provisioners, Recorder, apply,
+    apply_into,
 };
 pub use interrupt::{Clock, Interrupt, NoTime};
 pub use look::look;

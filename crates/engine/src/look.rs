@@ -1,7 +1,7 @@
 //! Evaluating a configuration without planning: values of resources are those of the state, and nobody is asked anything.
 
 use yuba_eval::graph::{References, Vertex};
-use yuba_eval::{Evaluation, Live, Mode};
+use yuba_eval::{EvalMode, Evaluation, Live};
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
@@ -12,7 +12,7 @@ use crate::walk::Walk;
 /// matter for those that do not depend on it. The error: there is nothing to evaluate.
 pub async fn look(context: Context<'_>, state: &State, live: &Live) -> Result<Diagnostics, Diagnostics> {
     let tree = context.tree;
-    let evaluation = Evaluation::new(tree, context.env, Mode::Live(live));
+    let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live));
     let References { arguments, invalid_arguments, graph } = context.references;
     let mut problems = invalid_arguments.clone();
     if problems.has_errors() {

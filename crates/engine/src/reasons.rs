@@ -3,14 +3,18 @@
 use yuba_addrs::{AbsResourceInstance, InstanceKey};
 use yuba_config::resource::{Repetition, ResourceKey};
 use yuba_eval::{ConfigTree, Expansion, Live, ModuleInstanceId};
-use yuba_plan::Reason;
+use yuba_plan::ActionReason;
 
 /// Why an instance is not among those that the configuration wants. `moved` tells that it came to its address by a move.
-pub fn reason(addr: &AbsResourceInstance, moved: bool, tree: &ConfigTree, live: &Live) -> Reason {
+pub fn reason(addr: &AbsResourceInstance, moved: bool, tree: &ConfigTree, live: &Live) -> ActionReason {
     let key = ResourceKey::from(&addr.resource);
     let block = tree.find(&addr.module.module()).and_then(|module| tree.node(module).module.resources.get(&key));
     let Some(block) = block else {
-        return if moved { Reason::DeleteBecauseNoMoveTarget } else { Reason::DeleteBecauseNoResourceConfig };
+        return if moved {
+            ActionReason::DeleteBecauseNoMoveTarget
+        } else {
+            ActionReason::DeleteBecauseNoResourceConfig
+        };
     };
     let mut at = ModuleInstanceId::ROOT;
     for (depth, step) in addr.module.steps().iter().enumerate() {
@@ -20,22 +24,22 @@ pub fn reason(addr: &AbsResourceInstance, moved: bool, tree: &ConfigTree, live: 
             None => {
                 let disabled = matches!(live.call_expansion(at, &step.name), Some(Expansion::Enabled(false)));
                 return match disabled && step.key.is_none() {
-                    true => Reason::DeleteBecauseModuleEnabledFalse(u8::try_from(depth + 1).unwrap_or(u8::MAX)),
-                    false => Reason::DeleteBecauseNoModule,
+                    true => ActionReason::DeleteBecauseModuleEnabledFalse(u8::try_from(depth + 1).unwrap_or(u8::MAX)),
+                    false => ActionReason::DeleteBecauseNoModule,
                 };
             }
         }
     }
     let is_wanted = || live.resource_expansion(at, &key).is_some_and(|found| found.contains(addr.key.as_ref()));
     match (&addr.key, &block.repetition) {
-        (None, Repetition::Enabled(_)) => Reason::DeleteBecauseEnabledFalse,
-        (None, Repetition::Single) => Reason::None,
-        (Some(InstanceKey::Int(_)), Repetition::Count(_)) if !is_wanted() => Reason::DeleteBecauseCountIndex,
-        (Some(InstanceKey::String(_)), Repetition::ForEach(_)) if !is_wanted() => Reason::DeleteBecauseEachKey,
+        (None, Repetition::Enabled(_)) => ActionReason::DeleteBecauseEnabledFalse,
+        (None, Repetition::Single) => ActionReason::None,
+        (Some(InstanceKey::Int(_)), Repetition::Count(_)) if !is_wanted() => ActionReason::DeleteBecauseCountIndex,
+        (Some(InstanceKey::String(_)), Repetition::ForEach(_)) if !is_wanted() => ActionReason::DeleteBecauseEachKey,
         (Some(InstanceKey::Int(_)), Repetition::Count(_)) | (Some(InstanceKey::String(_)), Repetition::ForEach(_)) => {
-            Reason::None
+            ActionReason::None
         }
-        _ => Reason::DeleteBecauseWrongRepetition,
+        _ => ActionReason::DeleteBecauseWrongRepetition,
     }
 }
 

@@ -6,7 +6,7 @@ use ecow::EcoString;
 use yuba_addrs::{AbsResourceInstance, Target};
 use yuba_eval::graph::References;
 use yuba_eval::inputs::GivenBy;
-use yuba_eval::{ConfigTree, EvalEnv, Timestamp};
+use yuba_eval::{ConfigTree, EvalEnv, WorldTime};
 use yuba_plan::{Event, Mode};
 use yuba_provider::mock::Substitutions;
 use yuba_syntax::Diagnostics;
@@ -47,7 +47,7 @@ pub struct Context<'a> {
     /// The time, for what has to be done at a certain one.
     pub clock: &'a dyn Clock,
     /// When the plan was made: what `plantimestamp` says.
-    pub plan_time: Timestamp,
+    pub plan_time: WorldTime,
     /// How many things providers may be asked at the same time.
     pub parallelism: usize,
 }

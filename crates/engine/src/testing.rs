@@ -11,7 +11,7 @@ use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module};
 use yuba_eval::graph::References;
 use yuba_eval::tree::Link;
 use yuba_eval::tree::{Manifest, ModuleFiles, Purpose};
-use yuba_eval::{ConfigTree, EvalEnv, Expansion, Inputs, Live, MemoryWorld, Timestamp};
+use yuba_eval::{ConfigTree, EvalEnv, Expansion, Inputs, Live, MemoryWorld, WorldTime};
 use yuba_provider::fake::FakeWorld;
 use yuba_provider::mock::Substitutions;
 use yuba_state::{Edit, Object, State};
@@ -104,7 +104,7 @@ pub(crate) fn with_context<T>(
         events: &|_| {},
         interrupt,
         clock: &NoTime,
-        plan_time: Timestamp { seconds: 1_700_000_000, nanos: 0 },
+        plan_time: WorldTime { seconds: 1_700_000_000, nanos: 0 },
         parallelism: 1,
     })
 }

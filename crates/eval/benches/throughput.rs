@@ -3,7 +3,7 @@
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
 use yuba_eval::{CallContext, FunctionTable, MemoryWorld, NoVariables, evaluate};
-use yuba_syntax::lexer::{Mode, lex};
+use yuba_syntax::lexer::{LexMode, lex};
 use yuba_syntax::{FileId, format, parser};
 
 fn main() {
@@ -25,7 +25,7 @@ fn configuration(n: usize) -> Vec<u8> {
 #[divan::bench]
 fn lex_configuration(bencher: Bencher<'_, '_>) {
     let text = configuration(1000);
-    bencher.counter(BytesCount::of_slice(&text)).bench(|| lex(&text, Mode::Config));
+    bencher.counter(BytesCount::of_slice(&text)).bench(|| lex(&text, LexMode::Config));
 }
 
 #[divan::bench]

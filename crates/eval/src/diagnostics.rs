@@ -6,7 +6,7 @@ use ecow::{EcoString, eco_format};
 use yuba_config::variable::Variable;
 use yuba_syntax::{Code, Diagnostic, Diagnostics, Span};
 
-use crate::inputs::{ENVIRONMENT_PREFIX, GivenAt, Origin};
+use crate::inputs::{ENVIRONMENT_PREFIX, GivenAt, InputOrigin};
 
 yuba_syntax::catalogue! {
     /// An operand of an operator has a type that the operator does not accept.
@@ -351,11 +351,11 @@ pub(crate) fn reference_in_constant(span: Span) -> Diagnostic {
 pub(crate) fn invalid_input(variable: &Variable, reason: &str, place: GivenAt<'_>) -> Diagnostic {
     let name = &variable.name;
     let source = match place {
-        GivenAt::Outside(Origin::CommandLine) => eco_format!(", set with -var=\"{name}=...\","),
-        GivenAt::Outside(Origin::Environment) => {
+        GivenAt::Outside(InputOrigin::CommandLine) => eco_format!(", set with -var=\"{name}=...\","),
+        GivenAt::Outside(InputOrigin::Environment) => {
             eco_format!(", set in the environment variable {ENVIRONMENT_PREFIX}{name},")
         }
-        GivenAt::Outside(Origin::Prompt) => ", entered at the prompt,".into(),
+        GivenAt::Outside(InputOrigin::Prompt) => ", entered at the prompt,".into(),
         GivenAt::File(span, sources) => match sources.get(span.file) {
             Some(file) => {
                 let at = file.position(span.start as usize);

@@ -12,7 +12,7 @@ use yuba_provider::BlockSchema;
 use yuba_syntax::{Body, Diagnostics, Expr, ExprKind, Severity, Span, Traversal, TraversalStep};
 use yuba_value::{Type, Value, convert};
 
-use crate::graph::Arguments;
+use crate::graph::CallArguments;
 use crate::live::Expansion;
 use crate::module_scope::ModuleScope;
 use crate::scope::{Scope, explain_unknown, was_evaluated};
@@ -197,7 +197,7 @@ impl ModuleScope<'_> {
         &self,
         child: ModuleId,
         variable: &Variable,
-        arguments: &Arguments,
+        arguments: &CallArguments,
     ) -> (Option<Value>, Diagnostics) {
         call::argument(self, child, variable, arguments)
     }

@@ -18,7 +18,7 @@ use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::{Local, Variable};
 use yuba_syntax::{Diagnostics, Sources, Span, TraversalStep};
 
-pub use arguments::Arguments;
+pub use arguments::CallArguments;
 pub use build::build;
 pub use shared::References;
 
@@ -51,7 +51,7 @@ pub enum Vertex<'a> {
 
 /// An object and its module.
 #[derive(Clone)]
-pub struct Node<'a> {
+pub struct GraphNode<'a> {
     /// The module it belongs to; for calls the called one.
     pub module: ModuleId,
     /// The object.
@@ -62,7 +62,7 @@ pub struct Node<'a> {
 #[derive(Clone, Default)]
 pub struct RefGraph<'a> {
     /// The objects.
-    pub nodes: Vec<Node<'a>>,
+    pub nodes: Vec<GraphNode<'a>>,
     /// For each object those it depends on; may hold one twice.
     pub edges: Vec<Vec<u32>>,
     /// For objects with `depends_on`, in themselves or in a call of a module around, what these name.
@@ -89,7 +89,7 @@ const SHOWN: usize = 50;
 impl<'a> RefGraph<'a> {
     /// Adds an object without edges.
     pub fn add(&mut self, module: ModuleId, vertex: Vertex<'a>) -> u32 {
-        self.nodes.push(Node { module, vertex });
+        self.nodes.push(GraphNode { module, vertex });
         self.edges.push(Vec::new());
         self.unused.push(matches!(vertex, Vertex::Provider(_)));
         let at = self.nodes.len() as u32 - 1;

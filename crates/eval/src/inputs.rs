@@ -22,7 +22,7 @@ const DEFAULT_FILES: [&str; 2] = ["terraform.tfvars", "terraform.tfvars.json"];
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum InputOrigin {
     /// `TF_VAR_name`
     Environment,
     /// A file that is read without being asked for.
@@ -39,7 +39,7 @@ pub enum Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenBy {
     /// An expression of a file.
-    Place(Span),
+    Expression(Span),
     /// An environment variable.
     Environment,
     /// `-var`
@@ -52,7 +52,7 @@ pub enum GivenBy {
 #[derive(Clone, Debug)]
 struct Given {
     content: Content,
-    origin: Origin,
+    origin: InputOrigin,
 }
 
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ pub struct InputValue {
     /// As given, not converted.
     pub value: Value,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: InputOrigin,
     /// Where it stands, if in a file.
     pub span: Option<Span>,
 }
@@ -131,21 +131,21 @@ impl Inputs {
         let mut problems = Diagnostics::new();
         for (name, text) in environment {
             if let Some(name) = name.strip_prefix(ENVIRONMENT_PREFIX) {
-                inputs.insert_text(sources, name, text, Origin::Environment);
+                inputs.insert_text(sources, name, text, InputOrigin::Environment);
             }
         }
         for file in auto {
-            problems.extend(inputs.insert_file(sources, file, Origin::AutoFile));
+            problems.extend(inputs.insert_file(sources, file, InputOrigin::AutoFile));
         }
         for flag in flags {
             match flag {
-                VarFlag::File(file) => problems.extend(inputs.insert_file(sources, file, Origin::NamedFile)),
+                VarFlag::File(file) => problems.extend(inputs.insert_file(sources, file, InputOrigin::NamedFile)),
                 VarFlag::Var(text) => match text.split_once('=') {
                     None => problems.push(diagnostics::malformed_var_option(text)),
                     Some((name, value)) if name.ends_with(' ') => {
                         problems.push(diagnostics::space_in_var_option(name, value))
                     }
-                    Some((name, value)) => inputs.insert_text(sources, name, value, Origin::CommandLine),
+                    Some((name, value)) => inputs.insert_text(sources, name, value, InputOrigin::CommandLine),
                 },
             }
         }
@@ -194,12 +194,12 @@ impl Inputs {
         self
     }
 
-    fn insert_text(&mut self, sources: &mut Sources, name: &str, text: &str, origin: Origin) {
+    fn insert_text(&mut self, sources: &mut Sources, name: &str, text: &str, origin: InputOrigin) {
         let file = sources.add(SourceFile::new(format!("<value for var.{name}>"), text.as_bytes()));
         self.given.insert(name.into(), Given { content: Content::Text(file, text.into()), origin });
     }
 
-    fn insert_file(&mut self, sources: &mut Sources, file: &VarFile<'_>, origin: Origin) -> Diagnostics {
+    fn insert_file(&mut self, sources: &mut Sources, file: &VarFile<'_>, origin: InputOrigin) -> Diagnostics {
         let id = sources.add(SourceFile::new(file.name, file.bytes));
         let is_json = file.name.ends_with(".json");
         let could_be_json =
@@ -248,10 +248,10 @@ impl Inputs {
             return None;
         }
         Some(match (input.span, given.origin) {
-            (Some(span), _) => GivenBy::Place(span),
-            (None, Origin::Environment) => GivenBy::Environment,
-            (None, Origin::CommandLine) => GivenBy::Flag,
-            (None, Origin::AutoFile | Origin::NamedFile | Origin::Prompt) => GivenBy::Answer,
+            (Some(span), _) => GivenBy::Expression(span),
+            (None, InputOrigin::Environment) => GivenBy::Environment,
+            (None, InputOrigin::CommandLine) => GivenBy::Flag,
+            (None, InputOrigin::AutoFile | InputOrigin::NamedFile | InputOrigin::Prompt) => GivenBy::Answer,
         })
     }
 
@@ -273,7 +273,7 @@ impl Inputs {
             None if variable.default.is_some() => None,
             None => {
                 let answer = self.ask(variable)?;
-                let given = Given { content: Content::Text(FileId::default(), answer), origin: Origin::Prompt };
+                let given = Given { content: Content::Text(FileId::default(), answer), origin: InputOrigin::Prompt };
                 let (input, mut problems) = given.read(variable.parsing);
                 if problems.has_errors() {
                     // The answer is no file that could be shown.
@@ -289,7 +289,7 @@ impl Inputs {
         match (span, self.given.get(&variable.name)) {
             (Some(span), _) => GivenAt::File(span, sources),
             (None, Some(given)) => GivenAt::Outside(given.origin),
-            (None, None) if variable.default.is_none() && self.ask.is_some() => GivenAt::Outside(Origin::Prompt),
+            (None, None) if variable.default.is_none() && self.ask.is_some() => GivenAt::Outside(InputOrigin::Prompt),
             (None, None) => GivenAt::Nowhere,
         }
     }
@@ -336,9 +336,9 @@ impl Inputs {
         for (name, given) in self.given.iter().filter(|(name, _)| !variables.contains_key(*name)) {
             match given.origin {
                 // Often set for many configurations, of which not all have the variable.
-                Origin::Environment | Origin::Prompt => {}
-                Origin::CommandLine => problems.push(diagnostics::undeclared_in_option(name, &near(name))),
-                Origin::AutoFile | Origin::NamedFile => {
+                InputOrigin::Environment | InputOrigin::Prompt => {}
+                InputOrigin::CommandLine => problems.push(diagnostics::undeclared_in_option(name, &near(name))),
+                InputOrigin::AutoFile | InputOrigin::NamedFile => {
                     let (value, wrong) = given.read(Parsing::Literal);
                     if wrong.has_errors() {
                         continue;
@@ -393,7 +393,7 @@ pub enum GivenAt<'a> {
     /// Messages are about the declaration.
     Nowhere,
     /// Outside of files. Messages are about the declaration and name the option or the environment variable.
-    Outside(Origin),
+    Outside(InputOrigin),
     /// By an argument of a module call, which messages show.
     Argument(Span),
     /// In a file of values. Messages say where, and do not show it: whoever reads them may not be meant to know the values

@@ -45,7 +45,7 @@ pub use expression::{NoVariables, Variables, evaluate, signature_text};
 pub use functions::{CallContext, FunctionTable, OtherFunctions, WorldFunction};
 pub use inputs::Inputs;
 pub use live::{Expansion, Live, ModuleInstanceId};
-pub use module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope, schema_of};
+pub use module_scope::{EvalEnv, EvalMode, Evaluation, InstanceValues, ModuleScope, schema_of};
 pub use scope::{EmptyModule, Scope, eval_expr};
 pub use tree::{ConfigTree, ModuleId, link};
 pub use validate::provisioner::{connection as connection_schema, schema as provisioner_schema};
@@ -53,5 +53,5 @@ pub use validate::{
     ValidateEnv, check_values, condition_failed, deprecated_root_variable, is_about_assertion, is_about_condition,
     missing_provider, outlives_planning, validate,
 };
-pub use world::{FileKind, MemoryWorld, Timestamp, World};
+pub use world::{FileKind, MemoryWorld, World, WorldTime};
 pub use yuba_provider::Needs;

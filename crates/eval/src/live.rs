@@ -18,7 +18,7 @@ use yuba_value::Value;
 use crate::module_scope::InstanceValues;
 use crate::provider_functions::LiveProviders;
 use crate::tree::ModuleId;
-use crate::world::Timestamp;
+use crate::world::WorldTime;
 
 /// An instance of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -163,12 +163,12 @@ pub struct Live {
     /// Changes are being made: functions whose answers differ each time are called, and `terraform.applying` is true.
     pub applying: bool,
     /// What `plantimestamp` says.
-    pub plan_time: Option<Timestamp>,
+    pub plan_time: Option<WorldTime>,
 }
 
 impl Live {
     /// Of a configuration of which nothing is known but that there is a root module.
-    pub fn new(applying: bool, plan_time: Option<Timestamp>) -> Live {
+    pub fn new(applying: bool, plan_time: Option<WorldTime>) -> Live {
         let root = LiveModule::new(ModuleId::ROOT, None, ModuleInstance::default());
         let by_module = [(ModuleId::ROOT, vec![ModuleInstanceId::ROOT])].into_iter().collect();
         let modules = RefCell::new(vec![root]);

@@ -52,7 +52,7 @@ pub struct EvalEnv<'a> {
 
 /// What is known about the values of variables.
 #[derive(Clone, Copy)]
-pub enum Mode<'a> {
+pub enum EvalMode<'a> {
     /// Nothing but their types: the configuration is checked for all possible values.
     Types,
     /// The values of the root module's variables, as [`inputs::prepare`] makes them; those of other modules follow.
@@ -65,7 +65,7 @@ pub enum Mode<'a> {
 pub struct Evaluation<'a> {
     tree: &'a ConfigTree,
     env: EvalEnv<'a>,
-    mode: Mode<'a>,
+    mode: EvalMode<'a>,
     schemas: RefCell<HashMap<ProviderSource, Option<Arc<ProviderSchema>>>>,
     /// Results of calls of provider functions.
     pub(crate) calls: Rc<CallMemo>,
@@ -102,7 +102,7 @@ const MAX_DEPTH: u32 = 5_000;
 
 impl<'a> Evaluation<'a> {
     /// Of a tree.
-    pub fn new(tree: &'a ConfigTree, env: EvalEnv<'a>, mode: Mode<'a>) -> Evaluation<'a> {
+    pub fn new(tree: &'a ConfigTree, env: EvalEnv<'a>, mode: EvalMode<'a>) -> Evaluation<'a> {
         Evaluation {
             tree,
             env,
@@ -146,13 +146,13 @@ impl<'a> Evaluation<'a> {
         ModuleScope { at, ..self.scope(live.module(at)) }
     }
     /// What is known about values.
-    pub(crate) fn mode(&self) -> Mode<'a> {
+    pub(crate) fn mode(&self) -> EvalMode<'a> {
         self.mode
     }
     fn live(&self) -> Option<&'a Live> {
         match self.mode {
-            Mode::Live(live) => Some(live),
-            Mode::Types | Mode::Values(_) => None,
+            EvalMode::Live(live) => Some(live),
+            EvalMode::Types | EvalMode::Values(_) => None,
         }
     }
     /// The schemas of a provider; asked for once.
@@ -183,9 +183,9 @@ impl<'a> Evaluation<'a> {
             plan_time: self.live().and_then(|live| live.plan_time),
             // What is checked for all values must not depend on the time, nor what is planned; what is shown may.
             pure_only: match self.mode {
-                Mode::Types => true,
-                Mode::Values(_) => false,
-                Mode::Live(live) => !live.applying,
+                EvalMode::Types => true,
+                EvalMode::Values(_) => false,
+                EvalMode::Live(live) => !live.applying,
             },
             functions: FunctionTable::module(),
             others: Some(others),
@@ -255,12 +255,12 @@ impl<'a> Evaluation<'a> {
     fn variable(&'a self, module: ModuleId, at: ModuleInstanceId, variable: &Variable) -> Value {
         let ty = || variable.constraint.without_optional();
         let given = match self.mode {
-            Mode::Types => {
+            EvalMode::Types => {
                 let value = self.sampled_variable(module, variable).unwrap_or_else(|| Value::unknown(ty()));
                 return marked(value, variable);
             }
-            Mode::Values(given) => given,
-            Mode::Live(live) => {
+            EvalMode::Values(given) => given,
+            EvalMode::Live(live) => {
                 let known = live.variable(at, &variable.name);
                 return known.unwrap_or_else(|| marked(Value::unknown(ty()), variable));
             }
@@ -307,8 +307,8 @@ impl<'a> Evaluation<'a> {
     pub(crate) fn exported(&'a self, child: ModuleId, output: &Output, key: &str, unread: bool) -> Value {
         let value = self.output(child, output);
         let value = match self.mode {
-            Mode::Types => faded(&value),
-            Mode::Values(_) | Mode::Live(_) => value,
+            EvalMode::Types => faded(&value),
+            EvalMode::Values(_) | EvalMode::Live(_) => value,
         };
         self.with_output_marks(child, output, key, unread, value)
     }
@@ -371,7 +371,7 @@ impl<'a> Evaluation<'a> {
 
     /// Whether only types are known.
     pub(crate) fn knows_only_types(&self) -> bool {
-        matches!(self.mode, Mode::Types)
+        matches!(self.mode, EvalMode::Types)
     }
 
     fn module_value(&'a self, child: ModuleId, at: ModuleInstanceId, call: &ModuleCall) -> Value {

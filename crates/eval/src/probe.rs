@@ -13,7 +13,7 @@ use yuba_syntax::Expr;
 use yuba_value::{Type, Value, View, convert};
 
 use crate::inputs;
-use crate::module_scope::{EvalEnv, Evaluation, InstanceValues, Mode, ModuleScope, faded, keep_unread};
+use crate::module_scope::{EvalEnv, EvalMode, Evaluation, InstanceValues, ModuleScope, faded, keep_unread};
 use crate::scope_marks::has_unread;
 use crate::tree::{ConfigTree, ModuleId};
 
@@ -42,7 +42,7 @@ impl<'a> Evaluation<'a> {
             node.parent.is_some() && node.module.outputs.values().any(|output| output.deprecated.is_some())
         });
         can_find.then(|| {
-            let mut probe = Evaluation::new(tree, env, Mode::Types);
+            let mut probe = Evaluation::new(tree, env, EvalMode::Types);
             probe.probe = Probe::Here;
             probe
         })
@@ -54,7 +54,7 @@ impl<'a> Evaluation<'a> {
         env: EvalEnv<'a>,
         probe: Option<&'a Evaluation<'a>>,
     ) -> Evaluation<'a> {
-        let mut evaluation = Evaluation::new(tree, env, Mode::Types);
+        let mut evaluation = Evaluation::new(tree, env, EvalMode::Types);
         evaluation.probe = probe.map_or(Probe::None, Probe::In);
         if let Some(probe) = probe {
             evaluation.calls = probe.calls.clone();

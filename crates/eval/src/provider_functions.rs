@@ -20,7 +20,7 @@ use yuba_value::{Type, Value};
 use crate::constant::constant;
 use crate::functions::OtherFunctions;
 use crate::live::{Live, ModuleInstanceId};
-use crate::module_scope::{Mode, ModuleScope};
+use crate::module_scope::{EvalMode, ModuleScope};
 use crate::tree::{ModuleId, ResolvedProvider};
 use crate::validate::diagnostics;
 
@@ -79,7 +79,7 @@ impl<'a> ModuleScope<'a> {
 
     /// The configured instance that answers, where there is one.
     fn configured(&self, function: &ProviderFunction) -> Option<Arc<dyn Provider>> {
-        let Mode::Live(live) = self.evaluation().mode() else { return None };
+        let EvalMode::Live(live) = self.evaluation().mode() else { return None };
         let resolved = self.resolved(function)?;
         let key = self.instance_key(live, &resolved);
         live.provider(self.evaluation().tree().provider_address(&resolved), key)

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use yuba_provider::Needs;
 
 use crate::module_scope::Evaluation;
-use crate::world::{DirEntry, FileKind, Timestamp, World};
+use crate::world::{DirEntry, FileKind, World, WorldTime};
 
 impl Evaluation<'_> {
     /// The same, with this many calls at the same time.
@@ -54,7 +54,7 @@ pub(crate) struct SteadyWorld<'a> {
 
 #[derive(Default)]
 struct Recorded {
-    times: Vec<Timestamp>,
+    times: Vec<WorldTime>,
     randomness: Vec<Vec<u8>>,
     /// How many of them this round has used.
     used: (usize, usize),
@@ -102,7 +102,7 @@ impl World for SteadyWorld<'_> {
     fn working_dir(&self) -> io::Result<String> {
         self.inner.working_dir()
     }
-    fn now(&self) -> Timestamp {
+    fn now(&self) -> WorldTime {
         let mut recorded = self.recorded();
         let Some(recorded) = &mut *recorded else { return self.inner.now() };
         if recorded.used.0 == recorded.times.len() {
@@ -142,7 +142,7 @@ mod tests {
     use yuba_value::Value;
 
     use crate::inputs::Inputs;
-    use crate::module_scope::{EvalEnv, Evaluation, Mode};
+    use crate::module_scope::{EvalEnv, EvalMode, Evaluation};
     use crate::testing::{Halves, now};
     use crate::tree::tests::Memory;
     use crate::tree::{Link, Manifest, ModuleId, Purpose, link};
@@ -170,7 +170,7 @@ mod tests {
         let (providers, values) = (Halves::default(), BTreeMap::new());
         let env =
             EvalEnv { world: &world, workspace: "default", original_dir: None, providers: &providers, sources: None };
-        let evaluation = Evaluation::new(&tree, env, Mode::Values(&values));
+        let evaluation = Evaluation::new(&tree, env, EvalMode::Values(&values));
         let scope = evaluation.scope(ModuleId::ROOT);
         let (value, problems) = now(evaluation.settle(|| scope.eval(&expr)));
         assert!(!problems.has_errors(), "{problems:?}");

@@ -23,7 +23,7 @@ pub trait World: Send + Sync {
     /// The directory relative paths start from, absolute.
     fn working_dir(&self) -> io::Result<String>;
     /// The current time.
-    fn now(&self) -> Timestamp;
+    fn now(&self) -> WorldTime;
     /// Fills a buffer with random bytes fit for secrets.
     fn random(&self, buffer: &mut [u8]);
     /// How deep templates may call `templatefile`; an error where the user's setting cannot be read.
@@ -37,7 +37,7 @@ pub const DEFAULT_TEMPLATE_DEPTH: i64 = 1024;
 
 /// A point in time: seconds since 1970-01-01T00:00:00Z and nanoseconds within the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp {
+pub struct WorldTime {
     /// Seconds since the epoch.
     pub seconds: i64,
     /// Nanoseconds within the second.
@@ -45,7 +45,7 @@ pub struct Timestamp {
 }
 
 /// In RFC 3339 syntax, in UTC.
-impl std::fmt::Display for Timestamp {
+impl std::fmt::Display for WorldTime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", yuba_value::functions::timestamp::Timestamp::from_unix(self.seconds, self.nanos))
     }
@@ -85,7 +85,7 @@ pub struct MemoryWorld {
     files: BTreeMap<String, Vec<u8>>,
     working_dir: String,
     home_dir: Option<String>,
-    now: Timestamp,
+    now: WorldTime,
     seed: Mutex<u64>,
 }
 
@@ -102,7 +102,7 @@ impl MemoryWorld {
             files: BTreeMap::new(),
             working_dir: "/work".to_owned(),
             home_dir: Some("/home/user".to_owned()),
-            now: Timestamp { seconds: 1_704_164_645, nanos: 0 },
+            now: WorldTime { seconds: 1_704_164_645, nanos: 0 },
             seed: Mutex::new(0x9e37_79b9_7f4a_7c15),
         }
     }
@@ -115,7 +115,7 @@ impl MemoryWorld {
     }
     /// With another time.
     #[must_use]
-    pub fn at(mut self, now: Timestamp) -> MemoryWorld {
+    pub fn at(mut self, now: WorldTime) -> MemoryWorld {
         self.now = now;
         self
     }
@@ -186,7 +186,7 @@ impl World for MemoryWorld {
     fn working_dir(&self) -> io::Result<String> {
         Ok(self.working_dir.clone())
     }
-    fn now(&self) -> Timestamp {
+    fn now(&self) -> WorldTime {
         self.now
     }
     fn random(&self, buffer: &mut [u8]) {

@@ -24,7 +24,7 @@ use yuba_net::credentials::{CredentialSources, CredentialsProgram, HostCredentia
 use yuba_net::http::HttpSettings;
 use yuba_syntax::Diagnostics;
 
-pub use installation::{Location, Method, ProviderInstallation, RepositoryTemplate};
+pub use installation::{InstallationMethod, Location, ProviderInstallation, RepositoryTemplate};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, repository_prefix};
 
 /// What people want.
@@ -51,12 +51,12 @@ pub struct CliConfig {
     /// Credentials for container registries.
     pub oci_credentials: Vec<OciCredentials>,
     /// Where everything is.
-    pub places: Places,
+    pub directories: UserDirectories,
 }
 
 /// Where things are on this machine that belong to the user.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct UserDirectories {
     /// The home directory.
     pub home: Option<PathBuf>,
     /// The directory of configuration: `~/.terraform.d` usually.
@@ -65,8 +65,8 @@ pub struct Places {
     pub data_dirs: Vec<PathBuf>,
 }
 
-impl Places {
-    fn find(environment: &Environment) -> Places {
+impl UserDirectories {
+    fn find(environment: &Environment) -> UserDirectories {
         let home = environment.home();
         let dot_dir = home.as_ref().map(|home| home.join(".terraform.d"));
         let config_dir = dot_dir.as_ref().map(|dir| match environment.path("XDG_CONFIG_HOME") {
@@ -74,7 +74,7 @@ impl Places {
             _ => dir.clone(),
         });
         let of_xdg = environment.path("XDG_DATA_HOME").map(|dir| dir.join("opentofu")).filter(|_| home.is_some());
-        Places { data_dirs: dot_dir.into_iter().chain(of_xdg).collect(), home, config_dir }
+        UserDirectories { data_dirs: dot_dir.into_iter().chain(of_xdg).collect(), home, config_dir }
     }
 
     /// The file in which `login` keeps credentials.
@@ -100,8 +100,8 @@ impl CliConfig {
         CredentialSources {
             configured: self.credentials.clone(),
             helper: self.credentials_helper.clone(),
-            data_dirs: self.places.data_dirs.clone(),
-            file: self.places.credentials_file(),
+            data_dirs: self.directories.data_dirs.clone(),
+            file: self.directories.credentials_file(),
         }
     }
 
@@ -151,9 +151,9 @@ impl CliConfig {
 /// Reads the configuration of the user: files, then environment variables.
 pub fn load(environment: &Environment) -> (CliConfig, Diagnostics) {
     let mut problems = Diagnostics::new();
-    let mut config = CliConfig { places: Places::find(environment), ..CliConfig::default() };
+    let mut config = CliConfig { directories: UserDirectories::find(environment), ..CliConfig::default() };
     let named = environment.path("TF_CLI_CONFIG_FILE").or_else(|| environment.path("TERRAFORM_CONFIG"));
-    let file = named.clone().or_else(|| config.places.config_file(environment));
+    let file = named.clone().or_else(|| config.directories.config_file(environment));
     if let Some(file) = file {
         match fs::read(&file) {
             Ok(bytes) => {
@@ -165,7 +165,7 @@ pub fn load(environment: &Environment) -> (CliConfig, Diagnostics) {
         }
     }
     if named.is_none()
-        && let Some(dir) = config.places.config_dir.clone()
+        && let Some(dir) = config.directories.config_dir.clone()
     {
         match fs::read_dir(&dir) {
             Ok(entries) => {

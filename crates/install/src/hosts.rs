@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use yuba_net::Environment;
 use yuba_net::credentials::Credentials;
 use yuba_net::discovery::Services;
-use yuba_net::http::{Client, HttpSettings};
+use yuba_net::http::{HttpClient, HttpSettings};
 use yuba_syntax::Diagnostics;
 
 use crate::cli_config::{self, CliConfig};
@@ -47,7 +47,7 @@ impl Hosts {
         self.loaded.get_or_init(|| {
             let (config, problems) = cli_config::load(&self.environment);
             let credentials = Arc::new(Credentials::new(config.credential_sources(), &self.environment));
-            let client = Client::new(self.settings.clone().unwrap_or_else(|| config.http_settings()));
+            let client = HttpClient::new(self.settings.clone().unwrap_or_else(|| config.http_settings()));
             let services = Arc::new(Services::new(client, credentials, config.hosts.clone()));
             Loaded { config: Arc::new(config), problems, services }
         })

@@ -17,4 +17,4 @@ mod summing;
 
 pub use cli_config::CliConfig;
 pub use hosts::Hosts;
-pub use providers::selected::{Package, Selection, selected};
+pub use providers::selected::{Package, SelectedProviders, selected};

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 use yuba_net::Secret;
 use yuba_net::discovery::{Host, ServiceError};
-use yuba_net::http::{Client, Request, Response, Url};
+use yuba_net::http::{HttpClient, Request, Response, Url};
 
 /// The service that describes how to log in.
 const LOGIN: &str = "login.v1";
@@ -168,7 +168,7 @@ impl CodeFlow {
     }
 
     /// Waits until the browser brings a code, and gets the token for it.
-    pub fn finish(self, client: &Client) -> Result<Secret, String> {
+    pub fn finish(self, client: &HttpClient) -> Result<Secret, String> {
         let code = loop {
             let (stream, _) = self.listener.accept().map_err(|error| format!("no browser can come in: {error}"))?;
             if let Some(code) = self.answer(stream) {
@@ -246,7 +246,7 @@ fn token_in(response: &Response) -> Result<Option<String>, String> {
 }
 
 /// The name of the user whose token it is, as the host says; `None` if the host does not accept the token.
-pub fn user_of(client: &Client, service: &Url, token: &Secret) -> Result<Option<String>, String> {
+pub fn user_of(client: &HttpClient, service: &Url, token: &Secret) -> Result<Option<String>, String> {
     let url = service.join("account/details").map_err(|error| error.to_string())?;
     let request = Request::new(url).with_token(Some(token.clone()));
     let response = client.get(&request).map_err(|error| error.to_string())?;

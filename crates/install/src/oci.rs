@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
-use yuba_net::http::{Client, HttpError, Progress, Request, Response, Url};
+use yuba_net::http::{DownloadProgress, HttpClient, HttpError, Request, Response, Url};
 use yuba_net::{Environment, Secret};
 
 use crate::CliConfig;
@@ -26,7 +26,7 @@ const MOST_PAGES: usize = 1_000;
 
 /// A repository of a container registry.
 pub struct Repository {
-    client: Client,
+    client: HttpClient,
     base: Url,
     shown: String,
     login: Option<Login>,
@@ -42,7 +42,7 @@ enum Pass {
 
 /// A manifest as it came.
 #[derive(Clone, Debug)]
-pub struct Manifest {
+pub struct OciManifest {
     /// `sha256:...`
     pub digest: String,
     /// What the registry says it is.
@@ -86,7 +86,7 @@ impl Descriptor {
 impl Repository {
     /// A repository, with the credentials that there are for it.
     pub fn new(
-        client: &Client,
+        client: &HttpClient,
         config: &CliConfig,
         environment: &Environment,
         registry: &str,
@@ -102,14 +102,14 @@ impl Repository {
 
     /// A repository of a host of this machine, without encryption.
     #[cfg(test)]
-    pub(crate) fn plain(client: &Client, host: &str, name: &str, login: Option<Login>) -> Repository {
+    pub(crate) fn plain(client: &HttpClient, host: &str, name: &str, login: Option<Login>) -> Repository {
         let base = Url::parse(&format!("http://{host}/v2/{name}/")).expect("it is a URL");
         let shown = format!("{host}/{name}");
         Repository { client: client.clone(), base, shown, login, pass: Mutex::default() }
     }
 
     /// The manifest of a tag or digest. One of a digest is what the digest says.
-    pub fn manifest(&self, reference: &str) -> Result<Manifest, String> {
+    pub fn manifest(&self, reference: &str) -> Result<OciManifest, String> {
         let is_digest = reference.contains(':');
         if is_digest {
             check_digest(reference)?;
@@ -128,11 +128,11 @@ impl Repository {
             return Err(format!("the registry of {shown} sent a manifest that is not the one of digest {reference}"));
         }
         let media_type = response.media_type().unwrap_or_default();
-        Ok(Manifest { digest, media_type, bytes: response.body })
+        Ok(OciManifest { digest, media_type, bytes: response.body })
     }
 
     /// Saves a blob to a file that must not exist. It is what its descriptor says.
-    pub fn blob(&self, wanted: &Descriptor, file: &Path, progress: Progress<'_>) -> Result<(), String> {
+    pub fn blob(&self, wanted: &Descriptor, file: &Path, progress: DownloadProgress<'_>) -> Result<(), String> {
         check_digest(&wanted.digest)?;
         let (digest, shown) = (&wanted.digest, &self.shown);
         let url = self.url(&format!("blobs/{digest}"))?;

@@ -6,7 +6,6 @@ pub mod diagnostics;
 mod fetch;
 pub mod hash;
 pub mod installing;
-pub mod kept;
 pub mod local_mirror;
 pub mod locking;
 pub mod mirroring;
@@ -21,6 +20,7 @@ pub mod selected;
 mod signature;
 pub mod source;
 mod staging;
+pub mod unpacked;
 pub mod verified;
 
 #[cfg(test)]

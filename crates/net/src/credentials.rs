@@ -68,7 +68,7 @@ struct Program {
 
 /// Where the credentials of a host are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum CredentialsLocation {
     /// Nowhere yet.
     Nowhere,
     /// In the file of `login`.
@@ -114,12 +114,12 @@ impl Credentials {
     }
 
     /// Where the credentials of a host are, and where they would be put.
-    pub fn kept(&self, host: &Hostname) -> Kept {
+    pub fn location(&self, host: &Hostname) -> CredentialsLocation {
         match (self.configured.contains_key(host), &self.helper) {
-            (true, _) if self.in_file.contains(host) => Kept::InFile,
-            (true, _) => Kept::Elsewhere,
-            (false, Some(_)) => Kept::ByHelper,
-            (false, None) => Kept::Nowhere,
+            (true, _) if self.in_file.contains(host) => CredentialsLocation::InFile,
+            (true, _) => CredentialsLocation::Elsewhere,
+            (false, Some(_)) => CredentialsLocation::ByHelper,
+            (false, None) => CredentialsLocation::Nowhere,
         }
     }
 
@@ -135,11 +135,11 @@ impl Credentials {
 
     /// Keeps a token for a host, or forgets what is kept. Says why where that is not possible.
     pub fn store(&self, host: &Hostname, token: Option<&Secret>) -> Result<(), String> {
-        match (self.kept(host), &self.helper) {
-            (Kept::Elsewhere, _) => Err(format!(
+        match (self.location(host), &self.helper) {
+            (CredentialsLocation::Elsewhere, _) => Err(format!(
                 "the credentials for {host} are in a CLI configuration file that was written by hand; change them there"
             )),
-            (Kept::ByHelper, Some(helper)) => helper.store(host, token),
+            (CredentialsLocation::ByHelper, Some(helper)) => helper.store(host, token),
             _ => match &self.file {
                 Some(file) => update_file(file, host, token),
                 None => Err("there is no home directory, so there is no place for credentials".to_owned()),

@@ -9,7 +9,7 @@ use yuba_addrs::Hostname;
 
 use crate::Secret;
 use crate::credentials::Credentials;
-use crate::http::{Client, Request, Response, Url};
+use crate::http::{HttpClient, Request, Response, Url};
 
 const PATH: &str = "/.well-known/terraform.json";
 /// The longest document that is read.
@@ -17,7 +17,7 @@ const LIMIT: u64 = 1 << 20;
 
 /// The services of hosts, and how to speak to them.
 pub struct Services {
-    client: Client,
+    client: HttpClient,
     credentials: Arc<Credentials>,
     /// Hosts whose services are known. A failure is kept too: nobody wants to wait for it again.
     hosts: Mutex<HashMap<Hostname, Result<Arc<Host>, ServiceError>>>,
@@ -66,7 +66,7 @@ impl std::fmt::Display for ServiceError {
 impl Services {
     /// Sends no request yet. The services of `overridden` hosts are those given here.
     pub fn new(
-        client: Client,
+        client: HttpClient,
         credentials: Arc<Credentials>,
         overridden: BTreeMap<Hostname, Map<String, Json>>,
     ) -> Services {
@@ -74,7 +74,7 @@ impl Services {
     }
 
     /// The client, for requests to services.
-    pub fn client(&self) -> &Client {
+    pub fn client(&self) -> &HttpClient {
         &self.client
     }
 

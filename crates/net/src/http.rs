@@ -1,7 +1,7 @@
 //! The HTTP client: limits on time and size, retries with backoff and jitter, redirects, credentials per host.
 //!
-//! [`Client::get`] and [`Client::download`] block. [`Client::send`] and [`Client::save`] are their asynchronous forms, for
-//! several requests at a time within [`Client::block_on`].
+//! [`HttpClient::get`] and [`HttpClient::download`] block. [`HttpClient::send`] and [`HttpClient::save`] are their asynchronous forms, for
+//! several requests at a time within [`HttpClient::block_on`].
 //!
 //! Invariant: no credential is part of an error or follows a redirect to another host or another port.
 
@@ -149,7 +149,7 @@ pub struct Response {
     pub url: Url,
     /// Headers.
     pub headers: HeaderMap,
-    /// Content; empty after [`Client::download`], which writes it to the file.
+    /// Content; empty after [`HttpClient::download`], which writes it to the file.
     pub body: Vec<u8>,
     /// Number of requests until this response came.
     pub attempts: u32,
@@ -226,11 +226,11 @@ pub fn shown(url: &Url) -> String {
 }
 
 /// Called with the bytes received so far, and the total where the host sends it.
-pub type Progress<'a> = &'a mut (dyn FnMut(u64, Option<u64>) + Send);
+pub type DownloadProgress<'a> = &'a mut (dyn FnMut(u64, Option<u64>) + Send);
 
 /// The client. Cheap to clone; threads start with the first request.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct HttpClient(Arc<Inner>);
 
 struct Inner {
     settings: HttpSettings,
@@ -244,10 +244,10 @@ struct Started {
     http: reqwest::Client,
 }
 
-impl Client {
+impl HttpClient {
     /// A client that has started nothing yet.
-    pub fn new(settings: HttpSettings) -> Client {
-        Client(Arc::new(Inner { settings, interrupted: Default::default(), started: OnceLock::new() }))
+    pub fn new(settings: HttpSettings) -> HttpClient {
+        HttpClient(Arc::new(Inner { settings, interrupted: Default::default(), started: OnceLock::new() }))
     }
 
     /// Its limits.
@@ -284,7 +284,12 @@ impl Client {
     }
 
     /// Downloads to a file that must not exist yet. The file is removed unless the status is 2xx and the content complete.
-    pub fn download(&self, request: &Request, file: &Path, progress: Progress<'_>) -> Result<Response, HttpError> {
+    pub fn download(
+        &self,
+        request: &Request,
+        file: &Path,
+        progress: DownloadProgress<'_>,
+    ) -> Result<Response, HttpError> {
         self.block_on(self.save(request, file, progress))?
     }
 
@@ -325,7 +330,12 @@ impl Client {
     }
 
     /// Downloads to a file that must not exist yet, within the limits on total time, pauses and rate.
-    pub async fn save(&self, request: &Request, file: &Path, progress: Progress<'_>) -> Result<Response, HttpError> {
+    pub async fn save(
+        &self,
+        request: &Request,
+        file: &Path,
+        progress: DownloadProgress<'_>,
+    ) -> Result<Response, HttpError> {
         self.save_with_retries(request, file, progress).instrument(request.span()).await
     }
 
@@ -333,7 +343,7 @@ impl Client {
         &self,
         request: &Request,
         file: &Path,
-        progress: Progress<'_>,
+        progress: DownloadProgress<'_>,
     ) -> Result<Response, HttpError> {
         let limit = request.limit.unwrap_or(DOWNLOAD_LIMIT);
         let retries = request.retries.unwrap_or(self.0.settings.retries);
@@ -360,7 +370,7 @@ impl Client {
         request: &Request,
         file: &Path,
         limit: u64,
-        progress: Progress<'_>,
+        progress: DownloadProgress<'_>,
     ) -> Result<Response, Failure> {
         let reply = self.reply(request).await?;
         if !reply.status().is_success() {

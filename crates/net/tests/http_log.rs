@@ -9,7 +9,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use yuba_testkit::{Host, Reply};
 
 use yuba_net::Secret;
-use yuba_net::http::{Client, HttpSettings, Request, Url};
+use yuba_net::http::{HttpClient, HttpSettings, Request, Url};
 
 /// Gathers events as text.
 #[derive(Clone, Default)]
@@ -53,7 +53,7 @@ fn requests_and_responses_are_logged_without_credentials() {
         .with_header("accept", "application/json")
         .with_header("x-amz-security-token", "hush-security");
     tracing::subscriber::with_default(gathered.clone(), || {
-        let client = Client::new(HttpSettings { retries: 0, ..HttpSettings::default() });
+        let client = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() });
         client.get(&request).expect("the host responds");
         client
             .get(&Request::new(Url::parse("http://127.0.0.1:1/gone?x=hush").expect("it is a URL")))

@@ -59,7 +59,7 @@ impl Action {
 
 /// Why an action was chosen, where the difference of values does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Reason {
+pub enum ActionReason {
     /// Values tell.
     #[default]
     None,
@@ -100,28 +100,28 @@ pub enum Reason {
     ForgotBecauseDestroyFalseInConfig,
 }
 
-impl Reason {
+impl ActionReason {
     /// As JSON documents name it; empty for none.
     pub fn name(self) -> &'static str {
         match self {
-            Reason::None => "",
-            Reason::ReplaceBecauseTainted => "replace_because_tainted",
-            Reason::ReplaceByRequest => "replace_by_request",
-            Reason::ReplaceByTriggers => "replace_by_triggers",
-            Reason::ReplaceBecauseCannotUpdate => "replace_because_cannot_update",
-            Reason::DeleteBecauseNoResourceConfig => "delete_because_no_resource_config",
-            Reason::DeleteBecauseWrongRepetition => "delete_because_wrong_repetition",
-            Reason::DeleteBecauseCountIndex => "delete_because_count_index",
-            Reason::DeleteBecauseEachKey => "delete_because_each_key",
-            Reason::DeleteBecauseEnabledFalse => "delete_because_enabled_false",
-            Reason::DeleteBecauseNoModule => "delete_because_no_module",
-            Reason::DeleteBecauseModuleEnabledFalse(_) => "delete_because_module_enabled_false",
-            Reason::DeleteBecauseNoMoveTarget => "delete_because_no_move_target",
-            Reason::ReadBecauseConfigUnknown => "read_because_config_unknown",
-            Reason::ReadBecauseDependencyPending => "read_because_dependency_pending",
-            Reason::ReadBecauseCheckNested => "read_because_check_nested",
-            Reason::ForgotBecauseDestroyFalseInState => "forgot_because_lifecycle_destroy_in_state",
-            Reason::ForgotBecauseDestroyFalseInConfig => "forgot_because_lifecycle_destroy_in_config",
+            ActionReason::None => "",
+            ActionReason::ReplaceBecauseTainted => "replace_because_tainted",
+            ActionReason::ReplaceByRequest => "replace_by_request",
+            ActionReason::ReplaceByTriggers => "replace_by_triggers",
+            ActionReason::ReplaceBecauseCannotUpdate => "replace_because_cannot_update",
+            ActionReason::DeleteBecauseNoResourceConfig => "delete_because_no_resource_config",
+            ActionReason::DeleteBecauseWrongRepetition => "delete_because_wrong_repetition",
+            ActionReason::DeleteBecauseCountIndex => "delete_because_count_index",
+            ActionReason::DeleteBecauseEachKey => "delete_because_each_key",
+            ActionReason::DeleteBecauseEnabledFalse => "delete_because_enabled_false",
+            ActionReason::DeleteBecauseNoModule => "delete_because_no_module",
+            ActionReason::DeleteBecauseModuleEnabledFalse(_) => "delete_because_module_enabled_false",
+            ActionReason::DeleteBecauseNoMoveTarget => "delete_because_no_move_target",
+            ActionReason::ReadBecauseConfigUnknown => "read_because_config_unknown",
+            ActionReason::ReadBecauseDependencyPending => "read_because_dependency_pending",
+            ActionReason::ReadBecauseCheckNested => "read_because_check_nested",
+            ActionReason::ForgotBecauseDestroyFalseInState => "forgot_because_lifecycle_destroy_in_state",
+            ActionReason::ForgotBecauseDestroyFalseInConfig => "forgot_because_lifecycle_destroy_in_config",
         }
     }
 }
@@ -153,7 +153,7 @@ pub struct ResourceChange {
     /// What is done.
     pub action: Action,
     /// Why.
-    pub reason: Reason,
+    pub reason: ActionReason,
     /// The object before, with marks; null if there is none.
     pub before: Value,
     /// The object after, with marks, with unknowns for what only apply tells; null if there is none.

@@ -49,7 +49,7 @@ const MODULE: &str = "tfconfig/m-";
 const LOCK_FILE: &str = ".terraform.lock.hcl";
 
 /// Files by name.
-pub type Files = BTreeMap<EcoString, Arc<[u8]>>;
+pub type PlanFiles = BTreeMap<EcoString, Arc<[u8]>>;
 
 /// A plan with everything that is needed to carry it out.
 #[derive(Clone, Debug)]
@@ -59,11 +59,11 @@ pub struct PlanFile {
     /// The plan.
     pub plan: Plan,
     /// The configuration files of all modules, by the keys of the modules in the manifest.
-    pub modules: BTreeMap<EcoString, Files>,
+    pub modules: BTreeMap<EcoString, PlanFiles>,
     /// Where the modules are and come from: JSON text.
     pub manifest: EcoString,
     /// The files of symbol libraries, by path.
-    pub libraries: Files,
+    pub libraries: PlanFiles,
     /// Schemas of the providers, as far as showing the plan needs them. Descriptions and functions are not saved.
     pub schemas: BTreeMap<ProviderSource, ProviderSchema>,
     /// Where the state is kept.
@@ -89,7 +89,7 @@ pub struct SavedBackend {
 
 /// Why bytes cannot be read as a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum PlanFileError {
     /// They are something else.
     NotAPlan,
     /// They are a plan of OpenTofu or Terraform, of this version if it is known.
@@ -108,39 +108,39 @@ pub enum Problem {
     OtherOperations,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PlanFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::NotAPlan => f.write_str("the file is not a plan file"),
-            Problem::OtherProgram(version) => {
+            PlanFileError::NotAPlan => f.write_str("the file is not a plan file"),
+            PlanFileError::OtherProgram(version) => {
                 f.write_str("the plan file was written by OpenTofu or Terraform")?;
                 if let Some(version) = version {
                     write!(f, " {version}")?;
                 }
                 f.write_str(". Only the program that wrote a plan file can read it")
             }
-            Problem::OtherFormat(format) => {
+            PlanFileError::OtherFormat(format) => {
                 write!(f, "the plan file has format {format}, and this version of Yuba reads format {VERSION} only")
             }
-            Problem::OtherVersion(theirs, ours) => {
+            PlanFileError::OtherVersion(theirs, ours) => {
                 write!(f, "the plan file was written by Yuba {theirs}, and this is Yuba {ours}")
             }
-            Problem::BrokenArchive => f.write_str("the file is a zip archive that was cut or changed"),
-            Problem::Damaged => f.write_str("the plan file was cut or changed after Yuba wrote it"),
-            Problem::TooLarge => write!(
+            PlanFileError::BrokenArchive => f.write_str("the file is a zip archive that was cut or changed"),
+            PlanFileError::Damaged => f.write_str("the plan file was cut or changed after Yuba wrote it"),
+            PlanFileError::TooLarge => write!(
                 f,
                 "the plan file unpacks to more than {} times its size, or to more than {} GiB",
                 LIMITS.ratio,
                 LIMITS.bytes >> 30
             ),
-            Problem::OtherOperations => f.write_str(
+            PlanFileError::OtherOperations => f.write_str(
                 "the operations in the plan file differ from its planned changes, so it was changed after Yuba wrote it",
             ),
         }
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for PlanFileError {}
 
 /// Bytes that do not mean what they should.
 #[derive(Debug)]
@@ -148,18 +148,18 @@ struct Malformed;
 
 type Read<T> = Result<T, Malformed>;
 
-impl From<Malformed> for Problem {
-    fn from(Malformed: Malformed) -> Problem {
-        Problem::Damaged
+impl From<Malformed> for PlanFileError {
+    fn from(Malformed: Malformed) -> PlanFileError {
+        PlanFileError::Damaged
     }
 }
 
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Problem {
+impl From<Refused> for PlanFileError {
+    fn from(refused: Refused) -> PlanFileError {
         match refused {
-            Refused::NotAnArchive => Problem::NotAPlan,
-            Refused::Malformed => Problem::Damaged,
-            Refused::TooLarge => Problem::TooLarge,
+            Refused::NotAnArchive => PlanFileError::NotAPlan,
+            Refused::Malformed => PlanFileError::Damaged,
+            Refused::TooLarge => PlanFileError::TooLarge,
         }
     }
 }
@@ -183,35 +183,35 @@ fn encode_with(file: &PlanFile, steps: &[Step]) -> Result<Vec<u8>, String> {
 }
 
 /// Reads the bytes of a plan file that this version of the program made.
-pub fn decode(bytes: &[u8], tool_version: &str) -> Result<PlanFile, Problem> {
+pub fn decode(bytes: &[u8], tool_version: &str) -> Result<PlanFile, PlanFileError> {
     let mut archive = match Archive::open(bytes, LIMITS) {
         Err(Refused::NotAnArchive) if bytes.starts_with(MAGIC.as_bytes()) => {
             // Earlier formats were no archives.
-            let (format, _) = versions(bytes).ok_or(Problem::NotAPlan)?;
-            return Err(Problem::OtherFormat(format));
+            let (format, _) = versions(bytes).ok_or(PlanFileError::NotAPlan)?;
+            return Err(PlanFileError::OtherFormat(format));
         }
-        Err(Refused::Malformed) => return Err(Problem::BrokenArchive),
+        Err(Refused::Malformed) => return Err(PlanFileError::BrokenArchive),
         opened => opened?,
     };
-    let start = archive.beginning(PLAN, LONGEST_LINE as u64)?.ok_or(Problem::NotAPlan)?;
+    let start = archive.beginning(PLAN, LONGEST_LINE as u64)?.ok_or(PlanFileError::NotAPlan)?;
     if !start.starts_with(MAGIC.as_bytes()) {
         let whole = archive.beginning(PLAN, MOST_OF_OTHERS)?.unwrap_or_default();
-        return Err(Problem::OtherProgram(version_of_other(&whole)));
+        return Err(PlanFileError::OtherProgram(version_of_other(&whole)));
     }
-    let (format, version) = versions(&start).ok_or(Problem::Damaged)?;
+    let (format, version) = versions(&start).ok_or(PlanFileError::Damaged)?;
     if format != VERSION {
-        return Err(Problem::OtherFormat(format));
+        return Err(PlanFileError::OtherFormat(format));
     }
     if version != tool_version {
-        return Err(Problem::OtherVersion(version, tool_version.into()));
+        return Err(PlanFileError::OtherVersion(version, tool_version.into()));
     }
     let mut entries = archive.unpack(LIMITS)?;
     let plan = entries.remove(PLAN).unwrap_or_default();
-    let line = plan.iter().position(|byte| *byte == b'\n').ok_or(Problem::Damaged)?;
+    let line = plan.iter().position(|byte| *byte == b'\n').ok_or(PlanFileError::Damaged)?;
     let (expected, payload) =
-        plan.get(line + 1..).and_then(|rest| rest.split_at_checked(32)).ok_or(Problem::Damaged)?;
+        plan.get(line + 1..).and_then(|rest| rest.split_at_checked(32)).ok_or(PlanFileError::Damaged)?;
     if digest(&entries, payload) != expected {
-        return Err(Problem::Damaged);
+        return Err(PlanFileError::Damaged);
     }
     read_file(payload, entries, version)
 }
@@ -312,7 +312,7 @@ fn payload(file: &PlanFile, steps: &[Step]) -> Vec<u8> {
     writer.into_bytes()
 }
 
-fn read_file(payload: &[u8], mut entries: Entries, tool_version: EcoString) -> Result<PlanFile, Problem> {
+fn read_file(payload: &[u8], mut entries: Entries, tool_version: EcoString) -> Result<PlanFile, PlanFileError> {
     let mut take = |name: &str| entries.remove(name).ok_or(Malformed);
     let (prior, previous) = (take(STATE)?, take(PREVIOUS_STATE)?);
     let state = |text: &[u8]| yuba_state::read(text).map(|(state, _)| Arc::new(state)).map_err(|_| Malformed);
@@ -320,7 +320,7 @@ fn read_file(payload: &[u8], mut entries: Entries, tool_version: EcoString) -> R
     let previous_state = if prior == previous { Arc::clone(&prior_state) } else { state(&previous)? };
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).map(EcoString::from).map_err(|_| Malformed);
     let (manifest, lock_file) = (text(take(MANIFEST)?)?, text(take(LOCK_FILE)?)?);
-    let mut modules: BTreeMap<EcoString, Files> = BTreeMap::new();
+    let mut modules: BTreeMap<EcoString, PlanFiles> = BTreeMap::new();
     for (name, content) in entries {
         let (key, file) = name.strip_prefix(MODULE).and_then(|rest| rest.rsplit_once('/')).ok_or(Malformed)?;
         modules.entry(key.into()).or_default().insert(file.into(), content.into());
@@ -335,8 +335,8 @@ fn read_file(payload: &[u8], mut entries: Entries, tool_version: EcoString) -> R
     // A plan that was not finished has no steps.
     plan.exec = match plan.errored {
         true if steps.is_empty() => ExecGraph::default(),
-        true => return Err(Problem::OtherOperations),
-        false => steps::into_graph(steps, &plan.changes).map_err(|Malformed| Problem::OtherOperations)?,
+        true => return Err(PlanFileError::OtherOperations),
+        false => steps::into_graph(steps, &plan.changes).map_err(|Malformed| PlanFileError::OtherOperations)?,
     };
     let libraries = libraries.into_iter().collect();
     Ok(PlanFile { tool_version, plan, modules, manifest, libraries, schemas, backend, lock_file, lineage, serial })

@@ -8,7 +8,7 @@ pub mod exec;
 pub mod file;
 mod plan;
 
-pub use change::{Action, Importing, OutputChange, Reason, ResourceChange};
+pub use change::{Action, ActionReason, Importing, OutputChange, ResourceChange};
 pub use event::{Deferral, Event, Phase};
 pub use exec::{ExecGraph, Op};
 pub use file::{PlanFile, SavedBackend};

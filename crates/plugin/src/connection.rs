@@ -16,12 +16,12 @@ use yuba_addrs::ProviderSource;
 use yuba_provider::Problem;
 
 use crate::diagnostics;
-use crate::log::{Level, LogSink};
+use crate::log::{LogLevel, LogSink};
 use crate::process::Process;
 use crate::settings::Address;
 use crate::socket::Socket;
 use crate::tls::Identity;
-use crate::wire::{self, Call, CallError, Code, Protocol};
+use crate::wire::{self, Call, CallError, GrpcCode, Protocol};
 
 /// How long connecting may take once the provider listens.
 const CONNECT: Duration = Duration::from_secs(20);
@@ -31,7 +31,7 @@ const DYING: Duration = Duration::from_secs(2);
 /// A connection to a provider. When it is dropped the process is asked to end.
 pub(crate) struct Connection {
     pub(crate) who: ProviderSource,
-    client: wire::Client,
+    client: wire::GrpcClient,
     /// The process, if we have started it.
     process: Option<Arc<Process>>,
     /// Follows the standard streams, and keeps the connection open as long as it does.
@@ -70,7 +70,7 @@ impl Target<'_> {
             }
             Ok(Err(error)) => return Err(failed(&error.to_string())),
         };
-        let client = wire::Client::new(stream, self.protocol).await.map_err(|error| failed(&error.to_string()))?;
+        let client = wire::GrpcClient::new(stream, self.protocol).await.map_err(|error| failed(&error.to_string()))?;
         let logger = match &self.process {
             Some(process) => process.logger.clone(),
             None => eco_format!("unmanaged.provider.{}", self.who.kind),
@@ -100,12 +100,12 @@ async fn open(address: &Address, tls: Option<(&Identity, Vec<u8>)>) -> io::Resul
 }
 
 /// Logs what the process writes to its standard streams, which nobody should: and it would block if it were not read.
-async fn follow_stdio(client: wire::Client, log: LogSink, logger: ecow::EcoString) {
+async fn follow_stdio(client: wire::GrpcClient, log: LogSink, logger: ecow::EcoString) {
     let Ok(mut stream) = client.stdio().await else { return };
     while let Ok(Some(piece)) = stream.next().await {
         let text = String::from_utf8_lossy(piece.data.get(..1024).unwrap_or(&piece.data)).into_owned();
         let name = if piece.channel == i32::from(wire::StdioChannel::Stderr) { "error" } else { "output" };
-        log.say(Level::Warn, &logger, || eco_format!("unexpected data on standard {name}: {}", text.trim()));
+        log.say(LogLevel::Warn, &logger, || eco_format!("unexpected data on standard {name}: {}", text.trim()));
     }
 }
 
@@ -129,7 +129,7 @@ impl Connection {
     ) -> Result<Option<C::Response>, Box<Problem>> {
         match self.client.call::<C>(request).instrument(self.span::<C>()).await {
             Ok(response) => Ok(Some(response)),
-            Err(CallError::Status(Code::UNIMPLEMENTED, _)) => Ok(None),
+            Err(CallError::Status(GrpcCode::UNIMPLEMENTED, _)) => Ok(None),
             Err(error) => Err(self.explain(name_of::<C>(), &error).await),
         }
     }
@@ -140,7 +140,7 @@ impl Connection {
 
     /// Why a call failed: if the process is gone that is the reason, whatever the error says.
     async fn explain(&self, call: &str, error: &CallError) -> Box<Problem> {
-        let is_broken = matches!(error, CallError::Broken(_) | CallError::Status(Code::UNAVAILABLE, _));
+        let is_broken = matches!(error, CallError::Broken(_) | CallError::Status(GrpcCode::UNAVAILABLE, _));
         if let (Some(process), true) = (&self.process, is_broken)
             && let Ok(how) = timeout(DYING, process.exited()).await
         {

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::ProviderSource;
-use yuba_provider::{Place, Problem};
+use yuba_provider::{Problem, ProblemLocation};
 use yuba_syntax::Diagnostic;
 
 use crate::last_words::is_panic;
 use crate::process::StartFailure;
 use crate::settings::Address;
-use crate::wire::{CallError, Code, MESSAGE_LIMIT};
+use crate::wire::{CallError, GrpcCode, MESSAGE_LIMIT};
 
 yuba_syntax::catalogue! {
     /// The environment variable TF_REATTACH_PROVIDERS is malformed.
@@ -71,7 +71,7 @@ pub(crate) fn invalid_reattach(reason: &str) -> Diagnostic {
 
 /// A problem of the block that a request was made for.
 fn about_block(diagnostic: Diagnostic) -> Box<Problem> {
-    Box::new(Problem { diagnostic, place: Place::Block })
+    Box::new(Problem { diagnostic, location: ProblemLocation::Block })
 }
 
 fn nowhere(diagnostic: Diagnostic) -> Box<Problem> {
@@ -223,14 +223,14 @@ pub(crate) fn call_failed(who: &ProviderSource, call: &str, error: &CallError) -
     let who = who.for_display();
     let limit = MESSAGE_LIMIT >> 20;
     about_block(match error {
-        CallError::Broken(_) | CallError::Status(Code::UNAVAILABLE, _) => {
+        CallError::Broken(_) | CallError::Status(GrpcCode::UNAVAILABLE, _) => {
             Diagnostic::new(&PROVIDER_UNREACHABLE, eco_format!("Failed to send {call} to provider {who}: {error}."))
                 .hint("Check the log of the provider.")
         }
-        CallError::Status(Code::CANCELLED, _) => {
+        CallError::Status(GrpcCode::CANCELLED, _) => {
             Diagnostic::new(&PROVIDER_REQUEST_CANCELLED, eco_format!("Provider {who} cancelled {call}."))
         }
-        CallError::Status(Code::UNIMPLEMENTED, _) => {
+        CallError::Status(GrpcCode::UNIMPLEMENTED, _) => {
             Diagnostic::new(&PROVIDER_METHOD_UNSUPPORTED, eco_format!("Provider {who} does not support {call}."))
                 .hint("Use a newer version of the provider.")
         }

@@ -40,7 +40,7 @@ mod tls;
 mod values;
 pub mod wire;
 
-pub use log::{Level, LogSink, Record};
+pub use log::{LogLevel, LogSink, Record};
 pub use plugins::Plugins;
 pub use reattach::{Reattach, reattached};
 pub use settings::{Address, Settings, Supply};

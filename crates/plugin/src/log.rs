@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 /// How important it is, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum LogLevel {
     /// Every step.
     Trace,
     /// For those who look for a mistake.
@@ -21,21 +21,21 @@ pub enum Level {
     Error,
 }
 
-impl Level {
+impl LogLevel {
     /// By its name, in any case.
-    pub fn parse(name: &str) -> Option<Level> {
-        [Level::Trace, Level::Debug, Level::Info, Level::Warn, Level::Error]
+    pub fn parse(name: &str) -> Option<LogLevel> {
+        [LogLevel::Trace, LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error]
             .into_iter()
             .find(|level| level.name().eq_ignore_ascii_case(name))
     }
     /// Its name: `DEBUG`.
     pub fn name(self) -> &'static str {
         match self {
-            Level::Trace => "TRACE",
-            Level::Debug => "DEBUG",
-            Level::Info => "INFO",
-            Level::Warn => "WARN",
-            Level::Error => "ERROR",
+            LogLevel::Trace => "TRACE",
+            LogLevel::Debug => "DEBUG",
+            LogLevel::Info => "INFO",
+            LogLevel::Warn => "WARN",
+            LogLevel::Error => "ERROR",
         }
     }
 }
@@ -44,7 +44,7 @@ impl Level {
 #[derive(Clone, Debug)]
 pub struct Record {
     /// How important it is.
-    pub level: Level,
+    pub level: LogLevel,
     /// Who says it: `provider.terraform-provider-time_v0.14.2`.
     pub logger: EcoString,
     /// What it says.
@@ -56,7 +56,7 @@ pub struct Record {
 /// Where logs go.
 #[derive(Clone)]
 pub struct LogSink {
-    level: Option<Level>,
+    level: Option<LogLevel>,
     write: Arc<dyn Fn(&Record) + Send + Sync>,
 }
 
@@ -66,7 +66,7 @@ impl LogSink {
         LogSink { level: None, write: Arc::new(|_| {}) }
     }
     /// To a function, if it is of a level or above.
-    pub fn new(level: Level, write: impl Fn(&Record) + Send + Sync + 'static) -> LogSink {
+    pub fn new(level: LogLevel, write: impl Fn(&Record) + Send + Sync + 'static) -> LogSink {
         LogSink { level: Some(level), write: Arc::new(write) }
     }
 
@@ -74,8 +74,8 @@ impl LogSink {
     /// libraries write over a hundred lines for each call otherwise, which takes them longer than what they are asked for.
     /// Errors are always worth it: they may be last words.
     pub(crate) fn environment(&self, kind: &str) -> Vec<(String, &'static str)> {
-        let level = self.level.unwrap_or(Level::Error);
-        if level == Level::Trace {
+        let level = self.level.unwrap_or(LogLevel::Error);
+        if level == LogLevel::Trace {
             return Vec::new();
         }
         let libraries = ["", "_PROTO", "_FRAMEWORK", "_HELPER_SCHEMA", "_HELPER_RESOURCE", "_MUX"];
@@ -94,7 +94,7 @@ impl LogSink {
         }
     }
     /// Logs what we do ourselves with a provider.
-    pub(crate) fn say(&self, level: Level, logger: &EcoString, message: impl FnOnce() -> EcoString) {
+    pub(crate) fn say(&self, level: LogLevel, logger: &EcoString, message: impl FnOnce() -> EcoString) {
         if self.level.is_some_and(|least| level >= least) {
             (self.write)(&Record { level, logger: logger.clone(), message: message(), fields: Vec::new() });
         }
@@ -114,9 +114,9 @@ impl Record {
             let level = ["[TRACE]", "[DEBUG]", "[INFO]", "[WARN]", "[ERROR]"]
                 .into_iter()
                 .find(|prefix| line.starts_with(prefix))
-                .and_then(|prefix| Level::parse(prefix.trim_matches(['[', ']'])));
+                .and_then(|prefix| LogLevel::parse(prefix.trim_matches(['[', ']'])));
             let is_panic = line.starts_with("panic: ") || line.starts_with("fatal error: ");
-            let level = level.unwrap_or(if is_panic { Level::Error } else { Level::Debug });
+            let level = level.unwrap_or(if is_panic { LogLevel::Error } else { LogLevel::Debug });
             Record { level, logger: logger.clone(), message: line.into(), fields: Vec::new() }
         })
     }
@@ -132,7 +132,7 @@ fn structured(line: &str, logger: &EcoString) -> Option<Record> {
         Some(Json::String(text)) => Some(text),
         _ => None,
     };
-    let level = take("@level").and_then(|level| Level::parse(&level))?;
+    let level = take("@level").and_then(|level| LogLevel::parse(&level))?;
     let message = take("@message").unwrap_or_default().into();
     let time = take("@timestamp");
     let mut fields: Vec<(EcoString, Json)> =
@@ -183,18 +183,18 @@ mod tests {
     fn a_sink_takes_a_level_and_above() {
         let taken = Arc::new(Mutex::new(Vec::new()));
         let inner = taken.clone();
-        let sink = LogSink::new(Level::Info, move |record| {
+        let sink = LogSink::new(LogLevel::Info, move |record| {
             inner.lock().expect("because nobody panics").push(record.level);
         });
-        for level in [Level::Debug, Level::Info, Level::Error] {
+        for level in [LogLevel::Debug, LogLevel::Info, LogLevel::Error] {
             sink.say(level, &"x".into(), EcoString::new);
         }
-        assert_eq!(*taken.lock().expect("because nobody panics"), [Level::Info, Level::Error]);
+        assert_eq!(*taken.lock().expect("because nobody panics"), [LogLevel::Info, LogLevel::Error]);
         assert!(!LogSink::off().is_on());
         let told = sink.environment("google-beta");
         assert!(told.contains(&("TF_LOG_SDK_PROTO".to_owned(), "INFO")));
         assert!(told.contains(&("TF_LOG_PROVIDER_GOOGLE_BETA".to_owned(), "INFO")));
-        assert!(LogSink::new(Level::Trace, |_| {}).environment("x").is_empty());
+        assert!(LogSink::new(LogLevel::Trace, |_| {}).environment("x").is_empty());
         assert!(LogSink::off().environment("x").iter().all(|(_, level)| *level == "ERROR"));
     }
 }

@@ -15,7 +15,7 @@ use yuba_provider::{Problem, Provider, ProviderSchema};
 
 use crate::connection::{self, Connection, Target};
 use crate::diagnostics;
-use crate::log::Level;
+use crate::log::LogLevel;
 use crate::process::{Launch, Process};
 use crate::remote::{Opening, Remote, opening};
 use crate::schema::Described;
@@ -211,7 +211,7 @@ impl Shared {
             match schema_cache::write(&path, &described) {
                 // From the disk it takes less memory.
                 Ok(()) => described = schema_cache::read(&path).unwrap_or(described),
-                Err(error) => log.say(Level::Warn, &"provider.schema".into(), || {
+                Err(error) => log.say(LogLevel::Warn, &"provider.schema".into(), || {
                     eco_format!("the schemas of {who} cannot be kept in {}: {error}", path.display())
                 }),
             }

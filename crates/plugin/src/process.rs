@@ -19,7 +19,7 @@ use yuba_net::Environment;
 
 use crate::handshake::{self, Handshake, HandshakeError};
 use crate::last_words::LastWords;
-use crate::log::{Level, LogSink, Record};
+use crate::log::{LogLevel, LogSink, Record};
 use crate::socket_dir::SocketDir;
 use crate::wire;
 
@@ -39,7 +39,7 @@ pub(crate) struct Process {
     /// It and what it starts.
     group: Option<Pid>,
     /// The connection to it, once there is one, and who keeps it open.
-    connection: OnceLock<(wire::Client, AbortHandle)>,
+    connection: OnceLock<(wire::GrpcClient, AbortHandle)>,
     orders: mpsc::UnboundedSender<Order>,
     exit: watch::Receiver<Option<EcoString>>,
     words: Arc<Mutex<LastWords>>,
@@ -50,7 +50,7 @@ pub(crate) struct Process {
 /// What its keeper is told.
 enum Order {
     /// Ask it over the connection to end; kill it if it does not.
-    Stop(wire::Client),
+    Stop(wire::GrpcClient),
     Kill,
 }
 
@@ -105,7 +105,7 @@ impl Launch<'_> {
         let pid = child.id().unwrap_or_default();
         let group = i32::try_from(pid).ok().filter(|pid| *pid > 1).map(Pid::from_raw);
         let log = self.log;
-        log.say(Level::Debug, &logger, || eco_format!("started {} as process {pid}", self.executable.display()));
+        log.say(LogLevel::Debug, &logger, || eco_format!("started {} as process {pid}", self.executable.display()));
         let words = Arc::new(Mutex::new(LastWords::default()));
         let (said, line) = oneshot::channel();
         let drained = match child.stderr.take() {
@@ -185,7 +185,7 @@ impl Process {
         self.words.lock().unwrap_or_else(std::sync::PoisonError::into_inner).text()
     }
     /// There is a connection to it, which a task keeps open.
-    pub(crate) fn connected(&self, client: wire::Client, open: AbortHandle) {
+    pub(crate) fn connected(&self, client: wire::GrpcClient, open: AbortHandle) {
         let _ = self.connection.set((client, open));
     }
     /// Whether its last words are still to be told: they need not stand in every message about its end.
@@ -238,7 +238,7 @@ async fn keep(
             match timeout(GRACE, graceful).await {
                 Ok(status) => status,
                 Err(_) => {
-                    log.say(Level::Warn, &logger, || "did not end when asked to, so it is killed".into());
+                    log.say(LogLevel::Warn, &logger, || "did not end when asked to, so it is killed".into());
                     kill(&mut child).await
                 }
             }
@@ -246,7 +246,7 @@ async fn keep(
         Ok(Some(Order::Kill) | None) => kill(&mut child).await,
     };
     let how = status.map_or_else(|error| eco_format!("{error}"), describe);
-    log.say(Level::Debug, &logger, || eco_format!("ended: {how}"));
+    log.say(LogLevel::Debug, &logger, || eco_format!("ended: {how}"));
     // Others may hold its standard error open.
     let _ = timeout(DRAIN, drained).await;
     let _ = ended.send(Some(how));
@@ -289,7 +289,7 @@ async fn greet(stdout: impl AsyncRead + Unpin, said: oneshot::Sender<String>, lo
     let Some(first) = next_line(&mut reader).await else { return };
     let _ = said.send(first);
     while let Some(line) = next_line(&mut reader).await {
-        log.say(Level::Warn, &logger, || eco_format!("unexpected data on standard output: {}", line.trim()));
+        log.say(LogLevel::Warn, &logger, || eco_format!("unexpected data on standard output: {}", line.trim()));
     }
 }
 

@@ -13,7 +13,7 @@ use yuba_provider::{
 };
 
 use crate::functions::{signatures, type_of};
-use crate::log::{Level, LogSink};
+use crate::log::{LogLevel, LogSink};
 use crate::wire::{self, AttributeV5, AttributeV6, NestingMode, Protocol, StringKind};
 
 /// Everything that a provider says it has.
@@ -155,7 +155,7 @@ impl SchemaSource for Lazy {
             // Everything could be read when it came from the provider, so this is a disk that forgets.
             Err(reason) => {
                 let logger = "provider.schema".into();
-                self.log.say(Level::Error, &logger, || eco_format!("the schema of {name:?} is lost: {reason}"));
+                self.log.say(LogLevel::Error, &logger, || eco_format!("the schema of {name:?} is lost: {reason}"));
                 None
             }
         }

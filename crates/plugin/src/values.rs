@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ecow::{EcoString, EcoVec, eco_format};
 use prost::bytes::Bytes;
-use yuba_provider::{Millis, Place, Private, Problem, RawState, provider_reported};
+use yuba_provider::{Millis, Private, Problem, ProblemLocation, RawState, provider_reported};
 use yuba_syntax::Severity;
 use yuba_value::{Path, PathStep, Type, Value, View, json, msgpack};
 
@@ -71,7 +71,10 @@ pub(crate) fn problems(diagnostics: Vec<wire::Diagnostic>) -> Vec<Problem> {
                 wire::Severity::Error | wire::Severity::Invalid => Severity::Error,
             };
             let diagnostic = provider_reported(severity, found.summary, found.detail);
-            Problem { diagnostic, place: found.attribute.map_or(Place::Block, |at| Place::Value(path(at))) }
+            Problem {
+                diagnostic,
+                location: found.attribute.map_or(ProblemLocation::Block, |at| ProblemLocation::Value(path(at))),
+            }
         })
         .collect()
 }
@@ -149,8 +152,8 @@ mod tests {
             wire::Diagnostic { summary: "no severity".into(), ..wire::Diagnostic::default() },
         ]);
         let text = found.iter().map(|problem| {
-            let place = match &problem.place {
-                Place::Value(path) => path_text(path),
+            let place = match &problem.location {
+                ProblemLocation::Value(path) => path_text(path),
                 other => eco_format!("{other:?}"),
             };
             format!(

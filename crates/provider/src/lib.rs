@@ -41,7 +41,7 @@ pub use contract::{
 pub use decode::{EvalExpr, LocalNames, decode};
 pub use diagnostics::{EPHEMERAL_VALUE_STORED, PROVIDER_REPORTED, provider_reported};
 pub use follow::Followed;
-pub use problem::{Place, Problem, each_mark, ephemeral_problems, locate};
+pub use problem::{Problem, ProblemLocation, each_mark, ephemeral_problems, locate};
 pub use providers::{Callee, ConfigurationOf, ProviderCall, Providers, RecordedSchemas};
 pub use schema::{
     Attribute, AttributeType, BlockSchema, IdentitySchema, NestedAttribute, NestedBlock, Nesting, ProviderSchema,

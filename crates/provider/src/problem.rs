@@ -15,12 +15,12 @@ pub struct Problem {
     /// What to tell, without a place.
     pub diagnostic: Diagnostic,
     /// Where.
-    pub place: Place,
+    pub location: ProblemLocation,
 }
 
 /// Where something is wrong, as seen by who has only the value.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum ProblemLocation {
     /// It was not said.
     Nowhere,
     /// In the block as a whole.
@@ -32,22 +32,22 @@ pub enum Place {
 impl Problem {
     /// At a value in the block.
     pub fn at(diagnostic: Diagnostic, path: Path) -> Problem {
-        Problem { diagnostic, place: Place::Value(path) }
+        Problem { diagnostic, location: ProblemLocation::Value(path) }
     }
     /// Somewhere.
     pub fn nowhere(diagnostic: Diagnostic) -> Problem {
-        Problem { diagnostic, place: Place::Nowhere }
+        Problem { diagnostic, location: ProblemLocation::Nowhere }
     }
 
     /// The same with a place in the body that the value comes from, and with the object's address.
     #[must_use]
     pub fn in_body(self, body: &Body, address: Option<&EcoString>) -> Diagnostic {
         let mut diagnostic = self.diagnostic;
-        match &self.place {
-            Place::Nowhere => return diagnostic,
-            Place::Block => diagnostic.subject = Some(body.missing_item_span()),
-            Place::Value(path) if path.is_empty() => {}
-            Place::Value(path) => diagnostic.subject = Some(locate(body, path)),
+        match &self.location {
+            ProblemLocation::Nowhere => return diagnostic,
+            ProblemLocation::Block => diagnostic.subject = Some(body.missing_item_span()),
+            ProblemLocation::Value(path) if path.is_empty() => {}
+            ProblemLocation::Value(path) => diagnostic.subject = Some(locate(body, path)),
         }
         if diagnostic.address.is_none() {
             diagnostic.address = address.cloned();

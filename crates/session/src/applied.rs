@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ecow::EcoString;
 use yuba_backend::LastResort;
-use yuba_engine::{ApplyDoors, Counts, Provisioners};
-use yuba_eval::world::Timestamp;
+use yuba_engine::{AppliedCounts, ApplyDoors, Provisioners};
+use yuba_eval::world::WorldTime;
 use yuba_plan::Plan;
 use yuba_provider::mock::Substitutions;
 use yuba_state::{Output, State};
@@ -31,7 +31,7 @@ pub struct Applied {
     /// Outputs in the new state.
     pub outputs: BTreeMap<EcoString, Output>,
     /// Number of objects by what happened to them.
-    pub counts: Counts,
+    pub counts: AppliedCounts,
     /// The new state, where it could not be saved anywhere.
     pub unsaved: Option<Vec<u8>>,
     /// Everything that was not reported before.
@@ -48,7 +48,7 @@ impl Applied {
     }
 
     fn with(outputs: BTreeMap<EcoString, Output>, diagnostics: Diagnostics) -> Applied {
-        Applied { outputs, counts: Counts::default(), unsaved: None, diagnostics, not_begun: false }
+        Applied { outputs, counts: AppliedCounts::default(), unsaved: None, diagnostics, not_begun: false }
     }
 
     /// The same with all diagnostics, after the lock is released.
@@ -137,8 +137,8 @@ pub(crate) fn random() -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-fn timestamp(text: &str) -> Option<Timestamp> {
+fn timestamp(text: &str) -> Option<WorldTime> {
     let time = yuba_value::functions::timestamp::Timestamp::parse_strict(text).ok()?;
     let (seconds, nanos) = time.instant();
-    Some(Timestamp { seconds, nanos })
+    Some(WorldTime { seconds, nanos })
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use yuba_backend::encryption::Sealing;
 use yuba_backend::{
-    Backend, BackendConfiguration, Files, LastResort, Local, LocalSettings, LockHolder, Saved, StateStore, Storage,
-    lock_left_behind, recovered_diagnostic, save_errored, workspace,
+    Backend, BackendConfiguration, LastResort, LocalBackend, LocalSettings, LockHolder, Saved, StateFiles, StateStore,
+    Storage, lock_left_behind, recovered_diagnostic, save_errored, workspace,
 };
 use yuba_eval::static_eval::is_unavailable;
 use yuba_eval::tree::{Purpose, unavailable_sources};
@@ -110,7 +110,7 @@ pub fn find(project: &Project, flags: &StateFlags) -> Result<StateLocation, Refu
         return Ok(StateLocation { backends: Arc::clone(project.backends()), storage, workspace, encryption });
     }
     let configuration = root_of(project)?;
-    place_of(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
+    state_location(&configuration, flags).map_err(|problems| Refusal { problems, sources: configuration.sources })
 }
 
 /// Warnings about what an interrupted run has left beside the state, for a command that does not read the state. Without a
@@ -124,7 +124,7 @@ pub fn about_journal(project: &Project) -> Diagnostics {
     });
     let has_journal = match storage {
         Some(Storage::Files(settings)) => {
-            Local::new(Arc::clone(project.state_files()), settings).has_journal(project.workspace())
+            LocalBackend::new(Arc::clone(project.state_files()), settings).has_journal(project.workspace())
         }
         _ => project.backends().has_journal(project.workspace()),
     };
@@ -132,8 +132,8 @@ pub fn about_journal(project: &Project) -> Diagnostics {
         return Diagnostics::new();
     }
     // What is wrong with the configuration is said by those who need it.
-    let place = find(project, &StateFlags::default()).ok();
-    place.and_then(|place| place.look().ok()).map(|opened| opened.notes).unwrap_or_default()
+    let location = find(project, &StateFlags::default()).ok();
+    location.and_then(|location| location.look().ok()).map(|opened| opened.notes).unwrap_or_default()
 }
 
 /// How states are encrypted, wherever they are kept: by the configuration, if it can be read.
@@ -156,7 +156,7 @@ fn root_of(project: &Project) -> Result<Loaded, Refusal> {
 }
 
 /// Where the state of a configuration is.
-pub fn place_of(configuration: &Loaded, flags: &StateFlags) -> Result<StateLocation, Diagnostics> {
+pub fn state_location(configuration: &Loaded, flags: &StateFlags) -> Result<StateLocation, Diagnostics> {
     let configured = configured(configuration).map_err(|mut problems| {
         // A command that only reads states has not loaded module sources. Load them, so that the error names the missing values
         // of the backend and of the modules together.
@@ -194,7 +194,7 @@ fn extend_with_new(problems: &mut Diagnostics, others: Diagnostics) {
 }
 
 /// Where the state was when `init` was run last, whatever is configured now. None where this version cannot look.
-pub(crate) fn last_place(configuration: &Loaded) -> Option<StateLocation> {
+pub(crate) fn last_state_location(configuration: &Loaded) -> Option<StateLocation> {
     let project = &configuration.project;
     let before = match initialized::read(project) {
         None => BackendConfiguration::default(),
@@ -258,7 +258,7 @@ impl StateLocation {
     }
 
     /// Files of states; relative paths start in the working directory.
-    pub(crate) fn files(&self) -> &dyn Files {
+    pub(crate) fn files(&self) -> &dyn StateFiles {
         &*self.backends.environment.files
     }
 
@@ -292,7 +292,7 @@ impl StateLocation {
     }
 
     /// Opens the state of the selected workspace, to look at it.
-    pub fn look(&self) -> Result<Opened, Diagnostics> {
+    pub fn look(&self) -> Result<OpenState, Diagnostics> {
         let mut opened = self.opened()?;
         opened.read()?;
         Ok(opened)
@@ -300,7 +300,12 @@ impl StateLocation {
 
     /// Opens the state of the selected workspace to change it: nobody else may until it is closed. `waiting` is called
     /// when somebody else has it and we wait for them.
-    pub fn open(&self, operation: &str, flags: &StateFlags, waiting: &mut dyn FnMut()) -> Result<Opened, OpenFailure> {
+    pub fn open(
+        &self,
+        operation: &str,
+        flags: &StateFlags,
+        waiting: &mut dyn FnMut(),
+    ) -> Result<OpenState, OpenFailure> {
         let mut opened = self.opened().map_err(OpenFailure::Locked)?;
         opened.lock(operation, flags, waiting).map_err(OpenFailure::Locked)?;
         if let Err(problems) = opened.read() {
@@ -311,9 +316,9 @@ impl StateLocation {
                 |problem: &Diagnostic| problem.extra.as_ref().is_some_and(|extra| extra.lacks_encryption);
             return Err(match flags.lock && problems.iter().any(is_encrypted) {
                 true => {
-                    let mut told = Diagnostics::from(crate::diagnostics::not_backed_up(&problems));
-                    told.extend(others);
-                    OpenFailure::Locked(told)
+                    let mut reported = Diagnostics::from(crate::diagnostics::not_backed_up(&problems));
+                    reported.extend(others);
+                    OpenFailure::Locked(reported)
                 }
                 false => OpenFailure::Unreadable(problems, others),
             });
@@ -326,10 +331,10 @@ impl StateLocation {
         self.store()?.force_unlock(id)
     }
 
-    fn opened(&self) -> Result<Opened, Diagnostics> {
+    fn opened(&self) -> Result<OpenState, Diagnostics> {
         let (store, sealing) = (self.store()?, self.encryption.state.clone());
         let backends = Arc::clone(&self.backends);
-        Ok(Opened { store, backends, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
+        Ok(OpenState { store, backends, sealing, is_locked: false, state: None, notes: Diagnostics::new() })
     }
 
     fn store(&self) -> Result<Box<dyn StateStore>, Diagnostics> {
@@ -361,7 +366,7 @@ impl OpenFailure {
 }
 
 /// The state of a workspace, open.
-pub struct Opened {
+pub struct OpenState {
     store: Box<dyn StateStore>,
     backends: Arc<Backends>,
     sealing: Option<Sealing>,
@@ -372,7 +377,7 @@ pub struct Opened {
     pub notes: Diagnostics,
 }
 
-impl Opened {
+impl OpenState {
     fn lock(&mut self, operation: &str, flags: &StateFlags, waiting: &mut dyn FnMut()) -> Result<(), Diagnostics> {
         if !flags.lock {
             return Ok(());

@@ -13,7 +13,7 @@ use yuba_eval::symbols::SymbolScope;
 use yuba_eval::tree::Purpose;
 use yuba_eval::validate::PARALLELISM;
 use yuba_eval::{
-    CallContext, ConfigTree, EmptyModule, Evaluation, FunctionTable, Live, Mode, ModuleId, ModuleInstanceId,
+    CallContext, ConfigTree, EmptyModule, EvalMode, Evaluation, FunctionTable, Live, ModuleId, ModuleInstanceId,
     OtherFunctions, Scope, ValidateEnv, check_values, eval_expr, inputs,
 };
 use yuba_provider::mock::Substitutions;
@@ -24,7 +24,7 @@ use yuba_syntax::token::TokenKind;
 use yuba_syntax::{Diagnostics, Expr, SourceFile, Sources, TraversalStep};
 use yuba_value::{EcoString, Mark, Type, Value};
 
-use crate::backend::{StateFlags, place_of};
+use crate::backend::{StateFlags, state_location};
 use crate::clock::wait;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::operation::variables::{WithoutValue, root_variables};
@@ -42,12 +42,12 @@ pub enum Input {
     /// More lines are needed; so many brackets are open.
     Incomplete(usize),
     /// All of an expression was there.
-    Complete(Answer),
+    Complete(ConsoleAnswer),
 }
 
 /// The answer to one complete input.
 #[derive(Debug)]
-pub enum Answer {
+pub enum ConsoleAnswer {
     /// An empty line: nothing to do.
     Nothing,
     /// The user wants to leave.
@@ -128,9 +128,9 @@ impl ConsoleSession {
             }
             problems.extend(variable.problems);
         }
-        let place = place_of(&loaded, flags)?;
-        let opened = place.look()?;
-        problems.extend(place.encryption.notes);
+        let location = state_location(&loaded, flags)?;
+        let opened = location.look()?;
+        problems.extend(location.encryption.notes);
         problems.extend(opened.notes);
         let state = opened.state.unwrap_or_else(State::empty);
         let (found, live) = values_of(&loaded, &variables, &state);
@@ -168,17 +168,17 @@ impl ConsoleSession {
         self.pending = Pending::default();
     }
 
-    fn answer(&mut self, text: &str) -> Answer {
+    fn answer(&mut self, text: &str) -> ConsoleAnswer {
         match text.trim() {
-            "" => Answer::Nothing,
-            "exit" => Answer::Exit,
-            "help" => Answer::Help,
+            "" => ConsoleAnswer::Nothing,
+            "exit" => ConsoleAnswer::Exit,
+            "help" => ConsoleAnswer::Help,
             _ => self.evaluate(text),
         }
     }
 
     /// Evaluates a whole expression, which may have several lines.
-    pub fn evaluate(&mut self, text: &str) -> Answer {
+    pub fn evaluate(&mut self, text: &str) -> ConsoleAnswer {
         self.sources = self.names.as_ref().map(|names| names.loaded.sources.clone()).unwrap_or_default();
         let file = self.sources.add(SourceFile::new(INPUT_NAME, text.as_bytes()));
         let (expr, mut diagnostics) = parse_expression(file, text.as_bytes());
@@ -186,25 +186,25 @@ impl ConsoleSession {
             diagnostics.extend(names.valueless_in(&expr));
         }
         if diagnostics.has_errors() {
-            return Answer::Failed(diagnostics);
+            return ConsoleAnswer::Failed(diagnostics);
         }
         let (value, problems) = self.value(&expr);
         diagnostics.extend(problems);
         if diagnostics.has_errors() {
-            return Answer::Failed(diagnostics);
+            return ConsoleAnswer::Failed(diagnostics);
         }
         if value.marks().contains(&Mark::TypeText) {
             match value.as_str() {
-                Some(_) => return Answer::TypeOfType(diagnostics),
-                None if value.is_null() => return Answer::Type(value.ty().clone(), diagnostics),
+                Some(_) => return ConsoleAnswer::TypeOfType(diagnostics),
+                None if value.is_null() => return ConsoleAnswer::Type(value.ty().clone(), diagnostics),
                 None => {}
             }
         }
         if value.marks_deep().contains(&Mark::TypeText) {
             diagnostics.push(diagnostics::type_used_as_value());
-            return Answer::Failed(diagnostics);
+            return ConsoleAnswer::Failed(diagnostics);
         }
-        Answer::Value(value, diagnostics)
+        ConsoleAnswer::Value(value, diagnostics)
     }
 
     fn value(&self, expr: &Expr) -> (Value, Diagnostics) {
@@ -217,7 +217,7 @@ impl ConsoleSession {
         let env = self.project.eval_env(&self.sources);
         let live = self.names.as_ref().and_then(|names| names.live.as_ref());
         let evaluation = self.names.as_ref().map(|names| {
-            let mode = live.map_or(Mode::Values(&names.variables), Mode::Live);
+            let mode = live.map_or(EvalMode::Values(&names.variables), EvalMode::Live);
             Evaluation::new(&names.loaded.tree, env, mode)
         });
         let module = evaluation.as_ref().map(|evaluation| match live {
@@ -328,7 +328,7 @@ impl Pending {
         if !line.is_empty() {
             self.lines.push(line.to_owned());
             // Quirk: each line is read for itself, so brackets inside a heredoc count too.
-            for token in lex(line.as_bytes(), lexer::Mode::Config) {
+            for token in lex(line.as_bytes(), lexer::LexMode::Config) {
                 match token.kind {
                     TokenKind::OpenBrace => self.braces += 1,
                     TokenKind::CloseBrace => self.braces -= 1,
@@ -370,13 +370,13 @@ mod tests {
         for line in lines.lines() {
             out += &match session.line(line) {
                 Input::Incomplete(open) => format!("{} ", ".".repeat(open)),
-                Input::Complete(Answer::Nothing) => "nothing\n".to_owned(),
-                Input::Complete(Answer::Exit) => "exit\n".to_owned(),
-                Input::Complete(Answer::Help) => "help\n".to_owned(),
-                Input::Complete(Answer::Value(value, _)) => format!("{value:?}\n"),
-                Input::Complete(Answer::Type(ty, _)) => format!("type {ty}\n"),
-                Input::Complete(Answer::TypeOfType(_)) => "type of a type\n".to_owned(),
-                Input::Complete(Answer::Failed(diagnostics)) => {
+                Input::Complete(ConsoleAnswer::Nothing) => "nothing\n".to_owned(),
+                Input::Complete(ConsoleAnswer::Exit) => "exit\n".to_owned(),
+                Input::Complete(ConsoleAnswer::Help) => "help\n".to_owned(),
+                Input::Complete(ConsoleAnswer::Value(value, _)) => format!("{value:?}\n"),
+                Input::Complete(ConsoleAnswer::Type(ty, _)) => format!("type {ty}\n"),
+                Input::Complete(ConsoleAnswer::TypeOfType(_)) => "type of a type\n".to_owned(),
+                Input::Complete(ConsoleAnswer::Failed(diagnostics)) => {
                     let summaries: Vec<_> = diagnostics.iter().map(|d| d.summary.as_str()).collect();
                     format!("! {}\n", summaries.join(" ! "))
                 }

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
-use yuba_backend::encryption::{Hash, KeyProvider, KeySource, Keys, Method, Passphrase, Sealing};
+use yuba_backend::encryption::{EncryptionMethod, KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash, Sealing};
 use yuba_config::Decoding;
 use yuba_config::encryption as config;
-use yuba_eval::static_eval::{Place, StaticCache, StaticEnv, Statics};
+use yuba_eval::static_eval::{StaticCache, StaticEnv, StaticUse, Statics};
 use yuba_eval::{ConfigTree, ModuleId};
 use yuba_syntax::body::AttributeSchema;
 use yuba_syntax::{Body, BodySchema, Diagnostics, Expr, FileId, Sources, Span, TraversalStep, json, parser};
@@ -59,7 +59,7 @@ impl Encryption {
 }
 
 /// Where values of arguments come from.
-type Eval<'e> = &'e dyn Fn(&Expr, &Place) -> (Value, Diagnostics);
+type Eval<'e> = &'e dyn Fn(&Expr, &StaticUse) -> (Value, Diagnostics);
 
 /// What a configuration and the environment ask for.
 pub fn of(loaded: &Loaded) -> Result<Encryption, Diagnostics> {
@@ -72,7 +72,7 @@ pub(crate) fn of_tree(project: &Project, tree: &ConfigTree, env: StaticEnv<'_>) 
     let Some(wanted) = merged(project, written)? else { return Ok(Encryption::default()) };
     let cache = StaticCache::default();
     let statics = Statics::new(tree, env, &cache);
-    prepare(&wanted, &|expr, place| statics.evaluate(ModuleId::ROOT, expr, place))
+    prepare(&wanted, &|expr, usage| statics.evaluate(ModuleId::ROOT, expr, usage))
 }
 
 /// What the environment asks for, where there is no configuration.
@@ -124,7 +124,7 @@ fn prepare(wanted: &config::Encryption, eval: Eval<'_>) -> Result<Encryption, Di
     if wanted.methods.iter().any(|method| method.kind == "unencrypted") {
         notes.push(diagnostics::unencrypted_method(wanted.span));
     }
-    let sealing = |target: &Option<config::Target>, name: &str| match target {
+    let sealing = |target: &Option<config::EncryptionTarget>, name: &str| match target {
         Some(target) => preparing.sealing(target, name).map(Some),
         None => Ok(None),
     };
@@ -139,7 +139,7 @@ fn prepare(wanted: &config::Encryption, eval: Eval<'_>) -> Result<Encryption, Di
 }
 
 impl Preparing<'_> {
-    fn sealing(&self, target: &config::Target, name: &str) -> Result<Sealing, Diagnostics> {
+    fn sealing(&self, target: &config::EncryptionTarget, name: &str) -> Result<Sealing, Diagnostics> {
         let (mut providers, mut positions) = (Vec::new(), BTreeMap::new());
         let mut methods = Vec::new();
         let mut at = Some(target);
@@ -148,14 +148,14 @@ impl Preparing<'_> {
             methods.push(self.method(method, &mut providers, &mut positions)?);
             at = target.fallback.as_deref();
         }
-        if target.enforced && methods.iter().any(|method| matches!(method, Method::Unencrypted)) {
+        if target.enforced && methods.iter().any(|method| matches!(method, EncryptionMethod::Unencrypted)) {
             return Err(diagnostics::unencrypted_method_forbidden(name, self.wanted.span).into());
         }
         Ok(Sealing::new(name, providers, methods)?)
     }
 
     /// The block that a target names.
-    fn method_of(&self, target: &config::Target) -> Result<&config::Method, Diagnostics> {
+    fn method_of(&self, target: &config::EncryptionTarget) -> Result<&config::Method, Diagnostics> {
         let named = target.method.as_ref().and_then(|expr| two_names(expr, "method"));
         let Some((kind, name)) = named else {
             let at = target.method.as_ref().map_or(target.span, |expr| expr.span);
@@ -172,22 +172,23 @@ impl Preparing<'_> {
         method: &config::Method,
         providers: &mut Vec<KeyProvider>,
         positions: &mut BTreeMap<(EcoString, EcoString), Option<usize>>,
-    ) -> Result<Method, Diagnostics> {
+    ) -> Result<EncryptionMethod, Diagnostics> {
         match method.kind.as_str() {
-            "unencrypted" => Ok(Method::Unencrypted),
+            "unencrypted" => Ok(EncryptionMethod::Unencrypted),
             "aes_gcm" => {
                 let attributes = arguments(&method.body, &["keys"], &["aad"])?;
                 let Some(keys) = attributes.get("keys") else { return Err(Diagnostics::new()) };
-                let place = Place::new(eco_format!("encryption.method.{}.{}", method.kind, method.name), method.span);
+                let usage =
+                    StaticUse::new(eco_format!("encryption.method.{}.{}", method.kind, method.name), method.span);
                 let keys = match two_names(keys, "key_provider") {
                     Some((kind, name)) => Keys::Of(self.key_provider(&kind, &name, keys.span, providers, positions)?),
-                    None => self.given(keys, &place)?,
+                    None => self.given(keys, &usage)?,
                 };
                 let aad = match attributes.get("aad") {
-                    Some(expr) => bytes(&self.value(expr, &place)?).ok_or_else(|| not_bytes("aad", expr.span))?,
+                    Some(expr) => bytes(&self.value(expr, &usage)?).ok_or_else(|| not_bytes("aad", expr.span))?,
                     None => Vec::new(),
                 };
-                Ok(Method::AesGcm { keys, aad })
+                Ok(EncryptionMethod::AesGcm { keys, aad })
             }
             "external" => Err(diagnostics::not_available("encryption method", "external", method.span).into()),
             kind => Err(diagnostics::unknown_method_type(kind, method.span).into()),
@@ -195,8 +196,8 @@ impl Preparing<'_> {
     }
 
     /// Keys that are written down.
-    fn given(&self, expr: &Expr, place: &Place) -> Result<Keys, Diagnostics> {
-        let value = self.value(expr, place)?;
+    fn given(&self, expr: &Expr, usage: &StaticUse) -> Result<Keys, Diagnostics> {
+        let value = self.value(expr, usage)?;
         let entries = value.entries().unwrap_or_default();
         let key = |wanted: &str| entries.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| bytes(value));
         let Some(encryption) = key("encryption_key") else {
@@ -225,13 +226,13 @@ impl Preparing<'_> {
             return Err(diagnostics::undeclared_key_provider(kind, name, at).into());
         };
         positions.insert(key.clone(), None);
-        let place = Place::new(eco_format!("encryption.key_provider.{kind}.{name}"), block.span);
+        let usage = StaticUse::new(eco_format!("encryption.key_provider.{kind}.{name}"), block.span);
         let source = match kind.as_str() {
-            "pbkdf2" => self.pbkdf2(block, &place, providers, positions)?,
+            "pbkdf2" => self.pbkdf2(block, &usage, providers, positions)?,
             "external" => {
                 let attributes = arguments(&block.body, &["command"], &[])?;
                 let Some(expr) = attributes.get("command") else { return Err(Diagnostics::new()) };
-                let value = self.value(expr, &place)?;
+                let value = self.value(expr, &usage)?;
                 let words = convert::convert(&value, &Type::list(Type::string())).ok();
                 let texts = words.as_ref().and_then(|words| match words.view_ignoring_marks() {
                     View::List(words) => words.iter().map(text).collect::<Option<Vec<_>>>(),
@@ -258,7 +259,7 @@ impl Preparing<'_> {
     fn pbkdf2(
         &self,
         block: &config::KeyProvider,
-        place: &Place,
+        usage: &StaticUse,
         providers: &mut Vec<KeyProvider>,
         positions: &mut BTreeMap<(EcoString, EcoString), Option<usize>>,
     ) -> Result<KeySource, Diagnostics> {
@@ -267,7 +268,7 @@ impl Preparing<'_> {
         let number = |name: &str, default: u64| match attributes.get(name) {
             None => Ok(default),
             Some(expr) => {
-                let value = self.value(expr, place)?;
+                let value = self.value(expr, usage)?;
                 let number =
                     convert::convert(&value, &Type::number()).ok().and_then(|value| value.as_number()?.to_u64());
                 let problem = || diagnostics::unsuitable_argument(name, "a whole number", expr.span);
@@ -276,21 +277,21 @@ impl Preparing<'_> {
         };
         let words = |name: &str| match attributes.get(name) {
             None => Ok(None),
-            Some(expr) => match text(&self.value(expr, place)?) {
+            Some(expr) => match text(&self.value(expr, usage)?) {
                 Some(text) => Ok(Some(text)),
                 None => Err(Diagnostics::from(diagnostics::unsuitable_argument(name, "a string", expr.span))),
             },
         };
         let hash = match words("hash_function")?.as_deref() {
-            None => Hash::Sha512,
+            None => Pbkdf2Hash::Sha512,
             Some(name) => {
-                Hash::parse(name).ok_or_else(|| diagnostics::unknown_hash_function(&place.name, block.span))?
+                Pbkdf2Hash::parse(name).ok_or_else(|| diagnostics::unknown_hash_function(&usage.name, block.span))?
             }
         };
         let (key_length, salt_length) = (number("key_length", 32)?, number("salt_length", 32)?);
         let iterations = number("iterations", 600_000)?;
         let passphrase = match (words("passphrase")?, attributes.get("chain")) {
-            (Some(_), Some(_)) => return Err(diagnostics::passphrase_and_chain(&place.name, block.span).into()),
+            (Some(_), Some(_)) => return Err(diagnostics::passphrase_and_chain(&usage.name, block.span).into()),
             (text, None) => Passphrase::Text(text.unwrap_or_default()),
             (None, Some(expr)) => match two_names(expr, "key_provider") {
                 Some((kind, name)) => {
@@ -309,8 +310,8 @@ impl Preparing<'_> {
         })
     }
 
-    fn value(&self, expr: &Expr, place: &Place) -> Result<Value, Diagnostics> {
-        let (value, problems) = (self.eval)(expr, place);
+    fn value(&self, expr: &Expr, usage: &StaticUse) -> Result<Value, Diagnostics> {
+        let (value, problems) = (self.eval)(expr, usage);
         if problems.has_errors() {
             return Err(problems);
         }

@@ -15,7 +15,7 @@ pub const ENDINGS: &[&str] = &[".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofut
 
 /// What to format, and what to do with the result.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct FormatRequest {
     /// Files, and directories whose files are meant.
     pub targets: Vec<PathBuf>,
     /// What relative targets are relative to; names of files are shown relative to it.
@@ -57,7 +57,7 @@ pub struct Problems {
 ///
 /// A file with syntax errors is left alone. Problems with one file do not keep the others from being formatted; a target
 /// that does not exist ends the work.
-pub fn format(request: &Request, each: &mut dyn FnMut(Formatted)) -> Problems {
+pub fn format(request: &FormatRequest, each: &mut dyn FnMut(Formatted)) -> Problems {
     let mut work = Work { request, each, problems: Problems::default() };
     for target in &request.targets {
         let path = request.directory.join(target);
@@ -86,7 +86,7 @@ pub fn format_text(name: &str, source: Vec<u8>) -> Result<Formatted, Problems> {
 
 /// One request on its way.
 struct Work<'a> {
-    request: &'a Request,
+    request: &'a FormatRequest,
     each: &'a mut dyn FnMut(Formatted),
     problems: Problems,
 }

@@ -9,7 +9,7 @@ use yuba_plan::Plan;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
-use crate::backend::{Refusal, StateFlags, place_of};
+use crate::backend::{Refusal, StateFlags, state_location};
 use crate::loaded::{LoadOptions, Loaded};
 use crate::operation::diagnostics;
 use crate::project::Project;
@@ -58,8 +58,9 @@ impl Project {
         let state = match &saved {
             Some(saved) => (*saved.plan.prior_state).clone(),
             None => {
-                let place = place_of(&loaded, &StateFlags::default()).map_err(|problems| loaded.refuse(problems))?;
-                let opened = place.look().map_err(|problems| loaded.refuse(problems))?;
+                let location =
+                    state_location(&loaded, &StateFlags::default()).map_err(|problems| loaded.refuse(problems))?;
+                let opened = location.look().map_err(|problems| loaded.refuse(problems))?;
                 warnings.extend(opened.notes);
                 opened.state.unwrap_or_else(State::empty)
             }

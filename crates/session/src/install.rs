@@ -27,7 +27,7 @@ use crate::provider_install::{self, ProviderFlags};
 
 /// What is going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum InitEvent {
     /// The backend is looked at.
     Backend,
     /// Modules are looked for.
@@ -62,7 +62,7 @@ pub enum Event {
     /// A provider is built in.
     BuiltIn(EcoString),
     /// Something happens to a provider.
-    Provider(installing::Event),
+    Provider(installing::InstallEvent),
     /// The lock file is new.
     LockFileCreated,
     /// The lock file says something new.
@@ -98,7 +98,7 @@ pub struct InitRequest<'a> {
 }
 
 /// What became of it.
-pub enum Outcome {
+pub enum InitOutcome {
     /// There are no configuration files.
     Empty,
     /// The configuration is not good enough to know what to install.
@@ -124,7 +124,7 @@ impl Report {
 }
 
 /// Installs modules only. Mistakes in how modules and providers go together are just warnings here.
-pub fn get(project: &Project, ask: Option<Ask>, upgrade: bool, emit: &mut dyn FnMut(Event)) -> Report {
+pub fn get(project: &Project, ask: Option<Ask>, upgrade: bool, emit: &mut dyn FnMut(InitEvent)) -> Report {
     let mut installer = Installer::new(project, upgrade, emit);
     let options = LoadOptions::new(Purpose::Install).asking(ask);
     let (configuration, found) = match project.load_or_install(options, Missing::Brought(&mut installer)) {
@@ -146,15 +146,15 @@ pub fn get(project: &Project, ask: Option<Ask>, upgrade: bool, emit: &mut dyn Fn
 }
 
 /// Prepares a working directory.
-pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
+pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> InitOutcome {
     let project = request.project;
     if let Some(source) = request.from_module
         && let Err(problem) = start_from_module(project, source, emit)
     {
-        return Outcome::Done(Report::new(problem.into(), Sources::new()));
+        return InitOutcome::Done(Report::new(problem.into(), Sources::new()));
     }
     if !project.has_configuration() {
-        return Outcome::Empty;
+        return InitOutcome::Empty;
     }
     let (first_ask, second_ask) = twice(request.ask.take());
     // First it is seen whether modules have to be brought: the backend comes before that.
@@ -166,25 +166,25 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     let loaded = project.load_or_install(LoadOptions::new(purpose).asking(first_ask), missing);
     let (mut configuration, mut found) = match loaded {
         Ok(loaded) => loaded,
-        Err(Refusal { problems, sources }) => return Outcome::Invalid(Report::new(problems, sources)),
+        Err(Refusal { problems, sources }) => return InitOutcome::Invalid(Report::new(problems, sources)),
     };
     // Except for symbol libraries of the root module: the arguments of the backend can refer to them.
     let mut second_ask = second_ask;
     if of_root {
-        emit(Event::Modules { upgrade: request.upgrade });
+        emit(InitEvent::Modules { upgrade: request.upgrade });
         (configuration, found) =
             match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask.take()), emit) {
                 Ok(loaded) => loaded,
-                Err(report) => return Outcome::Invalid(report),
+                Err(report) => return InitOutcome::Invalid(report),
             };
         if found.has_errors() {
             record_rest(&configuration, request.upgrade);
-            return Outcome::Done(Report::new(found.into_all(), configuration.sources));
+            return InitOutcome::Done(Report::new(found.into_all(), configuration.sources));
         }
         any = false;
     }
     if found.root.has_errors() {
-        return Outcome::Invalid(Report::new(found.into_all(), configuration.sources));
+        return InitOutcome::Invalid(Report::new(found.into_all(), configuration.sources));
     }
     let about_backend = match request.backend {
         true => set_up_backend(&request, &mut configuration, emit).unwrap_or_else(|problems| problems),
@@ -192,12 +192,12 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     };
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs && !of_root {
-        emit(Event::Modules { upgrade: request.upgrade });
+        emit(InitEvent::Modules { upgrade: request.upgrade });
     }
     if any && !about_backend.has_errors() {
         (configuration, found) = match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask), emit) {
             Ok(loaded) => loaded,
-            Err(report) => return Outcome::Invalid(report),
+            Err(report) => return InitOutcome::Invalid(report),
         };
     } else if installs && !of_root && !about_backend.has_errors() {
         announce(&configuration, request.upgrade, emit);
@@ -211,28 +211,28 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
             if !backend_failed {
                 record_rest(&configuration, request.upgrade);
             }
-            return Outcome::Done(Report::new(problems, configuration.sources));
+            return InitOutcome::Done(Report::new(problems, configuration.sources));
         }
-        return Outcome::Invalid(Report { problems, repeated, sources: configuration.sources });
+        return InitOutcome::Invalid(Report { problems, repeated, sources: configuration.sources });
     }
     if installs {
         let records = records(&configuration, request.upgrade);
         if let Err(problem) = write_manifest(project, &records) {
             problems.push(problem);
-            return Outcome::Done(Report::new(problems, configuration.sources));
+            return InitOutcome::Done(Report::new(problems, configuration.sources));
         }
         repeated.extend(problems.iter().cloned());
     }
     let found = provider_install::install(&mut configuration, &request.providers, request.backend, emit);
     problems.extend(found);
-    Outcome::Done(Report { problems, repeated, sources: configuration.sources })
+    InitOutcome::Done(Report { problems, repeated, sources: configuration.sources })
 }
 
 /// Loads the configuration and installs the modules that are missing.
 fn load_and_bring(
     request: &InitRequest<'_>,
     options: LoadOptions<'_>,
-    emit: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(InitEvent),
 ) -> Result<(Loaded, LinkDiagnostics), Report> {
     let mut installer = Installer::new(request.project, request.upgrade, emit);
     let loaded = request.project.load_or_install(options, Missing::Brought(&mut installer));
@@ -243,9 +243,9 @@ fn load_and_bring(
 fn set_up_backend(
     request: &InitRequest<'_>,
     configuration: &mut Loaded,
-    emit: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(InitEvent),
 ) -> Result<Diagnostics, Diagnostics> {
-    emit(Event::Backend);
+    emit(InitEvent::Backend);
     let block = configured(configuration)?;
     let encryption = encryption::of(configuration)?;
     let mut about = migration::set_up(request, block.as_ref(), &encryption, &mut configuration.sources, emit)?;
@@ -292,12 +292,12 @@ fn twice(ask: Option<Ask>) -> (Option<Ask>, Option<Ask>) {
 }
 
 /// Copies a module into a directory that has to be empty.
-fn start_from_module(project: &Project, source: &str, emit: &mut dyn FnMut(Event)) -> Result<(), Diagnostic> {
+fn start_from_module(project: &Project, source: &str, emit: &mut dyn FnMut(InitEvent)) -> Result<(), Diagnostic> {
     if project.has_configuration() {
         return Err(diagnostics::already_has_configuration());
     }
     let dir = Path::new(project.dir());
-    emit(Event::Copying(source.into()));
+    emit(InitEvent::Copying(source.into()));
     let is_data = |entry: &std::fs::DirEntry| Path::new(&entry.file_name()) == Path::new(".terraform");
     match std::fs::read_dir(project.path(dir)) {
         Ok(entries) => {
@@ -321,11 +321,11 @@ fn needs_modules(tree: &ConfigTree) -> bool {
 }
 
 /// Tells which modules are new.
-fn announce(configuration: &Loaded, upgrade: bool, emit: &mut dyn FnMut(Event)) {
+fn announce(configuration: &Loaded, upgrade: bool, emit: &mut dyn FnMut(InitEvent)) {
     for (path, installed) in &configuration.tree.manifest().modules {
         let is_new = configuration.manifest.modules.get(path) != Some(installed);
         if !path.is_empty() && (upgrade || is_new) {
-            emit(Event::Module { path: path.clone(), dir: installed.dir.clone() });
+            emit(InitEvent::Module { path: path.clone(), dir: installed.dir.clone() });
         }
     }
 }

@@ -41,7 +41,7 @@ mod replace;
 mod validate;
 
 pub use applied::{Applied, ForgottenInstances};
-pub use console::{Answer, ConsoleSession, Input};
+pub use console::{ConsoleAnswer, ConsoleSession, Input};
 pub use loaded::{LoadOptions, Loaded, TestFiles};
 pub use locked::{ConfigurationCheck, LockOptions, Locked};
 pub use operation::Progress;

@@ -102,7 +102,7 @@ impl Project {
         let mut reader = self.reader(tests, snapshot);
         let (inputs, mut problems) = read_inputs(self, None, reader.sources_mut());
         if problems.has_errors() {
-            return Err(Refusal { problems, sources: reader.into_kept().sources });
+            return Err(Refusal { problems, sources: reader.into_read_modules().sources });
         }
         let inputs = match snapshot {
             None => inputs,
@@ -121,14 +121,14 @@ impl Project {
             Ok(manifest) => manifest,
             Err(problem) => {
                 problems.push(problem);
-                return Err(Refusal { problems, sources: reader.into_kept().sources });
+                return Err(Refusal { problems, sources: reader.into_read_modules().sources });
             }
         };
         let options = self.link_options(&inputs, &manifest, purpose);
         let span = tracing::info_span!("link modules");
         let link = |reader: &mut ModuleReader| link(&mut Directories::new(reader, &manifest, missing), &options);
         let analysis = span.in_scope(|| Analysis::linked(reader, link));
-        let (tree, mut found, kept) = analysis.into_parts();
+        let (tree, mut found, read) = analysis.into_parts();
         problems.extend(std::mem::take(&mut found.root));
         found.root = problems;
         let loaded = Loaded {
@@ -136,8 +136,8 @@ impl Project {
             purpose,
             tree,
             inputs,
-            libraries: kept.libraries(),
-            sources: kept.sources,
+            libraries: read.libraries(),
+            sources: read.sources,
             manifest,
             diagnostics: Diagnostics::new(),
             is_snapshot: snapshot.is_some(),

@@ -17,7 +17,7 @@ use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 use crate::applied::Applied;
-use crate::backend::{OpenFailure, Opened, Refusal, StateFlags, place_of};
+use crate::backend::{OpenFailure, OpenState, Refusal, StateFlags, state_location};
 use crate::encryption::Encryption;
 use crate::loaded::Loaded;
 use crate::operation::variables::{WithoutValue, root_variables};
@@ -86,12 +86,12 @@ impl Loaded {
         if warnings.has_errors() {
             return Err(self.refuse(warnings));
         }
-        let opened = place_of(self, &options.state).and_then(|place| {
-            let opened = place.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
+        let opened = state_location(self, &options.state).and_then(|location| {
+            let opened = location.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
                 OpenFailure::Locked(problems) => problems,
                 OpenFailure::Unreadable(problems, _) => problems,
             });
-            Ok((opened?, place.encryption))
+            Ok((opened?, location.encryption))
         });
         let (mut opened, encryption) = match opened {
             Ok(opened) => opened,
@@ -202,30 +202,30 @@ impl<'l> Locked<'l> {
 }
 
 /// An open state, which is unlocked when the value is dropped.
-pub(crate) struct HeldState(Option<Opened>);
+pub(crate) struct HeldState(Option<OpenState>);
 
 impl HeldState {
     fn release(mut self) -> Diagnostics {
-        self.0.take().map(Opened::close).unwrap_or_default()
+        self.0.take().map(OpenState::close).unwrap_or_default()
     }
 }
 
 impl Drop for HeldState {
     fn drop(&mut self) {
         // Whoever does not ask for the failures has reported more important ones.
-        drop(self.0.take().map(Opened::close));
+        drop(self.0.take().map(OpenState::close));
     }
 }
 
 impl Deref for HeldState {
-    type Target = Opened;
-    fn deref(&self) -> &Opened {
+    type Target = OpenState;
+    fn deref(&self) -> &OpenState {
         self.0.as_ref().expect("because only `release` takes it, with the value itself")
     }
 }
 
 impl DerefMut for HeldState {
-    fn deref_mut(&mut self) -> &mut Opened {
+    fn deref_mut(&mut self) -> &mut OpenState {
         self.0.as_mut().expect("because only `release` takes it, with the value itself")
     }
 }

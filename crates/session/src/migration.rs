@@ -11,7 +11,7 @@ use crate::backend::{StateFlags, StateLocation, check_required, overridden};
 use crate::diagnostics;
 use crate::encryption::Encryption;
 use crate::initialized;
-use crate::install::{Event, InitRequest};
+use crate::install::{InitEvent, InitRequest};
 
 /// Asks somebody: a question, and more about it. None if nobody can be asked.
 pub type Confirm = dyn Fn(&str, &str) -> Option<bool>;
@@ -23,7 +23,7 @@ pub(crate) fn set_up(
     block: Option<&BackendConfiguration>,
     encryption: &Encryption,
     sources: &mut Sources,
-    emit: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(InitEvent),
 ) -> Result<Diagnostics, Diagnostics> {
     let project = request.project;
     let backends = project.backends();
@@ -67,7 +67,7 @@ pub(crate) fn set_up(
             if !request.migrate {
                 return Err(diagnostics::backend_configuration_changed(&known.location()).into());
             }
-            emit(Event::BackendChanged);
+            emit(InitEvent::BackendChanged);
         }
         let location = |of: &BackendConfiguration| StateLocation::of(backends, of, encryption.clone());
         let (from, to_location) = (location(from.unwrap_or(&by_default))?, location(to)?);
@@ -76,7 +76,7 @@ pub(crate) fn set_up(
     }
     initialized::write(project, used)?;
     if let Some(configured) = &configured {
-        emit(Event::BackendReady(configured.kind().into()));
+        emit(InitEvent::BackendReady(configured.kind().into()));
     }
     Ok(notes)
 }
@@ -273,8 +273,8 @@ mod tests {
             let mut events = Vec::new();
             set_up(&request, Some(block), &Encryption::default(), &mut Sources::new(), &mut |event| {
                 events.push(match event {
-                    Event::BackendChanged => "changed".to_owned(),
-                    Event::BackendReady(kind) => format!("ready {kind}"),
+                    InitEvent::BackendChanged => "changed".to_owned(),
+                    InitEvent::BackendReady(kind) => format!("ready {kind}"),
                     _ => "other".to_owned(),
                 });
             })?;

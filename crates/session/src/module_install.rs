@@ -16,7 +16,7 @@ use yuba_install::modules::{Fetcher, PackageLocation, Registry, RegistryError, c
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::diagnostics::without_location;
-use crate::install::Event;
+use crate::install::InitEvent;
 use crate::project::Project;
 
 /// Brings modules.
@@ -27,12 +27,12 @@ pub(crate) struct Installer<'a> {
     /// Bring also what is there already.
     pub(crate) upgrade: bool,
     /// Told what is going on.
-    pub(crate) emit: &'a mut dyn FnMut(Event),
+    pub(crate) emit: &'a mut dyn FnMut(InitEvent),
     tools: Option<(Registry, Fetcher)>,
 }
 
 impl<'a> Installer<'a> {
-    pub(crate) fn new(project: &'a Project, upgrade: bool, emit: &'a mut dyn FnMut(Event)) -> Installer<'a> {
+    pub(crate) fn new(project: &'a Project, upgrade: bool, emit: &'a mut dyn FnMut(InitEvent)) -> Installer<'a> {
         Installer { project, data_dir: project.data_dir().to_owned(), upgrade, emit, tools: None }
     }
 
@@ -104,7 +104,7 @@ impl ModuleFiles for Directories<'_, '_, '_> {
         if let (Some((path, awaited)), Missing::Brought(installer)) = (self.awaited.take(), &mut self.missing)
             && awaited == dir
         {
-            (installer.emit)(Event::Module { path, dir: awaited });
+            (installer.emit)(InitEvent::Module { path, dir: awaited });
         }
     }
     fn module(&mut self, dir: &str) -> Option<(Arc<Module>, Diagnostics)> {
@@ -151,7 +151,7 @@ impl Installer<'_> {
         };
         match found {
             Ok((version, dir)) => {
-                (self.emit)(Event::Module { path: key.clone(), dir: dir.clone() });
+                (self.emit)(InitEvent::Module { path: key.clone(), dir: dir.clone() });
                 (Some(Installed { source: eco_format!("{}", wanted.source), version, dir }), problems)
             }
             Err(problem) => {
@@ -174,7 +174,7 @@ impl Installer<'_> {
         package: &Path,
     ) -> Result<(Option<Version>, EcoString), Box<Diagnostic>> {
         let package_shown = without_secrets(&remote.package);
-        (self.emit)(Event::Downloading { path: key.clone(), package: package_shown, version: None });
+        (self.emit)(InitEvent::Downloading { path: key.clone(), package: package_shown, version: None });
         let path = self.path(package);
         let (_, fetcher) = self.tools();
         fetcher
@@ -201,7 +201,7 @@ impl Installer<'_> {
         })?;
         let version = select_version(&versions, module, wanted, problems)?;
         let without_subdir = RegistryModule { subdir: None, ..module.clone() };
-        (self.emit)(Event::Downloading {
+        (self.emit)(InitEvent::Downloading {
             path: key.clone(),
             package: eco_format!("{without_subdir}"),
             version: Some(eco_format!("{version}")),
@@ -304,7 +304,7 @@ pub(crate) fn copy_root(project: &Project, source: &str) -> Result<(), Diagnosti
     let (key, name) = ("root".into(), "module.root".into());
     let span = yuba_syntax::Span::default();
     let wanted = Wanted { key: &key, name: &name, source: &source, constraints: None, dir: None, span };
-    let mut silent = |_: Event| {};
+    let mut silent = |_: InitEvent| {};
     let mut installer = Installer { data_dir: temporary.clone(), ..Installer::new(project, false, &mut silent) };
     let (installed, mut problems) = installer.install(&wanted);
     let copied = match installed {

@@ -26,7 +26,7 @@ use yuba_syntax::files::Files;
 
 use crate::files::DiskFiles;
 use crate::load::{Snapshot, VariableFlag, selected_workspace};
-use crate::providers::{OurProviders, ProviderSettings};
+use crate::providers::{InstalledProviders, ProviderSettings};
 use crate::workspaces::Selected;
 use crate::world::SystemWorld;
 
@@ -88,7 +88,7 @@ pub struct Project {
     files: Arc<dyn Files>,
     backends: Arc<Backends>,
     hosts: Arc<Hosts>,
-    providers: Arc<OurProviders>,
+    providers: Arc<InstalledProviders>,
     workspace: Selected,
     variables: Arc<[VariableFlag]>,
     test_dir: Option<EcoString>,
@@ -97,7 +97,7 @@ pub struct Project {
 impl Project {
     /// A project; reads which workspace is selected, and nothing else.
     pub fn new(mut settings: ProjectSettings) -> Project {
-        let state_files: Arc<dyn yuba_backend::Files> = Arc::new(DiskAt::new(&settings.root));
+        let state_files: Arc<dyn yuba_backend::StateFiles> = Arc::new(DiskAt::new(&settings.root));
         let backends = (*settings.providers.backends).clone().with_files(state_files);
         settings.providers.backends = Arc::new(backends);
         let files: Arc<dyn Files> = Arc::new(DiskFiles::new(settings.root.clone()));
@@ -120,7 +120,7 @@ impl Project {
             environment: Arc::new(settings.environment),
             world: Arc::new(world),
             hosts: settings.hosts,
-            providers: Arc::new(OurProviders::new(settings.providers)),
+            providers: Arc::new(InstalledProviders::new(settings.providers)),
             workspace,
             variables: settings.variables.into(),
             test_dir: settings.test_dir.map(EcoString::from),
@@ -214,7 +214,7 @@ impl Project {
     }
 
     /// The files of states: relative paths start in the working directory.
-    pub fn state_files(&self) -> &Arc<dyn yuba_backend::Files> {
+    pub fn state_files(&self) -> &Arc<dyn yuba_backend::StateFiles> {
         &self.backends.environment.files
     }
 
@@ -224,7 +224,7 @@ impl Project {
     }
 
     /// The providers of the working directory.
-    pub fn providers(&self) -> &OurProviders {
+    pub fn providers(&self) -> &InstalledProviders {
         &self.providers
     }
 

@@ -11,18 +11,18 @@ use yuba_install::Hosts;
 use yuba_install::lock_file;
 use yuba_install::providers::configured::{self, Means};
 use yuba_install::providers::diagnostics as about;
-use yuba_install::providers::installing::{self, Cache, Failure, Mode};
-use yuba_install::providers::kept::Kept;
+use yuba_install::providers::installing::{self, Cache, Failure, SelectionPolicy};
 use yuba_install::providers::platform::Platform;
 use yuba_install::providers::selected::{check_selections, packages_dir};
-use yuba_install::providers::source::{Place, Places, QueryError};
+use yuba_install::providers::source::{PackageSource, PackageSources, QueryError};
+use yuba_install::providers::unpacked::UnpackedPackages;
 use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
 use yuba_syntax::{Code, Diagnostics, Sources};
 
-use crate::backend::{self, Opened, Refusal, StateFlags};
+use crate::backend::{self, OpenState, Refusal, StateFlags};
 use crate::diagnostics;
-use crate::install::{Event, Report, constraints, similar_providers};
+use crate::install::{InitEvent, Report, constraints, similar_providers};
 use crate::loaded::{LoadOptions, Loaded};
 use crate::project::Project;
 
@@ -42,7 +42,7 @@ pub(crate) fn install(
     configuration: &mut Loaded,
     flags: &ProviderFlags,
     backend: bool,
-    emit: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(InitEvent),
 ) -> Diagnostics {
     let _span = tracing::info_span!("install providers").entered();
     let project = configuration.project.clone();
@@ -80,19 +80,19 @@ pub(crate) fn install(
     if problems.has_errors() {
         return problems;
     }
-    emit(Event::Providers);
+    emit(InitEvent::Providers);
     if needed.is_empty() && before.providers.is_empty() {
         return problems;
     }
     let is_built_in = built_in(&mut needed, &mut problems, emit);
     let (means, mut wrong) = (means(hosts), Diagnostics::new());
-    let places = match flags.plugin_dirs.is_empty() {
-        true if needed.is_empty() => Places::default(),
+    let package_sources = match flags.plugin_dirs.is_empty() {
+        true if needed.is_empty() => PackageSources::default(),
         true => {
             let dir = project.original_dir().map_or_else(|| PathBuf::from("."), PathBuf::from);
-            let (places, found) = configured::places(&means, &dir, hosts.environment());
+            let (package_sources, found) = configured::package_sources(&means, &dir, hosts.environment());
             wrong = found;
-            places
+            package_sources
         }
         false => configured::directories(flags.plugin_dirs.iter().cloned()),
     };
@@ -106,23 +106,24 @@ pub(crate) fn install(
         .clone()
         .map(|dir| Cache { dir, may_break_lock_file: config.plugin_cache_may_break_lock_file });
     // Where working directories share packages anyway, they are kept already.
-    let kept = if cache.is_none() { Kept::of_user(hosts.environment()) } else { Kept::default() };
+    let kept =
+        if cache.is_none() { UnpackedPackages::of_user(hosts.environment()) } else { UnpackedPackages::default() };
     let platform = Platform::current();
-    let wanted = installing::Request {
+    let wanted = installing::InstallRequest {
         needed: &needed,
         others: &others(hosts),
         locks: &before,
-        places: &places,
+        sources: &package_sources,
         client: means.services.client(),
         base: &packages_dir(project.data_dir()),
         platform: &platform,
         cache: cache.as_ref(),
-        mode: if flags.upgrade { Mode::Upgrade } else { Mode::Keep },
+        mode: if flags.upgrade { SelectionPolicy::Upgrade } else { SelectionPolicy::Keep },
         signing: means.signing,
         verified: &Verified::of_user(hosts.environment()),
         kept: &kept,
     };
-    let outcome = installing::install(&wanted, &mut |event| emit(Event::Provider(event)));
+    let outcome = installing::install(&wanted, &mut |event| emit(InitEvent::Provider(event)));
     for (provider, warnings) in &outcome.warnings {
         problems.push(about::registry_warnings(provider, warnings));
     }
@@ -149,7 +150,7 @@ pub(crate) fn install(
     if !outcome.incomplete.is_empty() {
         problems.push(about::incomplete(&outcome.incomplete, &platform));
     }
-    emit(if before.providers.is_empty() { Event::LockFileCreated } else { Event::LockFileChanged });
+    emit(if before.providers.is_empty() { InitEvent::LockFileCreated } else { InitEvent::LockFileChanged });
     problems.extend(lock_file::write(project.root(), lock_file::LOCK_FILE, &outcome.locks).err());
     problems
 }
@@ -158,7 +159,7 @@ pub(crate) fn install(
 fn built_in(
     needed: &mut BTreeMap<ProviderSource, ProviderConstraints>,
     problems: &mut Diagnostics,
-    emit: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(InitEvent),
 ) -> bool {
     let mut any_wrong = false;
     for (provider, constraints) in needed.iter().filter(|(provider, _)| provider.is_builtin()) {
@@ -166,7 +167,7 @@ fn built_in(
             _ if provider.kind != "terraform" => diagnostics::no_such_built_in(provider),
             false => diagnostics::version_of_built_in(provider),
             true => {
-                emit(Event::BuiltIn(provider.for_display()));
+                emit(InitEvent::BuiltIn(provider.for_display()));
                 continue;
             }
         };
@@ -197,22 +198,22 @@ pub(crate) fn of_state(
     configuration: &Loaded,
     code: &'static Code,
 ) -> Result<(BTreeSet<ProviderSource>, Diagnostics), Diagnostics> {
-    let place = match backend::place_of(configuration, &StateFlags::default()) {
+    let location = match backend::state_location(configuration, &StateFlags::default()) {
         Err(_) if backend::is_out_of_reach(configuration) => return Ok(Default::default()),
-        place => place?,
+        location => location?,
     };
-    let opened = place.look().map_err(|problems| Diagnostics::from(diagnostics::under(code, &problems)))?;
+    let opened = location.look().map_err(|problems| Diagnostics::from(diagnostics::under(code, &problems)))?;
     Ok((providers_of(&opened), opened.notes))
 }
 
 /// The providers of the objects in the state that was used last. Whoever leaves the backend alone does not have to be able
 /// to read it.
 fn of_last_state(configuration: &Loaded) -> BTreeSet<ProviderSource> {
-    let opened = backend::last_place(configuration).and_then(|place| place.look().ok());
+    let opened = backend::last_state_location(configuration).and_then(|location| location.look().ok());
     opened.map(|opened| providers_of(&opened)).unwrap_or_default()
 }
 
-fn providers_of(opened: &Opened) -> BTreeSet<ProviderSource> {
+fn providers_of(opened: &OpenState) -> BTreeSet<ProviderSource> {
     let resources = opened.state.iter().flat_map(|state| state.iter());
     resources.map(|resource| resource.provider.provider.clone()).collect()
 }
@@ -247,21 +248,21 @@ pub fn lock(
     project: &Project,
     ask: Option<Ask>,
     lock: &LockRequest,
-    emit: &mut dyn FnMut(locking::Event),
+    emit: &mut dyn FnMut(locking::LockEvent),
 ) -> (Option<bool>, Report) {
     let mut problems = Diagnostics::new();
     let platforms = platforms(&lock.platforms, &mut problems);
     let means = means(project.hosts());
-    let place = match (&lock.fs_mirror, &lock.net_mirror) {
-        (Some(dir), _) => Place::Local(LocalMirror::new(dir.clone())),
+    let source = match (&lock.fs_mirror, &lock.net_mirror) {
+        (Some(dir), _) => PackageSource::Local(LocalMirror::new(dir.clone())),
         (None, Some(url)) => match means.network_mirror(url) {
-            Ok(mirror) => Place::Network(mirror),
+            Ok(mirror) => PackageSource::Network(mirror),
             Err(reason) => {
                 problems.push(about::net_mirror(&reason));
                 return (None, Report::new(problems, Sources::new()));
             }
         },
-        (None, None) => Place::Registry(means.registry()),
+        (None, None) => PackageSource::Registry(means.registry()),
     };
     let (mut needed, mut sources) = match prepare(project, ask, &mut problems) {
         Ok(prepared) => prepared,
@@ -284,11 +285,11 @@ pub fn lock(
     if problems.has_errors() {
         return (None, Report::new(problems, sources));
     }
-    let places = Places::only(place);
-    let wanted = locking::Request {
+    let package_sources = PackageSources::only(source);
+    let wanted = locking::ProviderLockRequest {
         needed: &needed,
         locks: &before,
-        places: &places,
+        sources: &package_sources,
         client: means.services.client(),
         platforms: &platforms,
         signing: means.signing,
@@ -312,7 +313,7 @@ pub fn mirror(
     ask: Option<Ask>,
     given: &[String],
     dir: &Path,
-    emit: &mut dyn FnMut(mirroring::Event),
+    emit: &mut dyn FnMut(mirroring::MirrorEvent),
 ) -> Report {
     let mut problems = Diagnostics::new();
     let platforms = platforms(given, &mut problems);
@@ -329,7 +330,7 @@ pub fn mirror(
         return Report::new(problems, sources);
     }
     let means = means(project.hosts());
-    let wanted = mirroring::Request {
+    let wanted = mirroring::MirrorRequest {
         needed: &needed,
         locks: &locks,
         registry: &means.registry(),

@@ -11,7 +11,7 @@ use yuba_config::select_files;
 use yuba_eval::ConfigTree;
 use yuba_eval::tree::{Manifest, Purpose};
 use yuba_install::lock_file::{self, LockFile};
-use yuba_plan::file::{self, Files, PlanFile, SavedBackend};
+use yuba_plan::file::{self, PlanFile, PlanFiles, SavedBackend};
 use yuba_plan::{Plan, ResourceChange};
 use yuba_provider::{ProviderSchema, Providers};
 use yuba_state::State;
@@ -24,7 +24,7 @@ use crate::loaded::{LoadOptions, Loaded};
 use crate::manifest::{parse_planned, planned_text};
 use crate::operation::diagnostics;
 use crate::project::Project;
-use crate::providers::OurProviders;
+use crate::providers::InstalledProviders;
 
 /// The version of this program, the only one that reads the plans it writes.
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -111,8 +111,8 @@ pub(crate) fn contents(plan: Plan, loaded: &Loaded, state: Option<&State>) -> Pl
 
 /// The configuration files of all modules, by the keys of the modules. Files with values of variables are not among them:
 /// they may have ephemeral ones.
-fn module_files(loaded: &Loaded) -> BTreeMap<EcoString, Files> {
-    let mut by_dir: BTreeMap<&str, Files> = BTreeMap::new();
+fn module_files(loaded: &Loaded) -> BTreeMap<EcoString, PlanFiles> {
+    let mut by_dir: BTreeMap<&str, PlanFiles> = BTreeMap::new();
     for (_, file) in loaded.sources.iter() {
         let (dir, name) = file.name.rsplit_once('/').unwrap_or((".", &file.name));
         let selection = select_files([name]);
@@ -135,7 +135,7 @@ fn needed_schemas(
 ) -> BTreeMap<ProviderSource, ProviderSchema> {
     let mut needed: BTreeMap<ProviderSource, BTreeSet<(ResourceMode, EcoString)>> = BTreeMap::new();
     let mut need = |source: &ProviderSource, resource: Option<&Resource>| {
-        if OurProviders::is_built_in(source) {
+        if InstalledProviders::is_built_in(source) {
             return;
         }
         if !needed.contains_key(source) {
@@ -189,7 +189,7 @@ fn reduced(whole: &ProviderSchema, types: BTreeSet<(ResourceMode, EcoString)>) -
 /// Why a file could not be read as a plan.
 pub(crate) enum PlanProblem {
     Unreadable(std::io::Error),
-    Content(file::Problem),
+    Content(file::PlanFileError),
     Encrypted(Diagnostics),
     Configuration(String),
 }
@@ -199,7 +199,7 @@ impl Project {
     pub fn read_plan(&self, path: &Path) -> Result<SavedPlan, Diagnostic> {
         saved_plan(path, self).map_err(|problem| match problem {
             PlanProblem::Unreadable(error) => diagnostics::plan_not_loaded(path, &error.to_string()),
-            PlanProblem::Content(problem @ (file::Problem::NotAPlan | file::Problem::BrokenArchive)) => {
+            PlanProblem::Content(problem @ (file::PlanFileError::NotAPlan | file::PlanFileError::BrokenArchive)) => {
                 diagnostics::plan_not_loaded(path, &problem.to_string())
             }
             PlanProblem::Content(problem) => diagnostics::plan_not_read(path, &problem.to_string()),

@@ -8,7 +8,7 @@ use yuba_addrs::ProviderSource;
 use yuba_config::Module;
 use yuba_eval::tree::{ModuleFiles as _, Purpose};
 use yuba_plan::Plan;
-use yuba_plan::file::Problem;
+use yuba_plan::file::PlanFileError;
 use yuba_provider::RecordedSchemas;
 use yuba_syntax::Diagnostics;
 
@@ -48,7 +48,7 @@ pub enum NotShown {
 pub fn plan_file(path: &Path, project: &Project) -> Result<PlanAndConfiguration, NotShown> {
     let saved = saved_plan(path, project).map_err(|problem| match problem {
         PlanProblem::Unreadable(error) => NotShown::Other(error.to_string()),
-        PlanProblem::Content(problem @ (Problem::NotAPlan | Problem::BrokenArchive)) => {
+        PlanProblem::Content(problem @ (PlanFileError::NotAPlan | PlanFileError::BrokenArchive)) => {
             NotShown::Other(problem.to_string())
         }
         PlanProblem::Content(problem) => NotShown::Unusable(problem.to_string()),
@@ -100,5 +100,9 @@ pub fn single_module(project: &Project, dir: &str) -> Result<Arc<Module>, Refusa
     let (module, problems) = reader
         .module(dir)
         .unwrap_or_else(|| (Arc::default(), Diagnostics::from(diagnostics::module_directory_unreadable(dir))));
-    if problems.has_errors() { Err(Refusal { problems, sources: reader.into_kept().sources }) } else { Ok(module) }
+    if problems.has_errors() {
+        Err(Refusal { problems, sources: reader.into_read_modules().sources })
+    } else {
+        Ok(module)
+    }
 }

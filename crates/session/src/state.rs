@@ -13,8 +13,8 @@ use yuba_provider::Providers as _;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, SourceFile, Sources};
 
-pub use changing::{Marked, Removal, TaintMark, replace_provider, resources_of, set_tainted, with_provider};
-pub use moving::{Moved, Moves, move_objects};
+pub use changing::{Marked, StateRemoval, TaintMark, replace_provider, resources_of, set_tainted, with_provider};
+pub use moving::{StateMove, StateMoves, move_objects};
 pub use selecting::{Addresses, Unmatched, has_id};
 pub use transferring::{read_file, read_given};
 
@@ -24,7 +24,7 @@ use crate::backend::Refusal;
 use crate::diagnostics;
 use crate::loaded::{LoadOptions, Loaded};
 use crate::project::Project;
-use crate::providers::OurProviders;
+use crate::providers::InstalledProviders;
 
 /// A state that has to be there.
 pub fn required(state: Option<State>) -> Result<State, Refusal> {
@@ -39,7 +39,7 @@ pub fn instance_address(text: &str) -> Result<AbsResourceInstance, Refusal> {
 }
 
 /// Providers of a state whose schemas nobody has.
-pub fn missing_schemas(providers: &OurProviders, state: &State) -> Result<(), Diagnostic> {
+pub fn missing_schemas(providers: &InstalledProviders, state: &State) -> Result<(), Diagnostic> {
     let mut missing: Vec<&ProviderSource> = Vec::new();
     for resource in state.iter() {
         let provider = &resource.provider.provider;

@@ -71,7 +71,7 @@ pub fn fill(location: &StateLocation, name: &str, file: &Path, flags: &StateFlag
 
 /// What came of selecting a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Selection {
+pub enum WorkspaceSelection {
     /// It was selected already.
     Same,
     /// It is selected now.
@@ -96,14 +96,14 @@ pub fn select(
     name: &str,
     selected: &Selected,
     missing: MissingWorkspace,
-) -> Result<Selection, Diagnostics> {
+) -> Result<WorkspaceSelection, Diagnostics> {
     if selected.is_overridden {
         return Err(diagnostics::overridden_select().into());
     }
     check_name(name)?;
     let exists = list(location)?.iter().any(|there| there == name);
     if selected.name == name {
-        return Ok(Selection::Same);
+        return Ok(WorkspaceSelection::Same);
     }
     if !exists && missing == MissingWorkspace::Fail {
         return Err(diagnostics::no_workspace(name).into());
@@ -112,7 +112,7 @@ pub fn select(
         location.backend().open(name)?;
     }
     workspace::select(location.files(), data_dir, name)?;
-    Ok(if exists { Selection::Changed } else { Selection::Created })
+    Ok(if exists { WorkspaceSelection::Changed } else { WorkspaceSelection::Created })
 }
 
 /// Which workspaces [`delete`] deletes.

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use yuba_eval::world::{DEFAULT_TEMPLATE_DEPTH, DirEntry, FileKind, Timestamp, World};
+use yuba_eval::world::{DEFAULT_TEMPLATE_DEPTH, DirEntry, FileKind, World, WorldTime};
 use yuba_net::Environment;
 
 /// The environment variable that limits how deep templates include each other.
@@ -40,14 +40,14 @@ fn too_large(limit: u64) -> io::Error {
 }
 
 /// The current time.
-pub fn now() -> Timestamp {
+pub fn now() -> WorldTime {
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => {
-            Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
+            WorldTime { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_nanos() }
         }
         // A clock before 1970: whole seconds will do.
         Err(before) => {
-            Timestamp { seconds: i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |s| -s - 1), nanos: 0 }
+            WorldTime { seconds: i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |s| -s - 1), nanos: 0 }
         }
     }
 }
@@ -111,7 +111,7 @@ impl World for SystemWorld {
             io::Error::new(io::ErrorKind::InvalidData, "the name of the working directory is not Unicode")
         })
     }
-    fn now(&self) -> Timestamp {
+    fn now(&self) -> WorldTime {
         now()
     }
     fn random(&self, buffer: &mut [u8]) {

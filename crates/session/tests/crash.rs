@@ -25,7 +25,7 @@ use yuba_provider::contract::{
 };
 use yuba_provider::{Problem, ProviderSchema, Providers};
 use yuba_session::backend::{BackendEnvironment, Backends, StateFlags, StateLocation};
-use yuba_session::providers::OurProviders;
+use yuba_session::providers::InstalledProviders;
 use yuba_session::{
     ConfigurationCheck, ForgottenInstances, LoadOptions, Loaded, LockOptions, Planned, Progress, Project,
     ProjectSettings,
@@ -74,7 +74,7 @@ resource "terraform_data" "new" {
 
 static BACKENDS: LazyLock<Arc<Backends>> =
     LazyLock::new(|| Arc::new(Backends::new(BackendEnvironment::new(Default::default(), ".terraform"))));
-static BUILT_IN: LazyLock<OurProviders> = LazyLock::new(OurProviders::built_in);
+static BUILT_IN: LazyLock<InstalledProviders> = LazyLock::new(InstalledProviders::built_in);
 
 /// Writes down what is made and destroyed.
 struct Recording {

@@ -11,7 +11,7 @@ mod label;
 mod layout;
 mod pieces;
 
-use crate::lexer::{self, Mode};
+use crate::lexer::{self, LexMode};
 use crate::token::Token;
 
 /// The canonical form of a file of configuration in native syntax.
@@ -19,7 +19,7 @@ use crate::token::Token;
 /// The file must parse without errors: the caller has checked, since only the caller can tell the author. The result of
 /// text that does not parse is unspecified (it is some text, without panic).
 pub fn format(source: &[u8]) -> Vec<u8> {
-    format_tokens(source, &lexer::lex(source, Mode::Config))
+    format_tokens(source, &lexer::lex(source, LexMode::Config))
 }
 
 /// Like [`format`], for a caller that has the tokens of the file already.
@@ -308,7 +308,7 @@ mod tests {
 
     /// Kinds and texts of everything but whitespace.
     fn significant(source: &[u8]) -> Vec<(TokenKind, &[u8])> {
-        let tokens = lexer::lex(source, Mode::Config);
+        let tokens = lexer::lex(source, LexMode::Config);
         tokens
             .iter()
             .map(|t| (t.kind, &source[t.start as usize..t.end as usize]))

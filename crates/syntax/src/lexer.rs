@@ -7,7 +7,7 @@ use crate::token::{Token, TokenKind, TokenKind as K};
 
 /// What the text as a whole is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum LexMode {
     /// A configuration file.
     Config,
     /// One expression; its tokens are those of a configuration.
@@ -17,7 +17,7 @@ pub enum Mode {
 }
 
 /// Splits a text into tokens. Offsets are relative to `bytes`, which must be shorter than 4 GiB.
-pub fn lex(bytes: &[u8], mode: Mode) -> Vec<Token> {
+pub fn lex(bytes: &[u8], mode: LexMode) -> Vec<Token> {
     let mut lexer = Lexer {
         bytes,
         pos: 0,
@@ -25,7 +25,7 @@ pub fn lex(bytes: &[u8], mode: Mode) -> Vec<Token> {
         // Real configurations have a token, whitespace included, every three bytes or so.
         tokens: Vec::with_capacity(bytes.len() / 3 + 2),
         modes: Vec::new(),
-        mode: if mode == Mode::Template { State::Bare } else { State::Normal },
+        mode: if mode == LexMode::Template { State::Bare } else { State::Normal },
         braces: 0,
         sequences: Vec::new(),
         heredocs: Vec::new(),
@@ -505,14 +505,14 @@ mod tests {
 
     use super::*;
 
-    fn show(bytes: &[u8], mode: Mode) -> String {
+    fn show(bytes: &[u8], mode: LexMode) -> String {
         let tokens = lex(bytes, mode);
         let text = |t: &Token| format!("{:?}{:?}", t.kind, String::from_utf8_lossy(t.bytes(bytes)));
         tokens.iter().filter(|t| t.kind != K::Whitespace).map(text).collect::<Vec<_>>().join(" ")
     }
 
     fn check(text: &str, expect: Expect) {
-        expect.assert_eq(&show(text.as_bytes(), Mode::Config));
+        expect.assert_eq(&show(text.as_bytes(), LexMode::Config));
     }
 
     #[test]
@@ -586,19 +586,19 @@ mod tests {
             expect![[r#"OpenQuote"\"" QuotedText"never" QuotedNewline"\n" QuotedText"closed" Eof"""#]],
         );
         expect![[r#"Bom"\u{feff}" Ident"a" BadUtf8"�" OpenQuote"\"" BadUtf8"�" QuotedText"(" CloseQuote"\"" Eof"""#]]
-            .assert_eq(&show(b"\xef\xbb\xbfa \xff \"\xe2\x28\"", Mode::Config));
+            .assert_eq(&show(b"\xef\xbb\xbfa \xff \"\xe2\x28\"", LexMode::Config));
     }
 
     #[test]
     fn bare_templates_are_text_by_default() {
-        expect![[r#"TemplateText"a \"b\" # c\n" InterpolationStart"${" Ident"d" TemplateSequenceEnd"}" TemplateText"\n" DirectiveStart"%{" Ident"if" Ident"e" TemplateSequenceEnd"}" TemplateText"$" Eof"""#]].assert_eq(&show(b"a \"b\" # c\n${d}\n%{ if e }$", Mode::Template));
+        expect![[r#"TemplateText"a \"b\" # c\n" InterpolationStart"${" Ident"d" TemplateSequenceEnd"}" TemplateText"\n" DirectiveStart"%{" Ident"if" Ident"e" TemplateSequenceEnd"}" TemplateText"$" Eof"""#]].assert_eq(&show(b"a \"b\" # c\n${d}\n%{ if e }$", LexMode::Template));
     }
 
     #[test]
     fn hostile_input_takes_linear_time() {
         for unit in ["/*", "\"${", "<<a\n", "<<a", "1.", "${", "\\", "\"", "{", "}", "~}", "$", "é", "\r"] {
             let text = unit.repeat(50_000);
-            for mode in [Mode::Config, Mode::Template] {
+            for mode in [LexMode::Config, LexMode::Template] {
                 assert!(lex(text.as_bytes(), mode).len() <= text.len() + 1);
             }
         }
@@ -624,7 +624,7 @@ mod tests {
     }
 
     fn prop_assert_lossless(bytes: &[u8]) -> Result<(), TestCaseError> {
-        for mode in [Mode::Config, Mode::Template] {
+        for mode in [LexMode::Config, LexMode::Template] {
             let tokens = lex(bytes, mode);
             let mut at = 0;
             for token in &tokens {

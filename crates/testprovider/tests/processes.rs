@@ -14,7 +14,7 @@ use expect_test::{Expect, expect};
 use futures_executor::block_on;
 use yuba_addrs::ProviderSource;
 use yuba_plugin::wire::Protocol;
-use yuba_plugin::{Address, Level, LogSink, Plugins, Reattach, Settings, Supply};
+use yuba_plugin::{Address, LogLevel, LogSink, Plugins, Reattach, Settings, Supply};
 use yuba_provider::{
     ApplyRequest, BlockSchema, ImportBy, ImportRequest, Outcome, PlanRequest, Private, Problem, Provider, RawState,
     ReadRequest, UpgradeRequest,
@@ -430,7 +430,7 @@ fn connections_need_not_be_encrypted() {
 fn logs_have_levels() {
     let logged = Arc::new(Mutex::new(Vec::new()));
     let inner = logged.clone();
-    let sink = LogSink::new(Level::Info, move |record| {
+    let sink = LogSink::new(LogLevel::Info, move |record| {
         inner.lock().expect("because nobody panics").push(format!(
             "{} {}: {}",
             record.level.name(),

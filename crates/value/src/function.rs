@@ -224,7 +224,7 @@ pub type Result<T = Value> = std::result::Result<T, FunctionError>;
 pub type ResultType = fn(&[Value]) -> Result<Type>;
 
 /// What a function does. The second argument is the type that was promised.
-pub type Body = fn(&[Value], &Type) -> Result;
+pub type FunctionBody = fn(&[Value], &Type) -> Result;
 
 /// A pure function.
 #[derive(Clone, Debug)]
@@ -234,7 +234,7 @@ pub struct Function {
     /// Finds the result's type; `None` where it is always `signature.result`.
     pub result_type: Option<ResultType>,
     /// Does the work.
-    pub body: Body,
+    pub body: FunctionBody,
 }
 
 impl Function {
@@ -244,7 +244,7 @@ impl Function {
         description: &'static str,
         params: impl Into<Vec<Param>>,
         result: Type,
-        body: Body,
+        body: FunctionBody,
     ) -> Function {
         let params = params.into();
         let signature = Signature::new(name, description, params, result);

@@ -6,22 +6,26 @@ use yuba_value::function::Signature;
 use yuba_value::{Value, View};
 
 use crate::functions;
-use crate::json::Json;
-use crate::snippet::{Excerpts, Place, Snippet};
+use crate::json::JsonValue;
+use crate::snippet::{Excerpts, Snippet, SourceRange};
 
 /// One diagnostic as an object. `signature` finds the signature of a function by the name it was called by.
-pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn Fn(&str) -> Option<Signature>) -> Json {
+pub fn render(
+    diagnostic: &Diagnostic,
+    excerpts: &Excerpts<'_>,
+    signature: &dyn Fn(&str) -> Option<Signature>,
+) -> JsonValue {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
     let mut members = vec![
-        ("severity", Json::from(severity)),
-        ("summary", Json::from(diagnostic.summary.as_str())),
-        ("detail", Json::from(excerpts.detail(diagnostic).as_str())),
+        ("severity", JsonValue::from(severity)),
+        ("summary", JsonValue::from(diagnostic.summary.as_str())),
+        ("detail", JsonValue::from(excerpts.detail(diagnostic).as_str())),
     ];
     if let Some(address) = &diagnostic.address {
-        members.push(("address", Json::from(address.as_str())));
+        members.push(("address", JsonValue::from(address.as_str())));
     }
     if let Some(place) = excerpts.place(diagnostic) {
         members.push(("range", range(&place)));
@@ -33,27 +37,27 @@ pub fn render(diagnostic: &Diagnostic, excerpts: &Excerpts<'_>, signature: &dyn 
         members.push(("difference", difference(before, after)));
     }
     if let Some(deprecation) = diagnostic.deprecation() {
-        let cause = Json::object([
-            ("by", Json::from(deprecation.source.as_str())),
-            ("message", Json::from(deprecation.message.as_str())),
-            ("remote", Json::Bool(deprecation.remote)),
+        let cause = JsonValue::object([
+            ("by", JsonValue::from(deprecation.source.as_str())),
+            ("message", JsonValue::from(deprecation.message.as_str())),
+            ("remote", JsonValue::Bool(deprecation.remote)),
         ]);
         members.push(("deprecation", cause));
     }
-    members.push(("code", Json::from(diagnostic.code.id)));
-    Json::object(members)
+    members.push(("code", JsonValue::from(diagnostic.code.id)));
+    JsonValue::object(members)
 }
 
 /// Both sides of a comparison, in the form of a change. If one of them is secret, the difference is omitted.
-fn difference(before: &str, after: &str) -> Json {
+fn difference(before: &str, after: &str) -> JsonValue {
     let secrets = |text: &str| match yuba_value::json::decode_implied(text) {
-        Ok(value) => Json::Raw(no_secrets(&value)),
-        Err(_) => Json::Bool(false),
+        Ok(value) => JsonValue::Raw(no_secrets(&value)),
+        Err(_) => JsonValue::Bool(false),
     };
-    Json::object([
-        ("before", Json::Raw(before.into())),
-        ("after", Json::Raw(after.into())),
-        ("after_unknown", Json::Bool(false)),
+    JsonValue::object([
+        ("before", JsonValue::Raw(before.into())),
+        ("after", JsonValue::Raw(after.into())),
+        ("after_unknown", JsonValue::Bool(false)),
         ("before_sensitive", secrets(before)),
         ("after_sensitive", secrets(after)),
     ])
@@ -71,55 +75,59 @@ fn no_secrets(value: &Value) -> String {
     }
 }
 
-fn range(place: &Place) -> Json {
-    let filename = Json::from(place.filename.as_str());
-    Json::object([("filename", filename), ("start", position(place.start)), ("end", position(place.end))])
+fn range(place: &SourceRange) -> JsonValue {
+    let filename = JsonValue::from(place.filename.as_str());
+    JsonValue::object([("filename", filename), ("start", position(place.start)), ("end", position(place.end))])
 }
 
-fn position(position: Position) -> Json {
-    Json::object([
-        ("line", Json::from(position.line)),
-        ("column", Json::from(position.column)),
-        ("byte", Json::from(position.byte)),
+fn position(position: Position) -> JsonValue {
+    JsonValue::object([
+        ("line", JsonValue::from(position.line)),
+        ("column", JsonValue::from(position.column)),
+        ("byte", JsonValue::from(position.byte)),
     ])
 }
 
-fn code(snippet: &Snippet, diagnostic: &Diagnostic, signature: &dyn Fn(&str) -> Option<Signature>) -> Json {
+fn code(snippet: &Snippet, diagnostic: &Diagnostic, signature: &dyn Fn(&str) -> Option<Signature>) -> JsonValue {
     let extra = diagnostic.extra.as_deref();
     let mut values: Vec<_> = extra.map_or(&[][..], |extra| &extra.values).iter().collect();
     values.sort();
     let value = |(name, statement): &(ecow::EcoString, ecow::EcoString)| {
-        Json::object([("traversal", Json::from(name.as_str())), ("statement", Json::from(statement.as_str()))])
+        JsonValue::object([
+            ("traversal", JsonValue::from(name.as_str())),
+            ("statement", JsonValue::from(statement.as_str())),
+        ])
     };
     let mut members = vec![
-        ("context", snippet.context.as_deref().map_or(Json::Null, Json::from)),
-        ("code", Json::from(snippet.code.as_str())),
-        ("start_line", Json::from(snippet.start_line)),
-        ("highlight_start_offset", Json::from(snippet.highlight_start)),
-        ("highlight_end_offset", Json::from(snippet.highlight_end)),
-        ("values", Json::Array(values.into_iter().map(value).collect())),
+        ("context", snippet.context.as_deref().map_or(JsonValue::Null, JsonValue::from)),
+        ("code", JsonValue::from(snippet.code.as_str())),
+        ("start_line", JsonValue::from(snippet.start_line)),
+        ("highlight_start_offset", JsonValue::from(snippet.highlight_start)),
+        ("highlight_end_offset", JsonValue::from(snippet.highlight_end)),
+        ("values", JsonValue::Array(values.into_iter().map(value).collect())),
     ];
     if let Some(call) = extra.and_then(|extra| extra.function_call.as_ref()) {
         members.push(("function_call", function_call(call, signature)));
     }
-    Json::object(members)
+    JsonValue::object(members)
 }
 
-fn function_call(call: &FunctionCall, signature: &dyn Fn(&str) -> Option<Signature>) -> Json {
-    let mut members = vec![("called_as", Json::from(call.called_as.as_str()))];
+fn function_call(call: &FunctionCall, signature: &dyn Fn(&str) -> Option<Signature>) -> JsonValue {
+    let mut members = vec![("called_as", JsonValue::from(call.called_as.as_str()))];
     if let Some(signature) = signature(&call.called_as) {
-        let param = |name: &str, ty| Json::object([("name", Json::from(name)), ("type", functions::type_json(ty))]);
+        let param =
+            |name: &str, ty| JsonValue::object([("name", JsonValue::from(name)), ("type", functions::type_json(ty))]);
         let mut described = vec![
-            ("name", Json::from(&*signature.name)),
-            ("params", Json::Array(signature.params.iter().map(|p| param(&p.name, &p.ty)).collect())),
+            ("name", JsonValue::from(&*signature.name)),
+            ("params", JsonValue::Array(signature.params.iter().map(|p| param(&p.name, &p.ty)).collect())),
         ];
         if let Some(variadic) = &signature.variadic {
             described.push(("variadic_param", param(&variadic.name, &variadic.ty)));
         }
         described.push(("return_type", functions::type_json(&signature.result)));
-        members.push(("signature", Json::object(described)));
+        members.push(("signature", JsonValue::object(described)));
     }
-    Json::object(members)
+    JsonValue::object(members)
 }
 
 #[cfg(test)]

@@ -3,71 +3,74 @@
 use yuba_value::function::{Param, Signature};
 use yuba_value::{Type, TypeKind};
 
-use crate::json::Json;
+use crate::json::JsonValue;
 
 /// Version of the format.
 const FORMAT_VERSION: &str = "1.0";
 
 /// All functions, sorted by name, each under its plain name and its name in the namespace `core`.
-pub fn render<'a>(signatures: impl IntoIterator<Item = &'a Signature>) -> Json {
-    let mut rows: Vec<(String, Json)> = Vec::new();
+pub fn render<'a>(signatures: impl IntoIterator<Item = &'a Signature>) -> JsonValue {
+    let mut rows: Vec<(String, JsonValue)> = Vec::new();
     for signature in signatures {
         let described = function(signature);
         rows.push((format!("core::{}", signature.name), described.clone()));
         rows.push((signature.name.to_string(), described));
     }
     rows.sort_by(|a, b| a.0.cmp(&b.0));
-    Json::object([("format_version", Json::from(FORMAT_VERSION)), ("function_signatures", Json::Object(rows))])
+    JsonValue::object([
+        ("format_version", JsonValue::from(FORMAT_VERSION)),
+        ("function_signatures", JsonValue::Object(rows)),
+    ])
 }
 
-fn function(signature: &Signature) -> Json {
+fn function(signature: &Signature) -> JsonValue {
     let mut members = Vec::new();
     if !signature.description.is_empty() {
-        members.push(("description", Json::from(&*signature.description)));
+        members.push(("description", JsonValue::from(&*signature.description)));
     }
     members.push(("return_type", type_json(&signature.result)));
     if !signature.params.is_empty() {
-        members.push(("parameters", Json::Array(signature.params.iter().map(parameter).collect())));
+        members.push(("parameters", JsonValue::Array(signature.params.iter().map(parameter).collect())));
     }
     if let Some(variadic) = &signature.variadic {
         members.push(("variadic_parameter", parameter(variadic)));
     }
-    Json::object(members)
+    JsonValue::object(members)
 }
 
-fn parameter(param: &Param) -> Json {
-    let mut members = vec![("name", Json::from(&*param.name))];
+fn parameter(param: &Param) -> JsonValue {
+    let mut members = vec![("name", JsonValue::from(&*param.name))];
     if !param.description.is_empty() {
-        members.push(("description", Json::from(&*param.description)));
+        members.push(("description", JsonValue::from(&*param.description)));
     }
     if param.allow_null {
-        members.push(("is_nullable", Json::Bool(true)));
+        members.push(("is_nullable", JsonValue::Bool(true)));
     }
     members.push(("type", type_json(&param.ty)));
-    Json::object(members)
+    JsonValue::object(members)
 }
 
 /// A type in the notation of providers and state files: `"string"`, `["list","string"]`.
-pub fn type_json(ty: &Type) -> Json {
-    let pair = |kind: &str, inner: Json| Json::Array(vec![Json::from(kind), inner]);
+pub fn type_json(ty: &Type) -> JsonValue {
+    let pair = |kind: &str, inner: JsonValue| JsonValue::Array(vec![JsonValue::from(kind), inner]);
     match ty.kind() {
-        TypeKind::Bool => Json::from("bool"),
-        TypeKind::Number => Json::from("number"),
-        TypeKind::String => Json::from("string"),
-        TypeKind::Dynamic => Json::from("dynamic"),
+        TypeKind::Bool => JsonValue::from("bool"),
+        TypeKind::Number => JsonValue::from("number"),
+        TypeKind::String => JsonValue::from("string"),
+        TypeKind::Dynamic => JsonValue::from("dynamic"),
         TypeKind::List(element) => pair("list", type_json(element)),
         TypeKind::Set(element) => pair("set", type_json(element)),
         TypeKind::Map(element) => pair("map", type_json(element)),
-        TypeKind::Tuple(elements) => pair("tuple", Json::Array(elements.iter().map(type_json).collect())),
+        TypeKind::Tuple(elements) => pair("tuple", JsonValue::Array(elements.iter().map(type_json).collect())),
         TypeKind::Object(attrs) => {
             let members = attrs.iter().map(|attr| (attr.name.as_str(), type_json(&attr.ty)));
-            let mut parts = vec![Json::from("object"), Json::object(members)];
-            let optional: Vec<Json> =
-                attrs.iter().filter(|a| a.optional).map(|a| Json::from(a.name.as_str())).collect();
+            let mut parts = vec![JsonValue::from("object"), JsonValue::object(members)];
+            let optional: Vec<JsonValue> =
+                attrs.iter().filter(|a| a.optional).map(|a| JsonValue::from(a.name.as_str())).collect();
             if !optional.is_empty() {
-                parts.push(Json::Array(optional));
+                parts.push(JsonValue::Array(optional));
             }
-            Json::Array(parts)
+            JsonValue::Array(parts)
         }
     }
 }

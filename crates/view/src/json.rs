@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// A piece of JSON to be written.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Json {
+pub enum JsonValue {
     /// `null`
     Null,
     /// `true` or `false`
@@ -14,17 +14,17 @@ pub enum Json {
     /// A text.
     String(String),
     /// Elements.
-    Array(Vec<Json>),
+    Array(Vec<JsonValue>),
     /// Members in order.
-    Object(Vec<(String, Json)>),
+    Object(Vec<(String, JsonValue)>),
     /// JSON text without white space that is already escaped.
     Raw(String),
 }
 
-impl Json {
+impl JsonValue {
     /// An object of these members.
-    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Json)>) -> Json {
-        Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, JsonValue)>) -> JsonValue {
+        JsonValue::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     /// On one line, without spaces.
@@ -50,17 +50,17 @@ impl Json {
 
     fn write(&self, out: &mut String, indent: Option<usize>, escape: Escape) {
         match self {
-            Json::Null => out.push_str("null"),
-            Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Json::Int(value) => {
+            JsonValue::Null => out.push_str("null"),
+            JsonValue::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            JsonValue::Int(value) => {
                 let _ = write!(out, "{value}");
             }
-            Json::String(text) => write_string(out, text, escape),
-            Json::Raw(text) => out.push_str(text),
-            Json::Array(elements) => write_items(out, indent, '[', ']', elements, |out, indent, element| {
+            JsonValue::String(text) => write_string(out, text, escape),
+            JsonValue::Raw(text) => out.push_str(text),
+            JsonValue::Array(elements) => write_items(out, indent, '[', ']', elements, |out, indent, element| {
                 element.write(out, indent, escape);
             }),
-            Json::Object(members) => write_items(out, indent, '{', '}', members, |out, indent, (name, value)| {
+            JsonValue::Object(members) => write_items(out, indent, '{', '}', members, |out, indent, (name, value)| {
                 write_string(out, name, escape);
                 out.push_str(if indent.is_some() { ": " } else { ":" });
                 value.write(out, indent, escape);
@@ -172,19 +172,19 @@ pub(crate) fn indent(compact: &str) -> String {
     out
 }
 
-impl From<&str> for Json {
-    fn from(text: &str) -> Json {
-        Json::String(text.to_owned())
+impl From<&str> for JsonValue {
+    fn from(text: &str) -> JsonValue {
+        JsonValue::String(text.to_owned())
     }
 }
-impl From<String> for Json {
-    fn from(text: String) -> Json {
-        Json::String(text)
+impl From<String> for JsonValue {
+    fn from(text: String) -> JsonValue {
+        JsonValue::String(text)
     }
 }
-impl From<usize> for Json {
-    fn from(number: usize) -> Json {
-        Json::Int(i64::try_from(number).unwrap_or(i64::MAX))
+impl From<usize> for JsonValue {
+    fn from(number: usize) -> JsonValue {
+        JsonValue::Int(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
@@ -194,11 +194,11 @@ mod tests {
 
     #[test]
     fn writes_what_go_writes() {
-        let json = Json::object([
-            ("a", Json::Array(vec![Json::Null, Json::Bool(true), Json::Int(-1)])),
-            ("b", Json::from("<\"é\\\n\u{1}>")),
-            ("c", Json::object([])),
-            ("d", Json::Array(vec![])),
+        let json = JsonValue::object([
+            ("a", JsonValue::Array(vec![JsonValue::Null, JsonValue::Bool(true), JsonValue::Int(-1)])),
+            ("b", JsonValue::from("<\"é\\\n\u{1}>")),
+            ("c", JsonValue::object([])),
+            ("d", JsonValue::Array(vec![])),
         ]);
         assert_eq!(json.compact(), r#"{"a":[null,true,-1],"b":"\u003c\"é\\\n\u0001\u003e","c":{},"d":[]}"#);
         let expected = "{\n  \"a\": [\n    null,\n    true,\n    -1\n  ],\n  \"b\": \"\\u003c\\\"é\\\\\\n\\u0001\\u003e\",\n  \"c\": {},\n  \"d\": []\n}";

@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 
 use ecow::EcoString;
 use yuba_addrs::{AbsResourceInstance, ResourceMode};
-use yuba_plan::{Action, Event, Importing, Mode, OutputChange, Phase, Plan, Reason, ResourceChange};
+use yuba_plan::{Action, ActionReason, Event, Importing, Mode, OutputChange, Phase, Plan, ResourceChange};
 use yuba_state::Output;
 
-use crate::json::Json;
+use crate::json::JsonValue;
 use crate::json_writer::{Members, key};
-use crate::messages_json::{Level, line};
+use crate::messages_json::{MessageLevel, line};
 use crate::values_json::known;
 use words::{action, noun, reason, verb};
 
 /// How much was, or will be, done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ChangeCounts {
     /// Objects created.
     pub add: usize,
     /// Objects updated.
@@ -34,7 +34,7 @@ pub struct Counts {
 
 /// What a summary is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum OperationKind {
     /// What will be done.
     Plan,
     /// What was done.
@@ -43,10 +43,10 @@ pub enum Operation {
     Destroy,
 }
 
-impl Counts {
+impl ChangeCounts {
     /// What a plan will do.
-    pub fn of(plan: &Plan) -> Counts {
-        let mut counts = Counts::default();
+    pub fn of(plan: &Plan) -> ChangeCounts {
+        let mut counts = ChangeCounts::default();
         for change in plan.changes.iter().filter(|change| is_told(change)) {
             counts.import += usize::from(change.importing.is_some());
             match change.action {
@@ -69,23 +69,23 @@ impl Counts {
     }
 
     /// As a sentence.
-    pub fn sentence(self, operation: Operation) -> String {
-        let Counts { add, change, import, remove, forget } = self;
+    pub fn sentence(self, operation: OperationKind) -> String {
+        let ChangeCounts { add, change, import, remove, forget } = self;
         let part = |count: usize, words: &str| if count > 0 { format!("{count} {words}") } else { String::new() };
         match operation {
-            Operation::Plan => {
+            OperationKind::Plan => {
                 let (import, forget) = (part(import, "to import, "), part(forget, "to forget"));
                 let comma = if forget.is_empty() { "" } else { ", " };
                 format!("Plan: {import}{add} to add, {change} to change, {remove} to destroy{comma}{forget}.")
             }
-            Operation::Apply => {
+            OperationKind::Apply => {
                 let (import, forget) = (part(import, "imported, "), part(forget, "forgotten"));
                 let comma = if forget.is_empty() { "" } else { ", " };
                 format!(
                     "Apply complete! Resources: {import}{add} added, {change} changed, {remove} destroyed{comma}{forget}."
                 )
             }
-            Operation::Destroy => format!("Destroy complete! Resources: {remove} destroyed."),
+            OperationKind::Destroy => format!("Destroy complete! Resources: {remove} destroyed."),
         }
     }
 }
@@ -98,7 +98,7 @@ fn is_told(change: &ResourceChange) -> bool {
 
 /// A message with text for people.
 pub fn log(message: &str, timestamp: &str) -> String {
-    line(Level::Info, message, timestamp, vec![("type", Json::from("log"))])
+    line(MessageLevel::Info, message, timestamp, vec![("type", JsonValue::from("log"))])
 }
 
 /// A whole plan: what changed outside, what will change, how much that is, and the outputs.
@@ -115,7 +115,7 @@ pub fn plan(plan: &Plan, timestamp: &str) -> String {
             out += &planned_change(change, timestamp);
         }
     }
-    out += &summary(Counts::of(plan), Operation::Plan, timestamp);
+    out += &summary(ChangeCounts::of(plan), OperationKind::Plan, timestamp);
     if !plan.outputs.is_empty() {
         out += &planned_outputs(&plan.outputs, timestamp);
     }
@@ -131,45 +131,45 @@ pub fn planned_changes(plan: &Plan, timestamp: &str) -> String {
 /// A change that will be made.
 pub fn planned_change(change: &ResourceChange, timestamp: &str) -> String {
     let message = format!("{}: Plan to {}", change.addr, word(change));
-    let members = vec![("change", change_json(change)), ("type", Json::from("planned_change"))];
-    line(Level::Info, &message, timestamp, members)
+    let members = vec![("change", change_json(change)), ("type", JsonValue::from("planned_change"))];
+    line(MessageLevel::Info, &message, timestamp, members)
 }
 
 /// A change that was made outside.
 pub fn drift(change: &ResourceChange, timestamp: &str) -> String {
     let message = format!("{}: Drift detected ({})", change.addr, word(change));
-    let members = vec![("change", change_json(change)), ("type", Json::from("resource_drift"))];
-    line(Level::Info, &message, timestamp, members)
+    let members = vec![("change", change_json(change)), ("type", JsonValue::from("resource_drift"))];
+    line(MessageLevel::Info, &message, timestamp, members)
 }
 
 /// How much was, or will be, done.
-pub fn summary(counts: Counts, operation: Operation, timestamp: &str) -> String {
+pub fn summary(counts: ChangeCounts, operation: OperationKind, timestamp: &str) -> String {
     let name = match operation {
-        Operation::Plan => "plan",
-        Operation::Apply => "apply",
-        Operation::Destroy => "destroy",
+        OperationKind::Plan => "plan",
+        OperationKind::Apply => "apply",
+        OperationKind::Destroy => "destroy",
     };
-    let changes = Json::object([
-        ("add", Json::from(counts.add)),
-        ("change", Json::from(counts.change)),
-        ("import", Json::from(counts.import)),
-        ("remove", Json::from(counts.remove)),
-        ("forget", Json::from(counts.forget)),
-        ("operation", Json::from(name)),
+    let changes = JsonValue::object([
+        ("add", JsonValue::from(counts.add)),
+        ("change", JsonValue::from(counts.change)),
+        ("import", JsonValue::from(counts.import)),
+        ("remove", JsonValue::from(counts.remove)),
+        ("forget", JsonValue::from(counts.forget)),
+        ("operation", JsonValue::from(name)),
     ]);
-    let members = vec![("changes", changes), ("type", Json::from("change_summary"))];
-    line(Level::Info, &counts.sentence(operation), timestamp, members)
+    let members = vec![("changes", changes), ("type", JsonValue::from("change_summary"))];
+    line(MessageLevel::Info, &counts.sentence(operation), timestamp, members)
 }
 
 /// The outputs of a plan.
 pub fn planned_outputs(changes: &[OutputChange], timestamp: &str) -> String {
     let outputs = changes.iter().map(|change| {
-        let mut members = vec![("sensitive", Json::Bool(change.sensitive))];
+        let mut members = vec![("sensitive", JsonValue::Bool(change.sensitive))];
         if !change.deprecated.is_empty() {
-            members.push(("deprecated", Json::from(change.deprecated.as_str())));
+            members.push(("deprecated", JsonValue::from(change.deprecated.as_str())));
         }
-        members.push(("action", Json::from(action(change.action))));
-        (change.name.to_string(), Json::object(members))
+        members.push(("action", JsonValue::from(action(change.action))));
+        (change.name.to_string(), JsonValue::object(members))
     });
     all_outputs(outputs.collect(), timestamp)
 }
@@ -177,24 +177,29 @@ pub fn planned_outputs(changes: &[OutputChange], timestamp: &str) -> String {
 /// The outputs of a state. Values that must not be shown are left out.
 pub fn outputs(outputs: &BTreeMap<EcoString, Output>, timestamp: &str) -> String {
     let outputs = outputs.iter().map(|(name, output)| {
-        let mut members = vec![("sensitive", Json::Bool(output.sensitive))];
+        let mut members = vec![("sensitive", JsonValue::Bool(output.sensitive))];
         if !output.deprecated.is_empty() {
-            members.push(("deprecated", Json::from(output.deprecated.as_str())));
+            members.push(("deprecated", JsonValue::from(output.deprecated.as_str())));
         }
-        members.push(("type", Json::Raw(yuba_value::json::encode_type(output.value.ty()))));
+        members.push(("type", JsonValue::Raw(yuba_value::json::encode_type(output.value.ty()))));
         if !output.sensitive {
             let mut value = String::new();
             known(&mut value, &output.value);
-            members.push(("value", Json::Raw(value)));
+            members.push(("value", JsonValue::Raw(value)));
         }
-        (name.to_string(), Json::object(members))
+        (name.to_string(), JsonValue::object(members))
     });
     all_outputs(outputs.collect(), timestamp)
 }
 
-fn all_outputs(outputs: Vec<(String, Json)>, timestamp: &str) -> String {
+fn all_outputs(outputs: Vec<(String, JsonValue)>, timestamp: &str) -> String {
     let message = format!("Outputs: {}", outputs.len());
-    line(Level::Info, &message, timestamp, vec![("outputs", Json::Object(outputs)), ("type", Json::from("outputs"))])
+    line(
+        MessageLevel::Info,
+        &message,
+        timestamp,
+        vec![("outputs", JsonValue::Object(outputs)), ("type", JsonValue::from("outputs"))],
+    )
 }
 
 /// Something that happens. `elapsed` is since it began, in seconds.
@@ -212,7 +217,7 @@ pub fn event(event: &Event, elapsed: u64, timestamp: &str) -> String {
             let mut out = String::new();
             for text in text.split(['\n', '\r']).map(str::trim_end).filter(|text| !text.is_empty()) {
                 let mut members = provision(addr, provisioner);
-                members.push(("output", Json::from(text)));
+                members.push(("output", JsonValue::from(text)));
                 out += &hook("provision_progress", &format!("{addr}: ({provisioner}): {text}"), members, timestamp);
             }
             out
@@ -229,7 +234,7 @@ pub fn event(event: &Event, elapsed: u64, timestamp: &str) -> String {
 pub fn progress(addr: &AbsResourceInstance, phase: Phase, elapsed: u64, timestamp: &str) -> String {
     let Some(done) = applied(phase) else { return String::new() };
     let message = format!("{addr}: Still {}... [{} elapsed]", verb(done).to_lowercase(), duration(elapsed));
-    let members = vec![("resource", resource(addr)), ("action", Json::from(action(done))), seconds(elapsed)];
+    let members = vec![("resource", resource(addr)), ("action", JsonValue::from(action(done))), seconds(elapsed)];
     hook("apply_progress", &message, members, timestamp)
 }
 
@@ -248,7 +253,7 @@ fn started(addr: &AbsResourceInstance, phase: Phase, id: Option<&Id>, timestamp:
         Phase::PrepareImport | Phase::Import => String::new(),
         Phase::Read | Phase::Apply(_) => {
             let Some(done) = applied(phase) else { return String::new() };
-            members.push(("action", Json::from(action(done))));
+            members.push(("action", JsonValue::from(action(done))));
             members.extend(id_members(id));
             hook("apply_start", &format!("{addr}: {}...{}", verb(done), id_text(id)), members, timestamp)
         }
@@ -277,7 +282,7 @@ fn finished(
         Phase::PrepareImport | Phase::Import => String::new(),
         Phase::Read | Phase::Apply(_) => {
             let Some(done) = applied(phase) else { return String::new() };
-            members.push(("action", Json::from(action(done))));
+            members.push(("action", JsonValue::from(action(done))));
             let (kind, word, id) =
                 if ok { ("apply_complete", "complete", id) } else { ("apply_errored", "errored", None) };
             members.extend(id_members(id));
@@ -298,17 +303,22 @@ fn applied(phase: Phase) -> Option<Action> {
     }
 }
 
-fn hook(kind: &str, message: &str, members: Vec<(&str, Json)>, timestamp: &str) -> String {
-    line(Level::Info, message, timestamp, vec![("hook", Json::object(members)), ("type", Json::from(kind))])
+fn hook(kind: &str, message: &str, members: Vec<(&str, JsonValue)>, timestamp: &str) -> String {
+    line(
+        MessageLevel::Info,
+        message,
+        timestamp,
+        vec![("hook", JsonValue::object(members)), ("type", JsonValue::from(kind))],
+    )
 }
 
 fn ephemeral(kind: &str, addr: &AbsResourceInstance, message: &str, timestamp: &str) -> String {
-    let members = vec![("resource", resource(addr)), ("Msg", Json::from(message))];
+    let members = vec![("resource", resource(addr)), ("Msg", JsonValue::from(message))];
     hook(kind, &format!("{addr}: {message}"), members, timestamp)
 }
 
-fn provision(addr: &AbsResourceInstance, provisioner: &str) -> Vec<(&'static str, Json)> {
-    vec![("resource", resource(addr)), ("provisioner", Json::from(provisioner))]
+fn provision(addr: &AbsResourceInstance, provisioner: &str) -> Vec<(&'static str, JsonValue)> {
+    vec![("resource", resource(addr)), ("provisioner", JsonValue::from(provisioner))]
 }
 
 fn id_text(id: Option<&Id>) -> String {
@@ -318,14 +328,14 @@ fn id_text(id: Option<&Id>) -> String {
     }
 }
 
-fn id_members(id: Option<&Id>) -> Vec<(&'static str, Json)> {
+fn id_members(id: Option<&Id>) -> Vec<(&'static str, JsonValue)> {
     let Some((key, value)) = id else { return Vec::new() };
     let members = [("id_key", key), ("id_value", value)].into_iter().filter(|(_, text)| !text.is_empty());
-    members.map(|(name, text)| (name, Json::from(text.as_str()))).collect()
+    members.map(|(name, text)| (name, JsonValue::from(text.as_str()))).collect()
 }
 
-fn seconds(elapsed: u64) -> (&'static str, Json) {
-    ("elapsed_seconds", Json::Int(i64::try_from(elapsed).unwrap_or(i64::MAX)))
+fn seconds(elapsed: u64) -> (&'static str, JsonValue) {
+    ("elapsed_seconds", JsonValue::Int(i64::try_from(elapsed).unwrap_or(i64::MAX)))
 }
 
 /// As Go writes it: `1h0m5s`.
@@ -338,20 +348,20 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-fn resource(addr: &AbsResourceInstance) -> Json {
+fn resource(addr: &AbsResourceInstance) -> JsonValue {
     let local = AbsResourceInstance { module: yuba_addrs::ModuleInstance::ROOT, ..addr.clone() };
-    let resource_key = addr.key.as_ref().map_or(Json::Null, |instance| {
+    let resource_key = addr.key.as_ref().map_or(JsonValue::Null, |instance| {
         let mut out = String::new();
         key(&mut out, instance);
-        Json::Raw(out)
+        JsonValue::Raw(out)
     });
-    Json::object([
-        ("addr", Json::from(addr.to_string())),
-        ("module", Json::from(addr.module.to_string())),
-        ("resource", Json::from(local.to_string())),
-        ("implied_provider", Json::from(addr.resource.implied_provider())),
-        ("resource_type", Json::from(addr.resource.kind.as_str())),
-        ("resource_name", Json::from(addr.resource.name.as_str())),
+    JsonValue::object([
+        ("addr", JsonValue::from(addr.to_string())),
+        ("module", JsonValue::from(addr.module.to_string())),
+        ("resource", JsonValue::from(local.to_string())),
+        ("implied_provider", JsonValue::from(addr.resource.implied_provider())),
+        ("resource_type", JsonValue::from(addr.resource.kind.as_str())),
+        ("resource_name", JsonValue::from(addr.resource.name.as_str())),
         ("resource_key", resource_key),
     ])
 }
@@ -365,26 +375,26 @@ fn word(change: &ResourceChange) -> &'static str {
     }
 }
 
-fn change_json(change: &ResourceChange) -> Json {
+fn change_json(change: &ResourceChange) -> JsonValue {
     let mut members = vec![("resource", resource(&change.addr))];
     if let Some(from) = &change.moved_from {
         members.push(("previous_resource", resource(from)));
     }
-    members.push(("action", Json::from(word(change))));
-    if change.reason != Reason::None {
-        members.push(("reason", Json::from(reason(change.reason))));
+    members.push(("action", JsonValue::from(word(change))));
+    if change.reason != ActionReason::None {
+        members.push(("reason", JsonValue::from(reason(change.reason))));
     }
     if let Some(importing) = &change.importing {
         members.push(("importing", importing_json(importing)));
     }
     if let Some(config) = change.generated_config.as_deref().filter(|config| !config.is_empty()) {
-        members.push(("generated_config", Json::from(config)));
+        members.push(("generated_config", JsonValue::from(config)));
     }
-    Json::object(members)
+    JsonValue::object(members)
 }
 
 /// What is imported, as far as it is known.
-pub(crate) fn importing_json(importing: &Importing) -> Json {
+pub(crate) fn importing_json(importing: &Importing) -> JsonValue {
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     match (&importing.id, &importing.identity) {
@@ -393,7 +403,7 @@ pub(crate) fn importing_json(importing: &Importing) -> Json {
         (None, None) => {}
     }
     members.close();
-    Json::Raw(out)
+    JsonValue::Raw(out)
 }
 
 #[cfg(test)]

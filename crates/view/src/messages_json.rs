@@ -4,7 +4,7 @@ use yuba_syntax::{Diagnostic, Severity};
 use yuba_value::function::Signature;
 
 use crate::diagnostic_json;
-use crate::json::Json;
+use crate::json::JsonValue;
 use crate::snippet::Excerpts;
 
 /// The version of the messages.
@@ -12,7 +12,7 @@ pub const UI_VERSION: &str = "1.2";
 
 /// How important a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum MessageLevel {
     /// Progress.
     Info,
     /// Something to look at.
@@ -22,28 +22,31 @@ pub enum Level {
 }
 
 /// One message, with a line end. `timestamp` is in RFC 3339; `members` are sorted by name.
-pub fn line(level: Level, message: &str, timestamp: &str, members: Vec<(&str, Json)>) -> String {
+pub fn line(level: MessageLevel, message: &str, timestamp: &str, members: Vec<(&str, JsonValue)>) -> String {
     let level = match level {
-        Level::Info => "info",
-        Level::Warn => "warn",
-        Level::Error => "error",
+        MessageLevel::Info => "info",
+        MessageLevel::Warn => "warn",
+        MessageLevel::Error => "error",
     };
     let mut all = vec![
-        ("@level", Json::from(level)),
-        ("@message", Json::from(message)),
+        ("@level", JsonValue::from(level)),
+        ("@message", JsonValue::from(message)),
         // Programs that read these messages look for this name.
-        ("@module", Json::from("tofu.ui")),
-        ("@timestamp", Json::from(timestamp)),
+        ("@module", JsonValue::from("tofu.ui")),
+        ("@timestamp", JsonValue::from(timestamp)),
     ];
     all.extend(members);
-    format!("{}\n", Json::object(all).compact_plain())
+    format!("{}\n", JsonValue::object(all).compact_plain())
 }
 
 /// The first message: who speaks.
 pub fn version(name: &str, language_level: &str, timestamp: &str) -> String {
-    let members =
-        vec![("tofu", Json::from(language_level)), ("type", Json::from("version")), ("ui", Json::from(UI_VERSION))];
-    line(Level::Info, name, timestamp, members)
+    let members = vec![
+        ("tofu", JsonValue::from(language_level)),
+        ("type", JsonValue::from("version")),
+        ("ui", JsonValue::from(UI_VERSION)),
+    ];
+    line(MessageLevel::Info, name, timestamp, members)
 }
 
 /// A diagnostic. `signature` finds the signature of a function by the name it was called by.
@@ -54,11 +57,11 @@ pub fn diagnostic(
     timestamp: &str,
 ) -> String {
     let (level, title) = match diagnostic.severity {
-        Severity::Error => (Level::Error, "Error"),
-        Severity::Warning => (Level::Warn, "Warning"),
+        Severity::Error => (MessageLevel::Error, "Error"),
+        Severity::Warning => (MessageLevel::Warn, "Warning"),
     };
     let rendered = diagnostic_json::render(diagnostic, excerpts, signature);
-    let members = vec![("diagnostic", rendered), ("type", Json::from("diagnostic"))];
+    let members = vec![("diagnostic", rendered), ("type", JsonValue::from("diagnostic"))];
     line(level, &format!("{title}: {}", diagnostic.summary), timestamp, members)
 }
 
@@ -73,7 +76,7 @@ mod tests {
         let time = "2026-01-02T03:04:05.000006Z";
         let head = r#"{"@level":"info","@message":"#;
         let tail = r#""@module":"tofu.ui","@timestamp":"2026-01-02T03:04:05.000006Z""#;
-        assert_eq!(line(Level::Info, "a <b>", time, Vec::new()), format!("{head}\"a <b>\",{tail}}}\n"));
+        assert_eq!(line(MessageLevel::Info, "a <b>", time, Vec::new()), format!("{head}\"a <b>\",{tail}}}\n"));
         assert_eq!(
             version("Yuba", "1.12.6", time),
             format!("{head}\"Yuba\",{tail},\"tofu\":\"1.12.6\",\"type\":\"version\",\"ui\":\"1.2\"}}\n")

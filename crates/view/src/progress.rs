@@ -143,7 +143,7 @@ fn shortened(id: &str) -> String {
 
 /// How much was done, for the summary after applying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SummaryCounts {
     /// Objects that were imported.
     pub imported: usize,
     /// Objects that were created.
@@ -156,7 +156,7 @@ pub struct Counts {
     pub forgotten: usize,
 }
 
-impl Counts {
+impl SummaryCounts {
     /// Counts what is done.
     pub fn add(&mut self, event: &Event) {
         let Event::Finished { phase, ok: true, .. } = event else { return };
@@ -172,8 +172,8 @@ impl Counts {
 }
 
 /// The summary after applying, with an empty line before it and a line end.
-pub fn applied(counts: &Counts, destroy: bool, style: Style) -> String {
-    let Counts { imported, added, changed, destroyed, forgotten } = *counts;
+pub fn applied(counts: &SummaryCounts, destroy: bool, style: Style) -> String {
+    let SummaryCounts { imported, added, changed, destroyed, forgotten } = *counts;
     let text = if destroy {
         format!("Destroy complete! Resources: {destroyed} destroyed.")
     } else {
@@ -226,7 +226,7 @@ mod tests {
             Event::ProvisionStarted { addr: addr.clone(), provisioner: "local-exec".into() },
             text,
         ];
-        let mut counts = Counts::default();
+        let mut counts = SummaryCounts::default();
         events.iter().for_each(|event| counts.add(event));
         let lines: Vec<String> = events.iter().filter_map(|event| line(event, 61, Style::Plain)).collect();
         expect![[r#"

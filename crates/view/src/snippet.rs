@@ -10,7 +10,7 @@ use yuba_syntax::{Block, Body, Diagnostic, FileId, Position, SourceFile, Sources
 
 /// Where a diagnostic points, in the terms of people and editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceRange {
     /// Name of the file.
     pub filename: String,
     /// First character.
@@ -19,7 +19,7 @@ pub struct Place {
     pub end: Position,
 }
 
-/// The code around a [`Place`].
+/// The code around a [`SourceRange`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
     /// The header of the top-level block around it: `resource "a" "b"`.
@@ -64,7 +64,7 @@ impl<'a> Excerpts<'a> {
     }
 
     /// Where a diagnostic points; `None` if it points nowhere or its file is not known.
-    pub fn place(&self, diagnostic: &Diagnostic) -> Option<Place> {
+    pub fn place(&self, diagnostic: &Diagnostic) -> Option<SourceRange> {
         let subject = diagnostic.subject?;
         let file = self.sources.get(subject.file)?;
         let start = file.position(subject.start as usize);
@@ -73,7 +73,7 @@ impl<'a> Excerpts<'a> {
             // Something must be visible: an empty range shows the character after it.
             end = Position { line: start.line, column: start.column + 1, byte: start.byte + 1 };
         }
-        Some(Place { filename: file.name.to_string(), start, end })
+        Some(SourceRange { filename: file.name.to_string(), start, end })
     }
 
     /// The detail and the hint of a diagnostic, with the location of an earlier definition that it is about.
@@ -87,7 +87,7 @@ impl<'a> Excerpts<'a> {
         Diagnostic { detail, ..diagnostic.clone() }.explanation()
     }
 
-    /// The file and line a diagnostic points at; cheaper than its [`Place`].
+    /// The file and line a diagnostic points at; cheaper than its [`SourceRange`].
     pub fn line(&self, diagnostic: &Diagnostic) -> Option<(&'a str, usize)> {
         let subject = diagnostic.subject?;
         let file = self.sources.get(subject.file)?;

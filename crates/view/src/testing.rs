@@ -7,7 +7,7 @@ use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ModulePath, ProviderSou
 use yuba_config::{Decoding, Module, ParsedConfigFile, decode_module};
 use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, Inputs, MemoryWorld, link};
-use yuba_plan::{Action, ExecGraph, Mode, OutputChange, Plan, Reason, ResourceChange};
+use yuba_plan::{Action, ActionReason, ExecGraph, Mode, OutputChange, Plan, ResourceChange};
 use yuba_provider::RecordedSchemas;
 use yuba_provider::builtin::TERRAFORM;
 use yuba_state::{Edit, Object, Output, State};
@@ -39,7 +39,7 @@ pub(crate) fn change(at: &str, action: Action, before: Value, after: Value) -> R
         provider: provider(),
         provider_key: None,
         action,
-        reason: Reason::None,
+        reason: ActionReason::None,
         before,
         after,
         private: [].into(),

@@ -4,23 +4,27 @@ use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::function::Signature;
 
 use crate::diagnostic_json;
-use crate::json::Json;
+use crate::json::JsonValue;
 use crate::snippet::Excerpts;
 
 /// The version of this format.
 const FORMAT_VERSION: &str = "1.0";
 
 /// The result of a validation. `signature` finds the signature of a function by the name it was called by.
-pub fn render(diagnostics: &Diagnostics, sources: &Sources, signature: &dyn Fn(&str) -> Option<Signature>) -> Json {
+pub fn render(
+    diagnostics: &Diagnostics,
+    sources: &Sources,
+    signature: &dyn Fn(&str) -> Option<Signature>,
+) -> JsonValue {
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
     let excerpts = Excerpts::new(sources);
     let rendered = diagnostics.iter().map(|diagnostic| diagnostic_json::render(diagnostic, &excerpts, signature));
-    Json::object([
-        ("format_version", Json::from(FORMAT_VERSION)),
-        ("valid", Json::Bool(errors == 0)),
-        ("error_count", Json::from(errors)),
-        ("warning_count", Json::from(diagnostics.len() - errors)),
-        ("diagnostics", Json::Array(rendered.collect())),
+    JsonValue::object([
+        ("format_version", JsonValue::from(FORMAT_VERSION)),
+        ("valid", JsonValue::Bool(errors == 0)),
+        ("error_count", JsonValue::from(errors)),
+        ("warning_count", JsonValue::from(diagnostics.len() - errors)),
+        ("diagnostics", JsonValue::Array(rendered.collect())),
     ])
 }
 

@@ -9,7 +9,7 @@ use yuba_syntax::Diagnostic;
 
 use crate::errored::ERRORED_STATE;
 use crate::journal::line::Base;
-use crate::journal::{Operation, Recovered};
+use crate::journal::{JournalOperation, Recovered};
 
 /// How many addresses a message lists.
 const SHOWN: usize = 20;
@@ -91,7 +91,7 @@ pub(crate) fn other_journal(
     base: &Base,
     current: Option<(EcoString, u64)>,
     addresses: &[EcoString],
-    under_way: &[Operation],
+    under_way: &[JournalOperation],
 ) -> Diagnostic {
     let why = match current {
         Some((lineage, serial)) if lineage == base.lineage => format!(
@@ -111,7 +111,7 @@ pub(crate) fn other_journal(
         .hint("Check whether the state contains these objects, and import those that it does not contain.")
 }
 
-fn finished_and_under_way(detail: &mut String, addresses: &[EcoString], under_way: &[Operation]) {
+fn finished_and_under_way(detail: &mut String, addresses: &[EcoString], under_way: &[JournalOperation]) {
     if !addresses.is_empty() {
         detail.push_str("\n\nFinished changes:");
         list(detail, addresses.iter().map(EcoString::to_string));
@@ -170,7 +170,7 @@ pub(crate) fn rescued_elsewhere(
     journal: &Path,
     command: &str,
     addresses: &[EcoString],
-    under_way: &[Operation],
+    under_way: &[JournalOperation],
 ) -> Diagnostic {
     let mut detail = format!(
         "The state {} was removed or replaced while a run was changing it. The journal of that run is {}. {}",

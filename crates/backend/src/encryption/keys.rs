@@ -46,7 +46,7 @@ pub enum KeySource {
         /// How much work it is.
         iterations: u32,
         /// With which function.
-        hash: Hash,
+        hash: Pbkdf2Hash,
         /// How long the salt is, in bytes.
         salt_length: usize,
     },
@@ -67,26 +67,26 @@ pub enum Passphrase {
 
 /// Hash functions for PBKDF2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hash {
+pub enum Pbkdf2Hash {
     /// `sha256`
     Sha256,
     /// `sha512`
     Sha512,
 }
 
-impl Hash {
+impl Pbkdf2Hash {
     /// By name.
-    pub fn parse(name: &str) -> Option<Hash> {
+    pub fn parse(name: &str) -> Option<Pbkdf2Hash> {
         match name {
-            "sha256" => Some(Hash::Sha256),
-            "sha512" => Some(Hash::Sha512),
+            "sha256" => Some(Pbkdf2Hash::Sha256),
+            "sha512" => Some(Pbkdf2Hash::Sha512),
             _ => None,
         }
     }
     fn name(self) -> &'static str {
         match self {
-            Hash::Sha256 => "sha256",
-            Hash::Sha512 => "sha512",
+            Pbkdf2Hash::Sha256 => "sha256",
+            Pbkdf2Hash::Sha512 => "sha512",
         }
     }
 }
@@ -239,21 +239,21 @@ fn provide(
 }
 
 /// What PBKDF2 keeps beside the data.
-fn parse(meta: &[u8]) -> Option<(Vec<u8>, u32, Hash, usize)> {
+fn parse(meta: &[u8]) -> Option<(Vec<u8>, u32, Pbkdf2Hash, usize)> {
     let meta: Json = serde_json::from_slice(meta).ok()?;
     let salt = BASE64.decode(meta.get("salt")?.as_str()?).ok()?;
     let iterations = u32::try_from(meta.get("iterations")?.as_u64()?).ok()?;
-    let hash = Hash::parse(meta.get("hash_function")?.as_str()?)?;
+    let hash = Pbkdf2Hash::parse(meta.get("hash_function")?.as_str()?)?;
     let length = usize::try_from(meta.get("key_length")?.as_u64()?).ok()?;
     let sane = (1..=MAX_LENGTH).contains(&length) && (1..=MAX_ITERATIONS).contains(&iterations);
     sane.then_some((salt, iterations, hash, length))
 }
 
-fn derive(secret: &[u8], salt: &[u8], iterations: u32, hash: Hash, length: usize) -> Result<Vec<u8>, String> {
+fn derive(secret: &[u8], salt: &[u8], iterations: u32, hash: Pbkdf2Hash, length: usize) -> Result<Vec<u8>, String> {
     let iterations = NonZeroU32::new(iterations).ok_or("the number of iterations is zero")?;
     let algorithm = match hash {
-        Hash::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
-        Hash::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
+        Pbkdf2Hash::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
+        Pbkdf2Hash::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
     };
     let mut key = vec![0_u8; length];
     pbkdf2::derive(algorithm, iterations, salt, secret, &mut key);

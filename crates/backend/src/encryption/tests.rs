@@ -7,17 +7,17 @@ fn passphrase(text: &str, meta_key: &str) -> KeyProvider {
         passphrase: Passphrase::Text(text.to_owned()),
         key_length: 32,
         iterations: 200_000,
-        hash: Hash::Sha256,
+        hash: Pbkdf2Hash::Sha256,
         salt_length: 32,
     };
     KeyProvider { meta_key: meta_key.to_owned(), source }
 }
 
-fn aes(at: usize) -> Method {
-    Method::AesGcm { keys: Keys::Of(at), aad: Vec::new() }
+fn aes(at: usize) -> EncryptionMethod {
+    EncryptionMethod::AesGcm { keys: Keys::Of(at), aad: Vec::new() }
 }
 
-fn sealing(providers: Vec<KeyProvider>, methods: Vec<Method>) -> Sealing {
+fn sealing(providers: Vec<KeyProvider>, methods: Vec<EncryptionMethod>) -> Sealing {
     Sealing::new("state", providers, methods).expect("because the configuration is right")
 }
 
@@ -56,9 +56,9 @@ fn clear_text_is_read_only_where_that_is_allowed() {
     let strict = sealing(vec![passphrase("correct horse battery", "a")], vec![aes(0)]);
     let refused = "Encountered unencrypted payload without unencrypted method configured";
     assert_eq!(unseal(&strict, STATE), Err(refused.to_owned()));
-    let moving = sealing(vec![passphrase("correct horse battery", "a")], vec![aes(0), Method::Unencrypted]);
+    let moving = sealing(vec![passphrase("correct horse battery", "a")], vec![aes(0), EncryptionMethod::Unencrypted]);
     assert_eq!(unseal(&moving, STATE), Ok((STATE.to_vec(), true)));
-    let back = sealing(vec![passphrase("correct horse battery", "a")], vec![Method::Unencrypted, aes(0)]);
+    let back = sealing(vec![passphrase("correct horse battery", "a")], vec![EncryptionMethod::Unencrypted, aes(0)]);
     assert_eq!(back.seal(STATE, None).expect("because nothing is encrypted"), STATE);
 }
 

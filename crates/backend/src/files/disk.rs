@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{Files, LockAttempt, Open, OpenFile};
+use super::{LockAttempt, Open, OpenFile, StateFiles};
 
 /// How many links in a row are followed before a path counts as a loop.
 const MAX_LINKS: usize = 40;
@@ -13,7 +13,7 @@ const MAX_LINKS: usize = 40;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
 
-impl Files for Disk {
+impl StateFiles for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         fs::read(path)
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Disk, Files, LockAttempt, Open, OpenFile};
+use super::{Disk, LockAttempt, Open, OpenFile, StateFiles};
 
 /// What happens at the operation it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Faulty {
     }
 }
 
-impl Files for Faulty {
+impl StateFiles for Faulty {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.step(false)?;
         Disk.read(path)

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Disk, Files, LockAttempt, Open, OpenFile};
+use super::{Disk, LockAttempt, Open, OpenFile, StateFiles};
 
 /// The real file system; relative paths start in a directory.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl DiskAt {
     }
 }
 
-impl Files for DiskAt {
+impl StateFiles for DiskAt {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         Disk.read(&self.at(path))
     }

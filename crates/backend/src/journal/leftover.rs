@@ -9,10 +9,10 @@ use yuba_syntax::Diagnostics;
 
 use super::line::{self, fingerprint};
 use super::recovery::{Continuation, continuation, replay};
-use super::{Operation, Recovered};
+use super::{JournalOperation, Recovered};
 use crate::diagnostics;
 use crate::encryption::Sealing;
-use crate::files::{Files, beside, directory_of};
+use crate::files::{StateFiles, beside, directory_of};
 use crate::local::snapshot::put_aside;
 
 /// What a journal that is still there means.
@@ -28,7 +28,7 @@ pub(crate) enum Leftover {
 
 impl Leftover {
     /// Deals with a journal whose edits are saved now, or that belongs to something else.
-    pub(crate) fn settle(&mut self, files: &dyn Files, journal: &Path) -> io::Result<()> {
+    pub(crate) fn settle(&mut self, files: &dyn StateFiles, journal: &Path) -> io::Result<()> {
         match std::mem::replace(self, Leftover::None) {
             Leftover::None => Ok(()),
             Leftover::Included => match files.remove(journal) {
@@ -45,7 +45,7 @@ impl Leftover {
 pub(crate) struct Left {
     lineage: EcoString,
     edits: Vec<Edit>,
-    under_way: Vec<Operation>,
+    under_way: Vec<JournalOperation>,
     damaged: usize,
     /// The final state is in another file.
     is_rescued: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Left {
 
 /// Where a journal is, and what it is compared with.
 pub(crate) struct Examination<'a> {
-    pub(crate) files: &'a dyn Files,
+    pub(crate) files: &'a dyn StateFiles,
     pub(crate) journal: &'a Path,
     /// The state, as messages call it.
     pub(crate) state: &'a Path,
@@ -123,7 +123,13 @@ impl Examination<'_> {
 }
 
 /// Removes a journal whose edits are saved. One with damaged lines is kept for the user.
-pub(crate) fn discard(files: &dyn Files, journal: &Path, state: &Path, recovered: &Recovered, said: &mut Diagnostics) {
+pub(crate) fn discard(
+    files: &dyn StateFiles,
+    journal: &Path,
+    state: &Path,
+    recovered: &Recovered,
+    said: &mut Diagnostics,
+) {
     if recovered.damaged_lines > 0 {
         said.push(diagnostics::damaged_journal(state, put_aside(files, journal, "damaged")));
     } else if files.remove(journal).is_ok() {
@@ -148,7 +154,7 @@ pub(crate) fn complete(state: &mut Option<State>, left: Left, command: &str) -> 
 
 /// Notes in a journal that a snapshot with everything in it is about to be saved, so that being interrupted there does no harm.
 pub(crate) fn announce_recovery(
-    files: &dyn Files,
+    files: &dyn StateFiles,
     path: &Path,
     journal: &[u8],
     serial: u64,

@@ -28,7 +28,7 @@ pub struct OperationId(pub(crate) u32);
 
 /// An operation that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct JournalOperation {
     /// What it is about.
     pub address: EcoString,
     /// What it does: `create`, `update`, `destroy`.
@@ -48,7 +48,7 @@ pub(crate) struct Base {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Line {
     Header(Base),
-    Begin(OperationId, Operation),
+    Begin(OperationId, JournalOperation),
     Edits(Option<OperationId>, Vec<Edit>),
     Snapshot { serial: u64, sha256: String },
     Rescued { serial: u64 },
@@ -76,7 +76,7 @@ pub(crate) fn push_header(out: &mut Vec<u8>, base: &Base) {
     push_line(out, b'H', &header.to_string());
 }
 
-pub(crate) fn push_begin(out: &mut Vec<u8>, id: OperationId, operation: &Operation) {
+pub(crate) fn push_begin(out: &mut Vec<u8>, id: OperationId, operation: &JournalOperation) {
     let about = json!([operation.address.as_str(), operation.action.as_str()]);
     push_line(out, b'B', &format!("{} {about}", id.0));
 }
@@ -173,7 +173,7 @@ fn parse_line(line: &[u8]) -> Option<Line> {
             let (id, about) = payload.split_once(' ')?;
             let about: Json = serde_json::from_str(about).ok()?;
             let text = |index: usize| about.get(index).and_then(Json::as_str).map(EcoString::from);
-            let operation = Operation { address: text(0)?, action: text(1)? };
+            let operation = JournalOperation { address: text(0)?, action: text(1)? };
             Some(Line::Begin(OperationId(id.parse().ok()?), operation))
         }
         "E" => {

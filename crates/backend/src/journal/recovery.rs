@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ecow::EcoString;
 use yuba_state::{Edit, State};
 
-use super::line::{Base, Line, Lines, Operation, OperationId};
+use super::line::{Base, JournalOperation, Line, Lines, OperationId};
 
 /// What was found of an interrupted run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Recovered {
     /// The objects that they finished, in order, each once. Those with an operation under way are not among them.
     pub addresses: Vec<EcoString>,
     /// Operations that had begun and of which no result is known.
-    pub under_way: Vec<Operation>,
+    pub under_way: Vec<JournalOperation>,
     /// The last snapshot was being saved, and has been completed.
     pub snapshot: bool,
     /// How many lines of the journal were not readable; it is kept in that case.
@@ -33,7 +33,7 @@ impl Recovered {
     }
 
     /// Notes operations without a result. What they did so far is not finished.
-    pub(crate) fn set_under_way(&mut self, under_way: Vec<Operation>) {
+    pub(crate) fn set_under_way(&mut self, under_way: Vec<JournalOperation>) {
         self.addresses.retain(|address| under_way.iter().all(|operation| operation.address != *address));
         self.under_way = under_way;
     }
@@ -43,9 +43,9 @@ impl Recovered {
 #[derive(Debug)]
 pub(crate) enum Continuation {
     /// It continues the snapshot with these edits.
-    Edits { base: Base, edits: Vec<Edit>, under_way: Vec<Operation>, damaged: usize, rescued: Option<u64> },
+    Edits { base: Base, edits: Vec<Edit>, under_way: Vec<JournalOperation>, damaged: usize, rescued: Option<u64> },
     /// It belongs to another snapshot, which had this serial.
-    Other { base: Base, addresses: Vec<EcoString>, under_way: Vec<Operation>, rescued: Option<u64> },
+    Other { base: Base, addresses: Vec<EcoString>, under_way: Vec<JournalOperation>, rescued: Option<u64> },
     /// Nothing was ever written to it.
     Blank,
     /// It cannot be read at all.
@@ -64,7 +64,7 @@ pub(crate) fn continuation(found: Lines, fingerprint: &str) -> Continuation {
     let mut continues = base.sha256 == fingerprint;
     let mut edits = Vec::new();
     let mut all_addresses = Addresses::default();
-    let mut open: BTreeMap<OperationId, Operation> = BTreeMap::new();
+    let mut open: BTreeMap<OperationId, JournalOperation> = BTreeMap::new();
     let mut rescued = None;
     for line in lines {
         match line {
@@ -89,7 +89,7 @@ pub(crate) fn continuation(found: Lines, fingerprint: &str) -> Continuation {
             Line::Rescued { serial } => rescued = Some(serial),
         }
     }
-    let under_way: Vec<Operation> = open.into_values().collect();
+    let under_way: Vec<JournalOperation> = open.into_values().collect();
     if continues {
         Continuation::Edits { base, edits, under_way, damaged, rescued }
     } else {

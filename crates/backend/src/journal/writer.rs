@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::encryption::Sealing;
 
-use super::line::{self, Base, Operation, OperationId};
-use crate::files::{Access, Files, Open, OpenFile, beside, directory_of, write_new};
+use super::line::{self, Base, JournalOperation, OperationId};
+use crate::files::{Access, Open, OpenFile, StateFiles, beside, directory_of, write_new};
 
 /// Lines gather at most this long before a flush is due.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
@@ -49,7 +49,7 @@ pub(crate) struct Writer {
     synced: bool,
     gathering_since: Option<Instant>,
     /// Operations that have begun and not ended.
-    open: std::collections::BTreeMap<OperationId, Operation>,
+    open: std::collections::BTreeMap<OperationId, JournalOperation>,
     next: u32,
     /// When the last snapshot was saved, how long that took, how big it was.
     last_snapshot: (Instant, Duration, u64),
@@ -77,7 +77,7 @@ impl Writer {
         }
     }
 
-    pub(crate) fn begin(&mut self, operation: Operation) -> OperationId {
+    pub(crate) fn begin(&mut self, operation: JournalOperation) -> OperationId {
         let id = OperationId(self.next);
         self.next = self.next.wrapping_add(1);
         let mut lines = Vec::new();
@@ -109,7 +109,12 @@ impl Writer {
 
     /// Notes that a snapshot with everything so far is about to be saved, and puts that on disk. Without a file there is
     /// nothing that the snapshot could be confused with.
-    pub(crate) fn announce_snapshot(&mut self, files: &dyn Files, serial: u64, fingerprint: &str) -> io::Result<()> {
+    pub(crate) fn announce_snapshot(
+        &mut self,
+        files: &dyn StateFiles,
+        serial: u64,
+        fingerprint: &str,
+    ) -> io::Result<()> {
         if self.file.is_none() {
             return Ok(());
         }
@@ -130,7 +135,7 @@ impl Writer {
         self.length > 0 && at.elapsed() >= CHECKPOINT_AGE.max(took * CHECKPOINT_SHARE)
     }
 
-    pub(crate) fn hand_over(&mut self, files: &dyn Files) -> io::Result<()> {
+    pub(crate) fn hand_over(&mut self, files: &dyn StateFiles) -> io::Result<()> {
         if self.gathered.is_empty() {
             return Ok(());
         }
@@ -148,7 +153,7 @@ impl Writer {
 
     /// Makes sure that the disk has room for the results of all operations that have begun: whatever fills it later, what is
     /// done can be written down. An object is noted twice where provisioners follow its creation.
-    pub(crate) fn reserve(&mut self, files: &dyn Files) -> io::Result<()> {
+    pub(crate) fn reserve(&mut self, files: &dyn StateFiles) -> io::Result<()> {
         if self.file.is_none() {
             self.create(files)?;
         }
@@ -166,7 +171,7 @@ impl Writer {
 
     /// Notes that the final state could not be saved, and will be found elsewhere with this serial. Room that was reserved is
     /// given back.
-    pub(crate) fn give_up(&mut self, files: &dyn Files, serial: u64) {
+    pub(crate) fn give_up(&mut self, files: &dyn StateFiles, serial: u64) {
         if self.file.is_none() && self.gathered.is_empty() {
             return;
         }
@@ -183,7 +188,7 @@ impl Writer {
         }
     }
 
-    pub(crate) fn flush(&mut self, files: &dyn Files) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, files: &dyn StateFiles) -> io::Result<()> {
         let _span = tracing::debug_span!("flush journal", path = %self.path.display()).entered();
         self.hand_over(files)?;
         if let Some(file) = &self.file
@@ -201,7 +206,7 @@ impl Writer {
         Ok(())
     }
 
-    fn create(&mut self, files: &dyn Files) -> io::Result<()> {
+    fn create(&mut self, files: &dyn StateFiles) -> io::Result<()> {
         let mut header = Vec::new();
         line::push_header(&mut header, &self.base);
         let mut file = files.open(&self.path, Open::EmptyPrivate)?;
@@ -214,7 +219,13 @@ impl Writer {
 
     /// Starts anew after a snapshot. When the new file cannot be written the old one goes on: it says which edits are in
     /// the snapshot.
-    pub(crate) fn restart(&mut self, files: &dyn Files, base: Base, size: u64, started: Instant) -> io::Result<()> {
+    pub(crate) fn restart(
+        &mut self,
+        files: &dyn StateFiles,
+        base: Base,
+        size: u64,
+        started: Instant,
+    ) -> io::Result<()> {
         self.last_snapshot = (Instant::now(), started.elapsed(), size);
         self.base = base;
         let mut content = Vec::new();
@@ -248,7 +259,7 @@ impl Writer {
     }
 
     /// Removes the file after everything in it is in a snapshot.
-    pub(crate) fn remove(&mut self, files: &dyn Files) -> io::Result<()> {
+    pub(crate) fn remove(&mut self, files: &dyn StateFiles) -> io::Result<()> {
         if self.file.take().is_some() {
             files.remove(&self.path)?;
             files.sync_directory(directory_of(&self.path))?;

@@ -8,7 +8,9 @@ use yuba_value::Type;
 
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{Argument, ArgumentSchema, Arguments};
-use crate::kit::store::{Lifetime, LockId, Store, StoreError, StoreErrorKind, Stored, UnlockRefusal, Version, Write};
+use crate::kit::store::{
+    Lifetime, LockId, Store, StoreError, StoreErrorKind, StoreVersion, Stored, UnlockRefusal, Write,
+};
 use crate::lock::{LockHolder, LockRefusal};
 use crate::workspace::DEFAULT_WORKSPACE;
 
@@ -52,12 +54,12 @@ impl Store for InMemory {
         Ok(self.shelf().states.get(workspace).cloned())
     }
 
-    fn write(&self, workspace: &str, write: &Write<'_>) -> Result<Version, StoreError> {
+    fn write(&self, workspace: &str, write: &Write<'_>) -> Result<StoreVersion, StoreError> {
         let mut shelf = self.shelf();
         if !write.precondition.holds(shelf.states.get(workspace).map(|stored| &stored.version)) {
             return Err(StoreError::new(StoreErrorKind::Conflict, "the state has changed since it was read"));
         }
-        let version = Version::of(write.content);
+        let version = StoreVersion::of(write.content);
         let stored = Stored { content: write.content.to_vec(), version: version.clone() };
         shelf.states.insert(workspace.to_owned(), stored);
         Ok(version)

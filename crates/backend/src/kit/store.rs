@@ -4,7 +4,7 @@
 //!
 //! The trait is synchronous. A run reads and saves one state at a time, and its callers are synchronous: the engine's loop
 //! waits for the journal before it reports a result, and `init` copies one workspace after the other. A store over the
-//! network blocks on the runtime of the HTTP client ([`yuba_net::http::Client::block_on`]), which has its own threads, so a
+//! network blocks on the runtime of the HTTP client ([`yuba_net::http::HttpClient::block_on`]), which has its own threads, so a
 //! store can be called from any thread. Data sources that read states of others call their store on a thread of its own.
 
 use std::fmt;
@@ -23,7 +23,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn read(&self, workspace: &str) -> Result<Option<Stored>, StoreError>;
     /// Writes the content of a state and returns its new version. Fails with [`StoreErrorKind::Conflict`], and changes
     /// nothing, if the precondition does not hold.
-    fn write(&self, workspace: &str, write: &Write<'_>) -> Result<Version, StoreError>;
+    fn write(&self, workspace: &str, write: &Write<'_>) -> Result<StoreVersion, StoreError>;
     /// Removes a workspace with its state, and everything that the store keeps about it.
     fn delete(&self, workspace: &str) -> Result<(), StoreError>;
     /// Tries to take the lock of a state, without waiting. Returns the id that `unlock` and users need, which may be another
@@ -71,17 +71,17 @@ pub struct Stored {
     /// Its bytes.
     pub content: Vec<u8>,
     /// Its version.
-    pub version: Version,
+    pub version: StoreVersion,
 }
 
 /// The version of a content, as the store knows it: an ETag, a generation, a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version(pub String);
+pub struct StoreVersion(pub String);
 
-impl Version {
+impl StoreVersion {
     /// For stores without versions of their own: a hash of the content. Such a store compares it right before it writes.
-    pub fn of(content: &[u8]) -> Version {
-        Version(fingerprint(content))
+    pub fn of(content: &[u8]) -> StoreVersion {
+        StoreVersion(fingerprint(content))
     }
 }
 
@@ -102,12 +102,12 @@ pub enum Precondition<'a> {
     /// Nothing: the state was never written.
     Absent,
     /// The content of this version.
-    Version(&'a Version),
+    Version(&'a StoreVersion),
 }
 
 impl Precondition<'_> {
     /// Whether it holds for what is there.
-    pub fn holds(self, present: Option<&Version>) -> bool {
+    pub fn holds(self, present: Option<&StoreVersion>) -> bool {
         match self {
             Precondition::Absent => present.is_none(),
             Precondition::Version(version) => present == Some(version),

@@ -11,15 +11,15 @@ use super::replaced::{SaveFailure, Sum};
 use super::snapshot::{Content, Settled, pending_path, put_aside, settle};
 use super::state_file::{StateFile, read_or_nothing};
 use crate::diagnostics;
-use crate::files::{Files, Open};
+use crate::files::{Open, StateFiles};
 use crate::journal::Recovered;
 use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, discard};
 use crate::journal::writer::journal_path;
 use crate::store::Reading;
 
 /// What is read.
-struct Place {
-    files: Arc<dyn Files>,
+struct StateFileRead {
+    files: Arc<dyn StateFiles>,
     /// As the user calls it.
     path: PathBuf,
     /// Where that leads.
@@ -34,55 +34,55 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
     let path = store.paths.read.clone();
     let target = files.resolve(&path).map_err(|error| diagnostics::not_read(&path, &error))?;
     let in_order = store.held.is_some() && store.reads_what_it_writes();
-    let place = Place { files, path, target, in_order };
-    let mut said = Diagnostics::new();
+    let file = StateFileRead { files, path, target, in_order };
+    let mut warnings = Diagnostics::new();
     let (content, snapshot) =
-        content(store, &place, &mut said).map_err(|error| diagnostics::not_read(&place.path, &error))?;
+        content(store, &file, &mut warnings).map_err(|error| diagnostics::not_read(&file.path, &error))?;
     let (clear, migrates) = store.unsealed(&content)?;
     store.migrates = migrates;
-    let mut state = parse(&clear, &mut said)?;
+    let mut state = parse(&clear, &mut warnings)?;
     drop(clear);
     store.known = Some(state.clone());
     store.started = state.as_ref().map(|state| (state.lineage.clone(), state.serial));
     let command = store.command_for_errored();
-    let journal_at = journal_path(&place.target);
+    let journal_at = journal_path(&file.target);
     let examination = Examination {
-        files: place.files.as_ref(),
+        files: file.files.as_ref(),
         journal: &journal_at,
-        state: &place.path,
+        state: &file.path,
         sealing: store.sealing.as_ref(),
-        in_order: place.in_order,
+        in_order: file.in_order,
         command: &command,
     };
     let (leftover, mut left) = examination
-        .run(state.as_ref(), &content, || is_locked_by_other(&place), &mut said)
-        .map_err(|error| diagnostics::not_read(&place.path, &error))?;
+        .run(state.as_ref(), &content, || is_locked_by_other(&file), &mut warnings)
+        .map_err(|error| diagnostics::not_read(&file.path, &error))?;
     let (journal, live) =
         left.as_mut().map_or_else(Default::default, |left| (std::mem::take(&mut left.journal), left.live));
     let recovered = left.map(|left| complete(&mut state, left, &command)).unwrap_or_default();
     let mut recovered = Recovered { snapshot, ..recovered };
     store.leftover = leftover;
-    if place.in_order {
-        put_in_order(store, &place, state.as_mut(), &content, &journal, &mut recovered, &mut said);
+    if file.in_order {
+        put_in_order(store, &file, state.as_mut(), &content, &journal, &mut recovered, &mut warnings);
     } else if recovered.damaged_lines > 0 && !live {
-        said.push(diagnostics::damaged_journal(&place.path, Ok(journal_path(&place.target))));
+        warnings.push(diagnostics::damaged_journal(&file.path, Ok(journal_path(&file.target))));
     }
     let recovered = (!live && !recovered.is_nothing()).then_some(recovered);
-    Ok(Reading { state, diagnostics: said, recovered })
+    Ok(Reading { state, diagnostics: warnings, recovered })
 }
 
 /// The bytes that count, and whether they are those of a snapshot whose saving was interrupted.
-fn content(store: &mut StateFile, place: &Place, said: &mut Diagnostics) -> io::Result<(Vec<u8>, bool)> {
-    let files = place.files.as_ref();
+fn content(store: &mut StateFile, file: &StateFileRead, warnings: &mut Diagnostics) -> io::Result<(Vec<u8>, bool)> {
+    let files = file.files.as_ref();
     let current = if store.reads_what_it_writes() {
-        let current = store.current(&place.target)?;
+        let current = store.current(&file.target)?;
         store.on_disk = Some(Sum::of(&current));
         current
     } else {
         store.on_disk = None;
-        read_or_nothing(files, &place.target)?
+        read_or_nothing(files, &file.target)?
     };
-    let path = pending_path(&place.target);
+    let path = pending_path(&file.target);
     let pending = read_or_nothing(files, &path)?;
     if pending.is_empty() {
         return Ok((current, false));
@@ -91,29 +91,29 @@ fn content(store: &mut StateFile, place: &Place, said: &mut Diagnostics) -> io::
     match settle(&current, &pending, &in_clear) {
         Settled::Pending => return Ok((pending, true)),
         Settled::Conflict => {
-            let kept = if place.in_order { put_aside(files, &path, "orphan") } else { Ok(path) };
-            said.push(diagnostics::pending_kept(&place.path, kept));
+            let kept = if file.in_order { put_aside(files, &path, "orphan") } else { Ok(path) };
+            warnings.push(diagnostics::pending_kept(&file.path, kept));
         }
         // A side file that stays is looked at again the next time.
-        Settled::Current if place.in_order => drop(files.remove(&path)),
+        Settled::Current if file.in_order => drop(files.remove(&path)),
         Settled::Current => {}
     }
     Ok((current, false))
 }
 
 /// Reads the bytes of a state file; nothing but white space is no state.
-fn parse(content: &[u8], said: &mut Diagnostics) -> Result<Option<State>, Diagnostics> {
+fn parse(content: &[u8], warnings: &mut Diagnostics) -> Result<Option<State>, Diagnostics> {
     // Quirk: a file without content is no state, not a damaged one: taking the lock makes such a file.
     if content.trim_ascii().is_empty() {
         return Ok(None);
     }
     let (state, more) = yuba_state::read(content)?;
-    said.extend(more);
+    warnings.extend(more);
     Ok(Some(state))
 }
 
-fn is_locked_by_other(place: &Place) -> bool {
-    let opened = place.files.open(&place.target, Open::Existing);
+fn is_locked_by_other(file: &StateFileRead) -> bool {
+    let opened = file.files.open(&file.target, Open::Existing);
     opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false)
 }
 
@@ -121,46 +121,50 @@ fn is_locked_by_other(place: &Place) -> bool {
 /// still where it was, and in memory.
 fn put_in_order(
     store: &mut StateFile,
-    place: &Place,
+    file: &StateFileRead,
     state: Option<&mut State>,
     content: &[u8],
     journal: &[u8],
     recovered: &mut Recovered,
-    said: &mut Diagnostics,
+    warnings: &mut Diagnostics,
 ) {
     if recovered.snapshot {
         // What the file has now is a half-written snapshot. The run that was writing it has made the backup.
         store.backup_made = true;
     }
     let saved = match state {
-        Some(state) if recovered.edits > 0 => save_recovered(store, place, state, journal),
+        Some(state) if recovered.edits > 0 => save_recovered(store, file, state, journal),
         Some(_) if recovered.snapshot => {
-            let saved = store.save(&place.target, &Content::Bytes(content.into()), &mut |_| Ok(()));
+            let saved = store.save(&file.target, &Content::Bytes(content.into()), &mut |_| Ok(()));
             saved.map(drop).map_err(|failure| failure.diagnostics(&store.paths))
         }
         _ => Ok(()),
     };
     if let Err(problems) = saved {
-        said.extend(diagnostics::as_warnings(problems));
+        warnings.extend(diagnostics::as_warnings(problems));
         return;
     }
     recovered.saved = true;
     if store.leftover == Leftover::Included {
-        discard(place.files.as_ref(), &journal_path(&place.target), &place.path, recovered, said);
+        discard(file.files.as_ref(), &journal_path(&file.target), &file.path, recovered, warnings);
         store.leftover = Leftover::None;
     }
 }
 
 /// Saves a state that was completed from a journal, so that being interrupted here does no harm either.
-fn save_recovered(store: &mut StateFile, place: &Place, state: &mut State, journal: &[u8]) -> Result<(), Diagnostics> {
+fn save_recovered(
+    store: &mut StateFile,
+    file: &StateFileRead,
+    state: &mut State,
+    journal: &[u8],
+) -> Result<(), Diagnostics> {
     store.number(state);
     let serial = state.serial;
     let announce = |fingerprint: &str| {
-        announce_recovery(place.files.as_ref(), &journal_path(&place.target), journal, serial, fingerprint)
+        announce_recovery(file.files.as_ref(), &journal_path(&file.target), journal, serial, fingerprint)
     };
     let content = store.content_of(state)?;
-    let saved =
-        store.save(&place.target, &content, &mut |fingerprint| announce(fingerprint).map_err(SaveFailure::File));
+    let saved = store.save(&file.target, &content, &mut |fingerprint| announce(fingerprint).map_err(SaveFailure::File));
     saved.map_err(|failure| failure.diagnostics(&store.paths))?;
     store.keep_known(state.clone());
     Ok(())

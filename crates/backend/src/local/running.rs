@@ -9,7 +9,7 @@ use yuba_syntax::Diagnostics;
 use super::replaced::{Cause, Replaced, SaveFailure};
 use super::state_file::StateFile;
 use crate::diagnostics;
-use crate::journal::line::{Base, Operation, OperationId};
+use crate::journal::line::{Base, JournalOperation, OperationId};
 use crate::journal::writer::{Writer, journal_path};
 use crate::journal::{ABOVE_RECOVERY, Journal};
 use crate::store::Saved;
@@ -35,7 +35,7 @@ impl<'a> Running<'a> {
 }
 
 impl Journal for Running<'_> {
-    fn begin(&mut self, operation: Operation) -> OperationId {
+    fn begin(&mut self, operation: JournalOperation) -> OperationId {
         self.writer.begin(operation)
     }
 

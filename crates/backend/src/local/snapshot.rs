@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use yuba_state::State;
 
 use super::replaced::Sum;
-use crate::files::{Access, Files, OpenFile, PIECE, beside, directory_of, each_piece, write_new_by};
+use crate::files::{Access, OpenFile, PIECE, StateFiles, beside, directory_of, each_piece, write_new_by};
 use crate::journal::line::Fingerprint;
-use crate::timestamp::Timestamp;
+use crate::timestamp::UtcTime;
 
 /// The part of a state file that is written last. Version, serial and lineage are in it and nothing else, and it is smaller than
 /// what disks write as a whole or not at all: there is no new serial over a mixture of contents.
@@ -64,7 +64,7 @@ pub(crate) struct Prepared {
 
 /// Writes the next content of a state file, which is open, to a side file.
 pub(crate) fn prepare(
-    files: &dyn Files,
+    files: &dyn StateFiles,
     state: &Path,
     file: &dyn OpenFile,
     content: &Content<'_>,
@@ -84,14 +84,14 @@ pub(crate) fn prepare(
 }
 
 /// The next content is not wanted after all.
-pub(crate) fn discard(files: &dyn Files, prepared: &Prepared) {
+pub(crate) fn discard(files: &dyn StateFiles, prepared: &Prepared) {
     let _ = files.remove(&prepared.temporary);
 }
 
 /// Makes what was prepared the content of a state file, which is open. If it is locked it stays so; it is another file
 /// afterwards when overwriting failed.
 pub(crate) fn commit(
-    files: &dyn Files,
+    files: &dyn StateFiles,
     state: &Path,
     file: &mut Box<dyn OpenFile>,
     locked: bool,
@@ -157,9 +157,9 @@ pub(crate) fn settle(current: &[u8], pending: &[u8], in_clear: &dyn Fn(&[u8]) ->
 }
 
 /// Puts a file out of the way under a name that tells what it was; answers that name.
-pub(crate) fn put_aside(files: &dyn Files, path: &Path, label: &str) -> io::Result<PathBuf> {
+pub(crate) fn put_aside(files: &dyn StateFiles, path: &Path, label: &str) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let stamp = Timestamp::now().compact();
+    let stamp = UtcTime::now().compact();
     let aside = unused_name(files, &path.with_file_name(format!("{name}.{label}-{stamp}")), "")?;
     files.rename(path, &aside)?;
     let _ = files.sync_directory(directory_of(path));
@@ -167,7 +167,7 @@ pub(crate) fn put_aside(files: &dyn Files, path: &Path, label: &str) -> io::Resu
 }
 
 /// A name that no file has: the given one with its ending, or with a number between them.
-pub(crate) fn unused_name(files: &dyn Files, name: &Path, ending: &str) -> io::Result<PathBuf> {
+pub(crate) fn unused_name(files: &dyn StateFiles, name: &Path, ending: &str) -> io::Result<PathBuf> {
     let mut attempt = 0_u32;
     loop {
         let number = if attempt == 0 { String::new() } else { format!("-{attempt}") };

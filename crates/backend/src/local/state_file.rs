@@ -13,19 +13,19 @@ use super::snapshot::{self, Content};
 use super::{Backup, Paths};
 use crate::diagnostics::{self, HeldBy};
 use crate::encryption::Sealing;
-use crate::files::{Access, Files, LockAttempt, Open, OpenFile, PIECE, directory_of, each_piece, replace_by};
+use crate::files::{Access, LockAttempt, Open, OpenFile, PIECE, StateFiles, directory_of, each_piece, replace_by};
 use crate::journal::Journal;
 use crate::journal::leftover::Leftover;
 use crate::journal::line::{Base, Fingerprint};
 use crate::journal::writer::{Writer, journal_path};
 use crate::local::running::Running;
 use crate::lock::{self, LockHolder, LockRefusal};
-use crate::store::{Locked, Reading, Saved, StateStore, WayBack, compared, number, pushed};
+use crate::store::{LockOutcome, Reading, Saved, StateStore, WayBack, compared, number, pushed};
 
 /// A state file.
 #[derive(Debug)]
 pub struct StateFile {
-    pub(super) files: Arc<dyn Files>,
+    pub(super) files: Arc<dyn StateFiles>,
     pub(super) paths: Paths,
     pub(super) held: Option<Held>,
     /// What was read or saved last; outer none before anything was.
@@ -51,7 +51,7 @@ pub(super) struct Held {
 }
 
 impl StateFile {
-    pub(super) fn new(files: Arc<dyn Files>, paths: Paths, sealing: Option<Sealing>) -> StateFile {
+    pub(super) fn new(files: Arc<dyn StateFiles>, paths: Paths, sealing: Option<Sealing>) -> StateFile {
         StateFile {
             files,
             paths,
@@ -223,7 +223,7 @@ impl Drop for StateFile {
 }
 
 impl StateStore for StateFile {
-    fn try_lock(&mut self, mut holder: LockHolder) -> Result<Locked, LockRefusal> {
+    fn try_lock(&mut self, mut holder: LockHolder) -> Result<LockOutcome, LockRefusal> {
         if self.held.is_some() {
             return Err(LockRefusal::Ours);
         }
@@ -247,7 +247,7 @@ impl StateStore for StateFile {
         self.held = Some(Held { file, id: holder.id, created });
         // What was read without the lock may be outdated.
         (self.known, self.on_disk) = (None, None);
-        Ok(Locked { id, left_behind })
+        Ok(LockOutcome { id, left_behind })
     }
 
     fn unlock(&mut self) -> Result<(), Diagnostics> {
@@ -359,7 +359,7 @@ impl StateStore for StateFile {
 }
 
 /// Keeps what a state file has now, unless that is nothing or what it is going to have.
-fn back_up(files: &dyn Files, backup: &Backup, now: &mut dyn OpenFile, next: &mut dyn OpenFile) -> io::Result<()> {
+fn back_up(files: &dyn StateFiles, backup: &Backup, now: &mut dyn OpenFile, next: &mut dyn OpenFile) -> io::Result<()> {
     if *backup == Backup::None || now.is_empty()? || is_same(now, next)? {
         return Ok(());
     }
@@ -392,7 +392,7 @@ fn is_same(one: &mut dyn OpenFile, other: &mut dyn OpenFile) -> io::Result<bool>
 }
 
 /// The bytes of a file, none when it is not there.
-pub(super) fn read_or_nothing(files: &dyn Files, path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn read_or_nothing(files: &dyn StateFiles, path: &Path) -> io::Result<Vec<u8>> {
     match files.read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         other => other,

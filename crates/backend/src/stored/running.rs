@@ -7,10 +7,10 @@ use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
 use super::{SaveFailure, StoredState};
-use crate::files::{Files, OpenFile};
+use crate::files::{OpenFile, StateFiles};
 use crate::journal::line::Base;
 use crate::journal::writer::Writer;
-use crate::journal::{ABOVE_RECOVERY, Journal, Operation, OperationId};
+use crate::journal::{ABOVE_RECOVERY, Journal, JournalOperation, OperationId};
 use crate::kit::store::StoreErrorKind;
 use crate::store::Saved;
 
@@ -26,7 +26,7 @@ pub(super) struct Running<'a> {
 
 struct JournalFile {
     writer: Writer,
-    files: Arc<dyn Files>,
+    files: Arc<dyn StateFiles>,
     /// Keeps other processes of this machine from taking the journal for one that was left.
     _guard: Box<dyn OpenFile>,
 }
@@ -40,7 +40,7 @@ impl<'a> Running<'a> {
 
     fn with_file(
         &mut self,
-        work: impl FnOnce(&mut Writer, &dyn Files) -> std::io::Result<()>,
+        work: impl FnOnce(&mut Writer, &dyn StateFiles) -> std::io::Result<()>,
     ) -> Result<(), Diagnostics> {
         let Some(JournalFile { writer, files, .. }) = &mut self.file else { return Ok(()) };
         work(writer, files.as_ref()).map_err(|error| self.state.not_saved(SaveFailure::Journal(error)))
@@ -48,7 +48,7 @@ impl<'a> Running<'a> {
 }
 
 impl Journal for Running<'_> {
-    fn begin(&mut self, operation: Operation) -> OperationId {
+    fn begin(&mut self, operation: JournalOperation) -> OperationId {
         match &mut self.file {
             Some(file) => file.writer.begin(operation),
             None => {

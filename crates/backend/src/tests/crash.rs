@@ -72,8 +72,10 @@ fn an_object_is_either_finished_or_unknown() {
         Edit::from_json_line(&line).expect("it is well-formed")
     };
     journal.append(&[deposed(11, "0000beef")]);
-    journal
-        .begin(Operation { address: "terraform_data.r[10] (deposed object 0000cafe)".into(), action: "delete".into() });
+    journal.begin(JournalOperation {
+        address: "terraform_data.r[10] (deposed object 0000cafe)".into(),
+        action: "delete".into(),
+    });
     journal.flush().expect("the sandbox can be written");
     drop(journal);
     drop(store);
@@ -247,7 +249,7 @@ proptest! {
 
     #[test]
     fn lines_come_back(address in ".{0,20}", action in "[a-z\\n\\t ]{0,9}", id in any::<u32>(), serial in any::<u64>(), count in 0_usize..4) {
-        let operation = Operation { address: address.into(), action: action.into() };
+        let operation = JournalOperation { address: address.into(), action: action.into() };
         let base = Base { lineage: operation.address.clone(), serial, sha256: "x".to_owned() };
         let edits: Vec<Edit> = (0..count).map(edit).collect();
         let id = crate::OperationId(id);

@@ -44,7 +44,7 @@ fn the_lock_leaves_nothing_behind() {
 
 #[test]
 fn paths_follow_the_flags() {
-    let local = |settings| Local::new(Arc::new(Disk), settings);
+    let local = |settings| LocalBackend::new(Arc::new(Disk), settings);
     let check = |settings: LocalSettings, workspace: &str, expected: [&str; 3]| {
         let paths = local(settings).paths(workspace);
         let backup = paths.backup.path().unwrap_or(Path::new("none")).to_owned();
@@ -80,7 +80,7 @@ fn another_file_is_written_than_read() {
         state_out: Some(sandbox.path("out")),
         ..LocalSettings::default()
     };
-    let mut store = Local::new(Arc::new(Disk), settings).store("default").expect("it needs no directory");
+    let mut store = LocalBackend::new(Arc::new(Disk), settings).store("default").expect("it needs no directory");
     store.try_lock(ourselves("test")).expect("nobody has the lock");
     let mut state = store.read().expect("it was written").state.expect("it was written");
     let mut journal = store.journal(&mut state).expect("the sandbox can be written");

@@ -33,7 +33,7 @@ fn what_the_other_process_does() {
     let mut file = None;
     if how == "yuba" {
         let settings = LocalSettings { path: Some(path.to_owned()), ..LocalSettings::default() };
-        let mut ours = Local::new(Arc::new(Disk), settings).store("default").expect("it needs no directory");
+        let mut ours = LocalBackend::new(Arc::new(Disk), settings).store("default").expect("it needs no directory");
         ours.try_lock(ourselves("OperationTypeApply")).expect("nobody has the lock");
         store = Some(ours);
     } else {

@@ -279,7 +279,8 @@ fn backups_of_one_moment_are_files_of_their_own() {
     let settings =
         LocalSettings { path: Some(sandbox.state()), backup_time: Some(1_700_000_000), ..LocalSettings::default() };
     for n in 20..23 {
-        let mut store = Local::new(Arc::new(Disk), settings.clone()).store("default").expect("it needs no directory");
+        let mut store =
+            LocalBackend::new(Arc::new(Disk), settings.clone()).store("default").expect("it needs no directory");
         take_lock(&mut store);
         let mut state = store.read().expect("it is readable").state.expect("it is there");
         state.apply(edit(n));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::encryption::{Hash, KeyProvider, KeySource, Keys, Method, Passphrase, Sealing};
+use crate::encryption::{EncryptionMethod, KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash, Sealing};
 use crate::fake::{Call, FakeStore, Fault};
 use crate::kit::store::StoreErrorKind::{Conflict, Lasting, LockLost, Transient};
 use crate::kit::{BackendEnvironment, Retries};
@@ -24,7 +24,7 @@ impl Remote {
     fn backend(&self) -> StoredBackend {
         self.backend_over(Arc::new(Disk))
     }
-    fn backend_over(&self, files: Arc<dyn Files>) -> StoredBackend {
+    fn backend_over(&self, files: Arc<dyn StateFiles>) -> StoredBackend {
         let environment = BackendEnvironment {
             retries: Retries { attempts: 3, pause: Duration::ZERO },
             ..BackendEnvironment::new(Default::default(), self.sandbox.path("data"))
@@ -86,11 +86,11 @@ fn sealing() -> Sealing {
         passphrase: Passphrase::Text("correct horse battery staple".to_owned()),
         key_length: 32,
         iterations: 200_000,
-        hash: Hash::Sha512,
+        hash: Pbkdf2Hash::Sha512,
         salt_length: 32,
     };
     let provider = KeyProvider { meta_key: "key_provider.pbkdf2.k".to_owned(), source };
-    let method = Method::AesGcm { keys: Keys::Of(0), aad: Vec::new() };
+    let method = EncryptionMethod::AesGcm { keys: Keys::Of(0), aad: Vec::new() };
     Sealing::new("state", vec![provider], vec![method]).expect("the passphrase is long enough")
 }
 

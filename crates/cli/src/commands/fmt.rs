@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use yuba_session::format::{self, Formatted, Problems, Request};
+use yuba_session::format::{self, FormatRequest, Formatted, Problems};
 use yuba_syntax::{Diagnostic, Sources};
 use yuba_view::diff;
 
@@ -98,7 +98,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             formatted.map(&mut each).err().unwrap_or_default()
         }
         Input::Targets(targets) => {
-            format::format(&Request { targets, directory: current_directory()?, recursive, write }, &mut each)
+            format::format(&FormatRequest { targets, directory: current_directory()?, recursive, write }, &mut each)
         }
     };
     if diagnostics.has_errors() {

@@ -64,9 +64,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 fn unlock(messages: &mut Messages<'_>, settings: &ForceUnlockSettings) -> Result<(), Refusal> {
-    let place = state_access::place(&settings.project, &settings.state)?;
+    let location = state_access::location(&settings.project, &settings.state)?;
     if settings.approval == Approval::Prompt {
-        if place.locks_end_with_processes() {
+        if location.locks_end_with_processes() {
             return Err(diagnostics::local_lock_not_removable().into());
         }
         let question = "Do you really want to force-unlock?";
@@ -77,7 +77,7 @@ fn unlock(messages: &mut Messages<'_>, settings: &ForceUnlockSettings) -> Result
             return Err(Refusal::default());
         }
     }
-    place.unlock(&settings.lock_id)?;
+    location.unlock(&settings.lock_id)?;
     let title = "The state has been successfully unlocked!";
     let more = "Other commands can lock it again now.";
     let human = format!("{}\n\n{more}\n", messages.bold(title));

@@ -13,9 +13,9 @@ use super::{Command, JsonForm, Run};
 use crate::exit::{Failure, Outcome};
 use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::operate::{self, diagnostics};
+use crate::operation_output::{OperationOutput, OutputSettings};
 use crate::settings::{Prompts, VAR, VAR_FILE, project};
 use crate::signals::Stop;
-use crate::speaker::{OutputSettings, Speaker};
 use crate::state_access::{self, BACKUP, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_OUT, STATE_TO_CHANGE};
 use crate::terminal::Terminal;
 
@@ -87,41 +87,41 @@ impl ImportSettings {
 fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let ImportSettings { address, id, project, lock, prompts, output } =
         ImportSettings::resolve(args, args.hosts.environment())?;
-    let mut speaker = Speaker::new(terminal, output);
+    let mut output = OperationOutput::new(terminal, output);
     let addr = match address_of(&address) {
         Ok(addr) => addr,
-        Err((problems, sources)) => return operate::failed(&mut speaker, &problems, &sources),
+        Err((problems, sources)) => return operate::failed(&mut output, &problems, &sources),
     };
     let project = Project::new(project);
     if !project.has_configuration() {
         let problem = diagnostics::no_configuration_to_import_to(project.dir());
-        return operate::failed(&mut speaker, &problem.into(), &Sources::new());
+        return operate::failed(&mut output, &problem.into(), &Sources::new());
     }
-    let options = LoadOptions::new(Purpose::Use).without_tests().asking(prompts.ask(speaker.is_json()));
+    let options = LoadOptions::new(Purpose::Use).without_tests().asking(prompts.ask(output.is_json()));
     let loaded = match project.load(options).and_then(Loaded::ready) {
         Ok(loaded) => loaded,
-        Err(refusal) => return operate::failed(&mut speaker, &refusal.problems, &refusal.sources),
+        Err(refusal) => return operate::failed(&mut output, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(&lock, &mut || speaker.waiting()) {
+    let locked = match loaded.lock(&lock, &mut || output.waiting()) {
         Ok(locked) => locked,
-        Err(refusal) => return operate::failed(&mut speaker, &refusal.problems, &refusal.sources),
+        Err(refusal) => return operate::failed(&mut output, &refusal.problems, &refusal.sources),
     };
-    speaker.report(locked.encryption_warnings(), &loaded.sources);
+    output.report(locked.encryption_warnings(), &loaded.sources);
     let prepared = Cell::new(false);
-    let events = |event: Event| tell(&speaker, &prepared, &id, &event);
-    let imported = operate::with_progress(&speaker, &Stop::watch(), |progress| {
+    let events = |event: Event| tell(&output, &prepared, &id, &event);
+    let imported = operate::with_progress(&output, &Stop::watch(), |progress| {
         locked.import(addr, id.as_str().into(), Progress { events: &events, ..progress })
     });
     let has_failed = imported.has_failed();
     if let Some(bytes) = &imported.unsaved {
-        speaker.raw(&String::from_utf8_lossy(bytes));
+        output.raw(&String::from_utf8_lossy(bytes));
     }
     if !has_failed {
         let title = "Import successful!";
         let more = "The objects shown above are in the state now, and Yuba manages them.";
-        speaker.succeeded(title, more);
+        output.succeeded(title, more);
     }
-    speaker.report(&imported.diagnostics, &loaded.sources);
+    output.report(&imported.diagnostics, &loaded.sources);
     Ok(u8::from(has_failed))
 }
 
@@ -141,17 +141,17 @@ fn address_of(text: &str) -> Result<AbsResourceInstance, (Diagnostics, Sources)>
 }
 
 /// Importing on command has words of its own.
-fn tell(speaker: &Speaker<'_>, prepared: &Cell<bool>, id: &str, event: &Event) {
+fn tell(output: &OperationOutput<'_>, prepared: &Cell<bool>, id: &str, event: &Event) {
     match event {
         Event::Started { addr, phase: Phase::PrepareImport, .. } => {
-            speaker.bold_line(&format!("{addr}: Importing from ID {}...", yuba_value::quote::quote(id)));
+            output.bold_line(&format!("{addr}: Importing from ID {}...", yuba_value::quote::quote(id)));
             prepared.set(true);
         }
         Event::Started { addr, phase: Phase::Refresh, .. } if prepared.replace(false) => {
-            speaker.bold_line(&format!("{addr}: Import prepared!"));
-            speaker.bold_line(&format!("  Prepared {} for import", addr.resource.kind));
-            speaker.event(event);
+            output.bold_line(&format!("{addr}: Import prepared!"));
+            output.bold_line(&format!("  Prepared {} for import", addr.resource.kind));
+            output.event(event);
         }
-        _ => speaker.event(event),
+        _ => output.event(event),
     }
 }

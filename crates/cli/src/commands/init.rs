@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use yuba_eval::inputs::Ask;
 use yuba_session::backend::StateFlags;
-use yuba_session::install::{self, Event, InitRequest};
+use yuba_session::install::{self, InitEvent, InitRequest};
 use yuba_session::provider_install::ProviderFlags;
 use yuba_syntax::Diagnostics;
 
@@ -153,8 +153,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let mut cancel: Option<(Cancel, &str)> = None;
     let outcome = install::init(request, &mut |event| {
         let what = match &event {
-            Event::Modules { .. } | Event::Copying(_) => Some("Module installation"),
-            Event::Providers => Some("Provider installation"),
+            InitEvent::Modules { .. } | InitEvent::Copying(_) => Some("Module installation"),
+            InitEvent::Providers => Some("Provider installation"),
             _ => None,
         };
         if let Some(what) = what {
@@ -165,28 +165,28 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     });
     let none = Diagnostics::new();
     let problems = match &outcome {
-        install::Outcome::Empty => &none,
-        install::Outcome::Invalid(report) | install::Outcome::Done(report) => &report.problems,
+        install::InitOutcome::Empty => &none,
+        install::InitOutcome::Invalid(report) | install::InitOutcome::Done(report) => &report.problems,
     };
     if cancel.is_some_and(|(cancel, what)| cancel.reported(&mut messages, what, problems)) {
         return Ok(1);
     }
     match outcome {
-        install::Outcome::Empty => {
+        install::InitOutcome::Empty => {
             let text = "Yuba initialized in an empty directory!";
             let more =
                 "The directory contains no configuration files. Create configuration files to start working with Yuba.";
             messages.say(&format!("{}\n\n{more}\n", messages.bold(text)), &format!("{text} {more}"));
             Ok(0)
         }
-        install::Outcome::Invalid(report) => {
+        install::InitOutcome::Invalid(report) => {
             let why = "There are problems with the configuration, described below.";
             let more = "The configuration must be valid to determine which modules and providers to install.";
             messages.complain(&format!("\n{why}\n\n{more}\n"), &format!("{why} {more}"));
             messages.report(&report);
             Ok(1)
         }
-        install::Outcome::Done(report) => {
+        install::InitOutcome::Done(report) => {
             if report.problems.has_errors() {
                 messages.report(&report);
                 return Ok(1);

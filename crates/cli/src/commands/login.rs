@@ -6,7 +6,7 @@ use yuba_addrs::Hostname;
 use yuba_install::Hosts;
 use yuba_install::login::{CodeFlow, OAuth, Way, user_of, way};
 use yuba_net::Secret;
-use yuba_net::credentials::Kept;
+use yuba_net::credentials::CredentialsLocation;
 use yuba_net::http::Url;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
@@ -76,7 +76,7 @@ fn login(messages: &mut Messages<'_>, hosts: &Hosts, host: &Hostname) -> Result<
     let found = services.host(host).map_err(|error| diagnostics::discovery_failed(host, error.reason()))?;
     let mut problems = Diagnostics::new();
     let way = way(&found).map_err(|reason| diagnostics::login_not_possible(host, &reason));
-    if services.credentials().kept(host) == Kept::Elsewhere {
+    if services.credentials().location(host) == CredentialsLocation::Elsewhere {
         problems.push(diagnostics::manually_configured(host, "log in"));
     }
     let way = match way {
@@ -115,8 +115,8 @@ fn consent(messages: &mut Messages<'_>, hosts: &Hosts, host: &Hostname, means: &
 
 fn storage(hosts: &Hosts, host: &Hostname, start: &str) -> String {
     let credentials = hosts.services().credentials();
-    match (credentials.kept(host), credentials.helper(), credentials.file()) {
-        (Kept::ByHelper, Some(helper), _) => {
+    match (credentials.location(host), credentials.helper(), credentials.file()) {
+        (CredentialsLocation::ByHelper, Some(helper), _) => {
             format!("{start} in the configured {helper:?} credentials helper\nfor use by subsequent commands.\n\n")
         }
         (_, _, Some(file)) => format!(

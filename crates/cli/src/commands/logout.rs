@@ -1,7 +1,7 @@
 //! `yuba logout`: removes the saved token of a host.
 
 use yuba_addrs::Hostname;
-use yuba_net::credentials::Kept;
+use yuba_net::credentials::CredentialsLocation;
 use yuba_syntax::Sources;
 
 use super::login::hostname;
@@ -42,10 +42,14 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let LogoutSettings { host, json, project } = LogoutSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
     let credentials = project.hosts().services().credentials();
-    let place = match (credentials.kept(&host), credentials.helper(), credentials.file()) {
-        (Kept::Elsewhere, ..) => return Err(Failure::failed(diagnostics::manually_configured(&host, "log out"))),
-        (Kept::ByHelper, Some(helper), _) => format!("from the configured {helper:?} credentials helper."),
-        (Kept::InFile, _, Some(file)) => format!("from the following file:\n    {}", file.display()),
+    let place = match (credentials.location(&host), credentials.helper(), credentials.file()) {
+        (CredentialsLocation::Elsewhere, ..) => {
+            return Err(Failure::failed(diagnostics::manually_configured(&host, "log out")));
+        }
+        (CredentialsLocation::ByHelper, Some(helper), _) => {
+            format!("from the configured {helper:?} credentials helper.")
+        }
+        (CredentialsLocation::InFile, _, Some(file)) => format!("from the following file:\n    {}", file.display()),
         _ => {
             let text = format!("No credentials for {host} are stored");
             messages.say(&format!("{text}.\n\n"), &text);

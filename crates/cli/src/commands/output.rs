@@ -82,7 +82,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let settings = OutputSettings::resolve(args)?;
     let mut into = JsonInto::open(&settings.json)?;
     let look = || -> Result<_, Refusal> {
-        Ok(state_access::place(&settings.project, &settings.state)?.look().map_err(plain)?)
+        Ok(state_access::location(&settings.project, &settings.state)?.look().map_err(plain)?)
     };
     let opened = look().map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;
     terminal.report_aside(&opened.notes, &Sources::new());

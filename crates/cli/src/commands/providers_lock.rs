@@ -1,6 +1,6 @@
 //! `yuba providers lock`: checksums of packages for other platforms.
 
-use yuba_install::providers::locking::{Change, Event};
+use yuba_install::providers::locking::{Change, LockEvent};
 use yuba_session::provider_install::{self, LockRequest};
 
 use super::{Command, JsonForm, Run};
@@ -92,16 +92,16 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     Ok(0)
 }
 
-fn tell(messages: &mut Messages<'_>, event: Event) {
+fn tell(messages: &mut Messages<'_>, event: LockEvent) {
     let text = match event {
-        Event::Fetching(provider, version, platform) => {
+        LockEvent::Fetching(provider, version, platform) => {
             format!("Fetching {} {version} for {platform}...", provider.for_display())
         }
-        Event::Retrieved(provider, version, platform, verdict, keys) => {
+        LockEvent::Retrieved(provider, version, platform, verdict, keys) => {
             let keys = if keys.is_empty() { keys } else { format!(", key ID {keys}") };
             format!("Retrieved {} {version} for {platform} ({verdict}{keys})", provider.for_display())
         }
-        Event::Obtained(provider, platform, change) => {
+        LockEvent::Obtained(provider, platform, change) => {
             let change = match change {
                 Change::Provider => {
                     "This was a new provider and the checksums for this platform are now tracked in the lock file"

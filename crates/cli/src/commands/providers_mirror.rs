@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use yuba_install::providers::mirroring::{Event, Why};
+use yuba_install::providers::mirroring::{MirrorEvent, Why};
 use yuba_session::provider_install;
 
 use super::{Command, JsonForm, Run};
@@ -75,17 +75,17 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     Ok(u8::from(report.problems.has_errors()))
 }
 
-fn tell(messages: &mut Messages<'_>, event: Event) {
+fn tell(messages: &mut Messages<'_>, event: MirrorEvent) {
     let (human, program) = match event {
-        Event::Skipped(provider) => {
+        MirrorEvent::Skipped(provider) => {
             let text = format!("Skipping {} because it is built in to Yuba CLI", provider.for_display());
             (format!("- {text}"), text)
         }
-        Event::Mirroring(provider) => {
+        MirrorEvent::Mirroring(provider) => {
             let text = format!("Mirroring {}...", provider.for_display());
             (format!("- {text}"), text)
         }
-        Event::Selected(provider, version, why) => {
+        MirrorEvent::Selected(provider, version, why) => {
             let why = match why {
                 Why::LockFile => "to match dependency lock file".to_owned(),
                 Why::Constraints(constraints) => format!("to meet constraints {constraints}"),
@@ -94,11 +94,11 @@ fn tell(messages: &mut Messages<'_>, event: Event) {
             let program = format!("Selected {} v{version} {why}", provider.for_display());
             (format!("  - Selected v{version} {why}"), program)
         }
-        Event::Downloading(provider, version, platform) => (
+        MirrorEvent::Downloading(provider, version, platform) => (
             format!("  - Downloading package for {platform}..."),
             format!("Downloading {} v{version} package for {platform}...", provider.for_display()),
         ),
-        Event::Authenticated(provider, version, platform, verdict) => (
+        MirrorEvent::Authenticated(provider, version, platform, verdict) => (
             format!("  - Package authenticated: {verdict}"),
             format!("Package {} v{version} for {platform} authenticated: {verdict}", provider.for_display()),
         ),

@@ -104,9 +104,9 @@ fn change(messages: &mut Messages<'_>, settings: &TaintSettings, addr: &AbsResou
         }
         state_access::check_configuration(&settings.project)?;
     }
-    let place = state_access::place(&settings.project, &settings.state)?;
+    let location = state_access::location(&settings.project, &settings.state)?;
     let unreadable = &diagnostics::COMMAND_STATE_UNREADABLE;
-    let mut opened = state_access::open(messages, &place, operation, &settings.state, unreadable)?;
+    let mut opened = state_access::open(messages, &location, operation, &settings.state, unreadable)?;
     let state = opened.state.take();
     let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let mut state = state.unwrap_or_else(State::empty);

@@ -7,7 +7,7 @@ use yuba_install::lock_file::{self, LockFile};
 use yuba_install::providers::platform::Platform;
 use yuba_session::files::DiskFiles;
 use yuba_syntax::Sources;
-use yuba_view::json::Json;
+use yuba_view::json::JsonValue;
 
 use super::{Command, JsonForm, Run};
 use crate::exit::Outcome;
@@ -85,12 +85,12 @@ fn stands_in(program: Option<&OsStr>) -> bool {
 }
 
 fn json(selected: &[(String, String)]) -> String {
-    let selected = selected.iter().map(|(provider, version)| (provider.as_str(), Json::from(version.as_str())));
-    let object = Json::object([
-        ("terraform_version", Json::from(LANGUAGE_LEVEL)),
-        ("yuba_version", Json::from(env!("CARGO_PKG_VERSION"))),
-        ("platform", Json::from(platform())),
-        ("provider_selections", Json::object(selected)),
+    let selected = selected.iter().map(|(provider, version)| (provider.as_str(), JsonValue::from(version.as_str())));
+    let object = JsonValue::object([
+        ("terraform_version", JsonValue::from(LANGUAGE_LEVEL)),
+        ("yuba_version", JsonValue::from(env!("CARGO_PKG_VERSION"))),
+        ("platform", JsonValue::from(platform())),
+        ("provider_selections", JsonValue::object(selected)),
     ]);
     format!("{}\n", object.indented())
 }

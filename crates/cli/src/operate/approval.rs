@@ -9,27 +9,32 @@ use yuba_syntax::Sources;
 
 use super::diagnostics;
 use crate::exit::Failure;
+use crate::operation_output::OperationOutput;
 use crate::settings::Prompts;
 use crate::signals::Stop;
-use crate::speaker::Speaker;
 
 /// Asks whether a plan of this mode is applied. Fails where the prompt is disabled or not answered.
-pub(super) fn approved(speaker: &mut Speaker<'_>, prompts: Prompts, mode: Mode, stop: &Stop) -> Result<bool, Failure> {
+pub(super) fn approved(
+    output: &mut OperationOutput<'_>,
+    prompts: Prompts,
+    mode: Mode,
+    stop: &Stop,
+) -> Result<bool, Failure> {
     if prompts == Prompts::Disabled {
         return Err(Failure::Failed(diagnostics::approval_prompt_disabled().into(), Sources::new()));
     }
     let (question, more) = question(mode);
-    speaker.raw(&format!("\n{}\n  {more}\n\n  {} ", speaker.bold(question), speaker.bold("Enter a value:")));
+    output.raw(&format!("\n{}\n  {more}\n\n  {} ", output.bold(question), output.bold("Enter a value:")));
     let _ = std::io::stdout().flush();
     let answer = line(stop);
-    speaker.raw("\n");
+    output.raw("\n");
     if answer.is_none() && !stop.interrupt().is_raised() {
         return Err(Failure::Failed(diagnostics::approval_prompt_unanswered().into(), Sources::new()));
     }
     if answer.is_some_and(|line| line.trim() == "yes") {
         return Ok(true);
     }
-    speaker.raw(match mode {
+    output.raw(match mode {
         Mode::Destroy => "\nDestroy cancelled.\n",
         Mode::Normal | Mode::RefreshOnly => "\nApply cancelled.\n",
     });

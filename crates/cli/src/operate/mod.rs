@@ -18,9 +18,9 @@ use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::exit::{Failure, Outcome};
 use crate::flags::Args;
+use crate::operation_output::{OperationOutput, OutputSettings};
 use crate::settings::project;
 use crate::signals::Stop;
-use crate::speaker::{OutputSettings, Speaker};
 use crate::terminal::Terminal;
 
 use settings::OperationSettings;
@@ -30,47 +30,47 @@ pub(crate) fn run(terminal: &mut Terminal, args: &Args, kind: Kind) -> Outcome {
     let environment = args.hosts.environment();
     let settings = OperationSettings::resolve(args, environment, kind)?;
     let project = Project::new(project(args));
-    let mut speaker = Speaker::new(terminal, OutputSettings::resolve(args, environment)?);
+    let mut output = OperationOutput::new(terminal, OutputSettings::resolve(args, environment)?);
     match &settings.saved_plan {
-        Some(path) => apply_saved(&mut speaker, &project, &settings, path),
-        None => operate(&mut speaker, &project, &settings),
+        Some(path) => apply_saved(&mut output, &project, &settings, path),
+        None => operate(&mut output, &project, &settings),
     }
 }
 
 /// Makes a plan, and shows or applies it.
-fn operate(speaker: &mut Speaker<'_>, project: &Project, settings: &OperationSettings) -> Outcome {
+fn operate(output: &mut OperationOutput<'_>, project: &Project, settings: &OperationSettings) -> Outcome {
     if let Err(problem) = check(project, settings) {
-        return failed(speaker, &problem.into(), &Sources::new());
+        return failed(output, &problem.into(), &Sources::new());
     }
     // Quirk: refreshing changes the state too, without a warning about overridden providers.
     if settings.kind != Kind::Refresh {
-        report_overrides(speaker, project);
+        report_overrides(output, project);
     }
-    let ask = settings.prompts.ask(speaker.is_json());
+    let ask = settings.prompts.ask(output.is_json());
     let options = LoadOptions::new(Purpose::Use).without_tests().asking(ask);
     let loaded = match project.load(options).and_then(Loaded::ready) {
         Ok(loaded) => loaded,
-        Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
+        Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(&settings.lock_options(), &mut || speaker.waiting()) {
+    let locked = match loaded.lock(&settings.lock_options(), &mut || output.waiting()) {
         Ok(locked) => locked,
-        Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
+        Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
     let stop = Stop::watch();
     match settings.kind {
         Kind::Plan => {
-            speaker.report(locked.encryption_warnings(), &loaded.sources);
-            let planned = plan(speaker, locked, &settings.plan, &stop);
-            show(speaker, planned, &loaded, settings)
+            output.report(locked.encryption_warnings(), &loaded.sources);
+            let planned = plan(output, locked, &settings.plan, &stop);
+            show(output, planned, &loaded, settings)
         }
         Kind::Refresh => {
-            speaker.report(locked.encryption_warnings(), &loaded.sources);
-            let applied = with_progress(speaker, &stop, |progress| locked.refresh(&settings.plan, progress));
-            Ok(conclude(speaker, applied, &loaded.sources, settings.kind))
+            output.report(locked.encryption_warnings(), &loaded.sources);
+            let applied = with_progress(output, &stop, |progress| locked.refresh(&settings.plan, progress));
+            Ok(conclude(output, applied, &loaded.sources, settings.kind))
         }
         Kind::Apply | Kind::Destroy => {
-            let planned = plan(speaker, locked, &settings.plan, &stop);
-            apply(speaker, planned, &loaded, settings, &stop)
+            let planned = plan(output, locked, &settings.plan, &stop);
+            apply(output, planned, &loaded, settings, &stop)
         }
     }
 }
@@ -91,24 +91,29 @@ fn check(project: &Project, settings: &OperationSettings) -> Result<(), Diagnost
     }
 }
 
-fn plan<'l>(speaker: &Speaker<'_>, locked: Locked<'l>, options: &PlanOptions, stop: &Stop) -> Planned<'l> {
-    with_progress(speaker, stop, |progress| locked.plan(options, progress))
+fn plan<'l>(output: &OperationOutput<'_>, locked: Locked<'l>, options: &PlanOptions, stop: &Stop) -> Planned<'l> {
+    with_progress(output, stop, |progress| locked.plan(options, progress))
 }
 
 /// Runs a part of an operation, and shows its progress.
-pub(crate) fn with_progress<T>(speaker: &Speaker<'_>, stop: &Stop, work: impl FnOnce(Progress<'_>) -> T) -> T {
-    let events = |event| speaker.event(&event);
-    let tick = || speaker.tick(stop.interrupt());
-    let tick = Some(Tick { every: speaker.beat(), run: &tick });
+pub(crate) fn with_progress<T>(output: &OperationOutput<'_>, stop: &Stop, work: impl FnOnce(Progress<'_>) -> T) -> T {
+    let events = |event| output.event(&event);
+    let tick = || output.tick(stop.interrupt());
+    let tick = Some(Tick { every: output.beat(), run: &tick });
     let result = work(Progress { events: &events, interrupt: stop.interrupt(), tick });
-    speaker.rest(stop.interrupt());
+    output.rest(stop.interrupt());
     result
 }
 
 /// Saves and shows a plan that is not applied. Where planning failed, the part that could be planned is saved and shown.
-fn show(speaker: &mut Speaker<'_>, mut planned: Planned<'_>, loaded: &Loaded, settings: &OperationSettings) -> Outcome {
+fn show(
+    output: &mut OperationOutput<'_>,
+    mut planned: Planned<'_>,
+    loaded: &Loaded,
+    settings: &OperationSettings,
+) -> Outcome {
     if planned.plan().is_none() {
-        return Ok(end(speaker, planned, &loaded.sources, 1));
+        return Ok(end(output, planned, &loaded.sources, 1));
     }
     let saved = settings.out.as_deref().map_or(Ok(()), |path| planned.save(path));
     let generated = settings.generated.as_deref();
@@ -122,11 +127,11 @@ fn show(speaker: &mut Speaker<'_>, mut planned: Planned<'_>, loaded: &Loaded, se
             let mut diagnostics = planned.take_diagnostics();
             diagnostics.push(problem);
             diagnostics.extend(planned.end());
-            return failed(speaker, &diagnostics, &loaded.sources);
+            return failed(output, &diagnostics, &loaded.sources);
         }
     };
     if let Some(plan) = planned.plan() {
-        speaker.plan(plan, loaded.project.providers());
+        output.plan(plan, loaded.project.providers());
     }
     let changes = planned.has_changes();
     let code = match planned.has_failed() {
@@ -134,17 +139,17 @@ fn show(speaker: &mut Speaker<'_>, mut planned: Planned<'_>, loaded: &Loaded, se
         false if changes && settings.detailed_exit_code => 2,
         false => 0,
     };
-    let code = end(speaker, planned, &loaded.sources, code);
+    let code = end(output, planned, &loaded.sources, code);
     if code != 1 && changes {
         let shown = |path: &Path| path.display().to_string();
-        speaker.next_steps(settings.out.as_deref().map(shown).as_deref(), generated.map(shown).as_deref());
+        output.next_steps(settings.out.as_deref().map(shown).as_deref(), generated.map(shown).as_deref());
     }
     Ok(code)
 }
 
 /// Shows a plan, asks for approval, and applies it.
 fn apply(
-    speaker: &mut Speaker<'_>,
+    output: &mut OperationOutput<'_>,
     mut planned: Planned<'_>,
     loaded: &Loaded,
     settings: &OperationSettings,
@@ -154,92 +159,101 @@ fn apply(
     if let Some(plan) =
         planned.plan().filter(|plan| !has_failed || !plan.changes.is_empty() || !plan.outputs.is_empty())
     {
-        speaker.plan(plan, loaded.project.providers());
+        output.plan(plan, loaded.project.providers());
     }
     if has_failed {
-        return Ok(end(speaker, planned, &loaded.sources, 1));
+        return Ok(end(output, planned, &loaded.sources, 1));
     }
     if !settings.auto_approve && planned.has_changes() {
-        speaker.report(&planned.take_diagnostics(), &loaded.sources);
-        if !approval::approved(speaker, settings.prompts, settings.plan.mode, stop)? {
-            return Ok(end(speaker, planned, &loaded.sources, 1));
+        output.report(&planned.take_diagnostics(), &loaded.sources);
+        if !approval::approved(output, settings.prompts, settings.plan.mode, stop)? {
+            return Ok(end(output, planned, &loaded.sources, 1));
         }
     }
-    let applied = carry_out(speaker, planned, &loaded.project, settings, stop);
-    Ok(conclude(speaker, applied, &loaded.sources, settings.kind))
+    let applied = carry_out(output, planned, &loaded.project, settings, stop);
+    Ok(conclude(output, applied, &loaded.sources, settings.kind))
 }
 
 /// Applies a plan from a file.
-fn apply_saved(speaker: &mut Speaker<'_>, project: &Project, settings: &OperationSettings, path: &Path) -> Outcome {
+fn apply_saved(
+    output: &mut OperationOutput<'_>,
+    project: &Project,
+    settings: &OperationSettings,
+    path: &Path,
+) -> Outcome {
     let saved = match project.read_plan(path) {
         Ok(saved) => saved,
-        Err(problem) => return failed(speaker, &problem.into(), &Sources::new()),
+        Err(problem) => return failed(output, &problem.into(), &Sources::new()),
     };
     let project = project.in_workspace(&saved.workspace);
-    report_overrides(speaker, &project);
-    let ask = settings.prompts.ask(speaker.is_json());
+    report_overrides(output, &project);
+    let ask = settings.prompts.ask(output.is_json());
     let options = LoadOptions::new(Purpose::Use).without_tests().asking(ask).of_snapshot(Some(&saved.snapshot));
     let loaded = match project.load(options).and_then(Loaded::ready) {
         Ok(loaded) => loaded,
-        Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
+        Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
-    let locked = match loaded.lock(&settings.lock_options(), &mut || speaker.waiting()) {
+    let locked = match loaded.lock(&settings.lock_options(), &mut || output.waiting()) {
         Ok(locked) => locked,
-        Err(refusal) => return failed(speaker, &refusal.problems, &refusal.sources),
+        Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
     let planned = match locked.resume(saved) {
         Ok(planned) => planned,
-        Err(problems) => return failed(speaker, &problems, &loaded.sources),
+        Err(problems) => return failed(output, &problems, &loaded.sources),
     };
     if let Some(plan) = planned.plan() {
-        speaker.saved_plan(plan);
+        output.saved_plan(plan);
     }
-    let applied = carry_out(speaker, planned, &project, settings, &Stop::watch());
-    Ok(conclude(speaker, applied, &loaded.sources, settings.kind))
+    let applied = carry_out(output, planned, &project, settings, &Stop::watch());
+    Ok(conclude(output, applied, &loaded.sources, settings.kind))
 }
 
 fn carry_out(
-    speaker: &Speaker<'_>,
+    output: &OperationOutput<'_>,
     planned: Planned<'_>,
     project: &Project,
     settings: &OperationSettings,
     stop: &Stop,
 ) -> Applied {
     if let Some(plan) = planned.plan() {
-        speaker.expect(plan);
+        output.expect(plan);
     }
     let provisioners = LocalProvisioners::new(project, stop.now_flag());
-    with_progress(speaker, stop, |progress| planned.apply(settings.forgotten, &provisioners, progress))
+    with_progress(output, stop, |progress| planned.apply(settings.forgotten, &provisioners, progress))
 }
 
 /// Reports the result of an operation that changes the state. The exit code.
-fn conclude(speaker: &mut Speaker<'_>, applied: Applied, sources: &Sources, kind: Kind) -> u8 {
+fn conclude(output: &mut OperationOutput<'_>, applied: Applied, sources: &Sources, kind: Kind) -> u8 {
     let has_failed = applied.has_failed();
     if let Some(bytes) = applied.unsaved {
-        speaker.raw(&String::from_utf8_lossy(&bytes));
+        output.raw(&String::from_utf8_lossy(&bytes));
     }
-    speaker.report(&applied.diagnostics, sources);
+    output.report(&applied.diagnostics, sources);
     if !has_failed {
-        speaker.applied(&applied.counts, kind, &applied.outputs);
+        output.applied(&applied.counts, kind, &applied.outputs);
     }
     u8::from(has_failed)
 }
 
 /// Leaves a plan alone and reports its diagnostics. The exit code, which is 1 with errors.
-fn end(speaker: &mut Speaker<'_>, planned: Planned<'_>, sources: &Sources, code: u8) -> u8 {
+fn end(output: &mut OperationOutput<'_>, planned: Planned<'_>, sources: &Sources, code: u8) -> u8 {
     let diagnostics = planned.end();
-    speaker.report(&diagnostics, sources);
+    output.report(&diagnostics, sources);
     if diagnostics.has_errors() { 1 } else { code }
 }
 
 /// Warns about providers under development, before anything else is reported.
-fn report_overrides(speaker: &mut Speaker<'_>, project: &Project) {
+fn report_overrides(output: &mut OperationOutput<'_>, project: &Project) {
     if let Some(warning) = project.providers().overrides_warning() {
-        speaker.report(&warning.into(), &Sources::new());
+        output.report(&warning.into(), &Sources::new());
     }
 }
 
-pub(crate) fn failed(speaker: &mut Speaker<'_>, problems: &Diagnostics, sources: &Sources) -> Result<u8, Failure> {
-    speaker.report(problems, sources);
+pub(crate) fn failed(
+    output: &mut OperationOutput<'_>,
+    problems: &Diagnostics,
+    sources: &Sources,
+) -> Result<u8, Failure> {
+    output.report(problems, sources);
     Ok(1)
 }

@@ -114,23 +114,23 @@ pub(super) fn provider_sink(log: &Arc<Log>) -> LogSink {
     })
 }
 
-fn to_plugin(level: Level) -> yuba_plugin::Level {
+fn to_plugin(level: Level) -> yuba_plugin::LogLevel {
     match level {
-        Level::TRACE => yuba_plugin::Level::Trace,
-        Level::DEBUG => yuba_plugin::Level::Debug,
-        Level::INFO => yuba_plugin::Level::Info,
-        Level::WARN => yuba_plugin::Level::Warn,
-        Level::ERROR => yuba_plugin::Level::Error,
+        Level::TRACE => yuba_plugin::LogLevel::Trace,
+        Level::DEBUG => yuba_plugin::LogLevel::Debug,
+        Level::INFO => yuba_plugin::LogLevel::Info,
+        Level::WARN => yuba_plugin::LogLevel::Warn,
+        Level::ERROR => yuba_plugin::LogLevel::Error,
     }
 }
 
-fn from_plugin(level: yuba_plugin::Level) -> Level {
+fn from_plugin(level: yuba_plugin::LogLevel) -> Level {
     match level {
-        yuba_plugin::Level::Trace => Level::TRACE,
-        yuba_plugin::Level::Debug => Level::DEBUG,
-        yuba_plugin::Level::Info => Level::INFO,
-        yuba_plugin::Level::Warn => Level::WARN,
-        yuba_plugin::Level::Error => Level::ERROR,
+        yuba_plugin::LogLevel::Trace => Level::TRACE,
+        yuba_plugin::LogLevel::Debug => Level::DEBUG,
+        yuba_plugin::LogLevel::Info => Level::INFO,
+        yuba_plugin::LogLevel::Warn => Level::WARN,
+        yuba_plugin::LogLevel::Error => Level::ERROR,
     }
 }
 

@@ -8,7 +8,7 @@ use yuba_addrs::{ConfigResource, ModulePath, ResourceMode};
 use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostics, Expr, Span};
 use yuba_value::Value;
 
-use crate::constant::{Constants, Decoding};
+use crate::constant::{ConstantEvaluator, Decoding};
 use crate::diagnostics::tests as diagnostics;
 use crate::provider::{self, ProviderKey};
 use crate::schema::schema;
@@ -99,7 +99,7 @@ pub enum ObjectArgument {
 
 impl ObjectArgument {
     /// The object, unevaluated: only `eval` resolves its references. None where the argument has errors.
-    pub fn value(&self, constants: &dyn Constants, problems: &mut Diagnostics) -> Option<Value> {
+    pub fn value(&self, constants: &dyn ConstantEvaluator, problems: &mut Diagnostics) -> Option<Value> {
         let (name, expr, span) = match self {
             ObjectArgument::Known(value) => return Some(value.clone()),
             ObjectArgument::Later { name, expr, span } => (name, expr, *span),

@@ -8,7 +8,7 @@ use yuba_syntax::lexer::is_identifier;
 use yuba_syntax::{Attribute, Block, BodySchema, Diagnostics, Span, Traversal};
 
 use super::mock::{self, OverrideModule, OverrideResource};
-use super::{Variables, variables};
+use super::{VariablesBlock, variables};
 use crate::check::{self, CheckRule};
 use crate::constant::Decoding;
 use crate::depends_on;
@@ -29,7 +29,7 @@ pub struct TestRun {
     /// The `plan_options` block.
     pub options: PlanOptions,
     /// The `variables` block.
-    pub variables: Option<Variables>,
+    pub variables: Option<VariablesBlock>,
     /// `providers`: what the tested module calls them, and what they are in the test file.
     pub providers: Vec<PassedProvider>,
     /// `assert` blocks.

@@ -19,7 +19,7 @@ use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ResourceMode};
 use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{RefGraph, Vertex};
-use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, RuleKind, condition_failed};
+use yuba_eval::{EvalMode, Evaluation, Live, ModuleInstanceId, RuleKind, condition_failed};
 use yuba_plan::{Action, Event, Mode, Op, Phase, Plan, ResourceChange};
 use yuba_state::{CheckKind, CheckResult, DeposedKey, Edit, Output, State};
 use yuba_syntax::{Diagnostic, Diagnostics, Severity};
@@ -30,7 +30,7 @@ use crate::drive::{Ending, Jobs, Steps, drive};
 use crate::interrupt::attend;
 use crate::planning;
 use crate::request::Context;
-use crate::targets::{Selection, Targets, left_alone};
+use crate::targets::{TargetSelection, Targets, left_alone};
 use crate::walk::checks::in_module;
 use crate::walk::data::DataAnswer;
 use crate::walk::dependencies::Dependencies;
@@ -67,18 +67,18 @@ pub struct ApplyDoors<'a> {
 }
 
 /// What applying came to.
-pub struct Applied {
+pub struct ApplyOutcome {
     /// The state after it.
     pub state: State,
     /// What went wrong.
     pub problems: Diagnostics,
     /// How many objects were created, changed, destroyed, imported, forgotten.
-    pub counts: Counts,
+    pub counts: AppliedCounts,
 }
 
 /// How many objects something happened to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct AppliedCounts {
     /// Created.
     pub added: usize,
     /// Changed where they are.
@@ -113,7 +113,7 @@ pub(crate) struct Applier<'a> {
     doors: ApplyDoors<'a>,
     state: State,
     included: Vec<bool>,
-    selection: &'a Selection,
+    selection: &'a TargetSelection,
     /// Positions of changes that are not made.
     left_alone: HashSet<u32>,
     dependencies: Dependencies<'a>,
@@ -135,7 +135,7 @@ pub(crate) struct Applier<'a> {
     /// Whoever is told.
     listener: &'a dyn Fn(Event),
     removals: crate::removal::Removals<'a>,
-    counts: Counts,
+    counts: AppliedCounts,
     /// Positions of changes that have made an object which is not fit for use yet.
     tainted: BTreeSet<u32>,
     /// Not everything was reached.
@@ -147,13 +147,13 @@ pub(crate) struct Applier<'a> {
 }
 
 /// Applies a plan.
-pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> Applied {
+pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> ApplyOutcome {
     let live = Live::new(true, Some(context.plan_time));
     apply_into(context, plan, doors, &live).instrument(tracing::info_span!("apply")).await
 }
 
 /// The same; the values of everything are kept, for who wants to know more than the state says.
-pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>, live: &Live) -> Applied {
+pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>, live: &Live) -> ApplyOutcome {
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live)).with_parallelism(context.parallelism);
     let arguments = &context.references.arguments;
@@ -178,7 +178,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         problems.push(diagnostics::plan_does_not_fit());
     }
     if problems.has_errors() {
-        return Applied { state, problems, counts: Counts::default() };
+        return ApplyOutcome { state, problems, counts: AppliedCounts::default() };
     }
     let untold = RefCell::new(Vec::new());
     let listener = context.events;
@@ -190,7 +190,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     let context = Context { events: &in_order, ..context };
     let order: Vec<u32> = components.into_iter().flatten().collect();
     let targets = Targets { targets: plan.targets.clone(), excludes: plan.excludes.clone() };
-    let selection = Selection::new(&graph, tree, &targets);
+    let selection = TargetSelection::new(&graph, tree, &targets);
     let mut walk = Walk::new(context, &evaluation, live, &graph, arguments);
     walk.tell_deprecated_variables = false;
     walk.checks.expect_planned(&plan.checks);
@@ -214,7 +214,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         untold: &untold,
         listener,
         removals: crate::removal::Removals::find(tree).0,
-        counts: Counts::default(),
+        counts: AppliedCounts::default(),
         tainted: BTreeSet::new(),
         cut_short: false,
         canceled: false,
@@ -592,14 +592,14 @@ impl<'a> Applier<'a> {
         problems
     }
 
-    fn finish(mut self) -> Applied {
+    fn finish(mut self) -> ApplyOutcome {
         self.flush();
         let mut problems = self.walk.take_problems();
         let is_halted = self.cut_short || !self.tainted.is_empty();
         if self.walk.context.interrupt.is_raised() && is_halted && !self.canceled {
             problems.push(diagnostics::apply_halted(&self.tainted_addresses()));
         }
-        Applied { state: self.state, problems, counts: self.counts }
+        ApplyOutcome { state: self.state, problems, counts: self.counts }
     }
 }
 

@@ -26,14 +26,14 @@ use yuba_value::{Type, Value, View, convert};
 
 /// An object to import, and where to.
 #[derive(Clone, Debug)]
-pub struct Imported {
+pub struct RequestedImport {
     /// How the provider finds it.
     pub by: ImportBy,
     /// The block that says so; none for the command line.
     pub span: Option<Span>,
 }
 
-impl Imported {
+impl RequestedImport {
     /// What to ask the provider for, and what the plan says about it. An empty id asks for nothing.
     pub fn request(&self) -> Option<(ImportBy, Importing)> {
         let importing = match &self.by {
@@ -49,7 +49,7 @@ impl Imported {
 /// The imports of a run, by the instances they are for.
 #[derive(Clone, Debug, Default)]
 pub struct Imports {
-    by_addr: BTreeMap<AbsResourceInstance, Imported>,
+    by_addr: BTreeMap<AbsResourceInstance, RequestedImport>,
 }
 
 /// Blocks whose resource is not declared, with configuration to be written for those where that is possible.
@@ -139,7 +139,7 @@ impl Imports {
         for (addr, by) in resolved.objects {
             match self.by_addr.entry(addr) {
                 Entry::Vacant(entry) => {
-                    entry.insert(Imported { by, span: Some(import.span) });
+                    entry.insert(RequestedImport { by, span: Some(import.span) });
                 }
                 Entry::Occupied(first) => {
                     // Quirk: the place is that of the first block.
@@ -152,7 +152,7 @@ impl Imports {
     }
     /// What somebody asked for on the command line.
     pub fn asked(objects: &[(AbsResourceInstance, EcoString)]) -> Imports {
-        let imported = |id: &EcoString| Imported { by: ImportBy::Id(id.clone()), span: None };
+        let imported = |id: &EcoString| RequestedImport { by: ImportBy::Id(id.clone()), span: None };
         Imports { by_addr: objects.iter().map(|(addr, id)| (addr.clone(), imported(id))).collect() }
     }
 
@@ -163,7 +163,7 @@ impl Imports {
 
     /// What is to be imported to an instance. Where an object is there already nothing is imported: the block stays for the
     /// record.
-    pub fn get(&self, addr: &AbsResourceInstance, state: &State) -> Option<&Imported> {
+    pub fn get(&self, addr: &AbsResourceInstance, state: &State) -> Option<&RequestedImport> {
         self.by_addr.get(addr).filter(|_| state.instance(addr).is_none())
     }
     /// An import that needs no instance in the configuration: that is written for it.

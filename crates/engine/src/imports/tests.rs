@@ -1,7 +1,7 @@
 //! Configurations in, what is imported to where out.
 
 use expect_test::{Expect, expect};
-use yuba_eval::{EvalEnv, Evaluation, MemoryWorld, Mode, ModuleId};
+use yuba_eval::{EvalEnv, EvalMode, Evaluation, MemoryWorld, ModuleId};
 use yuba_provider::{RecordedSchemas, builtin};
 
 use super::*;
@@ -18,7 +18,7 @@ fn check(fixture: &str, expect: &Expect) {
         providers: &RecordedSchemas::new(BTreeMap::new()),
         sources: None,
     };
-    let evaluation = Evaluation::new(&config.tree, env, Mode::Live(&live));
+    let evaluation = Evaluation::new(&config.tree, env, EvalMode::Live(&live));
     let scope = evaluation.scope(ModuleId::ROOT);
     let mut imports = Imports::default();
     let mut problems = Diagnostics::new();

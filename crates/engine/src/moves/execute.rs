@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashSet};
 use yuba_addrs::{AbsResource, AbsResourceInstance, ConfigResource, InstanceKey, ModuleInstance, ModuleStep};
 use yuba_state::{Edit, State};
 
-use super::{Moveable, Moves, Origin, Statement, Statements, Step};
+use super::{MoveOrigin, Moveable, Moves, Statement, Statements, Step};
 
 /// Moves objects. What is in the way of another object stays, and the other one, too. Where statements form a cycle
 /// nothing is moved at all: [`super::validate`] tells.
@@ -188,7 +188,7 @@ impl Run<'_> {
         self.state.apply(Edit::Move { from: from.clone(), to: to.clone() });
         // Several steps are one move from the first address to the last.
         let from = self.moves.changes.remove(&from).map_or(from, |before| before.from);
-        self.moves.changes.insert(to, Origin { from, implied });
+        self.moves.changes.insert(to, MoveOrigin { from, implied });
     }
 }
 

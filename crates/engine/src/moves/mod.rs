@@ -69,14 +69,14 @@ pub struct Statements {
 #[derive(Clone, Debug, Default)]
 pub struct Moves {
     /// For each new address where the object was.
-    pub changes: BTreeMap<AbsResourceInstance, Origin>,
+    pub changes: BTreeMap<AbsResourceInstance, MoveOrigin>,
     /// What could not move, because there is something else already, and where it was to go.
     pub blocked: BTreeMap<Moveable, Moveable>,
 }
 
 /// Where a moved object was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct MoveOrigin {
     /// The address in the last state.
     pub from: AbsResourceInstance,
     /// The last step of its way was implied.

@@ -9,7 +9,7 @@ use yuba_addrs::{
 };
 use yuba_config::resource::Resource;
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
-use yuba_plan::{Action, Deferral, Event, Mode, Reason, ResourceChange};
+use yuba_plan::{Action, ActionReason, Deferral, Event, Mode, ResourceChange};
 use yuba_provider::ProviderSchema;
 use yuba_provider::legality::planned_unknown;
 use yuba_state::{DeposedKey, Edit, Instance, Object};
@@ -22,7 +22,7 @@ use super::removal::{Ending, RemovalJob};
 use super::{Answer, Planner, provider_of_undeclared};
 use crate::diagnostics::{object_forgotten, provider_instance_changes};
 use crate::drive::Jobs;
-use crate::imports::{ImportProvider, Imported, ResolvedImport, already_managed};
+use crate::imports::{ImportProvider, RequestedImport, ResolvedImport, already_managed};
 use crate::object::{MovedFrom, merged};
 use crate::walk::block::{Block, BlockInstance, skip_destroy};
 use crate::walk::providers::Server;
@@ -200,7 +200,7 @@ impl<'a> Planner<'a> {
             return false;
         }
         let import = match prior {
-            None => self.imports.get(addr, &self.state).and_then(Imported::request),
+            None => self.imports.get(addr, &self.state).and_then(RequestedImport::request),
             Some(_) => None,
         };
         let moved_from = self.state.get(&addr.containing()).and_then(|was| {
@@ -309,7 +309,7 @@ impl<'a> Planner<'a> {
             if !self.walk.tell(found) {
                 continue;
             }
-            let request = self.imports.get(&addr, &self.state).and_then(Imported::request);
+            let request = self.imports.get(&addr, &self.state).and_then(RequestedImport::request);
             self.imports.settle(&addr);
             let Some((by, importing)) = request else { continue };
             if !std::mem::replace(&mut told, true) {
@@ -403,11 +403,11 @@ impl<'a> Planner<'a> {
         let in_config = self.walk.declared(addr).is_some_and(|resource| skip_destroy(resource).0);
         let (removed, why) = match self.options.mode {
             Mode::RefreshOnly => return Ending::Keep,
-            Mode::Destroy => (None, Reason::None),
+            Mode::Destroy => (None, ActionReason::None),
             Mode::Normal => {
                 let moved = self.moves.moved_explicitly(addr);
                 let why = match is_deposed {
-                    true => Reason::None,
+                    true => ActionReason::None,
                     false => crate::reasons::reason(addr, moved, self.walk.context.tree, self.walk.live),
                 };
                 (self.removals.of(&addr.containing().config()), why)
@@ -419,8 +419,8 @@ impl<'a> Planner<'a> {
         };
         match destroys {
             true => Ending::Destroy(why),
-            false if in_config => Ending::Forget(Reason::ForgotBecauseDestroyFalseInConfig),
-            false if object.skip_destroy => Ending::Forget(Reason::ForgotBecauseDestroyFalseInState),
+            false if in_config => Ending::Forget(ActionReason::ForgotBecauseDestroyFalseInConfig),
+            false if object.skip_destroy => Ending::Forget(ActionReason::ForgotBecauseDestroyFalseInState),
             false => Ending::Forget(why),
         }
     }
@@ -495,7 +495,7 @@ impl<'a> Planner<'a> {
         addr: &AbsResourceInstance,
         deposed: Option<DeposedKey>,
         object: &Object,
-        reason: Reason,
+        reason: ActionReason,
         (provider, provider_key): (AbsProviderConfig, Option<InstanceKey>),
         schemas: &ProviderSchema,
     ) {
@@ -585,7 +585,8 @@ impl<'a> Planner<'a> {
         let value = schema.mark(&planned_unknown(schema, &plain).mark_at(&marks), None);
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
         if self.options.mode == Mode::Normal {
-            let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
+            let reason =
+                if known { ActionReason::ReadBecauseDependencyPending } else { ActionReason::ReadBecauseConfigUnknown };
             self.pending[block.vertex as usize] = true;
             let change = self.read_change(addr, &server, value, reason);
             self.push_change(at, &resource.key, change);
@@ -599,7 +600,7 @@ impl<'a> Planner<'a> {
         addr: &AbsResourceInstance,
         server: &Server,
         after: Value,
-        reason: Reason,
+        reason: ActionReason,
     ) -> ResourceChange {
         ResourceChange {
             addr: addr.clone(),

@@ -5,7 +5,7 @@ use tracing::Instrument as _;
 use yuba_addrs::AbsResourceInstance;
 use yuba_config::resource::{Resource, ResourceKey};
 use yuba_eval::ModuleInstanceId;
-use yuba_plan::{Action, Mode, Reason, ResourceChange};
+use yuba_plan::{Action, ActionReason, Mode, ResourceChange};
 use yuba_state::{Edit, Object};
 use yuba_syntax::parser::parse_config;
 use yuba_syntax::{Diagnostics, FileId};
@@ -134,7 +134,7 @@ impl<'a> Planner<'a> {
         };
         let planned = Planned {
             action,
-            reason: Reason::None,
+            reason: ActionReason::None,
             before: was.value.clone(),
             after,
             private: was.private.clone(),
@@ -326,7 +326,7 @@ impl<'a> Planner<'a> {
         }
         let planned = planned.unwrap_or_else(|| Planned {
             action: Action::NoOp,
-            reason: Reason::None,
+            reason: ActionReason::None,
             before: existing.value.clone(),
             after: existing.value,
             private: existing.private,
@@ -370,7 +370,7 @@ impl<'a> Planner<'a> {
         self.walk.live.set_instance(at, &resource.key, addr.key.clone(), value.clone());
         if resource.inside_check.is_some() && self.options.mode == Mode::Normal {
             self.pending[step as usize] = true;
-            let change = self.read_change(&addr, &server, value.clone(), Reason::ReadBecauseCheckNested);
+            let change = self.read_change(&addr, &server, value.clone(), ActionReason::ReadBecauseCheckNested);
             self.push_change(at, &resource.key, change);
         }
         if let Some(schema) = schema

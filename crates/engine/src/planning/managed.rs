@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ecow::{EcoVec, eco_format};
 use yuba_config::resource::{IgnoreChanges, Resource};
 use yuba_eval::ModuleInstanceId;
-use yuba_plan::{Action, Importing, Phase, Reason};
+use yuba_plan::{Action, ActionReason, Importing, Phase};
 use yuba_provider::legality::{assert_plan_valid, proposed_new};
 use yuba_provider::{ImportBy, ImportRequest, Outcome, PlanAnswer, PlanRequest, Private, Schema};
 use yuba_state::Object;
@@ -45,7 +45,7 @@ pub(crate) struct ManagedJob<'a> {
 /// A change that was planned.
 pub(crate) struct Planned {
     pub(crate) action: Action,
-    pub(crate) reason: Reason,
+    pub(crate) reason: ActionReason,
     pub(crate) before: Value,
     pub(crate) after: Value,
     pub(crate) private: Private,
@@ -184,7 +184,7 @@ impl Wish<'_, '_> {
         let same = is_same(&planned, &plain_prior);
         let writes_only = |path: &Path| schema.block.attribute_at(&path.0).is_some_and(|found| found.write_only);
         let force = self.force_replace || self.triggered;
-        let mut reason = Reason::None;
+        let mut reason = ActionReason::None;
         let mut action = if plain_prior.is_null() {
             Action::Create
         } else if required_replace.iter().any(writes_only) {
@@ -197,7 +197,7 @@ impl Wish<'_, '_> {
             Action::Update
         };
         if action.is_replace() {
-            reason = if force { Reason::ReplaceByRequest } else { Reason::ReplaceBecauseCannotUpdate };
+            reason = if force { ActionReason::ReplaceByRequest } else { ActionReason::ReplaceBecauseCannotUpdate };
         }
         let mut answer = answer;
         if action.is_replace() {
@@ -213,7 +213,7 @@ impl Wish<'_, '_> {
         {
             action = self.replacing();
             before = existing.value.clone();
-            reason = Reason::ReplaceBecauseTainted;
+            reason = ActionReason::ReplaceBecauseTainted;
         }
         if action.is_replace() && self.skip_destroy {
             action = Action::ForgetThenCreate;
@@ -225,7 +225,7 @@ impl Wish<'_, '_> {
         }
         // Quirk: an object that is new anyway has this reason too.
         if self.triggered {
-            reason = Reason::ReplaceByTriggers;
+            reason = ActionReason::ReplaceByTriggers;
         }
         let planned = Planned {
             action,

@@ -26,7 +26,7 @@ use yuba_config::import::Import;
 use yuba_config::provider::ProviderKey;
 use yuba_config::resource::ResourceKey;
 use yuba_eval::graph::{RefGraph, Vertex};
-use yuba_eval::{ConfigTree, Evaluation, Live, Mode as EvalMode, ModuleId, ModuleInstanceId};
+use yuba_eval::{ConfigTree, EvalMode, Evaluation, Live, ModuleId, ModuleInstanceId};
 use yuba_plan::{ExecGraph, Mode, Plan, PlannedVariable, ResourceChange};
 use yuba_state::{Instance, State};
 use yuba_syntax::{Diagnostics, Severity};
@@ -44,7 +44,7 @@ pub(crate) use exec::{build as execution_graph, cycle};
 use crate::imports::{Imports, Undeclared, check_targets};
 use crate::moves::{self, Moves};
 use crate::removal::Removals;
-use crate::targets::{Destroying, Selection, Targets};
+use crate::targets::{Destroying, TargetSelection, Targets};
 
 /// What jobs of planning report.
 pub(crate) enum Answer<'a> {
@@ -74,7 +74,7 @@ pub(crate) struct Planner<'a> {
     moves: Moves,
     /// For each vertex whether it is part of the run.
     included: Vec<bool>,
-    selection: &'a Selection,
+    selection: &'a TargetSelection,
     destroying: Destroying,
     removals: Removals<'a>,
     force_replace: HashSet<AbsResourceInstance>,
@@ -243,7 +243,7 @@ async fn walk_for(
         return Made::nothing(problems);
     }
     let order: Vec<u32> = components.into_iter().flatten().collect();
-    let selected = Selection::new(&graph, tree, targets);
+    let selected = TargetSelection::new(&graph, tree, targets);
     let mut walk = Walk::new(context, &evaluation, live, &graph, arguments);
     if options.mode != Mode::Normal || options.before_destroy {
         walk.rule_severity = Severity::Warning;
@@ -354,7 +354,7 @@ fn in_modules(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State) -> HashMap
 
 /// Which resources are created before the objects they replace are destroyed: those that say so and are part of the run,
 /// and all they depend on.
-fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], selected: &Selection) -> Vec<bool> {
+fn create_before_destroy(graph: &RefGraph<'_>, order: &[u32], selected: &TargetSelection) -> Vec<bool> {
     let mut flags = vec![false; graph.nodes.len()];
     for at in order.iter().rev() {
         let here = *at as usize;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use yuba_addrs::{AbsProviderConfig, InstanceKey};
-use yuba_plan::{Action, Reason};
+use yuba_plan::{Action, ActionReason};
 use yuba_provider::{Outcome, PlanAnswer, PlanRequest};
 use yuba_state::Object;
 use yuba_syntax::Diagnostics;
@@ -17,9 +17,9 @@ use crate::object::{Existing, Subject};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// It is destroyed.
-    Destroy(Reason),
+    Destroy(ActionReason),
     /// It stays without being managed.
-    Forget(Reason),
+    Forget(ActionReason),
     /// It is only read again.
     Keep,
 }

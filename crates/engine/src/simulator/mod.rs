@@ -26,7 +26,7 @@ use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 use yuba_value::Value;
 
-use crate::applying::{Applied, ApplyDoors, Recorder, apply};
+use crate::applying::{ApplyDoors, ApplyOutcome, Recorder, apply};
 use crate::interrupt::Interrupt;
 use crate::planning::plan;
 use crate::request::{Context, PlanOptions};
@@ -195,7 +195,7 @@ impl Simulation {
         let stopped = interrupt.is_raised();
         self.world.resume();
         self.log = self.world.take_log();
-        let Applied { state, problems, .. } = applied;
+        let ApplyOutcome { state, problems, .. } = applied;
         self.story.push(format!(
             "applied: {}{}",
             plan.changes.iter().filter(|c| c.action != Action::NoOp).map(describe).collect::<Vec<_>>().join(", "),

@@ -43,7 +43,7 @@ enum Part {
 
 /// Which objects of a configuration are part of a run.
 #[derive(Debug, Default)]
-pub struct Selection {
+pub struct TargetSelection {
     /// By vertex; none if the run was not limited.
     parts: Option<Vec<Part>>,
     named: Named,
@@ -90,11 +90,11 @@ impl Targets {
     }
 }
 
-impl Selection {
+impl TargetSelection {
     /// What of the objects of a configuration is part of a run.
-    pub fn new(graph: &RefGraph<'_>, tree: &ConfigTree, targets: &Targets) -> Selection {
+    pub fn new(graph: &RefGraph<'_>, tree: &ConfigTree, targets: &Targets) -> TargetSelection {
         if targets.is_empty() {
-            return Selection::default();
+            return TargetSelection::default();
         }
         let named = Named::new(targets);
         let mut parts = vec![Part::Nothing; graph.nodes.len()];
@@ -106,7 +106,7 @@ impl Selection {
         }
         let outputs = outputs(graph, &parts);
         keep(graph, &mut parts, outputs.into_iter());
-        Selection { parts: Some(parts), named }
+        TargetSelection { parts: Some(parts), named }
     }
 
     /// Whether an object is part of the run; for resources, whether some of its instances may be.

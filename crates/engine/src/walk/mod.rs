@@ -17,7 +17,7 @@ use yuba_addrs::{ModuleInstance, ProviderSource};
 use yuba_config::check::CheckRule;
 use yuba_config::output::Output;
 use yuba_config::variable::{Local, Variable};
-use yuba_eval::graph::{Arguments, RefGraph, Vertex};
+use yuba_eval::graph::{CallArguments, RefGraph, Vertex};
 use yuba_eval::module_scope::marked;
 use yuba_eval::{Evaluation, Live, ModuleId, ModuleInstanceId, ModuleScope, RuleKind, Verdict, is_about_condition};
 use yuba_state::CheckKind;
@@ -29,7 +29,7 @@ use crate::request::Context;
 use checks::{Checks, in_instance, in_module};
 use ephemeral::{OpenAnswer, RenewAnswer};
 use providers::{ProviderAnswer, ProviderTable, Undeclared};
-use stranded::{Places, Stranded};
+use stranded::{ProviderBlocks, Stranded};
 
 /// Conditions of one kind.
 pub(crate) struct Rules<'r> {
@@ -45,7 +45,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) evaluation: &'a Evaluation<'a>,
     pub(crate) live: &'a Live,
     pub(crate) graph: &'a RefGraph<'a>,
-    pub(crate) arguments: &'a Arguments,
+    pub(crate) arguments: &'a CallArguments,
     pub(crate) providers: ProviderTable,
     pub(crate) checks: Checks,
     /// Whether conditions that do not hold are errors.
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
         evaluation: &'a Evaluation<'a>,
         live: &'a Live,
         graph: &'a RefGraph<'a>,
-        arguments: &'a Arguments,
+        arguments: &'a CallArguments,
     ) -> Walk<'a> {
         Walk {
             context,
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
         let mut problems = std::mem::take(&mut self.problems);
         problems.extend(providers::report_undeclared(std::mem::take(&mut self.undeclared)));
         let (tree, sources) = (self.context.tree, self.context.env.sources);
-        problems.extend(stranded::report(std::mem::take(&mut self.stranded), Places { tree, sources }));
+        problems.extend(stranded::report(std::mem::take(&mut self.stranded), ProviderBlocks { tree, sources }));
         problems
     }
 

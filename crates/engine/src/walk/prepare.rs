@@ -10,7 +10,7 @@ use yuba_plan::Mode;
 use yuba_state::State;
 use yuba_syntax::Expr;
 
-use crate::targets::Selection;
+use crate::targets::TargetSelection;
 
 /// Provider configurations that objects of the state belong to.
 pub(crate) fn providers_of_state(tree: &ConfigTree, state: &State) -> Vec<(ModuleId, ProviderKey)> {
@@ -55,7 +55,7 @@ fn refers(expr: &Expr) -> bool {
 }
 
 /// Which vertices are evaluated. To destroy everything only that is needed which configures providers or forbids it.
-pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &Selection, mode: Mode) -> Vec<bool> {
+pub(crate) fn included(graph: &RefGraph<'_>, order: &[u32], selected: &TargetSelection, mode: Mode) -> Vec<bool> {
     let count = graph.nodes.len();
     if mode != Mode::Destroy {
         return (0..count as u32).map(|at| selected.includes(at)).collect();

@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, InstanceKey};
 use yuba_config::provider::ProviderConfig;
 use yuba_config::resource::Repetition;
-use yuba_eval::tree::{KeySource, ResolvedProvider};
+use yuba_eval::tree::{InstanceKeySource, ResolvedProvider};
 use yuba_eval::{Expansion, InstanceValues, ModuleId, ModuleInstanceId};
 use yuba_provider::{BlockSchema, Provider, Providers};
 use yuba_syntax::{Body, Diagnostic, Diagnostics, Span};
@@ -333,7 +333,7 @@ impl<'a> Walk<'a> {
 
     async fn instance_key(
         &mut self,
-        source: &KeySource,
+        source: &InstanceKeySource,
         at: ModuleInstanceId,
         values: &InstanceValues,
     ) -> Option<EcoString> {

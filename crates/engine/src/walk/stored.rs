@@ -10,7 +10,7 @@ use yuba_state::State;
 use yuba_value::Value;
 
 use super::Walk;
-use crate::targets::Selection;
+use crate::targets::TargetSelection;
 
 impl<'a> Walk<'a> {
     /// An instance that is not part of the run has the value it had.
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
 
     /// Whether an object that was not met in the configuration is part of the run.
     // Quirk: where a block is part of a run, the objects of all module instances that are gone are, too.
-    pub(crate) fn selects_leftover(&self, selection: &Selection, addr: &AbsResourceInstance) -> bool {
+    pub(crate) fn selects_leftover(&self, selection: &TargetSelection, addr: &AbsResourceInstance) -> bool {
         match self.vertex_of(addr) {
             Some(vertex) => selection.includes(vertex),
             None => selection.selects_orphan(addr),

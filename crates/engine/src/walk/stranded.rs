@@ -69,13 +69,13 @@ impl Stranded {
 
 /// What the ways out refer to.
 #[derive(Clone, Copy)]
-pub(super) struct Places<'a> {
+pub(super) struct ProviderBlocks<'a> {
     pub(super) tree: &'a ConfigTree,
     pub(super) sources: Option<&'a Sources>,
 }
 
 /// At most two errors: objects whose provider configuration is gone, and objects whose instance of it is gone.
-pub(super) fn report(mut objects: Vec<Stranded>, places: Places<'_>) -> Vec<Diagnostic> {
+pub(super) fn report(mut objects: Vec<Stranded>, places: ProviderBlocks<'_>) -> Vec<Diagnostic> {
     objects.sort_by(|a, b| (&a.addr, &a.deposed).cmp(&(&b.addr, &b.deposed)));
     let (configurations, instances): (Vec<Stranded>, Vec<Stranded>) =
         objects.into_iter().partition(|object| object.missing == Missing::Configuration);
@@ -91,7 +91,7 @@ pub(super) fn report(mut objects: Vec<Stranded>, places: Places<'_>) -> Vec<Diag
     found
 }
 
-impl Places<'_> {
+impl ProviderBlocks<'_> {
     fn detail(&self, objects: &[Stranded], why: &str) -> EcoString {
         let one = objects.len() == 1;
         let (count, them) = match one {

@@ -3,7 +3,7 @@
 use yuba_value::{Type, Value};
 
 use super::WorldFunction;
-use crate::world::Timestamp;
+use crate::world::WorldTime;
 
 /// The functions of this family.
 pub(crate) fn functions() -> Vec<WorldFunction> {
@@ -27,6 +27,6 @@ pub(crate) fn functions() -> Vec<WorldFunction> {
     ]
 }
 
-fn text(time: Timestamp) -> Value {
+fn text(time: WorldTime) -> Value {
     Value::string(time.to_string())
 }

@@ -14,7 +14,7 @@ use yuba_value::function::{self, Function, Param, Signature, Text};
 use yuba_value::{Mark, Type, Value};
 
 use crate::symbols::SymbolScope;
-use crate::world::{Timestamp, World};
+use crate::world::{World, WorldTime};
 
 /// What a function that is not pure may look at.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub struct CallContext<'a> {
     /// The directory relative paths start from: the module's, as shown to the user (`.` for the root module).
     pub base_dir: &'a str,
     /// When the plan began, where there is one.
-    pub plan_time: Option<Timestamp>,
+    pub plan_time: Option<WorldTime>,
     /// Unpredictable functions (`timestamp`, `uuid`, `bcrypt`) answer unknown: their calls are repeated later.
     pub pure_only: bool,
     /// The functions of the calling expression, for templates.

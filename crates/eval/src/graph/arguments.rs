@@ -9,17 +9,17 @@ use crate::tree::{ConfigTree, ModuleId};
 
 /// The arguments of all calls, by called module and name.
 #[derive(Default)]
-pub struct Arguments(HashMap<ModuleId, HashMap<EcoString, Attribute>>);
+pub struct CallArguments(HashMap<ModuleId, HashMap<EcoString, Attribute>>);
 
-impl Arguments {
+impl CallArguments {
     /// The argument that a call gives to a variable of the called module.
     pub fn get(&self, module: ModuleId, name: &str) -> Option<&Attribute> {
         self.0.get(&module)?.get(name)
     }
 
     /// Reads the arguments of all calls: each must be for a variable of the called module, and required ones must be there.
-    pub fn read(tree: &ConfigTree) -> (Arguments, Diagnostics) {
-        let mut arguments = Arguments(HashMap::with_capacity(tree.len()));
+    pub fn read(tree: &ConfigTree) -> (CallArguments, Diagnostics) {
+        let mut arguments = CallArguments(HashMap::with_capacity(tree.len()));
         let mut problems = Diagnostics::new();
         for (id, node) in tree.iter() {
             let Some(call) = tree.call(id) else { continue };

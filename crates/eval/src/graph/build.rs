@@ -10,7 +10,7 @@ use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_provider::{BlockSchema, each_expression};
 use yuba_syntax::{Body, Expr, Traversal};
 
-use super::{Arguments, RefGraph, Vertex};
+use super::{CallArguments, RefGraph, Vertex};
 use crate::module_scope::{Evaluation, schema_of};
 use crate::provider_functions::provider_block;
 use crate::references::{each_call, each_traversal};
@@ -36,7 +36,11 @@ struct Builder<'a, 'e> {
 
 /// The graph of all objects. Provider configurations that no resource uses have no part in it, but for those that are said
 /// to be used by something else.
-pub fn build<'a>(evaluation: &Evaluation<'a>, arguments: &Arguments, used: &[(ModuleId, ProviderKey)]) -> RefGraph<'a> {
+pub fn build<'a>(
+    evaluation: &Evaluation<'a>,
+    arguments: &CallArguments,
+    used: &[(ModuleId, ProviderKey)],
+) -> RefGraph<'a> {
     let mut builder = Builder { evaluation, graph: RefGraph::default(), modules: Vec::new() };
     for (id, _) in evaluation.tree().iter() {
         builder.add_module(id);
@@ -114,7 +118,7 @@ impl<'a> Builder<'a, '_> {
         self.modules.push(index);
     }
 
-    fn connect_all(&mut self, arguments: &Arguments) {
+    fn connect_all(&mut self, arguments: &CallArguments) {
         let tree = self.evaluation.tree();
         let mut bound: HashMap<(ModuleId, ProviderKey), Option<u32>> = HashMap::new();
         for at in 0..self.graph.nodes.len() as u32 {

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use yuba_config::provider::ProviderKey;
 use yuba_syntax::Diagnostics;
 
-use super::{Arguments, RefGraph, build};
-use crate::module_scope::{EvalEnv, Evaluation, Mode};
+use super::{CallArguments, RefGraph, build};
+use crate::module_scope::{EvalEnv, EvalMode, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
 
 /// The arguments of all module calls and the graph of all references. It depends on the configuration and on the schemas of
 /// its providers only.
 pub struct References<'a> {
     /// The arguments of all module calls.
-    pub arguments: Arguments,
+    pub arguments: CallArguments,
     /// Arguments that their modules do not declare, and required ones that are missing.
     pub invalid_arguments: Diagnostics,
     /// The graph; empty where arguments are invalid.
@@ -23,10 +23,10 @@ pub struct References<'a> {
 impl<'a> References<'a> {
     /// Reads the arguments of a configuration and builds its graph.
     pub fn read(tree: &'a ConfigTree, env: EvalEnv<'a>) -> References<'a> {
-        let (arguments, invalid_arguments) = Arguments::read(tree);
+        let (arguments, invalid_arguments) = CallArguments::read(tree);
         let graph = match invalid_arguments.has_errors() {
             true => RefGraph::default(),
-            false => build(&Evaluation::new(tree, env, Mode::Types), &arguments, &[]),
+            false => build(&Evaluation::new(tree, env, EvalMode::Types), &arguments, &[]),
         };
         References { arguments, invalid_arguments, graph }
     }

@@ -8,7 +8,7 @@ use yuba_provider::{BlockSchema, EvalExpr, LocalNames, decode, each_expression};
 use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::Value;
 
-use super::{Place, Statics, diagnostics};
+use super::{StaticUse, Statics, diagnostics};
 use crate::tree::ModuleId;
 
 impl Statics<'_> {
@@ -16,17 +16,17 @@ impl Statics<'_> {
     /// is said. The result has no marks: what must not be stored is a mistake here.
     pub fn backend(&self, backend: &Backend, schema: &BlockSchema) -> (Value, Diagnostics) {
         let unknown = || Value::unknown(schema.implied_type().clone());
-        let place = Place::new(eco_format!("backend.{}", backend.kind), backend.span);
+        let usage = StaticUse::new(eco_format!("backend.{}", backend.kind), backend.span);
         let mut exprs: Vec<Arc<Expr>> = Vec::new();
         each_expression(&backend.body, schema, &mut |expr, _| exprs.push(Arc::clone(expr)));
         let mut problems = Diagnostics::new();
         for expr in exprs {
-            problems.extend(self.evaluate(ModuleId::ROOT, &expr, &place).1);
+            problems.extend(self.evaluate(ModuleId::ROOT, &expr, &usage).1);
         }
         if problems.has_errors() {
             return (unknown(), problems);
         }
-        let (value, found) = decode(&backend.body, schema, &mut InPlace { statics: self, place: &place });
+        let (value, found) = decode(&backend.body, schema, &mut InPlace { statics: self, usage: &usage });
         let marks = value.marks_deep();
         for (kind, present) in [("sensitive", marks.has_sensitive()), ("ephemeral", marks.has_ephemeral())] {
             if present {
@@ -41,12 +41,12 @@ impl Statics<'_> {
 
 struct InPlace<'a> {
     statics: &'a Statics<'a>,
-    place: &'a Place,
+    usage: &'a StaticUse,
 }
 
 impl EvalExpr for InPlace<'_> {
     fn eval(&mut self, expr: &Expr, _: &LocalNames) -> (Value, Diagnostics) {
-        self.statics.evaluate(ModuleId::ROOT, expr, self.place)
+        self.statics.evaluate(ModuleId::ROOT, expr, self.usage)
     }
 }
 

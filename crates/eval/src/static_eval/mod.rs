@@ -46,9 +46,9 @@ pub struct StaticEnv<'a> {
     pub sources: Option<&'a Sources>,
 }
 
-/// A place whose value must be static: what messages call it, and where they point when the value is not available.
+/// A use of an expression whose value must be static: what messages call it, and where they point when the value is not available.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct StaticUse {
     /// Such as `module.network.source`.
     pub name: EcoString,
     /// Where it stands.
@@ -57,10 +57,10 @@ pub struct Place {
     pub module: Option<ModulePath>,
 }
 
-impl Place {
-    /// A place.
-    pub fn new(name: impl Into<EcoString>, span: Span) -> Place {
-        Place { name: name.into(), span: Some(span), module: None }
+impl StaticUse {
+    /// A use in the module that the expression is evaluated in.
+    pub fn new(name: impl Into<EcoString>, span: Span) -> StaticUse {
+        StaticUse { name: name.into(), span: Some(span), module: None }
     }
     /// As messages name it: with the module it is in.
     pub(crate) fn in_module(&self, path: &ModulePath) -> EcoString {
@@ -115,8 +115,8 @@ impl<'a> Statics<'a> {
     }
 
     /// The value of an expression in a module.
-    pub fn evaluate(&self, module: ModuleId, expr: &Expr, place: &Place) -> (Value, Diagnostics) {
-        self.evaluate_with(module, expr, place, None)
+    pub fn evaluate(&self, module: ModuleId, expr: &Expr, usage: &StaticUse) -> (Value, Diagnostics) {
+        self.evaluate_with(module, expr, usage, None)
     }
 
     /// The value of an expression in a module, where a variable has a value already.
@@ -124,17 +124,17 @@ impl<'a> Statics<'a> {
         &self,
         module: ModuleId,
         expr: &Expr,
-        place: &Place,
+        usage: &StaticUse,
         own: Option<(&str, &Value)>,
     ) -> (Value, Diagnostics) {
-        let problems = unpredictable_call(expr, &place.in_module(&self.tree.node(module).path));
+        let problems = unpredictable_call(expr, &usage.in_module(&self.tree.node(module).path));
         if problems.has_errors() {
             return (Value::unknown_dynamic(), problems);
         }
-        let scope = StaticScope { statics: *self, module, place, own };
+        let scope = StaticScope { statics: *self, module, usage, own };
         let depth = self.cache.depth.get();
         if depth >= MAX_DEPTH {
-            return (Value::unknown_dynamic(), diagnostics::too_deep(&place.name, MAX_DEPTH, expr.span).into());
+            return (Value::unknown_dynamic(), diagnostics::too_deep(&usage.name, MAX_DEPTH, expr.span).into());
         }
         self.cache.depth.set(depth + 1);
         let answer = crate::expression::with_stack(|| eval_expr(expr, &scope, self.call_context(module)));
@@ -157,13 +157,13 @@ impl<'a> Statics<'a> {
     }
 
     /// The value of an expression that must be a text that everybody may see.
-    pub fn text(&self, module: ModuleId, expr: &Expr, place: &Place) -> (Option<EcoString>, Diagnostics) {
-        let (value, mut problems) = self.evaluate(module, expr, place);
+    pub fn text(&self, module: ModuleId, expr: &Expr, usage: &StaticUse) -> (Option<EcoString>, Diagnostics) {
+        let (value, mut problems) = self.evaluate(module, expr, usage);
         if problems.has_errors() {
             return (None, problems);
         }
         let marks = value.marks_deep();
-        let name = place.in_module(&self.tree.node(module).path);
+        let name = usage.in_module(&self.tree.node(module).path);
         let reason = if marks.has_sensitive() {
             problems.push(diagnostics::secret("Sensitive", &name, expr.span));
             return (None, problems);

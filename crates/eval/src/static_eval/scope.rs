@@ -5,7 +5,7 @@ use yuba_addrs::{ParseRefContext, Reference, Subject};
 use yuba_syntax::{Diagnostics, Traversal};
 use yuba_value::Value;
 
-use super::{Name, Place, State, Statics, diagnostics};
+use super::{Name, State, StaticUse, Statics, diagnostics};
 use crate::scope::{Scope, path_value, terraform_value};
 use crate::symbols;
 use crate::tree::ModuleId;
@@ -16,7 +16,7 @@ pub(super) struct StaticScope<'a> {
     pub(super) statics: Statics<'a>,
     pub(super) module: ModuleId,
     /// What is being evaluated.
-    pub(super) place: &'a Place,
+    pub(super) usage: &'a StaticUse,
     /// A variable that has its value already, because its own rules are being checked.
     pub(super) own: Option<(&'a str, &'a Value)>,
 }
@@ -81,7 +81,7 @@ impl Scope for StaticScope<'_> {
 
 impl StaticScope<'_> {
     fn name(&self) -> EcoString {
-        self.place.in_module(&self.statics.tree.node(self.module).path)
+        self.usage.in_module(&self.statics.tree.node(self.module).path)
     }
 
     /// What a symbol library says. Libraries are linked before anything of the module is evaluated.
@@ -92,7 +92,7 @@ impl StaticScope<'_> {
             return (value, Diagnostics::new());
         }
         let needed = ecow::eco_format!("{}", reference.subject);
-        (Value::unknown_dynamic(), diagnostics::not_available(&self.name(), &needed, self.place.span).into())
+        (Value::unknown_dynamic(), diagnostics::not_available(&self.name(), &needed, self.usage.span).into())
     }
 
     fn local(&self, name: &EcoString, reference: &Reference) -> (Value, Diagnostics) {
@@ -101,20 +101,20 @@ impl StaticScope<'_> {
             let problem = diagnostics::undefined_local(name, &node.module, reference.span);
             return (Value::unknown_dynamic(), problem.into());
         };
-        let place = Place::new(ecow::eco_format!("local.{name}"), local.span);
+        let usage = StaticUse::new(ecow::eco_format!("local.{name}"), local.span);
         let key = (self.module, Name::Local(name.clone()));
         let (value, problems) = match self.statics.remembered(key.clone()) {
             Some(State::Done(value, problems)) => (value, problems),
             Some(State::Evaluating | State::Checking(_)) => {
-                let problem = diagnostics::circular(&place.in_module(&node.path), &self.name(), local.span);
+                let problem = diagnostics::circular(&usage.in_module(&node.path), &self.name(), local.span);
                 return (Value::unknown_dynamic(), problem.into());
             }
             None => {
-                let (value, problems) = self.statics.evaluate(self.module, &local.expr, &place);
+                let (value, problems) = self.statics.evaluate(self.module, &local.expr, &usage);
                 self.statics.found(key, value, problems)
             }
         };
-        (value, self.with_chain(problems, &place))
+        (value, self.with_chain(problems, &usage))
     }
 
     fn variable(&self, name: &EcoString, reference: &Reference) -> (Value, Diagnostics) {
@@ -137,14 +137,14 @@ impl StaticScope<'_> {
             return (Value::unknown_dynamic(), diagnostics::not_constant(name, reference.span).into());
         }
         let (value, problems) = self.statics.variable(self.module, variable);
-        (value, self.with_chain(problems, &Place::new(ecow::eco_format!("var.{name}"), variable.span)))
+        (value, self.with_chain(problems, &StaticUse::new(ecow::eco_format!("var.{name}"), variable.span)))
     }
 
     /// Adds that what is evaluated here cannot be, because of what it depends on.
-    fn with_chain(&self, mut problems: Diagnostics, needed: &Place) -> Diagnostics {
+    fn with_chain(&self, mut problems: Diagnostics, needed: &StaticUse) -> Diagnostics {
         if problems.has_errors() {
             let path = &self.statics.tree.node(self.module).path;
-            problems.push(diagnostics::not_available(&self.name(), &needed.in_module(path), self.place.span));
+            problems.push(diagnostics::not_available(&self.name(), &needed.in_module(path), self.usage.span));
         }
         problems
     }

@@ -4,7 +4,7 @@ use yuba_config::variable::Variable;
 use yuba_syntax::{Diagnostics, Span};
 use yuba_value::Value;
 
-use super::{Name, Place, State, Statics, diagnostics};
+use super::{Name, State, StaticUse, Statics, diagnostics};
 use crate::inputs::{self, GivenAt};
 use crate::tree::ModuleId;
 
@@ -16,8 +16,8 @@ impl Statics<'_> {
             Some(State::Done(value, problems)) => return (value, problems),
             Some(State::Checking(value)) => return (value, Diagnostics::new()),
             Some(State::Evaluating) => {
-                let place = Place::new(ecow::eco_format!("var.{}", variable.name), variable.span);
-                let name = place.in_module(&self.tree.node(module).path);
+                let usage = StaticUse::new(ecow::eco_format!("var.{}", variable.name), variable.span);
+                let name = usage.in_module(&self.tree.node(module).path);
                 return (Value::unknown_dynamic(), diagnostics::circular(&name, &name, variable.span).into());
             }
             None => {}
@@ -58,11 +58,11 @@ impl Statics<'_> {
         match self.argument(module, &variable.name) {
             Some(argument) => {
                 // Messages are about the variable of the child, though the expression is evaluated in its parent.
-                let place = Place {
+                let usage = StaticUse {
                     module: Some(node.path.clone()),
-                    ..Place::new(ecow::eco_format!("var.{}", variable.name), argument.span)
+                    ..StaticUse::new(ecow::eco_format!("var.{}", variable.name), argument.span)
                 };
-                let (value, problems) = self.evaluate(parent, &argument.expr, &place);
+                let (value, problems) = self.evaluate(parent, &argument.expr, &usage);
                 (Some(value), Some(argument.expr.span), problems)
             }
             None if variable.default.is_none() => {
@@ -79,13 +79,13 @@ impl Statics<'_> {
         let own = Some((variable.name.as_str(), value));
         for rule in &variable.validations {
             let Some(condition) = &rule.condition else { continue };
-            let place = Place::new(ecow::eco_format!("var.{}", variable.name), rule.span);
-            let (holds, found) = self.evaluate_with(module, condition, &place, own);
+            let usage = StaticUse::new(ecow::eco_format!("var.{}", variable.name), rule.span);
+            let (holds, found) = self.evaluate_with(module, condition, &usage, own);
             if found.has_errors() || holds.unmark_deep().0.as_bool() != Some(false) {
                 continue;
             }
             let message = rule.message.as_ref().and_then(|message| {
-                let (text, found) = self.evaluate_with(module, message, &place, own);
+                let (text, found) = self.evaluate_with(module, message, &usage, own);
                 let visible = !found.has_errors() && text.marks_deep().is_empty();
                 text.as_str().filter(|_| visible).cloned()
             });

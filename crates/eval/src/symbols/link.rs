@@ -58,7 +58,7 @@ pub(crate) struct Base {
 
 /// What is installed, and what for.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct LinkContext<'a> {
     pub(crate) manifest: &'a Manifest,
     pub(crate) purpose: Purpose,
 }
@@ -111,7 +111,7 @@ struct Open {
 struct Linking<'l> {
     linker: &'l mut Linker,
     files: &'l mut dyn ModuleFiles,
-    place: Place<'l>,
+    context: LinkContext<'l>,
     downloads: Downloads,
     about_libraries: Diagnostics,
 }
@@ -130,14 +130,14 @@ impl Linker {
         &mut self,
         module: &mut Arc<Module>,
         base: &Base,
-        place: Place<'_>,
+        context: LinkContext<'_>,
         files: &mut dyn ModuleFiles,
     ) -> Linked {
         let mut problems = Diagnostics::new();
         let mut linking = Linking {
             linker: self,
             files,
-            place,
+            context,
             downloads: Downloads::default(),
             about_libraries: Diagnostics::new(),
         };
@@ -256,8 +256,8 @@ impl Linking<'_> {
                 installed?
             }
             None => {
-                let Some(installed) = self.place.manifest.modules.get(&base.key) else {
-                    problems.push(diagnostics::not_installed(&base.name, source, self.place.purpose, call.span));
+                let Some(installed) = self.context.manifest.modules.get(&base.key) else {
+                    problems.push(diagnostics::not_installed(&base.name, source, self.context.purpose, call.span));
                     return None;
                 };
                 let at = call.source.as_ref().map_or(call.span, |(_, at)| *at);

@@ -32,7 +32,7 @@ use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::{Value, convert};
 
 pub(crate) use diagnostics::unknown_function;
-pub(crate) use link::{Base, Linker, Place, place};
+pub(crate) use link::{Base, LinkContext, Linker, place};
 pub use link::{Downloads, LibraryFiles, UnreadableLibrary};
 pub(crate) use names::LibraryNames;
 

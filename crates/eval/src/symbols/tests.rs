@@ -12,7 +12,7 @@ use yuba_value::Type;
 
 use crate::inputs::Inputs;
 use crate::module_scope::EvalEnv;
-use crate::static_eval::{Place, StaticCache, StaticEnv, Statics};
+use crate::static_eval::{StaticCache, StaticEnv, StaticUse, Statics};
 use crate::testing::{Lenient, now};
 use crate::tree::tests::{Memory, run, shown};
 use crate::tree::{Link, Manifest, ModuleId, Purpose, link};
@@ -57,7 +57,7 @@ fn linked(fixture: &str, expressions: &[&str]) -> String {
         };
         let cache = StaticCache::default();
         let statics = Statics::new(&tree, env, &cache);
-        let (value, problems) = statics.evaluate(ModuleId::ROOT, &expr, &Place::new("test", expr.span));
+        let (value, problems) = statics.evaluate(ModuleId::ROOT, &expr, &StaticUse::new("test", expr.span));
         out += &match problems.has_errors() {
             true => format!("{text} => {}", told(&problems, &memory.sources)),
             false => format!("{text} => {value:?}\n"),

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::inputs::Inputs;
 use crate::static_eval::{
-    Place, StaticCache, StaticEnv, Statics, const_not_available, for_each, is_unpredictable_call,
+    StaticCache, StaticEnv, StaticUse, Statics, const_not_available, for_each, is_unpredictable_call,
 };
 use crate::symbols::{self, Downloads, Libraries};
 use crate::world::World;
@@ -165,7 +165,7 @@ fn link_runs(
             let mut values = BTreeMap::new();
             for (name, expr) in run.variables.iter().flat_map(|variables| &variables.values) {
                 let (value, problems) =
-                    statics.evaluate(ModuleId::ROOT, expr, &Place::new(eco_format!("var.{name}"), expr.span));
+                    statics.evaluate(ModuleId::ROOT, expr, &StaticUse::new(eco_format!("var.{name}"), expr.span));
                 // What depends on other runs or on resources is not static; it is evaluated when the run is.
                 if !problems.has_errors() {
                     values.insert(name.clone(), (value, expr.span));
@@ -305,9 +305,9 @@ impl<'l> Linker<'l> {
             package,
             is_wrong: loaded.problems.has_errors(),
         };
-        let place = symbols::Place { manifest: self.options.manifest, purpose: self.options.purpose };
+        let context = symbols::LinkContext { manifest: self.options.manifest, purpose: self.options.purpose };
         let mut module = Arc::clone(&loaded.module);
-        let linked = self.loaded.symbols.module(&mut module, &base, place, self.files);
+        let linked = self.loaded.symbols.module(&mut module, &base, context, self.files);
         self.modules.extend(linked.about_libraries);
         self.modules.extend(loaded.problems.iter().cloned());
         self.modules.extend(linked.problems.iter().cloned());
@@ -570,8 +570,9 @@ fn evaluate_call(statics: &Statics<'_>, module: ModuleId, call: &ModuleCall) -> 
     let mut has_version = false;
     let mut constraints = None;
     if let Some(version) = &call.version {
-        let place = Place::new(eco_format!("module.{}.version", call.name), call.version_span.unwrap_or(version.span));
-        let (value, found) = statics.evaluate(module, version, &place);
+        let usage =
+            StaticUse::new(eco_format!("module.{}.version", call.name), call.version_span.unwrap_or(version.span));
+        let (value, found) = statics.evaluate(module, version, &usage);
         has_version = found.has_errors() || !value.is_null();
         if !found.has_errors() && !value.is_null() {
             match version_constraints(&value, version) {
@@ -582,8 +583,8 @@ fn evaluate_call(statics: &Statics<'_>, module: ModuleId, call: &ModuleCall) -> 
         problems.extend(found);
     }
     let Some(expr) = &call.source else { return (None, problems) };
-    let place = Place::new(eco_format!("module.{}.source", call.name), expr.span);
-    let (text, found) = statics.text(module, expr, &place);
+    let usage = StaticUse::new(eco_format!("module.{}.source", call.name), expr.span);
+    let (text, found) = statics.text(module, expr, &usage);
     problems.extend(found);
     let Some(text) = text else { return (None, problems) };
     let parsed = if has_version { ModuleSource::parse_registry(&text) } else { ModuleSource::parse(&text) };
@@ -637,8 +638,8 @@ fn provider_instances(statics: &Statics<'_>, id: ModuleId, module: &Module) -> (
     for (key, provider) in &module.providers {
         let Some(expr) = &provider.for_each else { continue };
         let alias = key.alias.as_deref().unwrap_or_default();
-        let place = Place::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
-        let (value, wrong) = statics.evaluate(id, expr, &place);
+        let usage = StaticUse::new(eco_format!("provider.{}.{alias}.for_each", key.name), expr.span);
+        let (value, wrong) = statics.evaluate(id, expr, &usage);
         if may_be_dynamic && wrong.has_errors() && !wrong.iter().any(is_unpredictable_call) {
             // It is evaluated like everything else; mistakes are found there.
             continue;

@@ -30,7 +30,7 @@ pub(crate) use link::join;
 pub use link::{Link, Purpose, link, link_tested, unavailable_sources};
 pub use manifest::{Installed, Manifest};
 pub use providers::{Requirement, requirements_of};
-pub use resolve::{KeySource, ResolvedProvider};
+pub use resolve::{InstanceKeySource, ResolvedProvider};
 
 use crate::static_eval::for_each::Instances;
 use crate::symbols::{Downloads, Libraries, LibraryFiles, UnreadableLibrary};

@@ -35,12 +35,12 @@ pub struct ResolvedProvider {
     /// configuration, by the root module.
     pub block: Option<ProviderKey>,
     /// What chooses the instance; none if the configuration has no `for_each`, or if the reference is to all instances.
-    pub key: Option<KeySource>,
+    pub key: Option<InstanceKeySource>,
 }
 
 /// The expression that chooses an instance of a provider configuration, and where to evaluate it.
 #[derive(Clone, Debug)]
-pub struct KeySource {
+pub struct InstanceKeySource {
     /// The module in whose scope it is evaluated, in the instance of that module which leads to the referring object.
     pub module: ModuleId,
     /// Whose `each` and `count` it means: none for those of the referring object itself (then `module` is the module the
@@ -79,7 +79,7 @@ impl ConfigTree {
         instance: Option<&Arc<Expr>>,
     ) -> Option<ResolvedProvider> {
         let provider = self.provider_type(module, &key.name)?;
-        let mut chosen = instance.map(|expr| KeySource { module, call: None, expr: Arc::clone(expr) });
+        let mut chosen = instance.map(|expr| InstanceKeySource { module, call: None, expr: Arc::clone(expr) });
         let (mut module, mut key) = (module, key.clone());
         loop {
             let node = self.node(module);
@@ -91,7 +91,7 @@ impl ConfigTree {
             {
                 if chosen.is_none() {
                     let choose =
-                        |expr: &Arc<Expr>| KeySource { module: parent, call: Some(module), expr: expr.clone() };
+                        |expr: &Arc<Expr>| InstanceKeySource { module: parent, call: Some(module), expr: expr.clone() };
                     chosen = passed.in_parent.instance.as_ref().map(choose);
                 }
                 key = passed.in_parent.key.clone();

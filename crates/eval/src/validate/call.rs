@@ -7,7 +7,7 @@ use yuba_syntax::{Diagnostics, Expr, ExprKind, TraversalStep};
 use yuba_value::{Value, convert};
 
 use super::{deprecation, diagnostics, named, repetition};
-use crate::graph::Arguments;
+use crate::graph::CallArguments;
 use crate::module_scope::{Evaluation, InstanceValues, ModuleScope};
 use crate::tree::ModuleId;
 
@@ -35,7 +35,7 @@ pub(super) fn check(
     evaluation: &Evaluation<'_>,
     module: ModuleId,
     variable: &Variable,
-    arguments: &Arguments,
+    arguments: &CallArguments,
 ) -> Diagnostics {
     let tree = evaluation.tree();
     let (Some(parent), Some(call)) = (tree.node(module).parent, tree.call(module)) else { return Diagnostics::new() };
@@ -52,7 +52,7 @@ pub(crate) fn argument(
     scope: &ModuleScope<'_>,
     child: ModuleId,
     variable: &Variable,
-    arguments: &Arguments,
+    arguments: &CallArguments,
 ) -> (Option<Value>, Diagnostics) {
     let tree = scope.evaluation().tree();
     let path = &tree.node(child).path;

@@ -661,7 +661,7 @@ pub(crate) fn deprecated_root_variable(variable: &Variable, message: &str, given
     let name = &variable.name;
     let mut detail = eco_format!("The root variable {name:?} is deprecated with the following message: {message}");
     let at = match given {
-        GivenBy::Place(span) => span,
+        GivenBy::Expression(span) => span,
         GivenBy::Flag => {
             detail.push_str("\n\nThe flag -var sets it.");
             variable.span

@@ -30,7 +30,7 @@ use yuba_provider::{Problem, Waiting};
 use yuba_syntax::Diagnostics;
 
 use self::resource::{FirstHalf, Request};
-use crate::graph::{self, Arguments, RefGraph, References, Vertex};
+use crate::graph::{self, CallArguments, RefGraph, References, Vertex};
 use crate::inputs::Inputs;
 use crate::module_scope::{EvalEnv, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
@@ -119,8 +119,8 @@ pub async fn validate(tree: &ConfigTree, env: &ValidateEnv<'_>) -> Diagnostics {
 /// Checks an object that no provider is asked about.
 fn check_vertex<'a>(
     evaluation: &'a Evaluation<'a>,
-    node: &graph::Node<'a>,
-    arguments: &Arguments,
+    node: &graph::GraphNode<'a>,
+    arguments: &CallArguments,
     env: &ValidateEnv<'_>,
 ) -> Diagnostics {
     match node.vertex {

@@ -10,7 +10,7 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Value;
 
 use super::{ValidateEnv, deprecation, diagnostics, repetition, rules};
-use crate::graph::Arguments;
+use crate::graph::CallArguments;
 use crate::inputs::GivenBy;
 use crate::module_scope::{Evaluation, ModuleScope, marked};
 use crate::scope::Names;
@@ -21,7 +21,7 @@ pub(super) fn variable(
     evaluation: &Evaluation<'_>,
     module: ModuleId,
     variable: &Variable,
-    arguments: &Arguments,
+    arguments: &CallArguments,
     env: &ValidateEnv<'_>,
 ) -> Diagnostics {
     let tree = evaluation.tree();

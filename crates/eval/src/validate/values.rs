@@ -8,7 +8,7 @@ use yuba_value::Value;
 
 use super::{ValidateEnv, call, named, rules};
 use crate::graph::{References, Vertex};
-use crate::module_scope::{Evaluation, Mode};
+use crate::module_scope::{EvalMode, Evaluation};
 use crate::tree::{ConfigTree, ModuleId};
 
 /// What is wrong with the variables, local values and outputs of a configuration, given the values of the root module's
@@ -18,7 +18,7 @@ pub async fn check_values(
     env: &ValidateEnv<'_>,
     values: &BTreeMap<EcoString, Value>,
 ) -> Result<Diagnostics, Diagnostics> {
-    let evaluation = Evaluation::new(tree, env.eval, Mode::Values(values));
+    let evaluation = Evaluation::new(tree, env.eval, EvalMode::Values(values));
     let References { arguments, invalid_arguments, graph } = env.references;
     let mut problems = invalid_arguments.clone();
     if problems.has_errors() {

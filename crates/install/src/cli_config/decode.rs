@@ -8,7 +8,7 @@ use yuba_net::Environment;
 use yuba_syntax::Diagnostics;
 use yuba_syntax::suggestion::closest;
 
-use super::syntax::{self, Item, Malformed, Node, Place};
+use super::syntax::{self, Item, LineColumn, Malformed, Node};
 use super::{CliConfig, CredentialsProgram, HostCredentials, diagnostics, installation, oci};
 
 const KNOWN: [&str; 10] = [
@@ -31,23 +31,23 @@ pub(super) fn file(path: &Path, bytes: &[u8], environment: &Environment, problem
     let mut config = CliConfig::default();
     let parsed = match std::str::from_utf8(bytes) {
         Ok(text) => syntax::parse(text),
-        Err(_) => Err(Malformed { place: Place::default(), reason: "the file is not UTF-8".to_owned() }),
+        Err(_) => Err(Malformed { position: LineColumn::default(), reason: "the file is not UTF-8".to_owned() }),
     };
     let items = match parsed {
         Ok(items) => items,
-        Err(Malformed { place, reason }) => {
-            problems.push(diagnostics::malformed(path, place, &reason));
+        Err(Malformed { position, reason }) => {
+            problems.push(diagnostics::malformed(path, position, &reason));
             return config;
         }
     };
     let is_registry = |item: &&Item| item.keys.first().is_some_and(|key| key == "registry_protocols");
     if let [first, _, ..] = items.iter().filter(is_registry).collect::<Vec<_>>().as_slice() {
-        problems.push(diagnostics::repeated_registry_protocols(path, first.place));
+        problems.push(diagnostics::repeated_registry_protocols(path, first.position));
     }
     for item in items {
         let mut read = CliConfig::default();
         if let Err(reason) = setting(&item, path, environment, &mut read, problems) {
-            problems.push(diagnostics::malformed(path, item.place, &reason));
+            problems.push(diagnostics::malformed(path, item.position, &reason));
         }
         config.merge(read, problems);
     }
@@ -107,7 +107,7 @@ fn setting(
         }
         "registry_protocols" => {
             if let Err(reason) = registry_protocols(item, config) {
-                problems.push(diagnostics::invalid_registry_protocols(path, item.place, &reason));
+                problems.push(diagnostics::invalid_registry_protocols(path, item.position, &reason));
             }
         }
         "provider_installation" => config.provider_installation = installation::decode(item, problems),
@@ -117,7 +117,7 @@ fn setting(
         "oci_credentials" => config.oci_credentials = oci::credentials(item, problems),
         name if KNOWN.contains(&name) || FORGOTTEN.contains(&name) => {}
         name => {
-            problems.push(diagnostics::unknown_setting(path, item.place, name, closest(name, KNOWN)));
+            problems.push(diagnostics::unknown_setting(path, item.position, name, closest(name, KNOWN)));
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::path::Path;
 use ecow::{EcoString, eco_format};
 use yuba_syntax::Diagnostic;
 
-use super::syntax::Place;
+use super::syntax::LineColumn;
 
 yuba_syntax::catalogue! {
     /// A CLI configuration file has a syntax error or an invalid value.
@@ -43,7 +43,7 @@ yuba_syntax::catalogue! {
     DEV_OVERRIDE_INVALID = error "dev-override-invalid", "Invalid provider installation dev overrides";
 }
 
-pub(super) fn malformed(path: &Path, place: Place, reason: &str) -> Diagnostic {
+pub(super) fn malformed(path: &Path, place: LineColumn, reason: &str) -> Diagnostic {
     let title = eco_format!("Error parsing {}: At {place}: {reason}", path.display());
     Diagnostic::new(&CLI_CONFIG_INVALID, "").titled(title)
 }
@@ -64,7 +64,7 @@ pub(super) fn unopened(file: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::new(&CLI_CONFIG_NOT_OPENED, detail)
 }
 
-pub(super) fn unknown_setting(path: &Path, place: Place, name: &str, similar: Option<&str>) -> Diagnostic {
+pub(super) fn unknown_setting(path: &Path, place: LineColumn, name: &str, similar: Option<&str>) -> Diagnostic {
     let path = path.display();
     let detail = eco_format!("{path}, at {place}: ignoring {name:?}, which is neither a setting nor a block.");
     let problem = Diagnostic::new(&CLI_CONFIG_SETTING_UNKNOWN, detail);
@@ -79,12 +79,12 @@ pub(super) fn several(block: &str) -> Diagnostic {
     Diagnostic::new(&CLI_CONFIG_BLOCK_REPEATED, "").titled(title)
 }
 
-pub(super) fn repeated_registry_protocols(path: &Path, first: Place) -> Diagnostic {
+pub(super) fn repeated_registry_protocols(path: &Path, first: LineColumn) -> Diagnostic {
     let detail = format!("{} already has this block at {first}. Yuba uses the first one.", path.display());
     Diagnostic::new(&REGISTRY_PROTOCOLS_REPEATED, detail)
 }
 
-pub(super) fn invalid_registry_protocols(path: &Path, place: Place, reason: &str) -> Diagnostic {
+pub(super) fn invalid_registry_protocols(path: &Path, place: LineColumn, reason: &str) -> Diagnostic {
     Diagnostic::new(&REGISTRY_PROTOCOLS_INVALID, format!("{}, at {place}: {reason}.", path.display()))
 }
 
@@ -103,11 +103,11 @@ pub(super) fn repeated_oci_credentials(prefix: &str) -> Diagnostic {
     Diagnostic::new(&OCI_CREDENTIALS_REPEATED, "").titled(title)
 }
 
-pub(super) fn invalid_oci_credentials(place: Place, reason: &str) -> Diagnostic {
+pub(super) fn invalid_oci_credentials(place: LineColumn, reason: &str) -> Diagnostic {
     Diagnostic::new(&OCI_CREDENTIALS_INVALID, eco_format!("The block oci_credentials at {place} {reason}."))
 }
 
-pub(super) fn invalid_oci_default_credentials(place: Place, reason: &str) -> Diagnostic {
+pub(super) fn invalid_oci_default_credentials(place: LineColumn, reason: &str) -> Diagnostic {
     let detail = eco_format!("The block oci_default_credentials at {place} {reason}.");
     Diagnostic::new(&OCI_DEFAULT_CREDENTIALS_INVALID, detail)
 }
@@ -116,25 +116,25 @@ pub(super) fn invalid_installation(detail: EcoString) -> Diagnostic {
     Diagnostic::new(&PROVIDER_INSTALLATION_INVALID, detail)
 }
 
-pub(super) fn method_not_a_block(place: Place) -> Diagnostic {
+pub(super) fn method_not_a_block(place: LineColumn) -> Diagnostic {
     let detail = eco_format!("The entry of provider_installation at {place} must be a block.");
     Diagnostic::new(&INSTALLATION_METHOD_INVALID, detail)
 }
 
-pub(super) fn method_with_labels(place: Place) -> Diagnostic {
+pub(super) fn method_with_labels(place: LineColumn) -> Diagnostic {
     let detail = eco_format!("The block in provider_installation at {place} must not have labels.");
     Diagnostic::new(&INSTALLATION_METHOD_INVALID, detail)
 }
 
-pub(super) fn invalid_method(kind: &str, place: Place, reason: &str) -> Diagnostic {
+pub(super) fn invalid_method(kind: &str, place: LineColumn, reason: &str) -> Diagnostic {
     Diagnostic::new(&INSTALLATION_METHOD_INVALID, eco_format!("The block {kind} at {place} is invalid: {reason}."))
 }
 
-pub(super) fn invalid_template(place: Place, reason: &str) -> Diagnostic {
+pub(super) fn invalid_template(place: LineColumn, reason: &str) -> Diagnostic {
     let detail = eco_format!("The repository_template of the block oci_mirror at {place} is invalid: {reason}.");
     Diagnostic::new(&OCI_MIRROR_TEMPLATE_INVALID, detail)
 }
 
-pub(super) fn invalid_override(place: Place, reason: &str) -> Diagnostic {
+pub(super) fn invalid_override(place: LineColumn, reason: &str) -> Diagnostic {
     Diagnostic::new(&DEV_OVERRIDE_INVALID, eco_format!("At {place} in dev_overrides: {reason}"))
 }

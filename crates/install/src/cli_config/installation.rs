@@ -11,20 +11,20 @@ use super::diagnostics;
 
 use super::decode::{boolean, text, texts, whole};
 use super::oci::repository_prefix;
-use super::syntax::{Item, Node, Place};
+use super::syntax::{Item, LineColumn, Node};
 
 /// Where providers come from.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderInstallation {
     /// The ways, in order.
-    pub methods: Vec<Method>,
+    pub methods: Vec<InstallationMethod>,
     /// Directories with providers that are being worked on, used without questions.
     pub dev_overrides: BTreeMap<ProviderSource, PathBuf>,
 }
 
 /// A way by which providers come.
 #[derive(Clone, Debug)]
-pub struct Method {
+pub struct InstallationMethod {
     /// From where.
     pub location: Location,
     /// Patterns of the providers that come this way; all of them if none is given.
@@ -113,14 +113,15 @@ impl RepositoryTemplate {
 
 /// Reads a block; none if nothing can be made of it.
 pub(super) fn decode(item: &Item, problems: &mut Diagnostics) -> Option<ProviderInstallation> {
-    let place = item.place;
+    let position = item.position;
     let wrong = diagnostics::invalid_installation;
     if item.is_assigned {
-        problems.push(wrong(eco_format!("The block provider_installation at {place} must not have an equals sign.")));
+        problems
+            .push(wrong(eco_format!("The block provider_installation at {position} must not have an equals sign.")));
         return None;
     }
     if item.keys.len() > 1 {
-        problems.push(wrong(eco_format!("The block provider_installation at {place} must not have labels.")));
+        problems.push(wrong(eco_format!("The block provider_installation at {position} must not have labels.")));
     }
     let bodies: Vec<&Item> = match &item.value {
         Node::Object(items) => items.iter().collect(),
@@ -133,7 +134,7 @@ pub(super) fn decode(item: &Item, problems: &mut Diagnostics) -> Option<Provider
             })
             .collect(),
         _ => {
-            problems.push(wrong(eco_format!("provider_installation at {place} must be a block.")));
+            problems.push(wrong(eco_format!("provider_installation at {position} must be a block.")));
             return None;
         }
     };
@@ -145,13 +146,13 @@ pub(super) fn decode(item: &Item, problems: &mut Diagnostics) -> Option<Provider
 }
 
 fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &mut Diagnostics) {
-    let place = item.place;
+    let position = item.position;
     if item.is_assigned {
-        problems.push(diagnostics::method_not_a_block(place));
+        problems.push(diagnostics::method_not_a_block(position));
         return;
     }
     if item.keys.len() > 1 {
-        problems.push(diagnostics::method_with_labels(place));
+        problems.push(diagnostics::method_with_labels(position));
     }
     let kind = item.keys.first().map_or("", String::as_str);
     let bodies: Vec<&[Item]> = match &item.value {
@@ -162,7 +163,7 @@ fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &
         _ => Vec::new(),
     };
     if bodies.is_empty() {
-        problems.push(diagnostics::method_not_a_block(place));
+        problems.push(diagnostics::method_not_a_block(position));
     }
     for body in bodies {
         let read = match kind {
@@ -173,15 +174,20 @@ fn read_method(item: &Item, installation: &mut ProviderInstallation, problems: &
                 overrides(body, installation, problems);
                 Ok(())
             }
-            _ => one_method(kind, place, body, problems).map(|method| installation.methods.extend(method)),
+            _ => one_method(kind, position, body, problems).map(|method| installation.methods.extend(method)),
         };
         if let Err(reason) = read {
-            problems.push(diagnostics::invalid_method(kind, place, &reason));
+            problems.push(diagnostics::invalid_method(kind, position, &reason));
         }
     }
 }
 
-fn one_method(kind: &str, place: Place, body: &[Item], problems: &mut Diagnostics) -> Result<Option<Method>, String> {
+fn one_method(
+    kind: &str,
+    position: LineColumn,
+    body: &[Item],
+    problems: &mut Diagnostics,
+) -> Result<Option<InstallationMethod>, String> {
     let argument = |name: &str| body.iter().rev().find(|item| item.keys.first().is_some_and(|key| key == name));
     let patterns = |name: &str| match argument(name) {
         Some(item) => texts(item).map(|list| list.into_iter().map(EcoString::from).collect()),
@@ -199,7 +205,7 @@ fn one_method(kind: &str, place: Place, body: &[Item], problems: &mut Diagnostic
         "oci_mirror" => match template(&required("repository_template")?, &include) {
             Ok(template) => Location::OciMirror(template),
             Err(reason) => {
-                problems.push(diagnostics::invalid_template(place, &reason));
+                problems.push(diagnostics::invalid_template(position, &reason));
                 return Ok(None);
             }
         },
@@ -210,7 +216,7 @@ fn one_method(kind: &str, place: Place, body: &[Item], problems: &mut Diagnostic
             ));
         }
     };
-    Ok(Some(Method {
+    Ok(Some(InstallationMethod {
         location,
         include,
         exclude: patterns("exclude")?,
@@ -229,10 +235,10 @@ fn overrides(body: &[Item], installation: &mut ProviderInstallation, problems: &
                 installation.dev_overrides.insert(provider, path);
             }
             (Err(error), _) => {
-                problems.push(diagnostics::invalid_override(item.place, &error.diagnostic().explanation()));
+                problems.push(diagnostics::invalid_override(item.position, &error.diagnostic().explanation()));
             }
             (_, Err(reason)) => {
-                problems.push(diagnostics::invalid_method("dev_overrides", item.place, &reason));
+                problems.push(diagnostics::invalid_method("dev_overrides", item.position, &reason));
             }
         }
     }

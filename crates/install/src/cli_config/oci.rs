@@ -95,9 +95,9 @@ pub(super) fn default_credentials(
     file: &Path,
     problems: &mut Diagnostics,
 ) -> Option<OciDefaultCredentials> {
-    let place = item.place;
+    let position = item.position;
     let mut complain = |reason: &str| {
-        problems.push(diagnostics::invalid_oci_default_credentials(place, reason));
+        problems.push(diagnostics::invalid_oci_default_credentials(position, reason));
     };
     if item.is_assigned {
         complain("must not have an equals sign");
@@ -146,9 +146,9 @@ pub(super) fn default_credentials(
 
 /// Reads blocks.
 pub(super) fn credentials(item: &Item, problems: &mut Diagnostics) -> Vec<OciCredentials> {
-    let place = item.place;
+    let position = item.position;
     let mut complain = |reason: &str| {
-        problems.push(diagnostics::invalid_oci_credentials(place, reason));
+        problems.push(diagnostics::invalid_oci_credentials(position, reason));
     };
     let blocks = match labelled(item) {
         Ok(blocks) if !item.is_assigned => blocks,

@@ -8,12 +8,12 @@ const DEEPEST: usize = 64;
 
 /// Where something is: line and column, counted from one. Nowhere in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LineColumn {
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for LineColumn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -37,7 +37,7 @@ pub(super) struct Item {
     /// With an equals sign, which a block does not have. JSON does not tell.
     pub(super) is_assigned: bool,
     pub(super) value: Node,
-    pub(super) place: Place,
+    pub(super) position: LineColumn,
 }
 
 impl Node {
@@ -83,7 +83,7 @@ impl Node {
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Malformed {
-    pub(super) place: Place,
+    pub(super) position: LineColumn,
     pub(super) reason: String,
 }
 
@@ -100,12 +100,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<Item>, Malformed> {
 
 fn parse_json(text: &str) -> Result<Vec<Item>, Malformed> {
     let parsed: Json = serde_json::from_str(text).map_err(|error| Malformed {
-        place: Place { line: error.line() as u32, column: error.column() as u32 },
+        position: LineColumn { line: error.line() as u32, column: error.column() as u32 },
         reason: format!("this is not valid JSON: {error}"),
     })?;
     match from_json(&parsed) {
         Node::Object(items) => Ok(items),
-        _ => Err(Malformed { place: Place::default(), reason: "a JSON object is needed".to_owned() }),
+        _ => Err(Malformed { position: LineColumn::default(), reason: "a JSON object is needed".to_owned() }),
     }
 }
 
@@ -121,7 +121,7 @@ fn from_json(json: &Json) -> Node {
                 keys: vec![key.clone()],
                 is_assigned: false,
                 value: from_json(value),
-                place: Place::default(),
+                position: LineColumn::default(),
             };
             Node::Object(object.iter().map(item).collect())
         }
@@ -139,13 +139,13 @@ struct Parser<'a> {
 type Parsed<T> = Result<T, Malformed>;
 
 impl<'a> Parser<'a> {
-    fn place(&self) -> Place {
+    fn position(&self) -> LineColumn {
         let column = self.text[self.line_start..self.at].chars().count() as u32 + 1;
-        Place { line: self.line, column }
+        LineColumn { line: self.line, column }
     }
 
     fn wrong<T>(&self, reason: impl Into<String>) -> Parsed<T> {
-        Err(Malformed { place: self.place(), reason: reason.into() })
+        Err(Malformed { position: self.position(), reason: reason.into() })
     }
 
     fn peek(&self) -> Option<char> {
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Items up to the end of the file, or up to a brace.
-    fn items(&mut self, open: Option<Place>) -> Parsed<Vec<Item>> {
+    fn items(&mut self, open: Option<LineColumn>) -> Parsed<Vec<Item>> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return self.wrong("blocks are nested too deeply");
@@ -200,8 +200,8 @@ impl<'a> Parser<'a> {
             self.space()?;
             match (self.peek(), open) {
                 (None, None) => break,
-                (None, Some(place)) => {
-                    return Err(Malformed { place, reason: "this brace is never closed".to_owned() });
+                (None, Some(position)) => {
+                    return Err(Malformed { position, reason: "this brace is never closed".to_owned() });
                 }
                 (Some('}'), Some(_)) => {
                     self.take();
@@ -216,7 +216,7 @@ impl<'a> Parser<'a> {
     }
 
     fn item(&mut self) -> Parsed<Item> {
-        let place = self.place();
+        let position = self.position();
         let mut keys = Vec::new();
         loop {
             self.space()?;
@@ -225,16 +225,16 @@ impl<'a> Parser<'a> {
                     self.take();
                     self.space()?;
                     let value = self.value()?;
-                    return Ok(Item { keys, is_assigned: true, value, place });
+                    return Ok(Item { keys, is_assigned: true, value, position });
                 }
                 Some('=') if !keys.is_empty() => {
                     return self.wrong("a block with labels must not have an equals sign; a brace is expected here");
                 }
                 Some('{') if !keys.is_empty() => {
-                    let open = self.place();
+                    let open = self.position();
                     self.take();
                     let value = Node::Object(self.items(Some(open))?);
-                    return Ok(Item { keys, is_assigned: false, value, place });
+                    return Ok(Item { keys, is_assigned: false, value, position });
                 }
                 Some('"') => keys.push(self.text()?),
                 Some(next) if next.is_alphabetic() || next == '_' => keys.push(self.word().to_owned()),
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
             Some('"') => self.text().map(Node::Text),
             Some('[') => self.list(),
             Some('{') => {
-                let open = self.place();
+                let open = self.position();
                 self.take();
                 Ok(Node::Object(self.items(Some(open))?))
             }
@@ -292,7 +292,7 @@ impl<'a> Parser<'a> {
     }
 
     fn list(&mut self) -> Parsed<Node> {
-        let open = self.place();
+        let open = self.position();
         self.take();
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -303,7 +303,7 @@ impl<'a> Parser<'a> {
         loop {
             self.space()?;
             match self.peek() {
-                None => return Err(Malformed { place: open, reason: "this list has no end".to_owned() }),
+                None => return Err(Malformed { position: open, reason: "this list has no end".to_owned() }),
                 Some(']') => {
                     self.take();
                     break;
@@ -325,15 +325,15 @@ impl<'a> Parser<'a> {
 
     /// A string in quotes. What stands in `${ }` is taken as it is.
     fn text(&mut self) -> Parsed<String> {
-        let open = self.place();
+        let open = self.position();
         self.take();
         let mut text = String::new();
         let mut braces = 0u32;
         loop {
             match self.take() {
-                None => return Err(Malformed { place: open, reason: "this string has no end".to_owned() }),
+                None => return Err(Malformed { position: open, reason: "this string has no end".to_owned() }),
                 Some('\n') if braces == 0 => {
-                    return Err(Malformed { place: open, reason: "this string has no end on its line".to_owned() });
+                    return Err(Malformed { position: open, reason: "this string has no end on its line".to_owned() });
                 }
                 Some('"') if braces == 0 => return Ok(text),
                 Some('$') if self.peek() == Some('{') => {
@@ -385,7 +385,7 @@ impl<'a> Parser<'a> {
     }
 
     fn heredoc(&mut self) -> Parsed<String> {
-        let open = self.place();
+        let open = self.position();
         self.skip(2);
         let is_indented = self.peek() == Some('-');
         if is_indented {
@@ -401,7 +401,7 @@ impl<'a> Parser<'a> {
         loop {
             if self.rest().is_empty() {
                 return Err(Malformed {
-                    place: open,
+                    position: open,
                     reason: format!("there is no line {marker} that ends this text"),
                 });
             }
@@ -433,7 +433,7 @@ mod tests {
     fn check(text: &str, expect: &Expect) {
         let actual = match parse(text) {
             Ok(items) => format!("{}", Node::Object(items).to_json()),
-            Err(error) => format!("{}: {}", error.place, error.reason),
+            Err(error) => format!("{}: {}", error.position, error.reason),
         };
         expect.assert_eq(&actual);
     }

@@ -209,7 +209,7 @@ registry_protocols {
 #[test]
 fn tokens_come_from_everywhere_and_are_kept_privately() {
     use yuba_net::Secret;
-    use yuba_net::credentials::{Credentials, Kept};
+    use yuba_net::credentials::{Credentials, CredentialsLocation};
     let fixture = r#"
 //- .tofurc
 credentials "by-hand.example" { token = "hand" }
@@ -244,10 +244,10 @@ esac
     assert_eq!(token("helped.example").as_deref(), Some("helped --flag"));
     assert_eq!(token("other.example"), None);
     assert_eq!(token("café.example").as_deref(), Some("env"));
-    let kept = |name: &str| credentials.kept(&host(name));
+    let kept = |name: &str| credentials.location(&host(name));
     assert_eq!(
         [kept("by-hand.example"), kept("file.example"), kept("new.example")],
-        [Kept::Elsewhere, Kept::InFile, Kept::ByHelper]
+        [CredentialsLocation::Elsewhere, CredentialsLocation::InFile, CredentialsLocation::ByHelper]
     );
     let secret = Secret::new("s3cret");
     assert!(credentials.store(&host("by-hand.example"), Some(&secret)).is_err());

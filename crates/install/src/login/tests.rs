@@ -41,7 +41,7 @@ fn a_browser_brings_a_code_and_the_host_gives_a_token() {
     let callback = argument("redirect_uri").expect("there is one");
     let state = argument("state").expect("there is one");
     let browser = std::thread::spawn(move || {
-        let client = Client::new(HttpSettings { retries: 0, ..HttpSettings::default() });
+        let client = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() });
         let get = |query: String| {
             let url = Url::parse(&format!("{callback}?{query}")).expect("it is a URL");
             client.get(&Request::new(url)).map(|response| response.status)
@@ -79,7 +79,7 @@ fn a_host_may_refuse_and_may_answer_like_a_form() {
         let flow = CodeFlow::start(&oauth).expect("a port is free");
         let url = format!("{}?state={}&{query}", flow.callback, flow.state);
         let browser = std::thread::spawn(move || {
-            let client = Client::new(HttpSettings { retries: 0, ..HttpSettings::default() });
+            let client = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() });
             client.get(&Request::new(Url::parse(&url).expect("it is a URL"))).map(|response| response.status)
         });
         let token = flow.finish(hosts.services().client());

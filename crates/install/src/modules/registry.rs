@@ -16,7 +16,7 @@ const SERVICE: &str = "modules.v1";
 pub struct Registry {
     services: Arc<Services>,
     versions: HashMap<String, Result<Vec<String>, RegistryError>>,
-    locations: HashMap<(String, String), Result<Place, String>>,
+    locations: HashMap<(String, String), Result<ModuleDownload, String>>,
 }
 
 /// Where the package of a version is.
@@ -41,7 +41,7 @@ pub struct Direct {
 
 /// What a registry says about a version, before the subdirectory.
 #[derive(Clone, Debug)]
-enum Place {
+enum ModuleDownload {
     Indirect(RemoteModule),
     Direct(Url, bool),
 }
@@ -102,15 +102,15 @@ impl Registry {
             }
         };
         Ok(match known? {
-            Place::Indirect(remote) => PackageLocation::Indirect(remote.from_registry(module)),
-            Place::Direct(url, with_token) => {
+            ModuleDownload::Indirect(remote) => PackageLocation::Indirect(remote.from_registry(module)),
+            ModuleDownload::Direct(url, with_token) => {
                 let token = if with_token { self.services.token(&module.host) } else { None };
                 PackageLocation::Direct(Direct { url, token, subdir: module.subdir.clone() })
             }
         })
     }
 
-    fn ask_location(&self, module: &RegistryModule, version: &str) -> Result<Place, String> {
+    fn ask_location(&self, module: &RegistryModule, version: &str) -> Result<ModuleDownload, String> {
         let url = self.address(module, &format!("{version}/download"))?;
         let response = self.get(module, url.clone())?;
         let header = response.header("x-terraform-get").filter(|value| !value.is_empty()).map(str::to_owned);
@@ -135,7 +135,7 @@ impl Registry {
                         }
                         // Quirk: the text "true" is as good.
                         let with_token = *wanted == Json::Bool(true) || *wanted == Json::String("true".into());
-                        Ok(Place::Direct(url, with_token))
+                        Ok(ModuleDownload::Direct(url, with_token))
                     }
                 }
             }
@@ -184,7 +184,7 @@ fn listed(answer: &Json) -> Result<Vec<String>, RegistryError> {
 }
 
 /// Where a package is; relative to what was asked for, even if the question was sent on to somewhere else.
-fn indirect(location: Option<String>, asked: &Url) -> Result<Place, String> {
+fn indirect(location: Option<String>, asked: &Url) -> Result<ModuleDownload, String> {
     let location = location.ok_or("the registry does not say where the package is")?;
     let is_relative = ["/", "./", "../"].iter().any(|start| location.starts_with(start));
     let wrong = |reason: &dyn std::fmt::Display| {
@@ -198,7 +198,7 @@ fn indirect(location: Option<String>, asked: &Url) -> Result<Place, String> {
         Ok(ModuleSource::Remote(remote)) if remote.package.starts_with("file:") => {
             Err(wrong(&"a registry must not lead to a file of this machine"))
         }
-        Ok(ModuleSource::Remote(remote)) => Ok(Place::Indirect(remote)),
+        Ok(ModuleSource::Remote(remote)) => Ok(ModuleDownload::Indirect(remote)),
         Ok(_) => Err(wrong(&"it is the address of a module")),
         Err(error) => Err(wrong(&error.diagnostic().explanation())),
     }

@@ -53,7 +53,7 @@ fn checksum(fetcher: &Fetcher, given: &str, archive: &Url) -> Result<Checksum, S
 fn request(fetcher: &Fetcher, url: Url) -> Request {
     let mut request = Request::new(url);
     if request.url.username().is_empty() {
-        let home = fetcher.config.places.home.as_deref();
+        let home = fetcher.config.directories.home.as_deref();
         request.basic = netrc::lookup(&request.url, &fetcher.environment, home);
     }
     request

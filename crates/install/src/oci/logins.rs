@@ -46,7 +46,7 @@ pub(super) fn find(
     if defaults.discover {
         let files = match &defaults.docker_config_files {
             Some(files) => files.clone(),
-            None => usual_files(environment, config.places.home.as_deref()),
+            None => usual_files(environment, config.directories.home.as_deref()),
         };
         for file in files {
             let Ok(text) = std::fs::read(&file) else {

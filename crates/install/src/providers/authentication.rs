@@ -10,7 +10,7 @@ use super::signature;
 
 /// Something that has to be true of an archive.
 #[derive(Clone, Debug)]
-pub enum Check {
+pub enum PackageCheck {
     /// What a registry says about the packages for all platforms: their sizes and hashes.
     Declared {
         /// The platform at hand.
@@ -57,7 +57,7 @@ pub enum Check {
 
 /// What is known about the hashes of a package.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct PackageAuthentication {
     hashes: BTreeMap<EcoString, Known>,
 }
 
@@ -81,14 +81,14 @@ pub struct ArchiveFacts {
     pub h1: Option<EcoString>,
 }
 
-impl Verdict {
+impl PackageAuthentication {
     /// The hashes that were checked here.
-    pub fn of_local(hashes: impl IntoIterator<Item = EcoString>) -> Verdict {
+    pub fn of_local(hashes: impl IntoIterator<Item = EcoString>) -> PackageAuthentication {
         let known = |hash| (hash, Known { locally: true, ..Known::default() });
-        Verdict { hashes: hashes.into_iter().map(known).collect() }
+        PackageAuthentication { hashes: hashes.into_iter().map(known).collect() }
     }
 
-    fn merge(&mut self, other: Verdict) {
+    fn merge(&mut self, other: PackageAuthentication) {
         for (hash, known) in other.hashes {
             let all = self.hashes.entry(hash).or_default();
             all.signed_by.extend(known.signed_by);
@@ -165,17 +165,17 @@ fn is_checkable(hash: &str) -> bool {
 }
 
 /// Whether a check needs the hash of the files in an archive.
-pub fn needs_h1(checks: &[Check]) -> bool {
-    checks
-        .iter()
-        .any(|check| matches!(check, Check::AnyHash { hashes, .. } if hashes.iter().any(|h| h.starts_with("h1:"))))
+pub fn needs_h1(checks: &[PackageCheck]) -> bool {
+    checks.iter().any(
+        |check| matches!(check, PackageCheck::AnyHash { hashes, .. } if hashes.iter().any(|h| h.starts_with("h1:"))),
+    )
 }
 
 /// The hashes that an archive will have one of: of the archive where that is said, of its files otherwise.
-pub fn announced(checks: &[Check]) -> Vec<EcoString> {
-    let hashes = |check: &Check| match check {
-        Check::Sum(_, sum) => vec![hash::of_archive_sum(sum)],
-        Check::AnyHash { hashes, .. } => hashes.clone(),
+pub fn announced(checks: &[PackageCheck]) -> Vec<EcoString> {
+    let hashes = |check: &PackageCheck| match check {
+        PackageCheck::Sum(_, sum) => vec![hash::of_archive_sum(sum)],
+        PackageCheck::AnyHash { hashes, .. } => hashes.clone(),
         _ => Vec::new(),
     };
     let (archives, files): (Vec<_>, Vec<_>) =
@@ -184,20 +184,20 @@ pub fn announced(checks: &[Check]) -> Vec<EcoString> {
 }
 
 /// Makes all checks. The reason why one fails is in words that end no sentence.
-pub fn check(checks: &[Check], archive: &ArchiveFacts) -> Result<Verdict, String> {
-    let mut verdict = Verdict::default();
+pub fn check(checks: &[PackageCheck], archive: &ArchiveFacts) -> Result<PackageAuthentication, String> {
+    let mut verdict = PackageAuthentication::default();
     for check in checks {
         verdict.merge(one(check, archive)?);
     }
     Ok(verdict)
 }
 
-fn one(check: &Check, archive: &ArchiveFacts) -> Result<Verdict, String> {
-    let mut verdict = Verdict::default();
+fn one(check: &PackageCheck, archive: &ArchiveFacts) -> Result<PackageAuthentication, String> {
+    let mut verdict = PackageAuthentication::default();
     let zip = archive.sum.as_ref().map(hash::of_archive_sum);
     match check {
-        Check::Declared { packages, .. } if packages.is_empty() => {}
-        Check::Declared { platform, sum, packages } => {
+        PackageCheck::Declared { packages, .. } if packages.is_empty() => {}
+        PackageCheck::Declared { platform, sum, packages } => {
             let Some((size, hashes)) = packages.get(platform) else {
                 return Err(format!("the registry declares no package for {platform}"));
             };
@@ -215,7 +215,7 @@ fn one(check: &Check, archive: &ArchiveFacts) -> Result<Verdict, String> {
                 }
             }
         }
-        Check::Listed { document, file, sum } => {
+        PackageCheck::Listed { document, file, sum } => {
             let text = String::from_utf8_lossy(document);
             let line = text.lines().map(|line| line.split_whitespace()).find_map(|mut words| {
                 let (listed, name) = (words.next()?, words.next()?);
@@ -235,7 +235,7 @@ fn one(check: &Check, archive: &ArchiveFacts) -> Result<Verdict, String> {
                 }
             }
         }
-        Check::Sum(platform, sum) => {
+        PackageCheck::Sum(platform, sum) => {
             let wanted = hash::of_archive_sum(sum);
             let got = zip.ok_or_else(|| format!("the archive may have another checksum than {wanted}"))?;
             if got != wanted {
@@ -244,7 +244,7 @@ fn one(check: &Check, archive: &ArchiveFacts) -> Result<Verdict, String> {
             let known = Known { locally: true, platform: Some(platform.clone()), ..Known::default() };
             verdict.hashes.insert(got, known);
         }
-        Check::Signed { document, signature, keys, required, refuse_expired } => {
+        PackageCheck::Signed { document, signature, keys, required, refuse_expired } => {
             let mut signed_by = BTreeSet::new();
             if *required || !keys.is_empty() {
                 let key = signature::check(document, signature, keys, *refuse_expired).map_err(|reason| {
@@ -257,7 +257,7 @@ fn one(check: &Check, archive: &ArchiveFacts) -> Result<Verdict, String> {
                 verdict.hashes.insert(hash, known);
             }
         }
-        Check::AnyHash { platform, hashes, trust_all } => {
+        PackageCheck::AnyHash { platform, hashes, trust_all } => {
             let checkable: Vec<&EcoString> = hashes.iter().filter(|hash| is_checkable(hash)).collect();
             if checkable.is_empty() {
                 return Err("its checksums are in formats that this version of Yuba does not know".to_owned());

@@ -1,4 +1,4 @@
-//! The places that people have configured: the block `provider_installation`, or the usual ones.
+//! The configured package sources: the block `provider_installation`, or the usual ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::local_mirror::LocalMirror;
 use super::network_mirror::NetworkMirror;
 use super::oci_mirror::OciMirror;
 use super::registry::{Registry, Signing};
-use super::source::{Pattern, Place, Places, Rule};
-use crate::cli_config::{CliConfig, Location, Method};
+use super::source::{PackageSource, PackageSources, Pattern, Rule};
+use crate::cli_config::{CliConfig, InstallationMethod, Location};
 
-/// What all places need.
+/// What all package sources need.
 #[derive(Clone)]
 pub struct Means {
     /// What people want.
@@ -48,33 +48,34 @@ impl Means {
     }
 }
 
-/// The places for providers. `dir` is where the program was started.
-pub fn places(means: &Means, dir: &Path, environment: &Environment) -> (Places, Diagnostics) {
+/// The package sources of providers. `dir` is where the program was started.
+pub fn package_sources(means: &Means, dir: &Path, environment: &Environment) -> (PackageSources, Diagnostics) {
     match &means.config.provider_installation {
         Some(installation) if !installation.methods.is_empty() => explicit(means, &installation.methods, environment),
-        // Quirk: with nothing but dev_overrides there is no other place.
-        Some(_) => (Places::default(), Diagnostics::new()),
+        // Quirk: with nothing but dev_overrides there is no other source.
+        Some(_) => (PackageSources::default(), Diagnostics::new()),
         None => (usual(means, dir, environment), Diagnostics::new()),
     }
 }
 
 /// Directories only, as `-plugin-dir` wants it.
-pub fn directories(dirs: impl IntoIterator<Item = PathBuf>) -> Places {
-    let rule = |dir| Rule { place: Place::Local(LocalMirror::new(dir)), include: Vec::new(), exclude: Vec::new() };
-    Places { rules: dirs.into_iter().map(rule).collect() }
+pub fn directories(dirs: impl IntoIterator<Item = PathBuf>) -> PackageSources {
+    let rule =
+        |dir| Rule { source: PackageSource::Local(LocalMirror::new(dir)), include: Vec::new(), exclude: Vec::new() };
+    PackageSources { rules: dirs.into_iter().map(rule).collect() }
 }
 
-fn explicit(means: &Means, methods: &[Method], environment: &Environment) -> (Places, Diagnostics) {
+fn explicit(means: &Means, methods: &[InstallationMethod], environment: &Environment) -> (PackageSources, Diagnostics) {
     let mut problems = Diagnostics::new();
     let mut rules = Vec::new();
     for method in methods {
         let retries = method.download_retries.or(means.retries);
-        let place = match &method.location {
-            Location::Direct => Place::Registry(Registry::new(means.services.clone(), means.signing, retries)),
-            Location::FilesystemMirror(path) => Place::Local(LocalMirror::new(path.clone())),
+        let source = match &method.location {
+            Location::Direct => PackageSource::Registry(Registry::new(means.services.clone(), means.signing, retries)),
+            Location::FilesystemMirror(path) => PackageSource::Local(LocalMirror::new(path.clone())),
             Location::NetworkMirror(url) => {
                 match NetworkMirror::new(url, means.services.clone(), method.trust_all_hashes, retries) {
-                    Ok(mirror) => Place::Network(mirror),
+                    Ok(mirror) => PackageSource::Network(mirror),
                     Err(reason) => {
                         problems.push(diagnostics::mirror_url(&reason));
                         continue;
@@ -83,26 +84,26 @@ fn explicit(means: &Means, methods: &[Method], environment: &Environment) -> (Pl
             }
             Location::OciMirror(template) => {
                 let (client, config) = (means.services.client().clone(), means.config.clone());
-                Place::Oci(OciMirror::new(template.clone(), client, config, environment.clone()))
+                PackageSource::Oci(OciMirror::new(template.clone(), client, config, environment.clone()))
             }
         };
         let patterns = |texts: &[ecow::EcoString]| texts.iter().map(|text| Pattern::parse(text)).collect();
         let include: Result<Vec<Pattern>, _> = patterns(&method.include);
         let exclude: Result<Vec<Pattern>, _> = patterns(&method.exclude);
         match (include, exclude) {
-            (Ok(include), Ok(exclude)) => rules.push(Rule { place, include, exclude }),
+            (Ok(include), Ok(exclude)) => rules.push(Rule { source, include, exclude }),
             (Err(reason), _) => problems.push(diagnostics::inclusion(&reason)),
             (_, Err(reason)) => problems.push(diagnostics::exclusion(&reason)),
         }
     }
-    (Places { rules }, problems)
+    (PackageSources { rules }, problems)
 }
 
 /// Directories that are searched where they exist, and registries for everything that is in none of them.
-fn usual(means: &Means, dir: &Path, environment: &Environment) -> Places {
+fn usual(means: &Means, dir: &Path, environment: &Environment) -> PackageSources {
     let mut dirs = vec![dir.join("terraform.d/plugins")];
-    dirs.extend(means.config.places.data_dirs.iter().map(|dir| dir.join("plugins")));
-    let home = means.config.places.home.as_ref().map(|home| home.join(".local/share"));
+    dirs.extend(means.config.directories.data_dirs.iter().map(|dir| dir.join("plugins")));
+    let home = means.config.directories.home.as_ref().map(|home| home.join(".local/share"));
     let of_user = environment.path("XDG_DATA_HOME").or(home);
     let of_system = environment.get("XDG_DATA_DIRS").unwrap_or("/usr/local/share:/usr/share");
     let shared = of_user.into_iter().chain(of_system.split(':').filter(|dir| !dir.is_empty()).map(PathBuf::from));
@@ -113,8 +114,8 @@ fn usual(means: &Means, dir: &Path, environment: &Environment) -> Places {
         let mirror = LocalMirror::new(dir);
         // What cannot be read now is reported when it is needed.
         exclude.extend(mirror.providers().unwrap_or_default().iter().map(Pattern::exactly));
-        rules.push(Rule { place: Place::Local(mirror), include: Vec::new(), exclude: Vec::new() });
+        rules.push(Rule { source: PackageSource::Local(mirror), include: Vec::new(), exclude: Vec::new() });
     }
-    rules.push(Rule { place: Place::Registry(means.registry()), include: Vec::new(), exclude });
-    Places { rules }
+    rules.push(Rule { source: PackageSource::Registry(means.registry()), include: Vec::new(), exclude });
+    PackageSources { rules }
 }

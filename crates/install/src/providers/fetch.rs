@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderSource, ProviderVersion};
-use yuba_net::http::{Client, Progress};
+use yuba_net::http::{DownloadProgress, HttpClient};
 
-use super::authentication::{self, ArchiveFacts, Check, Verdict};
+use super::authentication::{self, ArchiveFacts, PackageAuthentication, PackageCheck};
 use super::hash;
-use super::kept::Kept;
 use super::package;
 use super::records::State;
-use super::source::{Content, Offer};
+use super::source::{Offer, PackageContent};
 use super::staging::Staging;
+use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use crate::archive::{self, Limits};
 
@@ -25,7 +25,7 @@ const NEW: &str = "new";
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     /// Who stands for it; nobody for one from a directory.
-    pub(crate) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<PackageAuthentication>,
     /// The hash of its files.
     pub(crate) hash: EcoString,
 }
@@ -45,32 +45,32 @@ pub(crate) struct Delivery<'a> {
     /// What is known of packages.
     pub(crate) verified: &'a Verified,
     /// Packages that were unpacked before.
-    pub(crate) kept: &'a Kept,
+    pub(crate) kept: &'a UnpackedPackages,
     /// For packages from elsewhere.
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a HttpClient,
 }
 
 impl Delivery<'_> {
     /// Brings the package; the reason why it fails is in words that end no sentence.
-    pub(crate) fn bring(&self, offer: &Offer, progress: Progress<'_>) -> Result<Arrival, String> {
+    pub(crate) fn bring(&self, offer: &Offer, progress: DownloadProgress<'_>) -> Result<Arrival, String> {
         match &offer.at {
-            Content::Dir(dir) => self.link(dir),
-            Content::Archive(path) => self.local(path, &offer.checks),
-            Content::Remote(request) => self.remote(&offer.checks, |file| {
+            PackageContent::Dir(dir) => self.link(dir),
+            PackageContent::Archive(path) => self.local(path, &offer.checks),
+            PackageContent::Remote(request) => self.remote(&offer.checks, |file| {
                 let response = self.client.download(request, file, progress).map_err(|error| error.to_string())?;
                 if !response.is_success() {
                     return Err(response.failed_download(&request.url));
                 }
                 Ok(())
             }),
-            Content::Blob(repository, layer) => {
+            PackageContent::Blob(repository, layer) => {
                 self.remote(&offer.checks, |file| repository.blob(layer, file, progress))
             }
         }
     }
 
     /// From an archive on this machine.
-    fn local(&self, path: &Path, checks: &[Check]) -> Result<Arrival, String> {
+    fn local(&self, path: &Path, checks: &[PackageCheck]) -> Result<Arrival, String> {
         let state = State::of(path).map_err(|error| unreadable(path, &error))?;
         let facts = self.facts(path, checks, |path| self.verified.sum(path))?;
         let staging = self.staging()?;
@@ -83,7 +83,11 @@ impl Delivery<'_> {
     }
 
     /// From an archive elsewhere, unless what it is said to be was unpacked before.
-    fn remote(&self, checks: &[Check], bring: impl FnOnce(&Path) -> Result<(), String>) -> Result<Arrival, String> {
+    fn remote(
+        &self,
+        checks: &[PackageCheck],
+        bring: impl FnOnce(&Path) -> Result<(), String>,
+    ) -> Result<Arrival, String> {
         let staging = self.staging()?;
         // Where the lock file has other hashes, they may be right for the archive all the same.
         let known = authentication::announced(checks).iter().find_map(|hash| self.kept.of_hash(hash));
@@ -103,7 +107,7 @@ impl Delivery<'_> {
     fn facts(
         &self,
         path: &Path,
-        checks: &[Check],
+        checks: &[PackageCheck],
         sum: impl Fn(&Path) -> io::Result<[u8; 32]>,
     ) -> Result<ArchiveFacts, String> {
         // Where nobody asks for the sum of the archive, the hash of its files is enough.
@@ -181,7 +185,7 @@ impl Delivery<'_> {
         staging: &Staging,
         path: &Path,
         mut facts: ArchiveFacts,
-        checks: &[Check],
+        checks: &[PackageCheck],
         state: Option<&State>,
     ) -> Result<Arrival, String> {
         let verdict = match authentication::needs_h1(checks) {
@@ -214,8 +218,8 @@ impl Delivery<'_> {
         &self,
         staging: &Staging,
         facts: &ArchiveFacts,
-        checks: &[Check],
-        verdict: Option<Verdict>,
+        checks: &[PackageCheck],
+        verdict: Option<PackageAuthentication>,
     ) -> Result<Arrival, String> {
         if !self.is_allowed(facts) {
             return Err(self.not_locked("current"));
@@ -241,7 +245,7 @@ impl Delivery<'_> {
         Ok(self.arrival(verdict, checks, hash))
     }
 
-    fn arrival(&self, verdict: Verdict, checks: &[Check], hash: EcoString) -> Arrival {
+    fn arrival(&self, verdict: PackageAuthentication, checks: &[PackageCheck], hash: EcoString) -> Arrival {
         Arrival { verdict: (!checks.is_empty()).then_some(verdict), hash }
     }
 }

@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
-use yuba_net::http::Client;
+use yuba_net::http::HttpClient;
 
-use super::authentication::Verdict;
+use super::authentication::PackageAuthentication;
 use super::fetch::{Arrival, Delivery};
-use super::kept::Kept;
 use super::package;
 use super::parallel::parallel;
 use super::platform::Platform;
 use super::registry::Signing;
-use super::source::{Places, QueryError};
+use super::source::{PackageSources, QueryError};
 use super::staging::PlaceLock;
+use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use crate::lock_file::{LockFile, ProviderLock};
 
 /// What to install.
-pub struct Request<'a> {
+pub struct InstallRequest<'a> {
     /// The providers, and what is demanded of their versions. Built-in ones are not among them.
     pub needed: &'a BTreeMap<ProviderSource, ProviderConstraints>,
     /// Those of them that somebody else runs.
@@ -31,9 +31,9 @@ pub struct Request<'a> {
     /// What was selected before.
     pub locks: &'a LockFile,
     /// Where packages come from.
-    pub places: &'a Places,
+    pub sources: &'a PackageSources,
     /// For packages from elsewhere.
-    pub client: &'a Client,
+    pub client: &'a HttpClient,
     /// The directory of packages.
     pub base: &'a Path,
     /// For which platform.
@@ -41,13 +41,13 @@ pub struct Request<'a> {
     /// A directory of packages that working directories share.
     pub cache: Option<&'a Cache>,
     /// How.
-    pub mode: Mode,
+    pub mode: SelectionPolicy,
     /// How strict to be with signatures.
     pub signing: Signing,
     /// What is known of packages.
     pub verified: &'a Verified,
     /// Packages that were unpacked before.
-    pub kept: &'a Kept,
+    pub kept: &'a UnpackedPackages,
 }
 
 /// A directory of packages that working directories share.
@@ -61,7 +61,7 @@ pub struct Cache {
 
 /// How to treat what was selected before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum SelectionPolicy {
     /// It stays.
     Keep,
     /// The newest versions are selected.
@@ -72,7 +72,7 @@ pub enum Mode {
 
 /// What is going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum InstallEvent {
     /// A locked version is used.
     Reusing(ProviderSource),
     /// A version is looked for.
@@ -127,7 +127,7 @@ pub enum Event {
 
 /// What came of it.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct InstallOutcome {
     /// What is selected now. Without providers that failed there is no reason to keep it.
     pub locks: LockFile,
     /// What went wrong.
@@ -162,14 +162,14 @@ struct Done {
 }
 
 /// Installs what is needed.
-pub fn install(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
-    let mut outcome = Outcome::default();
+pub fn install(request: &InstallRequest<'_>, emit: &mut dyn FnMut(InstallEvent)) -> InstallOutcome {
+    let mut outcome = InstallOutcome::default();
     let needed: Vec<&ProviderSource> =
         request.needed.keys().filter(|provider| !request.others.contains(*provider)).collect();
     for provider in &needed {
         emit(match request.locked(provider) {
-            Some(_) => Event::Reusing((*provider).clone()),
-            None => Event::Finding((*provider).clone(), request.needed[*provider].clone()),
+            Some(_) => InstallEvent::Reusing((*provider).clone()),
+            None => InstallEvent::Finding((*provider).clone(), request.needed[*provider].clone()),
         });
     }
     let results = parallel(&needed, emit, |provider, events| {
@@ -196,7 +196,7 @@ pub fn install(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
         }
     }
     if any_signed {
-        emit(Event::Signed);
+        emit(InstallEvent::Signed);
     }
     locks.providers.retain(|provider, _| request.needed.contains_key(provider));
     outcome.locks = locks;
@@ -204,24 +204,24 @@ pub fn install(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Outcome {
 }
 
 /// Where those who work tell what is going on.
-type Emit<'a> = &'a (dyn Fn(Event) + Sync);
+type Emit<'a> = &'a (dyn Fn(InstallEvent) + Sync);
 
-impl Request<'_> {
+impl InstallRequest<'_> {
     /// What stays selected of a provider.
     fn locked(&self, provider: &ProviderSource) -> Option<&ProviderLock> {
-        self.locks.providers.get(provider).filter(|_| self.mode != Mode::Upgrade)
+        self.locks.providers.get(provider).filter(|_| self.mode != SelectionPolicy::Upgrade)
     }
 }
 
 /// The work for one provider.
 struct Job<'a> {
-    request: &'a Request<'a>,
+    request: &'a InstallRequest<'a>,
     provider: &'a ProviderSource,
     events: Emit<'a>,
 }
 
 impl Job<'_> {
-    fn emit(&self, event: Event) {
+    fn emit(&self, event: InstallEvent) {
         (self.events)(event);
     }
 
@@ -238,7 +238,11 @@ impl Job<'_> {
         if let Some(lock) = lock
             && self.allowed_there(&target, &allowed).is_some()
         {
-            self.emit(Event::Present { provider: self.provider.clone(), version: version.clone(), in_cache: false });
+            self.emit(InstallEvent::Present {
+                provider: self.provider.clone(),
+                version: version.clone(),
+                in_cache: false,
+            });
             return Ok(Done::unchanged(lock));
         }
         let Some(cache) = request.cache else {
@@ -248,12 +252,12 @@ impl Job<'_> {
         let done = match lock {
             Some(lock) if self.allowed_there(&cached, &allowed).is_some() => {
                 let provider = self.provider.clone();
-                self.emit(Event::Present { provider, version: version.clone(), in_cache: true });
+                self.emit(InstallEvent::Present { provider, version: version.clone(), in_cache: true });
                 Done::unchanged(lock)
             }
             lock => self.install(&cache.dir, &cached, &version, lock, &allowed, Some(cache))?,
         };
-        self.emit(Event::FromCache(self.provider.clone(), version.clone()));
+        self.emit(InstallEvent::FromCache(self.provider.clone(), version.clone()));
         let delivery = self.delivery(request.base, &target, &version, &[]);
         delivery.link(&cached).map_err(|reason| Failure::Link(version, reason))?;
         Ok(done)
@@ -279,7 +283,7 @@ impl Job<'_> {
         if bases.into_iter().flatten().any(is_here) {
             return Ok(version.clone());
         }
-        let found = request.places.versions(provider).map_err(Failure::Query)?;
+        let found = request.sources.versions(provider).map_err(Failure::Query)?;
         warnings.extend(found.warnings);
         match found.list.contains(version) {
             true => Ok(version.clone()),
@@ -296,7 +300,7 @@ impl Job<'_> {
         if constraints.to_string() == ProviderVersion::default().to_string() {
             self.check_specified(&ProviderVersion::default())?;
         }
-        let found = self.request.places.versions(self.provider).map_err(Failure::Query)?;
+        let found = self.request.sources.versions(self.provider).map_err(Failure::Query)?;
         warnings.extend(found.warnings);
         let is_good =
             |version: &&ProviderVersion| **version != ProviderVersion::default() && constraints.allows(version);
@@ -326,7 +330,7 @@ impl Job<'_> {
 
     /// The hash of an unpacked package if it is one of those that are allowed.
     fn allowed_there(&self, package: &Path, allowed: &[EcoString]) -> Option<EcoString> {
-        if self.request.mode == Mode::Rehash || !allowed.iter().any(|hash| hash.starts_with("h1:")) {
+        if self.request.mode == SelectionPolicy::Rehash || !allowed.iter().any(|hash| hash.starts_with("h1:")) {
             return None;
         }
         self.hash(package).filter(|hash| allowed.contains(hash))
@@ -345,7 +349,7 @@ impl Job<'_> {
         version: &'b ProviderVersion,
         allowed: &'b [EcoString],
     ) -> Delivery<'b> {
-        let Request { verified, kept, client, .. } = self.request;
+        let InstallRequest { verified, kept, client, .. } = self.request;
         Delivery { provider: self.provider, version, base, target, allowed, verified, kept, client }
     }
 
@@ -360,20 +364,20 @@ impl Job<'_> {
         cache: Option<&Cache>,
     ) -> Result<Done, Failure> {
         let request = self.request;
-        let offer = request.places.offer(self.provider, version, request.platform);
+        let offer = request.sources.offer(self.provider, version, request.platform);
         let offer = offer.map_err(|error| Failure::Offer(version.clone(), error))?;
         let provider = self.provider.clone();
-        self.emit(Event::Installing { provider, version: version.clone(), to_cache: cache.is_some() });
+        self.emit(InstallEvent::Installing { provider, version: version.clone(), to_cache: cache.is_some() });
         let failed = |reason: String| Failure::Install(version.clone(), reason);
-        let place_lock = PlaceLock::acquire(target, &mut || self.emit(Event::Waiting(base.to_path_buf())));
+        let place_lock = PlaceLock::acquire(target, &mut || self.emit(InstallEvent::Waiting(base.to_path_buf())));
         let place_lock =
             place_lock.map_err(|error| failed(format!("{} cannot be written: {error}", base.display())))?;
-        let allowed = if request.mode == Mode::Rehash { &[][..] } else { known };
+        let allowed = if request.mode == SelectionPolicy::Rehash { &[][..] } else { known };
         let arrival = match self.already(target, allowed, cache) {
             Some(arrival) => arrival,
             None => {
                 let mut progress = |received, total| {
-                    self.emit(Event::Progress { provider: self.provider.clone(), received, total });
+                    self.emit(InstallEvent::Progress { provider: self.provider.clone(), received, total });
                 };
                 let delivery = self.delivery(base, target, version, allowed);
                 delivery.bring(&offer, &mut progress).map_err(failed)?
@@ -388,7 +392,7 @@ impl Job<'_> {
         let vouched = verdict.vouched(request.signing.is_required(self.provider));
         // Where others have given hashes before, they know what they do.
         let is_incomplete = vouched.is_empty() && (lock.is_none() || known.is_empty() || local == known);
-        self.emit(Event::Installed {
+        self.emit(InstallEvent::Installed {
             provider: self.provider.clone(),
             version: version.clone(),
             verdict: verdict.summary(),
@@ -405,7 +409,7 @@ impl Job<'_> {
             return Some(Arrival { verdict: None, hash: self.hash(target)? });
         }
         let hash = self.allowed_there(target, allowed)?;
-        Some(Arrival { verdict: Some(Verdict::of_local([hash.clone()])), hash })
+        Some(Arrival { verdict: Some(PackageAuthentication::of_local([hash.clone()])), hash })
     }
 }
 

@@ -13,7 +13,7 @@ use yuba_addrs::{Hostname, ProviderSource, ProviderVersion};
 
 use super::package;
 use super::platform::Platform;
-use super::source::{Content, Offer, QueryError, Versions};
+use super::source::{Offer, PackageContent, QueryError, Versions};
 
 /// A directory with packages.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl LocalMirror {
         let mut fitting = found.iter().filter(|found| found.version == *version && found.platform == *platform);
         let Some(found) = fitting.next() else { return Err(QueryError::NoPlatform(None)) };
         let path = found.path.clone();
-        let at = if found.is_archive { Content::Archive(path) } else { Content::Dir(path) };
+        let at = if found.is_archive { PackageContent::Archive(path) } else { PackageContent::Dir(path) };
         Ok(Offer { at, checks: Vec::new() })
     }
 
@@ -243,8 +243,8 @@ mod tests {
             let version = ProviderVersion::parse(version).expect("because it is well-formed");
             let platform = Platform::parse(platform).expect("because it is well-formed");
             match mirror.offer(&provider, &version, &platform).map(|offer| offer.at) {
-                Ok(Content::Dir(_)) => "dir",
-                Ok(Content::Archive(_)) => "archive",
+                Ok(PackageContent::Dir(_)) => "dir",
+                Ok(PackageContent::Archive(_)) => "archive",
                 _ => "none",
             }
         };

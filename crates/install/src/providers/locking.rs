@@ -5,29 +5,29 @@ use std::path::Path;
 
 use ecow::EcoString;
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
-use yuba_net::http::Client;
+use yuba_net::http::HttpClient;
 use yuba_syntax::Diagnostics;
 
 use super::diagnostics;
-use super::installing::{self, Mode};
-use super::kept::Kept;
+use super::installing::{self, SelectionPolicy};
 use super::platform::Platform;
 use super::registry::Signing;
-use super::source::Places;
+use super::source::PackageSources;
 use super::staging::Staging;
+use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use crate::lock_file::{LockFile, ProviderLock};
 
 /// What to lock.
-pub struct Request<'a> {
+pub struct ProviderLockRequest<'a> {
     /// The providers, and what is demanded of their versions.
     pub needed: &'a BTreeMap<ProviderSource, ProviderConstraints>,
     /// What was selected before.
     pub locks: &'a LockFile,
     /// Where packages come from.
-    pub places: &'a Places,
+    pub sources: &'a PackageSources,
     /// For packages from elsewhere.
-    pub client: &'a Client,
+    pub client: &'a HttpClient,
     /// For which platforms.
     pub platforms: &'a [Platform],
     /// How strict to be with signatures.
@@ -38,7 +38,7 @@ pub struct Request<'a> {
 
 /// What is going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum LockEvent {
     /// A package is fetched.
     Fetching(ProviderSource, ProviderVersion, Platform),
     /// A package is here; with who stands for it and the keys it is signed with.
@@ -59,32 +59,35 @@ pub enum Change {
 }
 
 /// Finds the hashes of all packages. Without errors there is a new lock file, and whether it says anything new.
-pub fn lock(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Result<(LockFile, bool), Diagnostics> {
+pub fn lock(
+    request: &ProviderLockRequest<'_>,
+    emit: &mut dyn FnMut(LockEvent),
+) -> Result<(LockFile, bool), Diagnostics> {
     let mut found: Vec<(&Platform, LockFile)> = Vec::new();
     for platform in request.platforms {
         let staging = Staging::new(request.temporary)
             .map_err(|error| Diagnostics::from(diagnostics::no_temporary_directory(&error)))?;
         let base = staging.join("packages");
-        let wanted = installing::Request {
+        let wanted = installing::InstallRequest {
             needed: request.needed,
             others: &BTreeSet::new(),
             locks: request.locks,
-            places: request.places,
+            sources: request.sources,
             client: request.client,
             base: &base,
             platform,
             cache: None,
-            mode: Mode::Rehash,
+            mode: SelectionPolicy::Rehash,
             signing: request.signing,
             verified: &Verified::default(),
-            kept: &Kept::default(),
+            kept: &UnpackedPackages::default(),
         };
         let outcome = installing::install(&wanted, &mut |event| match event {
-            installing::Event::Installing { provider, version, .. } => {
-                emit(Event::Fetching(provider, version, platform.clone()));
+            installing::InstallEvent::Installing { provider, version, .. } => {
+                emit(LockEvent::Fetching(provider, version, platform.clone()));
             }
-            installing::Event::Installed { provider, version, verdict, keys, .. } => {
-                emit(Event::Retrieved(provider, version, platform.clone(), verdict, keys));
+            installing::InstallEvent::Installed { provider, version, verdict, keys, .. } => {
+                emit(LockEvent::Retrieved(provider, version, platform.clone(), verdict, keys));
             }
             _ => {}
         });
@@ -107,7 +110,7 @@ pub fn lock(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Result<(LockF
                 Some(_) => Change::Hashes,
             };
             any_change |= change != Change::Nothing;
-            emit(Event::Obtained(provider.clone(), (*platform).clone(), change));
+            emit(LockEvent::Obtained(provider.clone(), (*platform).clone(), change));
             hashes.extend(lock.hashes.iter().cloned());
             last = Some(lock);
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use ecow::EcoString;
 use serde_json::{Map, Value as Json, json};
 use yuba_addrs::{ProviderConstraints, ProviderSource, ProviderVersion};
-use yuba_net::http::Client;
+use yuba_net::http::HttpClient;
 use yuba_syntax::{Code, Diagnostics};
 
 use super::authentication::{self, ArchiveFacts};
@@ -19,13 +19,13 @@ use super::local_mirror::LocalMirror;
 use super::package;
 use super::platform::Platform;
 use super::registry::Registry;
-use super::source::Content;
+use super::source::PackageContent;
 use super::staging::Staging;
 use crate::archive::{self, Limits};
 use crate::lock_file::LockFile;
 
 /// What to copy.
-pub struct Request<'a> {
+pub struct MirrorRequest<'a> {
     /// The providers, and what is demanded of their versions.
     pub needed: &'a BTreeMap<ProviderSource, ProviderConstraints>,
     /// What was selected before: it counts, where there is anything.
@@ -33,7 +33,7 @@ pub struct Request<'a> {
     /// From where.
     pub registry: &'a Registry,
     /// For the packages.
-    pub client: &'a Client,
+    pub client: &'a HttpClient,
     /// For which platforms.
     pub platforms: &'a [Platform],
     /// Where to.
@@ -42,7 +42,7 @@ pub struct Request<'a> {
 
 /// What is going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum MirrorEvent {
     /// A provider is built in.
     Skipped(ProviderSource),
     /// A provider is copied.
@@ -69,21 +69,21 @@ pub enum Why {
 type Hashes = BTreeMap<(ProviderSource, ProviderVersion, Platform), Vec<EcoString>>;
 
 /// Copies packages, and writes the indexes that make a network mirror of the directory.
-pub fn mirror(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Diagnostics {
+pub fn mirror(request: &MirrorRequest<'_>, emit: &mut dyn FnMut(MirrorEvent)) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut hashes = Hashes::new();
     for (provider, constraints) in request.needed {
         if provider.is_builtin() {
-            emit(Event::Skipped(provider.clone()));
+            emit(MirrorEvent::Skipped(provider.clone()));
             continue;
         }
-        emit(Event::Mirroring(provider.clone()));
+        emit(MirrorEvent::Mirroring(provider.clone()));
         let Some(version) = select(request, provider, constraints, emit, &mut problems) else { continue };
         for platform in request.platforms {
-            emit(Event::Downloading(provider.clone(), version.clone(), platform.clone()));
+            emit(MirrorEvent::Downloading(provider.clone(), version.clone(), platform.clone()));
             match copy(request, provider, &version, platform) {
                 Ok((found, verdict)) => {
-                    emit(Event::Authenticated(provider.clone(), version.clone(), platform.clone(), verdict));
+                    emit(MirrorEvent::Authenticated(provider.clone(), version.clone(), platform.clone(), verdict));
                     hashes.insert((provider.clone(), version.clone(), platform.clone()), found);
                 }
                 Err((code, reason)) => {
@@ -100,15 +100,15 @@ pub fn mirror(request: &Request<'_>, emit: &mut dyn FnMut(Event)) -> Diagnostics
 }
 
 fn select(
-    request: &Request<'_>,
+    request: &MirrorRequest<'_>,
     provider: &ProviderSource,
     constraints: &ProviderConstraints,
-    emit: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(MirrorEvent),
     problems: &mut Diagnostics,
 ) -> Option<ProviderVersion> {
     let locked = request.locks.providers.get(provider);
     if let Some(lock) = locked {
-        emit(Event::Selected(provider.clone(), lock.version.clone(), Why::LockFile));
+        emit(MirrorEvent::Selected(provider.clone(), lock.version.clone(), Why::LockFile));
         return Some(lock.version.clone());
     }
     if !request.locks.providers.is_empty() {
@@ -125,7 +125,7 @@ fn select(
                 true => Why::Newest,
                 false => Why::Constraints(constraints.to_string()),
             };
-            emit(Event::Selected(provider.clone(), version.clone(), why));
+            emit(MirrorEvent::Selected(provider.clone(), version.clone(), why));
             Some(version)
         }
         Err(reason) => {
@@ -137,7 +137,7 @@ fn select(
 
 /// Downloads and checks a package, and puts it at its place.
 fn copy(
-    request: &Request<'_>,
+    request: &MirrorRequest<'_>,
     provider: &ProviderSource,
     version: &ProviderVersion,
     platform: &Platform,
@@ -145,7 +145,7 @@ fn copy(
     let (release, download) =
         (&diagnostics::MIRRORED_RELEASE_NOT_AVAILABLE, &diagnostics::MIRRORED_RELEASE_NOT_DOWNLOADED);
     let offer = request.registry.offer(provider, version, platform).map_err(|error| (release, error.to_string()))?;
-    let Content::Remote(source) = &offer.at else { return Err((release, "it is not in a registry".to_owned())) };
+    let PackageContent::Remote(source) = &offer.at else { return Err((release, "it is not in a registry".to_owned())) };
     let unwritable = |error: io::Error| (download, format!("{} cannot be written: {error}", request.dir.display()));
     let staging = Staging::new(request.dir).map_err(unwritable)?;
     let file = staging.join("package.zip");

@@ -8,10 +8,10 @@ use yuba_addrs::{Hostname, ProviderSource, ProviderVersion};
 use yuba_net::discovery::Services;
 use yuba_net::http::{Request, Response, Url};
 
-use super::authentication::Check;
+use super::authentication::PackageCheck;
 use super::platform::Platform;
 use super::registry::{below, texts};
-use super::source::{Content, Offer, QueryError, Versions};
+use super::source::{Offer, PackageContent, QueryError, Versions};
 
 /// A network mirror.
 #[derive(Clone)]
@@ -91,7 +91,7 @@ impl NetworkMirror {
         let checks = match hashes.is_empty() {
             true => Vec::new(),
             false => {
-                vec![Check::AnyHash { platform: platform.clone(), hashes, trust_all: self.trust_all_hashes }]
+                vec![PackageCheck::AnyHash { platform: platform.clone(), hashes, trust_all: self.trust_all_hashes }]
             }
         };
         let mut request = Request::new(url.clone());
@@ -100,7 +100,7 @@ impl NetworkMirror {
         if url.origin() == self.base.origin() {
             request = request.with_token(self.token());
         }
-        Ok(Offer { at: Content::Remote(Box::new(request)), checks })
+        Ok(Offer { at: PackageContent::Remote(Box::new(request)), checks })
     }
 
     fn no_platform(&self) -> QueryError {

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value as Json;
 use yuba_addrs::{ProviderSource, ProviderVersion};
 use yuba_net::Environment;
-use yuba_net::http::Client;
+use yuba_net::http::HttpClient;
 
-use super::authentication::Check;
+use super::authentication::PackageCheck;
 use super::hash;
 use super::platform::Platform;
-use super::source::{Content, Offer, QueryError, Versions};
+use super::source::{Offer, PackageContent, QueryError, Versions};
 use crate::cli_config::{CliConfig, RepositoryTemplate};
 use crate::oci::{Descriptor, IMAGE_INDEX, IMAGE_MANIFEST, Repository};
 
@@ -23,7 +23,7 @@ const ARCHIVE: &str = "archive/zip";
 #[derive(Clone)]
 pub struct OciMirror {
     template: RepositoryTemplate,
-    client: Client,
+    client: HttpClient,
     config: Arc<CliConfig>,
     environment: Environment,
     known: Arc<Mutex<HashMap<ProviderSource, Arc<Repository>>>>,
@@ -33,7 +33,7 @@ impl OciMirror {
     /// With the address of repositories.
     pub fn new(
         template: RepositoryTemplate,
-        client: Client,
+        client: HttpClient,
         config: Arc<CliConfig>,
         environment: Environment,
     ) -> OciMirror {
@@ -92,9 +92,12 @@ impl OciMirror {
         let layer = read(&manifest.digest).and_then(|manifest| select_layer(&manifest)).map_err(&wrong)?;
         let sum = layer.digest.strip_prefix("sha256:").and_then(hash::parse_sum);
         let sum = sum.ok_or_else(|| wrong(format!("{:?} is no SHA-256 digest", layer.digest)))?;
-        let check =
-            Check::AnyHash { platform: platform.clone(), hashes: vec![hash::of_archive_sum(&sum)], trust_all: false };
-        Ok(Offer { at: Content::Blob(repository, Box::new(layer)), checks: vec![check] })
+        let check = PackageCheck::AnyHash {
+            platform: platform.clone(),
+            hashes: vec![hash::of_archive_sum(&sum)],
+            trust_all: false,
+        };
+        Ok(Offer { at: PackageContent::Blob(repository, Box::new(layer)), checks: vec![check] })
     }
 }
 

@@ -10,10 +10,10 @@ use yuba_net::Environment;
 use yuba_net::discovery::{ServiceError, Services};
 use yuba_net::http::{Request, Response, Url};
 
-use super::authentication::Check;
+use super::authentication::PackageCheck;
 use super::hash;
 use super::platform::Platform;
-use super::source::{Content, Offer, QueryError, Versions};
+use super::source::{Offer, PackageContent, QueryError, Versions};
 
 /// Versions of the provider protocol that are spoken here: from the first, before the second.
 const PROTOCOLS: (u64, u64) = (5, 7);
@@ -147,14 +147,18 @@ impl Registry {
         let keys = body["signing_keys"]["gpg_public_keys"].as_array().into_iter().flatten();
         let keys: Vec<String> = keys.filter_map(|key| key["ascii_armor"].as_str().map(str::to_owned)).collect();
         let checks = vec![
-            Check::Declared { platform: platform.clone(), sum, packages: self.declared(provider, &body["packages"])? },
-            Check::Listed {
+            PackageCheck::Declared {
+                platform: platform.clone(),
+                sum,
+                packages: self.declared(provider, &body["packages"])?,
+            },
+            PackageCheck::Listed {
                 document: document.clone(),
                 file: body["filename"].as_str().unwrap_or_default().to_owned(),
                 sum,
             },
-            Check::Sum(platform.clone(), sum),
-            Check::Signed {
+            PackageCheck::Sum(platform.clone(), sum),
+            PackageCheck::Signed {
                 document,
                 signature,
                 keys,
@@ -165,7 +169,7 @@ impl Registry {
         // Packages are often elsewhere, where our credentials are nobody's business.
         let mut request = Request::new(download);
         request.retries = self.retries;
-        Ok(Offer { at: Content::Remote(Box::new(request)), checks })
+        Ok(Offer { at: PackageContent::Remote(Box::new(request)), checks })
     }
 
     /// What a registry says about the packages for all platforms.

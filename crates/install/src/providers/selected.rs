@@ -47,7 +47,7 @@ impl Unusable {
 
 /// The providers of a working directory.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct SelectedProviders {
     /// By source.
     pub packages: BTreeMap<ProviderSource, Result<Package, Unusable>>,
 }
@@ -60,7 +60,7 @@ pub fn selected(
     overrides: &BTreeMap<ProviderSource, PathBuf>,
     others: &BTreeSet<ProviderSource>,
     verified: &Verified,
-) -> Selection {
+) -> SelectedProviders {
     let platform = Platform::current();
     let is_ours = |provider: &ProviderSource| !overrides.contains_key(provider) && !others.contains(provider);
     let locked: Vec<_> = locks.providers.iter().filter(|(provider, _)| is_ours(provider)).collect();
@@ -80,7 +80,7 @@ pub fn selected(
             packages.insert(provider.clone(), found);
         }
     }
-    Selection { packages }
+    SelectedProviders { packages }
 }
 
 /// Where `init` puts packages in a data directory.
@@ -117,7 +117,7 @@ fn installed(
     Ok(Package { version: Some(lock.version.clone()), dir, executable, hash: Some(hash) })
 }
 
-impl Selection {
+impl SelectedProviders {
     fn missing(&self) -> Vec<(&ProviderSource, &EcoString)> {
         let missing = self.packages.iter().filter_map(|(provider, found)| match found {
             Err(Unusable::Missing(reason)) => Some((provider, reason)),

@@ -1,6 +1,6 @@
 //! Where providers come from: which versions there are, and which package belongs to a version and a platform.
 //!
-//! Several places can be asked, by rules that say which place is for which providers. Versions of all of them count; a
+//! Several sources can be queried, by rules that say which source is for which providers. Versions of all of them count; a
 //! package comes from the first that has it.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use ecow::{EcoString, eco_format};
 use yuba_addrs::{DEFAULT_REGISTRY, Hostname, ProviderSource, ProviderVersion};
 use yuba_net::http::Request;
 
-use super::authentication::Check;
+use super::authentication::PackageCheck;
 use super::local_mirror::LocalMirror;
 use super::network_mirror::NetworkMirror;
 use super::oci_mirror::OciMirror;
@@ -18,8 +18,8 @@ use super::platform::Platform;
 use super::registry::Registry;
 use crate::oci::{Descriptor, Repository};
 
-/// A place where providers come from.
-pub enum Place {
+/// A source of provider packages.
+pub enum PackageSource {
     /// A directory.
     Local(LocalMirror),
     /// A host that speaks the mirror protocol.
@@ -30,19 +30,19 @@ pub enum Place {
     Oci(OciMirror),
 }
 
-/// A place, and which providers come from there.
+/// A source, and the providers that are installed from it.
 pub struct Rule {
-    /// The place.
-    pub place: Place,
+    /// The source.
+    pub source: PackageSource,
     /// The providers; all if there is none.
     pub include: Vec<Pattern>,
     /// Providers that do not.
     pub exclude: Vec<Pattern>,
 }
 
-/// All places, in order.
+/// All sources, in order.
 #[derive(Default)]
-pub struct Places {
+pub struct PackageSources {
     /// Their rules.
     pub rules: Vec<Rule>,
 }
@@ -52,7 +52,7 @@ pub struct Places {
 pub struct Versions {
     /// In ascending order, each once.
     pub list: Vec<ProviderVersion>,
-    /// What a place has to say about the provider.
+    /// Warnings of a source about the provider.
     pub warnings: Vec<String>,
 }
 
@@ -60,14 +60,14 @@ pub struct Versions {
 #[derive(Clone)]
 pub struct Offer {
     /// Where it is.
-    pub at: Content,
+    pub at: PackageContent,
     /// What has to be true of its archive.
-    pub checks: Vec<Check>,
+    pub checks: Vec<PackageCheck>,
 }
 
 /// Where the content of a package is.
 #[derive(Clone)]
-pub enum Content {
+pub enum PackageContent {
     /// A directory with its files.
     Dir(std::path::PathBuf),
     /// An archive on this machine.
@@ -78,10 +78,10 @@ pub enum Content {
     Blob(Arc<Repository>, Box<Descriptor>),
 }
 
-/// Why a place does not say what it was asked for.
+/// Why a source does not answer a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryError {
-    /// No place has the provider; these were asked.
+    /// No source has the provider; these were queried.
     NotFound(Vec<String>),
     /// The CLI configuration has no installation method at all.
     NoMethods,
@@ -141,14 +141,14 @@ impl fmt::Display for QueryError {
     }
 }
 
-impl Place {
+impl PackageSource {
     /// The versions of a provider.
     pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
         match self {
-            Place::Local(mirror) => mirror.versions(provider),
-            Place::Network(mirror) => mirror.versions(provider),
-            Place::Registry(registry) => registry.versions(provider),
-            Place::Oci(mirror) => mirror.versions(provider),
+            PackageSource::Local(mirror) => mirror.versions(provider),
+            PackageSource::Network(mirror) => mirror.versions(provider),
+            PackageSource::Registry(registry) => registry.versions(provider),
+            PackageSource::Oci(mirror) => mirror.versions(provider),
         }
     }
 
@@ -160,47 +160,47 @@ impl Place {
         platform: &Platform,
     ) -> Result<Offer, QueryError> {
         match self {
-            Place::Local(mirror) => mirror.offer(provider, version, platform),
-            Place::Network(mirror) => mirror.offer(provider, version, platform),
-            Place::Registry(registry) => registry.offer(provider, version, platform),
-            Place::Oci(mirror) => mirror.offer(provider, version, platform),
+            PackageSource::Local(mirror) => mirror.offer(provider, version, platform),
+            PackageSource::Network(mirror) => mirror.offer(provider, version, platform),
+            PackageSource::Registry(registry) => registry.offer(provider, version, platform),
+            PackageSource::Oci(mirror) => mirror.offer(provider, version, platform),
         }
     }
 
     /// For people.
     fn shown(&self, provider: &ProviderSource) -> String {
         match self {
-            Place::Local(mirror) => mirror.dir().display().to_string(),
-            Place::Network(mirror) => format!("provider mirror at {}", mirror.shown()),
-            Place::Registry(_) => format!("registry {}", provider.host),
-            Place::Oci(_) => "OCI registry provider mirror".to_owned(),
+            PackageSource::Local(mirror) => mirror.dir().display().to_string(),
+            PackageSource::Network(mirror) => format!("provider mirror at {}", mirror.shown()),
+            PackageSource::Registry(_) => format!("registry {}", provider.host),
+            PackageSource::Oci(_) => "OCI registry provider mirror".to_owned(),
         }
     }
 }
 
-impl Places {
-    /// One place for all providers.
-    pub fn only(place: Place) -> Places {
-        Places { rules: vec![Rule { place, include: Vec::new(), exclude: Vec::new() }] }
+impl PackageSources {
+    /// One source for all providers.
+    pub fn only(source: PackageSource) -> PackageSources {
+        PackageSources { rules: vec![Rule { source, include: Vec::new(), exclude: Vec::new() }] }
     }
 
-    fn of<'a>(&'a self, provider: &'a ProviderSource) -> impl Iterator<Item = &'a Place> {
+    fn of<'a>(&'a self, provider: &'a ProviderSource) -> impl Iterator<Item = &'a PackageSource> {
         let is_for = move |rule: &&Rule| {
             let matches = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(provider));
             !matches(&rule.exclude) && (rule.include.is_empty() || matches(&rule.include))
         };
-        self.rules.iter().filter(is_for).map(|rule| &rule.place)
+        self.rules.iter().filter(is_for).map(|rule| &rule.source)
     }
 
-    /// The versions that all places have.
+    /// The versions that all sources have.
     pub fn versions(&self, provider: &ProviderSource) -> Result<Versions, QueryError> {
         if self.rules.is_empty() {
             return Err(QueryError::NoMethods);
         }
         let mut all = Versions::default();
         let mut not_known = None;
-        for place in self.of(provider) {
-            match place.versions(provider) {
+        for source in self.of(provider) {
+            match source.versions(provider) {
                 Ok(found) => {
                     all.list.extend(found.list);
                     all.warnings.extend(found.warnings);
@@ -212,7 +212,7 @@ impl Places {
         }
         if all.list.is_empty() {
             return Err(not_known.unwrap_or_else(|| {
-                QueryError::NotFound(self.of(provider).map(|place| place.shown(provider)).collect())
+                QueryError::NotFound(self.of(provider).map(|source| source.shown(provider)).collect())
             }));
         }
         all.list.sort();
@@ -220,7 +220,7 @@ impl Places {
         Ok(all)
     }
 
-    /// The package of the first place that has it.
+    /// The package of the first source that has it.
     pub fn offer(
         &self,
         provider: &ProviderSource,
@@ -228,8 +228,8 @@ impl Places {
         platform: &Platform,
     ) -> Result<Offer, QueryError> {
         let mut none = None;
-        for place in self.of(provider) {
-            match place.offer(provider, version, platform) {
+        for source in self.of(provider) {
+            match source.offer(provider, version, platform) {
                 Err(error @ QueryError::NoPlatform(_)) if self.rules.len() == 1 => none = Some(error),
                 Err(QueryError::NotFound(_) | QueryError::NotKnown(_) | QueryError::NoPlatform(_)) => {}
                 found => return found,

@@ -18,16 +18,16 @@ use sha2::{Digest as _, Sha256};
 use yuba_addrs::{ProviderConstraints, ProviderSource};
 use yuba_net::credentials::Credentials;
 use yuba_net::discovery::Services;
-use yuba_net::http::{Client, HttpSettings};
+use yuba_net::http::{HttpClient, HttpSettings};
 use yuba_testkit::Sandbox;
 
 use super::configured::{self, Means};
-use super::installing::{self, Cache, Event, Mode, Outcome};
-use super::kept::Kept;
+use super::installing::{self, Cache, InstallEvent, InstallOutcome, SelectionPolicy};
 use super::oci_mirror::OciMirror;
 use super::platform::Platform;
 use super::registry::Signing;
-use super::source::{Place, Places};
+use super::source::{PackageSource, PackageSources};
+use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
 use super::{diagnostics, hash, locking, mirroring, package};
 use crate::cli_config::CliConfig;
@@ -35,7 +35,7 @@ use crate::lock_file;
 use crate::lock_file::LockFile;
 use yuba_net::Environment;
 
-mod kept;
+mod unpacked;
 
 const NULL: &str = "registry.example.com/x/null";
 
@@ -165,7 +165,7 @@ struct World {
     key: SignedSecretKey,
     sandbox: Sandbox,
     means: Means,
-    kept: Kept,
+    kept: UnpackedPackages,
 }
 
 impl World {
@@ -182,10 +182,10 @@ impl World {
             ..HttpSettings::default()
         };
         let credentials = Arc::new(Credentials::new(config.credential_sources(), &environment));
-        let services = Arc::new(Services::new(Client::new(settings), credentials, config.hosts.clone()));
+        let services = Arc::new(Services::new(HttpClient::new(settings), credentials, config.hosts.clone()));
         let means = Means::new(Arc::new(config), services, &environment);
         let sandbox = Sandbox::new("", "");
-        let kept = Kept::new(Some(sandbox.dir().join("kept")));
+        let kept = UnpackedPackages::new(Some(sandbox.dir().join("kept")));
         let world = World { host, key: key(), sandbox, means, kept };
         world.publish("1.0.0", &good());
         world
@@ -221,38 +221,46 @@ impl World {
         self.host.put(&format!("{mirror}/{version}.json"), json_type, archives.to_string());
     }
 
-    fn registry(&self) -> Places {
-        Places::only(Place::Registry(self.means.registry()))
+    fn registry(&self) -> PackageSources {
+        PackageSources::only(PackageSource::Registry(self.means.registry()))
     }
 
-    fn mirror(&self) -> Places {
+    fn mirror(&self) -> PackageSources {
         let url = format!("{}/mirror/", self.host.base);
-        Places::only(Place::Network(self.means.network_mirror(&url).expect("because it is on this machine")))
+        PackageSources::only(PackageSource::Network(
+            self.means.network_mirror(&url).expect("because it is on this machine"),
+        ))
     }
 
     fn base(&self) -> PathBuf {
         self.sandbox.dir().join("providers")
     }
 
-    fn install(&self, places: &Places, locks: &LockFile, mode: Mode, cache: Option<&Cache>) -> (Outcome, String) {
-        self.install_all(&[NULL], places, locks, mode, cache)
+    fn install(
+        &self,
+        sources: &PackageSources,
+        locks: &LockFile,
+        mode: SelectionPolicy,
+        cache: Option<&Cache>,
+    ) -> (InstallOutcome, String) {
+        self.install_all(&[NULL], sources, locks, mode, cache)
     }
 
     fn install_all(
         &self,
         needed: &[&str],
-        places: &Places,
+        sources: &PackageSources,
         locks: &LockFile,
-        mode: Mode,
+        mode: SelectionPolicy,
         cache: Option<&Cache>,
-    ) -> (Outcome, String) {
+    ) -> (InstallOutcome, String) {
         let verified = Verified::new(Some(self.sandbox.dir().join("records")));
         let needed = needed.iter().map(|name| (provider(name), ProviderConstraints::default())).collect();
-        let request = installing::Request {
+        let request = installing::InstallRequest {
             needed: &needed,
             others: &BTreeSet::new(),
             locks,
-            places,
+            sources,
             client: self.means.services.client(),
             base: &self.base(),
             platform: &Platform::current(),
@@ -274,8 +282,8 @@ impl World {
     }
 
     /// Installs from a place, and shows what happened and what is there then.
-    fn check(&self, places: &Places, expected: &Expect) {
-        let (outcome, mut text) = self.install(places, &LockFile::default(), Mode::Keep, None);
+    fn check(&self, sources: &PackageSources, expected: &Expect) {
+        let (outcome, mut text) = self.install(sources, &LockFile::default(), SelectionPolicy::Keep, None);
         for hash in outcome.locks.providers.values().flat_map(|lock| &lock.hashes) {
             text += &format!("  {}...\n", hash.chars().take(9).collect::<String>());
         }
@@ -295,21 +303,21 @@ fn provider(text: &str) -> ProviderSource {
     ProviderSource::parse(text).expect("because it is well-formed")
 }
 
-fn shown(event: &Event, key: &SignedSecretKey) -> String {
+fn shown(event: &InstallEvent, key: &SignedSecretKey) -> String {
     match event {
-        Event::Reusing(_) => "reusing\n".to_owned(),
-        Event::Finding(..) => "finding\n".to_owned(),
-        Event::Present { version, in_cache, .. } => {
+        InstallEvent::Reusing(_) => "reusing\n".to_owned(),
+        InstallEvent::Finding(..) => "finding\n".to_owned(),
+        InstallEvent::Present { version, in_cache, .. } => {
             format!("present {version}{}\n", if *in_cache { " in cache" } else { "" })
         }
-        Event::Installing { version, to_cache, .. } => {
+        InstallEvent::Installing { version, to_cache, .. } => {
             format!("installing {version}{}\n", if *to_cache { " to cache" } else { "" })
         }
-        Event::FromCache(_, version) => format!("from cache {version}\n"),
-        Event::Waiting(_) => "waiting\n".to_owned(),
-        Event::Progress { .. } => String::new(),
-        Event::Signed => "signed\n".to_owned(),
-        Event::Installed { version, verdict, keys, .. } => {
+        InstallEvent::FromCache(_, version) => format!("from cache {version}\n"),
+        InstallEvent::Waiting(_) => "waiting\n".to_owned(),
+        InstallEvent::Progress { .. } => String::new(),
+        InstallEvent::Signed => "signed\n".to_owned(),
+        InstallEvent::Installed { version, verdict, keys, .. } => {
             let id = hash::hex(key.key_id().as_ref()).to_uppercase();
             format!("installed {version} ({verdict}{})\n", keys.replace(&id, ", KEY"))
         }
@@ -340,7 +348,7 @@ fn that_providers_are_signed_is_told_though_others_fail() {
     let world = World::new();
     let nothing = "registry.example.com/x/nothing";
     let is_told = |needed: &[&str]| {
-        let (_, text) = world.install_all(needed, &world.registry(), &LockFile::default(), Mode::Keep, None);
+        let (_, text) = world.install_all(needed, &world.registry(), &LockFile::default(), SelectionPolicy::Keep, None);
         text.contains("! Failed") && text.contains("\nsigned\n")
     };
     assert_eq!((is_told(&[nothing]), is_told(&[nothing, NULL])), (false, true));
@@ -364,7 +372,7 @@ fn a_mirror_has_packages_with_checksums() {
 }
 
 /// The provider in a container registry, as one of its platforms.
-fn container_registry(world: &World, os: &str) -> Places {
+fn container_registry(world: &World, os: &str) -> PackageSources {
     let digest = |bytes: &[u8]| format!("sha256:{}", hash::hex(&Sha256::digest(bytes)));
     let (zip, target) = (good(), "application/vnd.opentofu.provider-target");
     let layer = json!({"mediaType": "archive/zip", "digest": digest(&zip), "size": zip.len()});
@@ -396,7 +404,7 @@ fn container_registry(world: &World, os: &str) -> Places {
     let host = world.host.base.trim_start_matches("http://");
     let repository = crate::oci::Repository::plain(client, host, "p/null", None);
     let mirror = OciMirror::new(template.clone(), client.clone(), world.means.config.clone(), environment);
-    Places::only(Place::Oci(mirror.with(provider(NULL), repository)))
+    PackageSources::only(PackageSource::Oci(mirror.with(provider(NULL), repository)))
 }
 
 #[test]
@@ -426,16 +434,16 @@ fn a_container_registry_has_packages_by_digest() {
 #[test]
 fn what_is_locked_and_installed_costs_no_request() {
     let world = World::new();
-    let (outcome, _) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
+    let (outcome, _) = world.install(&world.registry(), &LockFile::default(), SelectionPolicy::Keep, None);
     let asked = world.host.asked.load(Ordering::SeqCst);
-    let (again, text) = world.install(&world.registry(), &outcome.locks, Mode::Keep, None);
+    let (again, text) = world.install(&world.registry(), &outcome.locks, SelectionPolicy::Keep, None);
     assert_eq!((text.as_str(), world.host.asked.load(Ordering::SeqCst)), ("reusing\npresent 1.0.0\n", asked));
     assert!(again.locks.selects_same(&outcome.locks));
     // A newer one is taken when asked for only.
     world.publish("1.1.0", &archive(&[("terraform-provider-null", b"new")]));
-    let (again, _) = world.install(&world.registry(), &outcome.locks, Mode::Keep, None);
+    let (again, _) = world.install(&world.registry(), &outcome.locks, SelectionPolicy::Keep, None);
     assert!(again.locks.selects_same(&outcome.locks));
-    let (again, text) = world.install(&world.registry(), &outcome.locks, Mode::Upgrade, None);
+    let (again, text) = world.install(&world.registry(), &outcome.locks, SelectionPolicy::Upgrade, None);
     assert_eq!(text, "finding\ninstalling 1.1.0\ninstalled 1.1.0 (signed, KEY)\nsigned\n");
     assert!(again.locks.names_same(&outcome.locks) && !again.locks.selects_same(&outcome.locks));
 }
@@ -444,7 +452,7 @@ fn what_is_locked_and_installed_costs_no_request() {
 fn a_link_in_a_package_is_a_file_with_its_target() {
     let world = World::new();
     world.publish("1.0.0", &archive(&[("terraform-provider-null -> bin/x", b"")]));
-    let (outcome, text) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
+    let (outcome, text) = world.install(&world.registry(), &LockFile::default(), SelectionPolicy::Keep, None);
     assert!(text.ends_with("installed 1.0.0 (signed, KEY)\nsigned\n"), "{text}");
     let lock = &outcome.locks.providers[&provider(NULL)];
     let package = package::unpacked(&world.base(), &provider(NULL), &lock.version, &Platform::current());
@@ -572,7 +580,7 @@ fn nothing_is_left_of_a_package_that_is_refused() {
     for (name, damage, expected) in cases {
         let world = World::new();
         damage(&world);
-        let (outcome, text) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
+        let (outcome, text) = world.install(&world.registry(), &LockFile::default(), SelectionPolicy::Keep, None);
         let problem = text.lines().skip_while(|line| !line.starts_with('!')).collect::<Vec<_>>().join("\n");
         let words = problem.split(' ').map(|word| if word.starts_with("zh:") { "zh:..." } else { word });
         expected.assert_eq(&words.collect::<Vec<_>>().join(" "));
@@ -613,18 +621,18 @@ fn a_name_without_namespace_leads_to_who_had_it() {
 #[test]
 fn what_is_locked_must_not_change() {
     let world = World::new();
-    let (outcome, _) = world.install(&world.mirror(), &LockFile::default(), Mode::Keep, None);
+    let (outcome, _) = world.install(&world.mirror(), &LockFile::default(), SelectionPolicy::Keep, None);
     fs::remove_dir_all(world.base()).expect("it is there");
     world.publish("1.0.0", &archive(&[("terraform-provider-null", b"another one")]));
-    let (_, text) = world.install(&world.mirror(), &outcome.locks, Mode::Keep, None);
+    let (_, text) = world.install(&world.mirror(), &outcome.locks, SelectionPolicy::Keep, None);
     assert!(text.contains("doesn't match any of the checksums"), "{text}");
     assert_eq!(world.files(), "");
     // A package that was changed after its installation is noticed too.
     world.publish("1.0.0", &good());
-    world.install(&world.mirror(), &outcome.locks, Mode::Keep, None);
+    world.install(&world.mirror(), &outcome.locks, SelectionPolicy::Keep, None);
     let package = package::unpacked(&world.base(), &provider(NULL), &"1.0.0".parse_version(), &Platform::current());
     fs::write(package.join("LICENSE"), "changed").expect("it can be written");
-    let (_, text) = world.install(&world.mirror(), &outcome.locks, Mode::Keep, None);
+    let (_, text) = world.install(&world.mirror(), &outcome.locks, SelectionPolicy::Keep, None);
     assert!(text.contains("local modifications"), "{text}");
 }
 
@@ -645,15 +653,16 @@ fn many_share_a_cache() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                let (outcome, text) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, Some(&cache));
+                let (outcome, text) =
+                    world.install(&world.registry(), &LockFile::default(), SelectionPolicy::Keep, Some(&cache));
                 assert!(outcome.failures.is_empty(), "{text}");
             });
         }
     });
-    let (outcome, _) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, Some(&cache));
+    let (outcome, _) = world.install(&world.registry(), &LockFile::default(), SelectionPolicy::Keep, Some(&cache));
     fs::remove_dir_all(world.base()).expect("it is there");
     let asked = world.host.asked.load(Ordering::SeqCst);
-    let (_, text) = world.install(&world.registry(), &outcome.locks, Mode::Keep, Some(&cache));
+    let (_, text) = world.install(&world.registry(), &outcome.locks, SelectionPolicy::Keep, Some(&cache));
     assert_eq!(text, "reusing\npresent 1.0.0 in cache\nfrom cache 1.0.0\n");
     assert_eq!(world.host.asked.load(Ordering::SeqCst), asked);
     let package = package::unpacked(&world.base(), &provider(NULL), &"1.0.0".parse_version(), &Platform::current());
@@ -664,11 +673,11 @@ fn many_share_a_cache() {
 fn hashes_for_other_platforms_are_locked() {
     let world = World::new();
     let needed = BTreeMap::from([(provider(NULL), ProviderConstraints::default())]);
-    let places = world.registry();
-    let request = locking::Request {
+    let sources = world.registry();
+    let request = locking::ProviderLockRequest {
         needed: &needed,
         locks: &LockFile::default(),
-        places: &places,
+        sources: &sources,
         client: world.means.services.client(),
         platforms: &[Platform::current()],
         signing: Signing::default(),
@@ -677,14 +686,15 @@ fn hashes_for_other_platforms_are_locked() {
     let mut events = 0;
     let (locks, is_new) = locking::lock(&request, &mut |_| events += 1).expect("because all is well");
     assert_eq!((locks.providers[&provider(NULL)].hashes.len(), is_new, events), (3, true, 3));
-    let (_, is_new) = locking::lock(&locking::Request { locks: &locks, ..request }, &mut |_| ()).expect("as before");
+    let (_, is_new) =
+        locking::lock(&locking::ProviderLockRequest { locks: &locks, ..request }, &mut |_| ()).expect("as before");
     assert!(!is_new);
     let plan9 = [Platform::parse("plan9_arm").expect("because it is well-formed")];
-    let request = locking::Request {
+    let request = locking::ProviderLockRequest {
         platforms: &plan9,
         locks: &locks,
         needed: &needed,
-        places: &places,
+        sources: &sources,
         client: world.means.services.client(),
         signing: Signing::default(),
         temporary: &std::env::temp_dir(),
@@ -698,7 +708,7 @@ fn a_copy_of_a_registry_is_a_mirror() {
     let world = World::new();
     let needed = BTreeMap::from([(provider(NULL), ProviderConstraints::default())]);
     let dir = world.sandbox.dir().join("copy");
-    let request = mirroring::Request {
+    let request = mirroring::MirrorRequest {
         needed: &needed,
         locks: &LockFile::default(),
         registry: &world.means.registry(),
@@ -714,7 +724,8 @@ fn a_copy_of_a_registry_is_a_mirror() {
         registry.example.com/x/null/index.json
         registry.example.com/x/null/terraform-provider-null_1.0.0_OS_ARCH.zip"#]]
     .assert_eq(&files);
-    let (outcome, text) = world.install(&configured::directories([dir]), &LockFile::default(), Mode::Keep, None);
+    let (outcome, text) =
+        world.install(&configured::directories([dir]), &LockFile::default(), SelectionPolicy::Keep, None);
     assert_eq!(text, "finding\ninstalling 1.0.0\ninstalled 1.0.0 (unauthenticated)\n");
     assert_eq!(outcome.incomplete, [provider(NULL)]);
 }
@@ -722,7 +733,7 @@ fn a_copy_of_a_registry_is_a_mirror() {
 #[test]
 fn lock_files_survive_a_round() {
     let world = World::new();
-    let (outcome, _) = world.install(&world.registry(), &LockFile::default(), Mode::Keep, None);
+    let (outcome, _) = world.install(&world.registry(), &LockFile::default(), SelectionPolicy::Keep, None);
     let path = world.sandbox.dir().join(lock_file::LOCK_FILE);
     lock_file::write(&world.sandbox.dir(), lock_file::LOCK_FILE, &outcome.locks).expect("it can be written");
     let (read, problems) =

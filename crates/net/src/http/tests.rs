@@ -8,10 +8,10 @@ use yuba_testkit::{Host, Reply};
 use super::*;
 
 /// A client that does not wait.
-fn client() -> Client {
+fn client() -> HttpClient {
     let fast = Duration::from_millis(1);
     let short = Duration::from_secs(5);
-    Client::new(HttpSettings { retries: 2, backoff: fast, timeout: short, stall: short, ..HttpSettings::default() })
+    HttpClient::new(HttpSettings { retries: 2, backoff: fast, timeout: short, stall: short, ..HttpSettings::default() })
 }
 
 fn url(text: &str) -> Url {
@@ -70,7 +70,7 @@ fn limits_hold_and_leave_nothing_behind() {
     });
     let reason = |path: &str, limit: u64| {
         let timeout = if path == "/stall" { Duration::from_millis(50) } else { Duration::from_secs(60) };
-        let client = Client::new(HttpSettings { retries: 0, timeout, ..HttpSettings::default() });
+        let client = HttpClient::new(HttpSettings { retries: 0, timeout, ..HttpSettings::default() });
         let request = Request::new(url(&host.url(path))).at_most(limit);
         client.get(&request).map(|response| response.body.len()).map_err(|error| error.reason)
     };
@@ -94,7 +94,7 @@ fn downloads_have_to_come_fast_enough_and_to_end() {
     let file = std::env::temp_dir().join(format!("yuba-slow-download-{}", std::process::id()));
     let reason = |settings: HttpSettings| {
         let request = Request::new(url(&host.url("/slow")));
-        let answer = Client::new(settings).download(&request, &file, &mut |_, _| {});
+        let answer = HttpClient::new(settings).download(&request, &file, &mut |_, _| {});
         assert!(answer.is_ok() || !file.exists());
         let _ = std::fs::remove_file(&file);
         answer.map(|response| response.status).map_err(|error| error.reason)
@@ -111,7 +111,7 @@ fn downloads_have_to_come_fast_enough_and_to_end() {
 #[test]
 fn errors_have_no_secrets() {
     let secret = url("http://user:hidden@127.0.0.1:1/path?token=hidden");
-    let error = Client::new(HttpSettings { retries: 0, ..HttpSettings::default() }).get(&Request::new(secret));
+    let error = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() }).get(&Request::new(secret));
     let text = error.expect_err("nobody listens there").to_string();
     assert!(text.starts_with("http://127.0.0.1:1/path?...: ") && !text.contains("hidden"), "{text}");
 }

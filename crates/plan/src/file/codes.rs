@@ -4,7 +4,7 @@ use yuba_provider::Nesting;
 use yuba_state::{CheckKind, CheckStatus};
 
 use super::{Malformed, Read};
-use crate::{Action, Mode, Reason};
+use crate::{Action, ActionReason, Mode};
 
 /// Something that is one byte in a plan file.
 pub(super) trait Code: Sized {
@@ -48,7 +48,7 @@ codes!(Action {
     Forget = 7,
     ForgetThenCreate = 8,
 });
-codes!(Reason {
+codes!(ActionReason {
     None = 0,
     ReplaceBecauseTainted = 1,
     ReplaceByRequest = 2,

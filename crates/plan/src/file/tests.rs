@@ -13,8 +13,8 @@ use yuba_value::{Bound, Deprecation, Mark, Number, Path, Type, Value};
 use super::steps::Work;
 use super::*;
 use crate::{
-    Action, ExecGraph, Importing, Mode, Op, OutputChange, PlannedVariable, PlannedWarning, Reason, RelevantAttribute,
-    ResourceChange,
+    Action, ActionReason, ExecGraph, Importing, Mode, Op, OutputChange, PlannedVariable, PlannedWarning,
+    RelevantAttribute, ResourceChange,
 };
 
 fn addr(text: &str) -> AbsResourceInstance {
@@ -33,7 +33,7 @@ fn change(at: &str, before: Value, after: Value) -> ResourceChange {
         },
         provider_key: None,
         action: Action::Update,
-        reason: Reason::None,
+        reason: ActionReason::None,
         before,
         after,
         private: [].into(),
@@ -82,7 +82,7 @@ fn written(file: &PlanFile) -> Vec<u8> {
     encode(file).expect("because it is not too large")
 }
 
-fn read(bytes: &[u8]) -> Result<PlanFile, Problem> {
+fn read(bytes: &[u8]) -> Result<PlanFile, PlanFileError> {
     decode(bytes, "0.1.0")
 }
 
@@ -140,7 +140,7 @@ fn full() -> PlanFile {
     let mut moved = change("module.a[\"k.x\"].data.t.b[3]", before.clone(), after.clone());
     moved.moved_from = Some(Box::new(addr("t.old")));
     moved.provider_key = Some(InstanceKey::String("eu".into()));
-    (moved.action, moved.reason) = (Action::DeleteThenCreate, Reason::DeleteBecauseModuleEnabledFalse(2));
+    (moved.action, moved.reason) = (Action::DeleteThenCreate, ActionReason::DeleteBecauseModuleEnabledFalse(2));
     moved.private = [0, 255].into();
     moved.identity = Some(Value::string("i"));
     moved.required_replace = vec![Path::new().attr("a").index(Value::int(0)), Path::new()];
@@ -276,21 +276,27 @@ fn zipped(entries: &[(&str, &[u8])]) -> Vec<u8> {
 
 #[test]
 fn what_is_no_plan_is_recognised() {
-    let check = |bytes: &[u8], expect: &Problem| assert_eq!(read(bytes).err().as_ref(), Some(expect));
-    check(b"", &Problem::NotAPlan);
-    check(b"{\"version\": 4}", &Problem::NotAPlan);
-    check(b"yuba plan is what this is not, because it goes on", &Problem::NotAPlan);
-    check(b"yuba plan 1\nwhatever", &Problem::OtherFormat("1".into()));
-    check(b"PK\x03\x04rest of a zip", &Problem::BrokenArchive);
-    check(&zipped(&[("other", b"x")]), &Problem::NotAPlan);
-    check(&zipped(&[("tfplan", b"yuba plan 3 9.9.9\nx")]), &Problem::OtherFormat("3".into()));
-    check(&zipped(&[("tfplan", b"yuba plan 2 9.9.9\nx")]), &Problem::OtherVersion("9.9.9".into(), "0.1.0".into()));
-    check(&zipped(&[("tfplan", b"yuba plan 2 0.1.0\n")]), &Problem::Damaged);
-    check(&zipped(&[("tfplan", b"yuba plan 2 \x1b[0m\n")]), &Problem::Damaged);
+    let check = |bytes: &[u8], expect: &PlanFileError| assert_eq!(read(bytes).err().as_ref(), Some(expect));
+    check(b"", &PlanFileError::NotAPlan);
+    check(b"{\"version\": 4}", &PlanFileError::NotAPlan);
+    check(b"yuba plan is what this is not, because it goes on", &PlanFileError::NotAPlan);
+    check(b"yuba plan 1\nwhatever", &PlanFileError::OtherFormat("1".into()));
+    check(b"PK\x03\x04rest of a zip", &PlanFileError::BrokenArchive);
+    check(&zipped(&[("other", b"x")]), &PlanFileError::NotAPlan);
+    check(&zipped(&[("tfplan", b"yuba plan 3 9.9.9\nx")]), &PlanFileError::OtherFormat("3".into()));
+    check(
+        &zipped(&[("tfplan", b"yuba plan 2 9.9.9\nx")]),
+        &PlanFileError::OtherVersion("9.9.9".into(), "0.1.0".into()),
+    );
+    check(&zipped(&[("tfplan", b"yuba plan 2 0.1.0\n")]), &PlanFileError::Damaged);
+    check(&zipped(&[("tfplan", b"yuba plan 2 \x1b[0m\n")]), &PlanFileError::Damaged);
     // Fields of a protocol buffer: a number, bytes, and the version.
-    check(&zipped(&[("tfplan", b"\x08\x03\x1a\x02xx\x72\x061.12.6")]), &Problem::OtherProgram(Some("1.12.6".into())));
-    check(&zipped(&[("tfplan", b"\x08\x03\x72\x02\x1b[")]), &Problem::OtherProgram(None));
-    check(&zipped(&[("tfplan", b"\xff\xff")]), &Problem::OtherProgram(None));
+    check(
+        &zipped(&[("tfplan", b"\x08\x03\x1a\x02xx\x72\x061.12.6")]),
+        &PlanFileError::OtherProgram(Some("1.12.6".into())),
+    );
+    check(&zipped(&[("tfplan", b"\x08\x03\x72\x02\x1b[")]), &PlanFileError::OtherProgram(None));
+    check(&zipped(&[("tfplan", b"\xff\xff")]), &PlanFileError::OtherProgram(None));
 }
 
 /// What was changed is refused, or the change does not matter, such as that of a date.
@@ -341,7 +347,7 @@ fn every_entry_is_summed() {
     for name in &names {
         let mut changed = entries.clone();
         changed.get_mut(name).expect("because it is there").push(b' ');
-        assert_eq!(read(&pack(&changed)).err(), Some(Problem::Damaged), "{name}");
+        assert_eq!(read(&pack(&changed)).err(), Some(PlanFileError::Damaged), "{name}");
         let mut renamed = entries.clone();
         let content = renamed.remove(name).expect("because it is there");
         assert!(read(&pack(&renamed)).is_err(), "without {name}");
@@ -350,7 +356,7 @@ fn every_entry_is_summed() {
     }
     let mut more = entries.clone();
     more.insert("other".into(), Vec::new());
-    assert_eq!(read(&pack(&more)).err(), Some(Problem::Damaged));
+    assert_eq!(read(&pack(&more)).err(), Some(PlanFileError::Damaged));
 }
 
 #[test]
@@ -381,7 +387,7 @@ fn hostile_archives_are_refused() {
     }
 }
 
-fn rewritten(file: &PlanFile, payload: &[u8]) -> Result<PlanFile, Problem> {
+fn rewritten(file: &PlanFile, payload: &[u8]) -> Result<PlanFile, PlanFileError> {
     read_file(payload, entries(file), "0.1.0".into())
 }
 
@@ -553,7 +559,7 @@ fn forged_operations_are_refused() {
         let bytes = encode_with(&file, &steps).expect("because it is not too large");
         match read(&bytes) {
             Err(problem) => {
-                assert_eq!(problem, Problem::OtherOperations, "forgery {number}");
+                assert_eq!(problem, PlanFileError::OtherOperations, "forgery {number}");
                 refused += 1;
             }
             Ok(found) => {
@@ -573,7 +579,7 @@ fn plans_that_failed_have_no_steps() {
     let steps = steps::of_graph(&file.plan.exec, &file.plan.changes);
     file.plan.errored = true;
     let forged = encode_with(&file, &steps).expect("because it is not too large");
-    assert_eq!(read(&forged).err(), Some(Problem::OtherOperations));
+    assert_eq!(read(&forged).err(), Some(PlanFileError::OtherOperations));
     file.plan.exec = ExecGraph::default();
     assert!(read(&written(&file)).is_ok());
 }
@@ -583,7 +589,7 @@ fn changes_that_are_there_twice_are_refused() {
     let mut file = planned();
     let twice = file.plan.changes[1].clone();
     file.plan.changes.push(twice);
-    assert_eq!(read(&written(&file)).err(), Some(Problem::OtherOperations));
+    assert_eq!(read(&written(&file)).err(), Some(PlanFileError::OtherOperations));
 }
 
 fn values() -> impl Strategy<Value = Value> {

@@ -17,7 +17,7 @@ use prost::bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::yield_now;
 
-use super::{Call, CallError, Code, Empty, Protocol, STREAM_STDIO, StdioData};
+use super::{Call, CallError, Empty, GrpcCode, Protocol, STREAM_STDIO, StdioData};
 
 /// The most that a message may hold, in both directions.
 pub const MESSAGE_LIMIT: usize = 256 << 20;
@@ -28,15 +28,15 @@ const HEAD: usize = 5;
 
 /// A connection to a plugin. Cheap to clone: all clones share the connection.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct GrpcClient {
     requests: SendRequest<Bytes>,
     protocol: Protocol,
 }
 
-impl Client {
+impl GrpcClient {
     /// Speaks a protocol over a stream, on the runtime that this is called on, until no clone is left and every call has
     /// its answer.
-    pub async fn new<S>(stream: S, protocol: Protocol) -> Result<Client, CallError>
+    pub async fn new<S>(stream: S, protocol: Protocol) -> Result<GrpcClient, CallError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -45,7 +45,7 @@ impl Client {
         let (requests, connection) = settings.handshake(stream).await?;
         // Why it ended is told to whoever waits for an answer.
         tokio::spawn(in_turns(connection));
-        Ok(Client { requests, protocol })
+        Ok(GrpcClient { requests, protocol })
     }
 
     /// The protocol that is spoken.
@@ -173,11 +173,11 @@ impl Incoming {
     async fn ending(&mut self) -> Result<(), CallError> {
         let trailers = self.body.trailers().await?;
         // An answer without a message may have it all in the headers.
-        let found = [trailers.as_ref(), Some(&self.headers)].into_iter().flatten().find_map(Code::in_headers);
+        let found = [trailers.as_ref(), Some(&self.headers)].into_iter().flatten().find_map(GrpcCode::in_headers);
         match found {
-            Some((Code::OK, _)) => Ok(()),
+            Some((GrpcCode::OK, _)) => Ok(()),
             Some((code, message)) => Err(CallError::Status(code, message)),
-            None => Err(CallError::Status(Code::of_http(self.status), format!("it answered with {}", self.status))),
+            None => Err(CallError::Status(GrpcCode::of_http(self.status), format!("it answered with {}", self.status))),
         }
     }
 }

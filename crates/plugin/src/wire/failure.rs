@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallError {
     /// The other side says so, in its words.
-    Status(Code, String),
+    Status(GrpcCode, String),
     /// The connection is gone, or the stream of this call: for this reason.
     Broken(String),
     /// The request is larger than what may be sent.
@@ -20,14 +20,14 @@ pub enum CallError {
 impl CallError {
     /// The answer makes no sense.
     pub(super) fn nonsense(reason: &dyn fmt::Display) -> CallError {
-        CallError::Status(Code::INTERNAL, format!("the answer makes no sense: {reason}"))
+        CallError::Status(GrpcCode::INTERNAL, format!("the answer makes no sense: {reason}"))
     }
 }
 
 impl From<h2::Error> for CallError {
     fn from(error: h2::Error) -> CallError {
         match error.reason() {
-            Some(h2::Reason::CANCEL) if error.is_reset() => CallError::Status(Code::CANCELLED, String::new()),
+            Some(h2::Reason::CANCEL) if error.is_reset() => CallError::Status(GrpcCode::CANCELLED, String::new()),
             _ => match error.get_io().map(io::Error::kind) {
                 // What libraries say of that is not for people.
                 Some(
@@ -60,19 +60,19 @@ impl std::error::Error for CallError {}
 
 /// How a call ended, as gRPC numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code(u8);
+pub struct GrpcCode(u8);
 
 #[allow(missing_docs, reason = "the names are those of gRPC")]
-impl Code {
-    pub const OK: Code = Code(0);
-    pub const CANCELLED: Code = Code(1);
-    pub const UNKNOWN: Code = Code(2);
-    pub const UNIMPLEMENTED: Code = Code(12);
-    pub const INTERNAL: Code = Code(13);
-    pub const UNAVAILABLE: Code = Code(14);
+impl GrpcCode {
+    pub const OK: GrpcCode = GrpcCode(0);
+    pub const CANCELLED: GrpcCode = GrpcCode(1);
+    pub const UNKNOWN: GrpcCode = GrpcCode(2);
+    pub const UNIMPLEMENTED: GrpcCode = GrpcCode(12);
+    pub const INTERNAL: GrpcCode = GrpcCode(13);
+    pub const UNAVAILABLE: GrpcCode = GrpcCode(14);
 }
 
-impl Code {
+impl GrpcCode {
     /// In words.
     pub fn name(self) -> &'static str {
         const NAMES: [&str; 17] = [
@@ -98,21 +98,21 @@ impl Code {
     }
 
     /// The code and the message that headers have.
-    pub(super) fn in_headers(headers: &HeaderMap) -> Option<(Code, String)> {
+    pub(super) fn in_headers(headers: &HeaderMap) -> Option<(GrpcCode, String)> {
         let code = headers.get("grpc-status")?.to_str().ok().and_then(|code| code.parse().ok());
         let message = headers.get("grpc-message").map_or(&[][..], |message| message.as_bytes());
-        Some((code.map_or(Code::UNKNOWN, Code), percent_decoded(message)))
+        Some((code.map_or(GrpcCode::UNKNOWN, GrpcCode), percent_decoded(message)))
     }
 
     /// What an answer means that has no code.
-    pub(super) fn of_http(status: StatusCode) -> Code {
+    pub(super) fn of_http(status: StatusCode) -> GrpcCode {
         match status {
-            StatusCode::NOT_FOUND => Code::UNIMPLEMENTED,
+            StatusCode::NOT_FOUND => GrpcCode::UNIMPLEMENTED,
             StatusCode::TOO_MANY_REQUESTS
             | StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT => Code::UNAVAILABLE,
-            _ => Code::UNKNOWN,
+            | StatusCode::GATEWAY_TIMEOUT => GrpcCode::UNAVAILABLE,
+            _ => GrpcCode::UNKNOWN,
         }
     }
 }
@@ -144,13 +144,13 @@ mod tests {
             let headers = [("grpc-status", code), ("grpc-message", message)];
             let headers =
                 headers.map(|(name, value)| (name.try_into().expect("a name"), value.parse().expect("a value")));
-            Code::in_headers(&HeaderMap::from_iter(headers))
+            GrpcCode::in_headers(&HeaderMap::from_iter(headers))
         };
-        assert_eq!(read("0", ""), Some((Code::OK, String::new())));
-        assert_eq!(read("14", "100%25 %C3%A9 %zz%4"), Some((Code::UNAVAILABLE, "100% é %zz%4".to_owned())));
-        assert_eq!(read("x", "no"), Some((Code::UNKNOWN, "no".to_owned())));
+        assert_eq!(read("0", ""), Some((GrpcCode::OK, String::new())));
+        assert_eq!(read("14", "100%25 %C3%A9 %zz%4"), Some((GrpcCode::UNAVAILABLE, "100% é %zz%4".to_owned())));
+        assert_eq!(read("x", "no"), Some((GrpcCode::UNKNOWN, "no".to_owned())));
         assert_eq!(read("5", "").map(|(code, _)| code.name()), Some("not found"));
         assert_eq!(read("200", "").map(|(code, _)| code.name()), Some("unknown error"));
-        assert_eq!(Code::in_headers(&HeaderMap::new()), None);
+        assert_eq!(GrpcCode::in_headers(&HeaderMap::new()), None);
     }
 }

@@ -8,8 +8,8 @@ mod failure;
 mod messages;
 mod schema;
 
-pub use client::{Client, MESSAGE_LIMIT, Stdio};
-pub use failure::{CallError, Code};
+pub use client::{GrpcClient, MESSAGE_LIMIT, Stdio};
+pub use failure::{CallError, GrpcCode};
 pub use messages::*;
 pub use schema::*;
 

@@ -15,7 +15,7 @@ use crate::schema::ProviderSchema;
 use crate::schemas::Schemas;
 
 pub use functions::{call_function, expression, signatures};
-pub use provider::{Constants, IdSource, RemoteOutput, RemoteState, StateReader, Terraform};
+pub use provider::{EvaluatorFactory, IdSource, RemoteOutput, RemoteState, StateReader, Terraform};
 
 /// The schema of the built-in provider.
 pub static TERRAFORM: LazyLock<ProviderSchema> = LazyLock::new(|| ProviderSchema {

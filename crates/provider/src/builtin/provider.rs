@@ -23,7 +23,7 @@ use crate::schema::ProviderSchema;
 pub type IdSource = Arc<dyn Fn() -> EcoString + Send + Sync>;
 
 /// Makes an evaluator of expressions that refer to nothing and call nothing.
-pub type Constants = fn() -> Box<dyn EvalExpr>;
+pub type EvaluatorFactory = fn() -> Box<dyn EvalExpr>;
 
 /// Reads states that others have stored.
 pub trait StateReader: Send + Sync {
@@ -61,7 +61,7 @@ pub struct RemoteOutput {
 pub struct Terraform {
     ids: IdSource,
     states: Arc<dyn StateReader>,
-    constants: Option<Constants>,
+    constants: Option<EvaluatorFactory>,
     keep_sensitive: bool,
 }
 
@@ -74,7 +74,7 @@ impl Terraform {
     }
     /// With what `decode_tfvars` needs to evaluate values.
     #[must_use]
-    pub fn with_constants(self, constants: Constants) -> Terraform {
+    pub fn with_constants(self, constants: EvaluatorFactory) -> Terraform {
         Terraform { constants: Some(constants), ..self }
     }
     /// Sensitive outputs of other states stay sensitive here.

@@ -8,7 +8,7 @@ use yuba_value::{Value, convert};
 
 use super::generate::Generator;
 use crate::diagnostics;
-use crate::problem::{Place, Problem};
+use crate::problem::{Problem, ProblemLocation};
 use crate::schema::{Attribute, BlockSchema, NestedBlock, Nesting};
 
 type Parts = BTreeMap<EcoString, Value>;
@@ -28,7 +28,7 @@ fn parts(value: &Value) -> Parts {
 
 impl Composer {
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.problems.push(Problem { diagnostic, place: Place::Block });
+        self.problems.push(Problem { diagnostic, location: ProblemLocation::Block });
     }
 
     /// The object of a block. `given` is what the test says; `prior` is the object as it was.

@@ -26,7 +26,7 @@ use crate::contract::{
     UpgradeRequest, ready,
 };
 use crate::diagnostics;
-use crate::problem::{Place, Problem};
+use crate::problem::{Problem, ProblemLocation};
 use crate::providers::Providers;
 use crate::schema::{BlockSchema, ProviderSchema};
 use compose::Composer;
@@ -143,7 +143,7 @@ impl Provider for Mock {
 
     fn move_state(&self, request: MoveRequest) -> Answer<'_, Outcome<MoveAnswer>> {
         let diagnostic = diagnostics::mock_move_unsupported(&request.source_kind, &request.target_kind);
-        ready(Outcome::failed(Problem { diagnostic, place: Place::Block }))
+        ready(Outcome::failed(Problem { diagnostic, location: ProblemLocation::Block }))
     }
 
     fn read_data(&self, request: DataRequest) -> Answer<'_, Outcome<DataAnswer>> {

@@ -31,7 +31,8 @@ impl<'j> JournalRecorder<'j> {
 
 impl Recorder for JournalRecorder<'_> {
     fn begin(&mut self, addr: &str, action: Action) -> u64 {
-        let operation = yuba_backend::Operation { address: addr.into(), action: action.names().join(" ").into() };
+        let operation =
+            yuba_backend::JournalOperation { address: addr.into(), action: action.names().join(" ").into() };
         let id = self.journal.begin(operation);
         self.operations.push(Some(id));
         self.operations.len() as u64 - 1

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ecow::EcoString;
 use yuba_engine::{Clock, Context, Interrupt, RootVariable};
 use yuba_eval::graph::References;
-use yuba_eval::world::Timestamp;
+use yuba_eval::world::WorldTime;
 use yuba_eval::{ConfigTree, EvalEnv};
 use yuba_plan::Event;
 use yuba_provider::Providers;
@@ -47,7 +47,7 @@ impl Project {
         inputs: EngineInputs<'a>,
         progress: Progress<'a>,
         clock: &'a dyn Clock,
-        plan_time: Timestamp,
+        plan_time: WorldTime,
     ) -> Context<'a> {
         Context {
             tree: inputs.tree,

@@ -25,7 +25,7 @@ pub use selecting::ProviderSettings;
 pub(crate) use selecting::adopting;
 
 /// All providers there are.
-pub struct OurProviders {
+pub struct InstalledProviders {
     inner: Inner,
 }
 
@@ -48,9 +48,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl OurProviders {
+impl InstalledProviders {
     /// Those of a working directory.
-    pub fn new(settings: ProviderSettings) -> OurProviders {
+    pub fn new(settings: ProviderSettings) -> InstalledProviders {
         let inner = Inner {
             settings,
             found: OnceLock::new(),
@@ -60,12 +60,12 @@ impl OurProviders {
             idle: Mutex::default(),
             encryption: Mutex::default(),
         };
-        OurProviders { inner }
+        InstalledProviders { inner }
     }
 
     /// Only what is built in.
-    pub fn built_in() -> OurProviders {
-        OurProviders::new(ProviderSettings { only_built_in: true, ..ProviderSettings::new("") })
+    pub fn built_in() -> InstalledProviders {
+        InstalledProviders::new(ProviderSettings { only_built_in: true, ..ProviderSettings::new("") })
     }
 
     /// Whether a provider is a part of this program.
@@ -90,9 +90,10 @@ impl OurProviders {
 
     /// Why schemas that somebody asked for could not be had. Each is told once.
     pub fn failures(&self) -> Diagnostics {
-        let mut told = Diagnostics::new();
-        told.extend(self.failed().iter().map(|(provider, reason)| diagnostics::schema_not_loaded(provider, reason)));
-        told
+        let mut failures = Diagnostics::new();
+        failures
+            .extend(self.failed().iter().map(|(provider, reason)| diagnostics::schema_not_loaded(provider, reason)));
+        failures
     }
 
     /// The same as reasons by provider.
@@ -101,7 +102,7 @@ impl OurProviders {
     }
 }
 
-impl Providers for OurProviders {
+impl Providers for InstalledProviders {
     fn schema(&self, provider: &ProviderSource) -> Option<Arc<ProviderSchema>> {
         self.inner.schema(provider)
     }

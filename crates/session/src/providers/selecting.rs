@@ -12,7 +12,7 @@ use yuba_eval::ConfigTree;
 use yuba_install::Hosts;
 use yuba_install::lock_file::{self, LockFile};
 use yuba_install::providers::diagnostics as about;
-use yuba_install::providers::selected::{Selection, Unusable, check_selections, selected};
+use yuba_install::providers::selected::{SelectedProviders, Unusable, check_selections, selected};
 use yuba_install::providers::verified::Verified;
 use yuba_net::Environment;
 use yuba_plugin::{Reattach, Supply};
@@ -21,7 +21,7 @@ use yuba_state::{Edit, State};
 use yuba_syntax::files::Files;
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
-use super::OurProviders;
+use super::InstalledProviders;
 use crate::diagnostics;
 use crate::files::DiskFiles;
 use crate::state::with_provider;
@@ -73,7 +73,7 @@ impl ProviderSettings {
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) locks: LockFile,
-    pub(super) selection: Selection,
+    pub(super) selection: SelectedProviders,
     /// Providers that somebody else runs.
     pub(super) reattached: BTreeMap<ProviderSource, Reattach>,
     /// What is wrong with how these are given.
@@ -131,9 +131,9 @@ pub(crate) fn adopting(provider: &ProviderSource) -> Option<ProviderSource> {
     (ours != *provider && ours.host.as_str() == DEFAULT_REGISTRY && !provider.is_builtin()).then_some(ours)
 }
 
-impl OurProviders {
+impl InstalledProviders {
     /// The packages of the providers of the working directory.
-    pub fn selection(&self) -> &Selection {
+    pub fn selection(&self) -> &SelectedProviders {
         &self.inner.found().selection
     }
 

@@ -46,11 +46,11 @@ pub(super) fn run(config: &Arguments, host: &Host, voice: &Voice) -> Result<(), 
         Ok(Ending::Stopped) => "it was interrupted".into(),
         Err(problem) => problem,
     };
-    let said = String::from_utf8_lossy(tail.make_contiguous());
-    let said = said.trim_start_matches(char::REPLACEMENT_CHARACTER);
+    let output = String::from_utf8_lossy(tail.make_contiguous());
+    let output = output.trim_start_matches(char::REPLACEMENT_CHARACTER);
     // Scripts and tests of providers look for these words.
     let what = eco_format!("Error running command '{command}': {problem}. Output:");
-    Err(if said.is_empty() { what } else { eco_format!("{what} {said}") })
+    Err(if output.is_empty() { what } else { eco_format!("{what} {output}") })
 }
 
 fn begin(config: &Arguments, host: &Host, words: &[EcoString]) -> Result<Process, EcoString> {

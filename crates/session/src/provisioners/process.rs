@@ -119,9 +119,9 @@ pub(super) fn end(child: &mut Child) {
         // Not waited for yet, so the number is still its own.
         let group = i32::try_from(child.id()).map(nix::unistd::Pid::from_raw);
         let tell = |signal: Option<Signal>| group.is_ok_and(|group| killpg(group, signal).is_ok());
-        let told = Instant::now();
+        let signalled = Instant::now();
         tell(Some(Signal::SIGTERM));
-        while told.elapsed() < GRACE && tell(None) {
+        while signalled.elapsed() < GRACE && tell(None) {
             let _ = child.try_wait();
             std::thread::sleep(BEAT / 4);
         }

@@ -18,7 +18,7 @@ const QUEUE: usize = 1024;
 
 #[derive(Default)]
 struct Desk {
-    said: VecDeque<EcoString>,
+    waiting: VecDeque<EcoString>,
     result: Option<Result<(), EcoString>>,
     waker: Option<Waker>,
     /// Nobody waits any more.
@@ -47,10 +47,10 @@ impl Voice {
     /// Says something to the user.
     pub(super) fn say(&self, text: impl Into<EcoString>) {
         let mut desk = self.shared.desk();
-        while desk.said.len() >= QUEUE && !desk.abandoned {
+        while desk.waiting.len() >= QUEUE && !desk.abandoned {
             desk = self.shared.room.wait(desk).unwrap_or_else(PoisonError::into_inner);
         }
-        desk.said.push_back(text.into());
+        desk.waiting.push_back(text.into());
         wake(desk);
     }
 
@@ -99,12 +99,12 @@ impl Future for Waiting<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut desk = self.shared.desk();
-        let said = std::mem::take(&mut desk.said);
+        let waiting = std::mem::take(&mut desk.waiting);
         let result = desk.result.take();
         desk.waker = Some(context.waker().clone());
         drop(desk);
         self.shared.room.notify_all();
-        for text in said {
+        for text in waiting {
             (self.output)(text);
         }
         result.map_or(Poll::Pending, Poll::Ready)

@@ -17,14 +17,14 @@ pub(super) enum Failure {
     /// The other side is gone; it may have said why elsewhere.
     Gone,
     /// What is wrong.
-    Said(EcoString),
+    Message(EcoString),
 }
 
 impl From<io::Error> for Failure {
     fn from(problem: io::Error) -> Failure {
         match problem.kind() {
             io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof => Failure::Gone,
-            _ => Failure::Said(eco_format!("{problem}")),
+            _ => Failure::Message(eco_format!("{problem}")),
         }
     }
 }
@@ -44,13 +44,13 @@ impl<R: BufRead, W: Write> Scp<R, W> {
     /// Sends a file.
     pub(super) fn file(&mut self, name: &str, size: u64, content: &mut dyn Read) -> Result<(), Failure> {
         if name.is_empty() || name.contains(['\n', '/']) {
-            return Err(Failure::Said(eco_format!("{name:?} is not a valid file name on the machine")));
+            return Err(Failure::Message(eco_format!("{name:?} is not a valid file name on the machine")));
         }
         writeln!(self.wire, "C0644 {size} {name}")?;
         self.hear()?;
         let sent = io::copy(&mut content.take(size), &mut self.wire)?;
         if sent < size {
-            return Err(Failure::Said(eco_format!("{name:?} became shorter during the transfer")));
+            return Err(Failure::Message(eco_format!("{name:?} became shorter during the transfer")));
         }
         self.wire.write_all(&[0])?;
         self.hear()
@@ -68,7 +68,7 @@ impl<R: BufRead, W: Write> Scp<R, W> {
 
     fn directory_below(&mut self, name: &str, dir: &Path, depth: usize) -> Result<(), Failure> {
         if name.contains(['\n', '/']) || depth > DEPTH {
-            return Err(Failure::Said(eco_format!(
+            return Err(Failure::Message(eco_format!(
                 "failed to send {}: its name or its nesting depth is not supported",
                 dir.display()
             )));
@@ -81,20 +81,23 @@ impl<R: BufRead, W: Write> Scp<R, W> {
     }
 
     fn entries_below(&mut self, dir: &Path, depth: usize) -> Result<(), Failure> {
-        let said = |problem: io::Error| Failure::Said(eco_format!("failed to read {}: {problem}", dir.display()));
-        let mut entries = std::fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(said)?;
+        let unreadable =
+            |problem: io::Error| Failure::Message(eco_format!("failed to read {}: {problem}", dir.display()));
+        let mut entries =
+            std::fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(unreadable)?;
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let path = entry.path();
-            let said = |problem: io::Error| Failure::Said(eco_format!("failed to read {}: {problem}", path.display()));
+            let unreadable =
+                |problem: io::Error| Failure::Message(eco_format!("failed to read {}: {problem}", path.display()));
             let name = entry.file_name();
             let name = name.to_string_lossy();
             // Through links.
-            let found = std::fs::metadata(&path).map_err(said)?;
+            let found = std::fs::metadata(&path).map_err(unreadable)?;
             if found.is_dir() {
                 self.directory_below(&name, &path, depth)?;
             } else {
-                let mut file = File::open(&path).map_err(said)?;
+                let mut file = File::open(&path).map_err(unreadable)?;
                 self.file(&name, found.len(), &mut file)?;
             }
         }
@@ -110,7 +113,7 @@ impl<R: BufRead, W: Write> Scp<R, W> {
         }
         let mut line = Vec::new();
         (&mut self.answers).take(4096).read_until(b'\n', &mut line)?;
-        Err(Failure::Said(String::from_utf8_lossy(&line).trim().into()))
+        Err(Failure::Message(String::from_utf8_lossy(&line).trim().into()))
     }
 }
 
@@ -130,7 +133,7 @@ mod tests {
         let result = match result {
             Ok(()) => "done".into(),
             Err(Failure::Gone) => "gone".into(),
-            Err(Failure::Said(problem)) => problem,
+            Err(Failure::Message(problem)) => problem,
         };
         expect.assert_eq(&format!("{:?} {result}", String::from_utf8_lossy(&scp.wire)));
     }

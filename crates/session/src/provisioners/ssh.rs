@@ -147,15 +147,15 @@ impl<'c> Session<'c> {
     fn explain(&self, ending: &str) -> EcoString {
         let Connection { target, bastion, .. } = self.connection;
         let by_bastion = bastion.as_ref().and_then(|bastion| Some((bastion, self.complaint("bastion-log")?)));
-        let (machine, said) = match by_bastion.or_else(|| Some((target, self.complaint("log")?))) {
-            Some((machine, said)) if said.contains("Host key verification failed") => {
+        let (machine, complaint) = match by_bastion.or_else(|| Some((target, self.complaint("log")?))) {
+            Some((machine, complaint)) if complaint.contains("Host key verification failed") => {
                 (machine, "the key of the machine is not the host key of the connection".into())
             }
-            Some((machine, said)) => (machine, said),
+            Some((machine, complaint)) => (machine, complaint),
             None => (target, eco_format!("ssh ended with {ending}")),
         };
         let role = if std::ptr::eq(machine, target) { "" } else { "bastion " };
-        eco_format!("{role}{}: {said}.", machine.address())
+        eco_format!("{role}{}: {complaint}.", machine.address())
     }
 
     /// What SSH complained about, on one line.
@@ -310,7 +310,7 @@ impl<'c> Session<'c> {
         };
         match (result, ending) {
             (_, Ending::Stopped) => Err("it was interrupted".into()),
-            (Err(Failure::Said(problem)), _) => Err(problem),
+            (Err(Failure::Message(problem)), _) => Err(problem),
             (Ok(()), Ending::Exit(status)) if status.success() => Ok(()),
             (_, Ending::Exit(status)) if status.code() == Some(127) => {
                 Err("the machine has no executable \"scp\", which is required to receive files".into())

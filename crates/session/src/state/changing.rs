@@ -10,9 +10,9 @@ use crate::diagnostics;
 
 /// Instances that a state is to forget.
 #[derive(Debug)]
-pub struct Removal(pub Vec<AbsResourceInstance>);
+pub struct StateRemoval(pub Vec<AbsResourceInstance>);
 
-impl Removal {
+impl StateRemoval {
     /// Forgets them, with all their objects.
     pub fn apply(&self, state: &mut State) {
         for addr in &self.0 {

@@ -15,7 +15,7 @@ use crate::diagnostics;
 
 /// One thing that moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct StateMove {
     /// From where.
     pub from: String,
     /// To where.
@@ -24,9 +24,9 @@ pub struct Moved {
 
 /// What is to be moved.
 #[derive(Debug)]
-pub struct Moves {
+pub struct StateMoves {
     /// For people.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<StateMove>,
     instances: Vec<(AbsResourceInstance, AbsResourceInstance)>,
     /// Resources and modules that moved, as the configuration calls them.
     resources: HashSet<ConfigResource>,
@@ -34,12 +34,12 @@ pub struct Moves {
 }
 
 /// Finds out what is to be moved from one state to another one, which may be the same.
-pub fn move_objects(from: &State, to: &State, source: &str, target: &str) -> Result<Moves, Refusal> {
+pub fn move_objects(from: &State, to: &State, source: &str, target: &str) -> Result<StateMoves, Refusal> {
     let mut addresses = Addresses::default();
     let subjects = (addresses.read(source), addresses.read(target));
     addresses.finish()?;
     let mut moves =
-        Moves { moved: Vec::new(), instances: Vec::new(), resources: HashSet::new(), modules: HashSet::new() };
+        StateMoves { moved: Vec::new(), instances: Vec::new(), resources: HashSet::new(), modules: HashSet::new() };
     let (Some(source), Some(destination)) = subjects else { return Ok(moves) };
     match source {
         TargetSubject::Module(module) => moves.add_modules(from, to, &module, &destination)?,
@@ -55,7 +55,7 @@ pub fn move_objects(from: &State, to: &State, source: &str, target: &str) -> Res
     Ok(moves)
 }
 
-impl Moves {
+impl StateMoves {
     fn add_modules(
         &mut self,
         from: &State,
@@ -80,7 +80,7 @@ impl Moves {
             if to.in_module(&target).next().is_some() {
                 return Err(diagnostics::module_exists().into());
             }
-            self.moved.push(Moved { from: module.to_string(), to: target.to_string() });
+            self.moved.push(StateMove { from: module.to_string(), to: target.to_string() });
             for resource in from.in_module(module) {
                 let moved = resource.addr.resource.clone().absolute(target.clone());
                 self.add_all(resource, &moved);
@@ -105,7 +105,7 @@ impl Moves {
         if !problems.is_empty() {
             return Err(problems.into());
         }
-        self.moved.push(Moved { from: source.to_string(), to: target.to_string() });
+        self.moved.push(StateMove { from: source.to_string(), to: target.to_string() });
         self.add_all(resource, target);
         self.resources.insert(source.config());
         Ok(())
@@ -141,7 +141,7 @@ impl Moves {
             return Err(problems.into());
         }
         // Quirk: the target is shown as it was given.
-        self.moved.push(Moved { from: source.to_string(), to: given.to_owned() });
+        self.moved.push(StateMove { from: source.to_string(), to: given.to_owned() });
         self.resources.insert(source.config());
         self.instances.push((source, target));
         Ok(())

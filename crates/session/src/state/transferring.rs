@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use yuba_backend::Files;
+use yuba_backend::StateFiles;
 use yuba_backend::encryption::Sealing;
 use yuba_state::State;
 use yuba_syntax::{Diagnostic, Diagnostics};
@@ -20,7 +20,7 @@ pub fn read_given(name: &str, content: io::Result<Vec<u8>>) -> Result<State, Dia
 }
 
 /// Reads a state file, which may be encrypted; the error says why not, as several problems where the content is to blame.
-pub fn read_file(files: &dyn Files, path: &Path, sealing: Option<&Sealing>) -> Result<State, Diagnostics> {
+pub fn read_file(files: &dyn StateFiles, path: &Path, sealing: Option<&Sealing>) -> Result<State, Diagnostics> {
     let content =
         files.read(path).map_err(|error| diagnostics::unopenable_state(&path.display().to_string(), &error))?;
     match (yuba_state::read(&content), sealing) {

@@ -9,9 +9,9 @@ use yuba_syntax::Diagnostics;
 use super::file::{FileRunner, ModuleState};
 use super::leftovers::{Unsaved, objects};
 use super::prepare::{Prepared, Subject};
-use super::record::Place;
+use super::record::RecordPaths;
 use super::run::Work;
-use super::{CleanupReport, Event, Message, diagnostics};
+use super::{CleanupReport, Message, TestEvent, diagnostics};
 
 impl FileRunner<'_> {
     /// Destroys what is left. Who is in a hurry gets a list instead.
@@ -24,13 +24,13 @@ impl FileRunner<'_> {
                 break;
             }
             let Some(mut known) = self.states.remove(&key) else { continue };
-            let place = self.place(&key);
-            let (state, problems) = self.destroy(&mut known, place.clone());
+            let paths = self.record_paths(&key);
+            let (state, problems) = self.destroy(&mut known, paths.clone());
             let left = objects(&state);
             if left.is_empty()
-                && let Some(place) = &place
+                && let Some(paths) = &paths
             {
-                place.forget();
+                paths.forget();
             }
             if problems.is_empty() && left.is_empty() {
                 self.register.set(self.name, self.existing());
@@ -47,13 +47,13 @@ impl FileRunner<'_> {
                 match self.register.save(state, &self.suite.sealing) {
                     Ok(path) => {
                         report.saved = Some(path);
-                        place.iter().for_each(Place::forget);
+                        paths.iter().for_each(RecordPaths::forget);
                     }
                     Err(Unsaved::Content(bytes)) => report.unsaved = Some(bytes),
                     Err(Unsaved::Unsealed(found)) => report.problems.extend(found),
                 }
             }
-            let message = self.message(Event::Cleanup(report));
+            let message = self.message(TestEvent::Cleanup(report));
             tell(message);
             self.register.set(self.name, self.existing());
         }
@@ -70,14 +70,14 @@ impl FileRunner<'_> {
                 && let Ok(path) = self.register.save(known.state, &self.suite.sealing)
             {
                 report.saved.push(path);
-                self.place(&key).iter().for_each(Place::forget);
+                self.record_paths(&key).iter().for_each(RecordPaths::forget);
             }
         }
-        let message = self.message(Event::Interrupted(report));
+        let message = self.message(TestEvent::Interrupted(report));
         tell(message);
     }
 
-    fn destroy(&self, known: &mut ModuleState, place: Option<Place>) -> (State, Diagnostics) {
+    fn destroy(&self, known: &mut ModuleState, paths: Option<RecordPaths>) -> (State, Diagnostics) {
         let state = known.state.clone();
         if state.is_empty() && state.outputs.is_empty() {
             return (state, Diagnostics::new());
@@ -114,7 +114,7 @@ impl FileRunner<'_> {
             _ => return (state, problems),
         };
         let live = Live::new(true, Some(plan_time));
-        let (state, found) = work.apply(&plan, plan_time, &live, place);
+        let (state, found) = work.apply(&plan, plan_time, &live, paths);
         problems.extend(found.into_iter().filter(|problem| !problem.is_about_deprecation()));
         (state, problems)
     }

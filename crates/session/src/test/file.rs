@@ -14,10 +14,10 @@ use yuba_value::{Mark, Value};
 use super::lanes::shares_nothing;
 use super::leftovers::{Register, objects};
 use super::prepare::{Prepared, Subject};
-use super::record::Place;
+use super::record::RecordPaths;
 use super::run::{Changed, execute};
 use super::suite::Suite;
-use super::{Event, FileReport, InterruptReport, Message, RunReport, Status, TestRequest};
+use super::{FileReport, InterruptReport, Message, RunReport, TestEvent, TestRequest, TestStatus};
 
 /// The state of one module that runs of a file test.
 pub(super) struct ModuleState {
@@ -91,8 +91,8 @@ pub(super) fn run(
     register: &Register,
     name: &EcoString,
     tell: &mut dyn FnMut(Message),
-) -> Status {
-    let Some(file) = suite.file(name) else { return Status::Pending };
+) -> TestStatus {
+    let Some(file) = suite.file(name) else { return TestStatus::Pending };
     let mut runner = FileRunner {
         suite,
         request,
@@ -107,7 +107,7 @@ pub(super) fn run(
     let began = Instant::now();
     let (status, runs) = runner.runs();
     let report = FileReport { status, runs, took: began.elapsed() };
-    let message = runner.message(Event::File(report));
+    let message = runner.message(TestEvent::File(report));
     tell(message);
     runner.clean_up(tell);
     register.forget(name);
@@ -115,7 +115,7 @@ pub(super) fn run(
 }
 
 impl FileRunner<'_> {
-    pub(super) fn message(&self, event: Event) -> Message {
+    pub(super) fn message(&self, event: TestEvent) -> Message {
         Message { file: self.name.clone(), sources: self.sources.clone(), event }
     }
 
@@ -123,14 +123,14 @@ impl FileRunner<'_> {
         self.request.stop.is_now()
     }
 
-    fn runs(&mut self) -> (Status, Vec<RunReport>) {
-        let mut status = Status::Pass;
+    fn runs(&mut self) -> (TestStatus, Vec<RunReport>) {
+        let mut status = TestStatus::Pass;
         let mut reports = Vec::with_capacity(self.file.runs.len());
         for at in 0..self.file.runs.len() {
             let run = &self.file.runs[at];
             let left_out = match () {
-                () if self.is_stopped_now() => Some(Status::Pending),
-                () if self.request.stop.is_asked() || status == Status::Error => Some(Status::Skip),
+                () if self.is_stopped_now() => Some(TestStatus::Pending),
+                () if self.request.stop.is_asked() || status == TestStatus::Error => Some(TestStatus::Skip),
                 () => None,
             };
             let report = match left_out {
@@ -167,7 +167,7 @@ impl FileRunner<'_> {
             let creating = Some((run.name.clone(), source.clone(), objects.to_vec()));
             self.register.set(self.name, InterruptReport { creating, ..existing.clone() });
         };
-        let executed = execute(&subject, state, self.place(&key), &creating);
+        let executed = execute(&subject, state, self.record_paths(&key), &creating);
         if executed.sources.is_some() {
             self.sources = executed.sources;
         }
@@ -188,8 +188,8 @@ impl FileRunner<'_> {
     }
 
     /// Where a state is kept while something real is done with it.
-    pub(super) fn place(&self, module: &str) -> Option<Place> {
-        self.is_real.then(|| Place::new(self.request.project, self.name, module, self.suite.sealing.clone()))
+    pub(super) fn record_paths(&self, module: &str) -> Option<RecordPaths> {
+        self.is_real.then(|| RecordPaths::new(self.request.project, self.name, module, self.suite.sealing.clone()))
     }
 
     /// The objects of all states.

@@ -13,7 +13,7 @@ use yuba_eval::ConfigTree;
 use super::leftovers::Register;
 use super::substitution::config_of;
 use super::suite::Suite;
-use super::{Event, Message, Status, TestRequest, file};
+use super::{Message, TestEvent, TestRequest, TestStatus, file};
 
 /// How long what is under way may take after everything was told to stop.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -21,13 +21,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(200);
 
 /// What a thread says.
-enum Said {
+enum LaneReport {
     Message(usize, Message),
-    Done(usize, Status),
+    Done(usize, TestStatus),
 }
 
 /// Runs all files. How all of them ended.
-pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> Status {
+pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> TestStatus {
     let register = Register::new(request.project.root());
     let names = &suite.selected;
     let alone: Vec<bool> = names.iter().map(|name| request.parallel <= 1 || !shares_nothing(suite, name)).collect();
@@ -38,11 +38,11 @@ pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut
     let (say, hear) = mpsc::channel();
     let queue = Mutex::new(together);
     std::thread::scope(|scope| {
-        let work = |at: usize, say: &mpsc::Sender<Said>| {
+        let work = |at: usize, say: &mpsc::Sender<LaneReport>| {
             let status = file::run(suite, request, &register, &names[at], &mut |message| {
-                let _ = say.send(Said::Message(at, message));
+                let _ = say.send(LaneReport::Message(at, message));
             });
-            let _ = say.send(Said::Done(at, status));
+            let _ = say.send(LaneReport::Done(at, status));
         };
         if !one_by_one.is_empty() {
             let say = say.clone();
@@ -63,27 +63,27 @@ pub(super) fn run(suite: &Suite, request: &TestRequest<'_>, tell: &mut dyn FnMut
 
 /// Passes on what is said: everything about the first file, then everything about the second.
 fn in_order(
-    hear: &mpsc::Receiver<Said>,
+    hear: &mpsc::Receiver<LaneReport>,
     request: &TestRequest<'_>,
     register: &Register,
     tell: &mut dyn FnMut(Message),
-) -> Status {
-    let mut status = Status::Pass;
+) -> TestStatus {
+    let mut status = TestStatus::Pass;
     let mut turn = 0;
     let mut waiting: BTreeMap<usize, (Vec<Message>, bool)> = BTreeMap::new();
     let mut stopping = Stopping { heard: 0, since: None };
     loop {
-        let said = hear.recv_timeout(TICK);
+        let report = hear.recv_timeout(TICK);
         stopping.listen(request, register, tell);
-        let said = match said {
-            Ok(said) => said,
+        let report = match report {
+            Ok(report) => report,
             Err(RecvTimeoutError::Disconnected) => return status,
             Err(RecvTimeoutError::Timeout) => continue,
         };
-        match said {
-            Said::Message(at, message) if at == turn => tell(message),
-            Said::Message(at, message) => waiting.entry(at).or_default().0.push(message),
-            Said::Done(at, ended) => {
+        match report {
+            LaneReport::Message(at, message) if at == turn => tell(message),
+            LaneReport::Message(at, message) => waiting.entry(at).or_default().0.push(message),
+            LaneReport::Done(at, ended) => {
                 status = status.max(ended);
                 waiting.entry(at).or_default().1 = true;
             }
@@ -114,7 +114,7 @@ impl Stopping {
         while self.heard < asked {
             self.heard += 1;
             if self.heard < 3 {
-                tell(Message { file: EcoString::new(), sources: None, event: Event::Stopping(self.heard) });
+                tell(Message { file: EcoString::new(), sources: None, event: TestEvent::Stopping(self.heard) });
             }
             if self.heard > 1 {
                 request.stop.hard.raise();
@@ -123,7 +123,7 @@ impl Stopping {
         }
         if self.since.is_some_and(|since| since.elapsed() > PATIENCE) {
             for (file, report) in register.all() {
-                tell(Message { file, sources: None, event: Event::Stuck(report) });
+                tell(Message { file, sources: None, event: TestEvent::Stuck(report) });
             }
             self.since = Some(Instant::now());
         }

@@ -83,7 +83,7 @@ impl<'a> Stop<'a> {
 
 /// How something ended. Of two the greater one counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Status {
+pub enum TestStatus {
     /// It did not begin.
     #[default]
     Pending,
@@ -110,7 +110,7 @@ pub struct RunReport {
     /// Its name.
     pub name: EcoString,
     /// How it ended.
-    pub status: Status,
+    pub status: TestStatus,
     /// What there is to say.
     pub problems: Diagnostics,
     /// What it showed, if that is wanted.
@@ -122,7 +122,7 @@ pub struct RunReport {
 /// What became of a file.
 pub struct FileReport {
     /// How it ended.
-    pub status: Status,
+    pub status: TestStatus,
     /// Its runs, in order.
     pub runs: Vec<RunReport>,
     /// How long it took, without cleaning up.
@@ -166,11 +166,11 @@ pub struct Message {
     /// The files that diagnostics are about, where these are not those of the suite.
     pub sources: Option<Arc<Sources>>,
     /// What.
-    pub event: Event,
+    pub event: TestEvent,
 }
 
 /// What there is to tell.
-pub enum Event {
+pub enum TestEvent {
     /// All runs are over.
     File(FileReport),
     /// A state was cleaned up.

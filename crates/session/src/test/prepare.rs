@@ -169,7 +169,7 @@ impl<'a> Subject<'a> {
             return None;
         }
         let mocks = providers.mocks(&tree, self.objects(), problems);
-        Some((Arc::new(tree), Some(Arc::new(files.reader.into_kept().sources)), mocks))
+        Some((Arc::new(tree), Some(Arc::new(files.reader.into_read_modules().sources)), mocks))
     }
 
     /// What is wrong with the tested module for all values. That is found once for each module, unless the run changes it.

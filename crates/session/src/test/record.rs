@@ -22,7 +22,7 @@ const DIRECTORY: &str = "test-states";
 
 /// Where the state of a test is kept while it runs.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct RecordPaths {
     /// The working directory, in which the other paths start.
     root: PathBuf,
     state: PathBuf,
@@ -31,13 +31,13 @@ pub(super) struct Place {
     sealing: TestSealing,
 }
 
-impl Place {
+impl RecordPaths {
     /// For a file of tests and one of its modules.
-    pub(super) fn new(project: &Project, file: &str, module: &str, sealing: TestSealing) -> Place {
+    pub(super) fn new(project: &Project, file: &str, module: &str, sealing: TestSealing) -> RecordPaths {
         let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-', "_");
         let name = format!("{}-{}-{}", std::process::id(), plain(file), plain(module));
         let dir = project.data_dir().join(DIRECTORY);
-        Place {
+        RecordPaths {
             root: project.root().to_owned(),
             state: dir.join(format!("{name}.tfstate")),
             begun: dir.join(format!("{name}.begun")),
@@ -80,26 +80,26 @@ impl Place {
 /// Keeps what a run does, if it does something real.
 pub(super) struct Record {
     state: State,
-    place: Option<Place>,
+    paths: Option<RecordPaths>,
     begun: Vec<EcoString>,
     dirty: bool,
 }
 
 impl Record {
-    pub(super) fn new(state: State, place: Option<Place>) -> Record {
-        Record { state, place, begun: Vec::new(), dirty: false }
+    pub(super) fn new(state: State, paths: Option<RecordPaths>) -> Record {
+        Record { state, paths, begun: Vec::new(), dirty: false }
     }
 
     fn write(&mut self) -> Result<(), Diagnostics> {
-        let Some(place) = &self.place else { return Ok(()) };
+        let Some(paths) = &self.paths else { return Ok(()) };
         if std::mem::take(&mut self.dirty) {
-            place.keep(&self.state)?;
+            paths.keep(&self.state)?;
         }
         Ok(())
     }
 
     fn take(&mut self, edits: &[Edit]) {
-        if self.place.is_some() {
+        if self.paths.is_some() {
             for edit in edits {
                 self.state.apply(edit.clone());
             }
@@ -110,7 +110,7 @@ impl Record {
 
 impl Recorder for Record {
     fn begin(&mut self, addr: &str, _: Action) -> u64 {
-        if self.place.is_some() {
+        if self.paths.is_some() {
             self.begun.push(addr.into());
             self.dirty = true;
         }
@@ -123,8 +123,8 @@ impl Recorder for Record {
         self.take(edits);
     }
     fn hand_over(&mut self) -> Result<(), Diagnostics> {
-        if let Some(place) = &self.place {
-            place.begin(&self.begun)?;
+        if let Some(paths) = &self.paths {
+            paths.begin(&self.begun)?;
         }
         self.write()
     }

@@ -7,7 +7,7 @@ use yuba_addrs::{AbsResourceInstance, ResourceMode, Target};
 use yuba_config::test_file::{PlanMode, TestCommand, TestRun};
 use yuba_engine::{ApplyDoors, Context, PlanOptions, apply_into, plan_into};
 use yuba_eval::graph::References;
-use yuba_eval::{Evaluation, Live, Mode as EvalMode, ModuleInstanceId, Timestamp, Verdict};
+use yuba_eval::{EvalMode, Evaluation, Live, ModuleInstanceId, Verdict, WorldTime};
 use yuba_plan::{Action, Mode, Plan};
 use yuba_provider::mock::Substituted;
 use yuba_state::State;
@@ -15,8 +15,8 @@ use yuba_syntax::{Diagnostics, Sources};
 
 use super::expectations::Expectations;
 use super::prepare::{Prepared, Subject};
-use super::record::{Place, Record};
-use super::{RunReport, Status, TestRequest, Verbose, diagnostics};
+use super::record::{Record, RecordPaths};
+use super::{RunReport, TestRequest, TestStatus, Verbose, diagnostics};
 use crate::applied::random;
 use crate::clock::{SystemClock, wait};
 use crate::operation::repeated::{ReportedUses, drop_checks, target_warnings};
@@ -46,17 +46,22 @@ pub(super) struct Changed {
 pub(super) type Creating<'a> = dyn Fn(&[AbsResourceInstance]) + 'a;
 
 /// Does a run.
-pub(super) fn execute(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &Creating<'_>) -> Executed {
+pub(super) fn execute(
+    subject: &Subject<'_>,
+    state: State,
+    paths: Option<RecordPaths>,
+    creating: &Creating<'_>,
+) -> Executed {
     let _span = tracing::info_span!("test run", name = %subject.run.name).entered();
     let began = Instant::now();
-    let mut executed = inner(subject, state, place, creating);
+    let mut executed = inner(subject, state, paths, creating);
     executed.report.took = began.elapsed();
     executed
 }
 
-fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &Creating<'_>) -> Executed {
+fn inner(subject: &Subject<'_>, state: State, paths: Option<RecordPaths>, creating: &Creating<'_>) -> Executed {
     let run = subject.run;
-    let report = |status: Status, problems: Diagnostics| RunReport {
+    let report = |status: TestStatus, problems: Diagnostics| RunReport {
         name: run.name.clone(),
         status,
         problems,
@@ -70,16 +75,16 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
         problems.extend(run.validate(&subject.base().root().module));
     }
     if problems.has_errors() {
-        return stopped_here(Status::Error, problems, None);
+        return stopped_here(TestStatus::Error, problems, None);
     }
     let (prepared, found) = subject.prepare();
     problems.extend(found);
-    let Some(prepared) = prepared else { return stopped_here(Status::Error, problems, None) };
+    let Some(prepared) = prepared else { return stopped_here(TestStatus::Error, problems, None) };
     let sources = prepared.sources.clone();
     let (options, found) = plan_options(run);
     problems.extend(found);
     if problems.has_errors() {
-        return stopped_here(Status::Error, problems, sources);
+        return stopped_here(TestStatus::Error, problems, sources);
     }
     let work = Work::new(subject, &prepared);
     let plan_time = subject.request.project.world().now();
@@ -91,7 +96,7 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
         planned.extend(expectations.unmet());
         problems.extend(planned);
         if problems.has_errors() {
-            return stopped_here(Status::Error, problems, sources);
+            return stopped_here(TestStatus::Error, problems, sources);
         }
         let (status, found) = work.assertions(&live);
         problems.extend(found);
@@ -112,18 +117,18 @@ fn inner(subject: &Subject<'_>, state: State, place: Option<Place>, creating: &C
     problems.extend(early);
     let plan = match plan {
         Some(plan) if !failed && !plan.errored => plan,
-        _ => return stopped_here(Status::Error, problems, sources),
+        _ => return stopped_here(TestStatus::Error, problems, sources),
     };
     let created = created_by(&plan);
     creating(&created);
     let applying = Live::new(true, Some(plan_time));
-    let (state, applied) = work.apply(&plan, plan_time, &applying, place);
+    let (state, applied) = work.apply(&plan, plan_time, &applying, paths);
     let mut applied = expectations.sort_out(applied);
     applied.extend(target_warnings(&plan));
     applied.extend(expectations.unmet());
     problems.extend(reported.new_among(applied));
     if problems.has_errors() {
-        let report = report(Status::Error, problems);
+        let report = report(TestStatus::Error, problems);
         return Executed { report, changed: Some(Changed { prepared, state, created }), sources };
     }
     let values = if plan.mode == Mode::RefreshOnly { &live } else { &applying };
@@ -203,7 +208,7 @@ impl<'a> Work<'a> {
         sources_of(self.subject, self.prepared)
     }
 
-    fn with_context<T>(&self, plan_time: Timestamp, work: impl FnOnce(Context<'_>) -> T) -> T {
+    fn with_context<T>(&self, plan_time: WorldTime, work: impl FnOnce(Context<'_>) -> T) -> T {
         let request = self.request();
         let substitutions = self.prepared.substitutions();
         let providers = Substituted { inner: request.project.providers(), substitutions };
@@ -224,7 +229,7 @@ impl<'a> Work<'a> {
         &self,
         state: State,
         options: &PlanOptions,
-        plan_time: Timestamp,
+        plan_time: WorldTime,
         live: &Live,
     ) -> (Option<Plan>, Diagnostics) {
         let (plan, mut problems) = self
@@ -238,12 +243,12 @@ impl<'a> Work<'a> {
     pub(super) fn apply(
         &self,
         plan: &Plan,
-        plan_time: Timestamp,
+        plan_time: WorldTime,
         live: &Live,
-        place: Option<Place>,
+        paths: Option<RecordPaths>,
     ) -> (State, Diagnostics) {
         let provisioners = LocalProvisioners::new(self.request().project, self.request().stop.now.clone());
-        let mut recorder = Record::new((*plan.prior_state).clone(), place);
+        let mut recorder = Record::new((*plan.prior_state).clone(), paths);
         let applied = self.with_context(plan_time, |context| {
             let doors = ApplyDoors { recorder: &mut recorder, provisioners: &provisioners, random: &random };
             tracing::info_span!("apply").in_scope(|| futures_executor::block_on(apply_into(context, plan, doors, live)))
@@ -255,20 +260,20 @@ impl<'a> Work<'a> {
         (applied.state, problems)
     }
 
-    fn assertions(&self, live: &Live) -> (Status, Diagnostics) {
+    fn assertions(&self, live: &Live) -> (TestStatus, Diagnostics) {
         let request = self.request();
         let env = request.project.eval_env(self.sources());
         let evaluation = Evaluation::new(&self.prepared.tree, env, EvalMode::Live(live));
         let scope = evaluation.scope_at(live, ModuleInstanceId::ROOT).in_assertion(&self.prepared.tested);
-        let mut status = Status::Pass;
+        let mut status = TestStatus::Pass;
         let mut problems = Diagnostics::new();
         for rule in &self.subject.run.asserts {
             let (verdict, found) = wait(evaluation.settle(|| scope.check_assertion(rule)));
             problems.extend(found);
             status = status.max(match verdict {
-                Verdict::Pass => Status::Pass,
-                Verdict::Fail(_) => Status::Fail,
-                Verdict::Unknown | Verdict::Error => Status::Error,
+                Verdict::Pass => TestStatus::Pass,
+                Verdict::Fail(_) => TestStatus::Fail,
+                Verdict::Unknown | Verdict::Error => TestStatus::Error,
             });
         }
         (status, problems)

@@ -14,7 +14,7 @@ use yuba_eval::{ConfigTree, link};
 use yuba_syntax::{Diagnostics, Sources};
 
 use super::sealing::TestSealing;
-use super::{Message, Status, TestRequest, diagnostics, lanes, record};
+use super::{Message, TestRequest, TestStatus, diagnostics, lanes, record};
 use crate::backend::Refusal;
 use crate::encryption;
 use crate::load::read_inputs;
@@ -50,13 +50,13 @@ impl Suite {
         let mut files = Remembered { reader, modules: BTreeMap::new() };
         let (inputs, mut problems) = read_inputs(project, project.test_dir(), files.reader.sources_mut());
         if problems.has_errors() {
-            return Err(Refusal { problems, sources: files.reader.into_kept().sources });
+            return Err(Refusal { problems, sources: files.reader.into_read_modules().sources });
         }
         let manifest = match read_manifest(project) {
             Ok(manifest) => manifest,
             Err(problem) => {
                 problems.push(problem);
-                return Err(Refusal { problems, sources: files.reader.into_kept().sources });
+                return Err(Refusal { problems, sources: files.reader.into_read_modules().sources });
             }
         };
         // What follows from variables is found again for each run, with its values.
@@ -68,7 +68,7 @@ impl Suite {
         }
         problems.extend(found.into_all());
         let Remembered { reader, mut modules } = files;
-        let sources = reader.into_kept().sources;
+        let sources = reader.into_read_modules().sources;
         if problems.has_errors() {
             return Err(Refusal { problems, sources });
         }
@@ -129,7 +129,7 @@ impl Suite {
     }
 
     /// Runs the tests. How all of them ended.
-    pub fn run(&self, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> Status {
+    pub fn run(&self, request: &TestRequest<'_>, tell: &mut dyn FnMut(Message)) -> TestStatus {
         lanes::run(self, request, tell)
     }
 }
@@ -155,7 +155,7 @@ impl ModuleFiles for Remembered {
         self.reader.identity(dir)
     }
     fn sources(&self) -> Option<&Sources> {
-        Some(&self.reader.kept().sources)
+        Some(&self.reader.read_modules().sources)
     }
 }
 
@@ -184,6 +184,6 @@ impl ModuleFiles for Again<'_> {
         self.reader.identity(dir)
     }
     fn sources(&self) -> Option<&Sources> {
-        Some(&self.reader.kept().sources)
+        Some(&self.reader.read_modules().sources)
     }
 }

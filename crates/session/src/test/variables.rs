@@ -154,7 +154,7 @@ pub(super) fn of_run(
             problems.extend(found);
             if !failed {
                 values.given.insert(name.clone(), value);
-                values.given_by.insert(name.clone(), GivenBy::Place(expr.span));
+                values.given_by.insert(name.clone(), GivenBy::Expression(expr.span));
             }
         } else if inputs.has(name) {
             let Some((value, _, found)) = inputs.value(variable) else { continue };

@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::body::{Body, ParsedFile};
-use crate::lexer::{self, Mode};
+use crate::lexer::{self, LexMode};
 use crate::source::{FileId, Span};
 use crate::token::{Token, TokenKind, TokenKind as K};
 use crate::tree::{Node, NodeKind, SyntaxTree};
@@ -41,7 +41,7 @@ pub const MAX_CHAIN: u32 = 1000;
 
 /// Parses a configuration file.
 pub fn parse_config(file: FileId, bytes: &[u8]) -> (SyntaxTree, ParsedFile) {
-    let mut parser = Parser::new(file, 0, bytes, Mode::Config);
+    let mut parser = Parser::new(file, 0, bytes, LexMode::Config);
     let mark = parser.open();
     let body = parser.body(K::Eof);
     parser.close(NodeKind::File, mark);
@@ -59,7 +59,7 @@ pub fn parse_expression(file: FileId, bytes: &[u8]) -> (Expr, Diagnostics) {
 
 /// Parses one expression whose text starts at an offset of the file.
 pub fn parse_expression_at(file: FileId, offset: u32, bytes: &[u8]) -> (Expr, Diagnostics) {
-    let mut parser = Parser::new(file, offset, bytes, Mode::Expression);
+    let mut parser = Parser::new(file, offset, bytes, LexMode::Expression);
     parser.set_newlines(false);
     let expr = parser.expression();
     if parser.kind != K::Eof && !parser.recovery {
@@ -76,7 +76,7 @@ pub fn parse_template(file: FileId, bytes: &[u8]) -> (Expr, Diagnostics) {
 
 /// Parses a bare template whose text starts at an offset of the file.
 pub fn parse_template_at(file: FileId, offset: u32, bytes: &[u8]) -> (Expr, Diagnostics) {
-    let mut parser = Parser::new(file, offset, bytes, Mode::Template);
+    let mut parser = Parser::new(file, offset, bytes, LexMode::Template);
     let expr = parser.bare_template();
     (expr, parser.diags)
 }
@@ -89,7 +89,7 @@ pub fn parse_traversal(file: FileId, bytes: &[u8]) -> (Option<Traversal>, Diagno
 
 /// Parses a reference whose text starts at an offset of the file.
 pub fn parse_traversal_at(file: FileId, offset: u32, bytes: &[u8]) -> (Option<Traversal>, Diagnostics) {
-    let mut parser = Parser::new(file, offset, bytes, Mode::Expression);
+    let mut parser = Parser::new(file, offset, bytes, LexMode::Expression);
     parser.set_newlines(false);
     let traversal = parser.absolute_traversal();
     (traversal, parser.diags)
@@ -136,7 +136,7 @@ struct Mark {
 }
 
 impl<'s> Parser<'s> {
-    fn new(file: FileId, offset: u32, source: &'s [u8], mode: Mode) -> Parser<'s> {
+    fn new(file: FileId, offset: u32, source: &'s [u8], mode: LexMode) -> Parser<'s> {
         let tokens = lexer::lex(source, mode);
         let mut parser = Parser {
             file,

@@ -7,12 +7,12 @@ use sha2::Digest;
 
 use super::encoding::decode_base64;
 use super::rsa;
-use crate::function::{Body, Function, FunctionError, Param, Result};
+use crate::function::{Function, FunctionBody, FunctionError, Param, Result};
 use crate::{Type, Value};
 
 /// This family's rows of the table.
 pub(crate) fn functions() -> Vec<Function> {
-    let hash = |name, description, body: Body| {
+    let hash = |name, description, body: FunctionBody| {
         Function::new(name, description, [Param::new("str", Type::string(), "The text to hash.")], Type::string(), body)
     };
     vec![

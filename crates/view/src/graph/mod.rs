@@ -36,7 +36,7 @@ impl Shape {
 
 /// Something in a graph.
 #[derive(Clone, Debug)]
-pub struct Vertex {
+pub struct GraphVertex {
     /// What identifies it.
     pub name: String,
     /// What it is called.
@@ -49,7 +49,7 @@ pub struct Vertex {
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// The nodes.
-    pub vertices: Vec<Vertex>,
+    pub vertices: Vec<GraphVertex>,
     /// For each those it depends on.
     pub edges: Vec<Vec<u32>>,
 }
@@ -57,7 +57,7 @@ pub struct Graph {
 impl Graph {
     /// Adds something.
     pub fn add(&mut self, name: impl Into<String>, label: impl Into<String>, shape: Shape) -> u32 {
-        self.vertices.push(Vertex { name: name.into(), label: label.into(), shape });
+        self.vertices.push(GraphVertex { name: name.into(), label: label.into(), shape });
         self.edges.push(Vec::new());
         self.vertices.len() as u32 - 1
     }

@@ -19,12 +19,12 @@ fn a_plan() {
     let mut moved = change("module.m[\"a\"].terraform_data.new", Action::NoOp, value(), value());
     moved.moved_from = Some(Box::new(addr("terraform_data.old[0]")));
     let mut replaced = change("terraform_data.r[\"<\"]", Action::DeleteThenCreate, value(), value());
-    replaced.reason = Reason::ReplaceBecauseCannotUpdate;
+    replaced.reason = ActionReason::ReplaceBecauseCannotUpdate;
     let mut imported = change("terraform_data.i", Action::NoOp, value(), value());
     imported.importing = Some(Box::new(Importing { id: Some("i-1".into()), ..Importing::default() }));
     imported.generated_config = Some("resource {}\n".into());
     let mut forgotten = change("terraform_data.f", Action::Forget, value(), null());
-    forgotten.reason = Reason::ForgotBecauseDestroyFalseInConfig;
+    forgotten.reason = ActionReason::ForgotBecauseDestroyFalseInConfig;
     let changes = vec![
         change("data.terraform_remote_state.gone", Action::Delete, value(), null()),
         change("terraform_data.same", Action::NoOp, value(), value()),
@@ -102,9 +102,9 @@ fn events() {
 
 #[test]
 fn summaries_and_outputs_of_an_apply() {
-    let counts = Counts { add: 1, change: 2, import: 3, remove: 4, forget: 5 };
+    let counts = ChangeCounts { add: 1, change: 2, import: 3, remove: 4, forget: 5 };
     assert_eq!(
-        [Operation::Plan, Operation::Apply, Operation::Destroy].map(|operation| counts.sentence(operation)),
+        [OperationKind::Plan, OperationKind::Apply, OperationKind::Destroy].map(|operation| counts.sentence(operation)),
         [
             "Plan: 3 to import, 1 to add, 2 to change, 4 to destroy, 5 to forget.",
             "Apply complete! Resources: 3 imported, 1 added, 2 changed, 4 destroyed, 5 forgotten.",
@@ -112,7 +112,7 @@ fn summaries_and_outputs_of_an_apply() {
         ]
     );
     assert_eq!(
-        Counts::default().sentence(Operation::Apply),
+        ChangeCounts::default().sentence(OperationKind::Apply),
         "Apply complete! Resources: 0 added, 0 changed, 0 destroyed."
     );
     let output = |value, sensitive, deprecated: &str| Output { value, sensitive, deprecated: deprecated.into() };

@@ -1,6 +1,6 @@
 //! Names of actions and reasons in messages for programs.
 
-use yuba_plan::{Action, Reason};
+use yuba_plan::{Action, ActionReason};
 
 pub(super) fn action(action: Action) -> &'static str {
     match action {
@@ -15,12 +15,12 @@ pub(super) fn action(action: Action) -> &'static str {
     }
 }
 
-pub(super) fn reason(reason: Reason) -> &'static str {
+pub(super) fn reason(reason: ActionReason) -> &'static str {
     match reason {
-        Reason::ReplaceBecauseTainted => "tainted",
-        Reason::ReplaceByRequest => "requested",
-        Reason::ReplaceByTriggers => "replace_triggered_by",
-        Reason::ReplaceBecauseCannotUpdate => "cannot_update",
+        ActionReason::ReplaceBecauseTainted => "tainted",
+        ActionReason::ReplaceByRequest => "requested",
+        ActionReason::ReplaceByTriggers => "replace_triggered_by",
+        ActionReason::ReplaceBecauseCannotUpdate => "cannot_update",
         other => other.name(),
     }
 }

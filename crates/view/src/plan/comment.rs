@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use yuba_addrs::{InstanceKey, ModuleInstance};
-use yuba_plan::{Action, Importing, Reason, ResourceChange};
+use yuba_plan::{Action, ActionReason, Importing, ResourceChange};
 
 use super::Cause;
 use crate::paint::{Paint, RED, YELLOW};
@@ -68,9 +68,9 @@ pub(super) fn write(out: &mut String, change: &ResourceChange, cause: Cause, pai
 fn replacement(change: &ResourceChange, head: &str, paint: Paint) -> String {
     let replaced = paint.bold_in(RED, "replaced");
     match change.reason {
-        Reason::ReplaceBecauseTainted => format!("{head} is tainted, so it must be {replaced}"),
-        Reason::ReplaceByRequest => format!("{head} will be {replaced}, as requested"),
-        Reason::ReplaceByTriggers => format!("{head} will be {replaced} due to changes in replace_triggered_by"),
+        ActionReason::ReplaceBecauseTainted => format!("{head} is tainted, so it must be {replaced}"),
+        ActionReason::ReplaceByRequest => format!("{head} will be {replaced}, as requested"),
+        ActionReason::ReplaceByTriggers => format!("{head} will be {replaced} due to changes in replace_triggered_by"),
         _ => format!("{head} must be {replaced}"),
     }
 }
@@ -83,43 +83,47 @@ fn write_reason(out: &mut String, change: &ResourceChange, destroy_false: &str) 
         None => String::new(),
     };
     let reason = match (change.action, change.reason) {
-        (Action::Read, Reason::ReadBecauseConfigUnknown) => "config refers to values not yet known".to_owned(),
-        (Action::Read, Reason::ReadBecauseDependencyPending) => {
+        (Action::Read, ActionReason::ReadBecauseConfigUnknown) => "config refers to values not yet known".to_owned(),
+        (Action::Read, ActionReason::ReadBecauseDependencyPending) => {
             "depends on a resource or a module with changes pending".to_owned()
         }
-        (Action::Read, Reason::ReadBecauseCheckNested) => "config will be reloaded to verify a check block".to_owned(),
-        (Action::Delete, Reason::DeleteBecauseNoResourceConfig) => {
+        (Action::Read, ActionReason::ReadBecauseCheckNested) => {
+            "config will be reloaded to verify a check block".to_owned()
+        }
+        (Action::Delete, ActionReason::DeleteBecauseNoResourceConfig) => {
             format!("because {}.{} is not in configuration", resource.kind, resource.name)
         }
-        (Action::Delete, Reason::DeleteBecauseNoMoveTarget) => {
+        (Action::Delete, ActionReason::DeleteBecauseNoMoveTarget) => {
             let from = change.moved_from.as_deref().unwrap_or(&change.addr);
             format!("because {from} was moved to {}, which is not in configuration", change.addr)
         }
-        (Action::Delete, Reason::DeleteBecauseNoModule) => {
+        (Action::Delete, ActionReason::DeleteBecauseNoModule) => {
             format!("because {} is not in configuration", change.addr.module)
         }
-        (Action::Delete, Reason::DeleteBecauseModuleEnabledFalse(depth)) => {
+        (Action::Delete, ActionReason::DeleteBecauseModuleEnabledFalse(depth)) => {
             let steps = change.addr.module.steps().iter();
             let disabled: ModuleInstance = steps.take(usize::from(depth)).cloned().collect();
             format!("because {disabled} is not enabled")
         }
-        (Action::Delete, Reason::DeleteBecauseWrongRepetition) => match &change.addr.key {
+        (Action::Delete, ActionReason::DeleteBecauseWrongRepetition) => match &change.addr.key {
             None => "because resource uses count or for_each".to_owned(),
             Some(InstanceKey::Int(_)) => "because resource does not use count".to_owned(),
             Some(InstanceKey::String(_)) => "because resource does not use for_each".to_owned(),
         },
-        (Action::Delete, Reason::DeleteBecauseCountIndex) => format!("because index [{key}] is out of range for count"),
-        (Action::Delete, Reason::DeleteBecauseEachKey) => format!("because key [{key}] is not in for_each map"),
-        (Action::Delete, Reason::DeleteBecauseEnabledFalse) => "because enabled is false".to_owned(),
+        (Action::Delete, ActionReason::DeleteBecauseCountIndex) => {
+            format!("because index [{key}] is out of range for count")
+        }
+        (Action::Delete, ActionReason::DeleteBecauseEachKey) => format!("because key [{key}] is not in for_each map"),
+        (Action::Delete, ActionReason::DeleteBecauseEnabledFalse) => "because enabled is false".to_owned(),
         // Quirk: these lines begin in another way.
-        (Action::Forget, Reason::ForgotBecauseDestroyFalseInState) => {
+        (Action::Forget, ActionReason::ForgotBecauseDestroyFalseInState) => {
             let _ = write!(
                 out,
                 " \n (because {destroy_false} was configured before this resource was removed from the configuration)"
             );
             return;
         }
-        (Action::Forget, Reason::ForgotBecauseDestroyFalseInConfig) => {
+        (Action::Forget, ActionReason::ForgotBecauseDestroyFalseInConfig) => {
             let _ = write!(out, " \n (because {destroy_false} is set in the configuration)");
             return;
         }

@@ -15,14 +15,14 @@ const LEGEND: [Action; 8] = [
 ];
 
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct PlanCounts {
     by_action: [usize; LEGEND.len()],
     imports: usize,
 }
 
-impl Counts {
-    pub(super) fn of(changes: &[&ResourceChange]) -> Counts {
-        let mut counts = Counts::default();
+impl PlanCounts {
+    pub(super) fn of(changes: &[&ResourceChange]) -> PlanCounts {
+        let mut counts = PlanCounts::default();
         for change in changes {
             if let Some(at) = LEGEND.iter().position(|action| *action == change.action) {
                 counts.by_action[at] += 1;

@@ -16,7 +16,7 @@ use crate::change::render::attribute_name;
 use crate::change::{Change, Node, Options, Paths, Step};
 use crate::paint::{GREEN, Paint, RED, Style, YELLOW};
 use crate::state_json::schema_of;
-use counts::Counts;
+use counts::PlanCounts;
 
 /// How a plan or state is shown.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ pub fn render_in_pieces(plan: &Plan, schemas: &dyn Providers, look: Look, say: &
     let mut out = String::new();
     let has_drift = write_drift(&mut out, plan, schemas, look);
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
-    let counts = Counts::of(&changes);
+    let counts = PlanCounts::of(&changes);
     let outputs = render_outputs(&plan.outputs, look);
     if changes.is_empty() && outputs.is_empty() {
         // The section about drift is enough.
@@ -110,7 +110,7 @@ pub fn render_in_pieces(plan: &Plan, schemas: &dyn Providers, look: Look, say: &
 /// The sentence with the numbers: `Plan: 1 to add, 0 to change, 0 to destroy.`
 pub fn summary_line(plan: &Plan) -> String {
     let changes: Vec<&ResourceChange> = plan.changes.iter().filter(|change| is_shown(change)).collect();
-    format!("Plan:{}", Counts::of(&changes).sentence())
+    format!("Plan:{}", PlanCounts::of(&changes).sentence())
 }
 
 /// What follows a plan that is not applied at once: where it was saved, and what can be done with it. `saved` is the path
@@ -177,11 +177,12 @@ fn write_drift(out: &mut String, plan: &Plan, schemas: &dyn Providers, look: Loo
 }
 
 /// An instance, or without key all instances of a resource.
-type Place<'a> = (&'a yuba_addrs::ModuleInstance, &'a yuba_addrs::Resource, Option<&'a yuba_addrs::InstanceKey>);
+type ResourceOrInstance<'a> =
+    (&'a yuba_addrs::ModuleInstance, &'a yuba_addrs::Resource, Option<&'a yuba_addrs::InstanceKey>);
 
 /// Which attributes the configuration depends on, by resource.
 struct Relevant<'a> {
-    by_resource: std::collections::HashMap<Place<'a>, Vec<&'a yuba_value::Path>>,
+    by_resource: std::collections::HashMap<ResourceOrInstance<'a>, Vec<&'a yuba_value::Path>>,
 }
 
 impl<'a> Relevant<'a> {

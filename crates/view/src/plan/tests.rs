@@ -1,7 +1,7 @@
 //! Plans of a few objects.
 
 use expect_test::{Expect, expect};
-use yuba_plan::{Action, Importing, Mode, Plan, Reason, RelevantAttribute, ResourceChange};
+use yuba_plan::{Action, ActionReason, Importing, Mode, Plan, RelevantAttribute, ResourceChange};
 use yuba_state::DeposedKey;
 use yuba_value::{Path, Type, Value};
 
@@ -221,7 +221,11 @@ fn changes_outside() {
 fn reasons_and_notes() {
     let base = || change("terraform_data.a[0]", Action::Delete, object([("id", Value::string("i"))]), null());
     check_resource(
-        ResourceChange { reason: Reason::DeleteBecauseCountIndex, deposed: DeposedKey::parse("deadbeef"), ..base() },
+        ResourceChange {
+            reason: ActionReason::DeleteBecauseCountIndex,
+            deposed: DeposedKey::parse("deadbeef"),
+            ..base()
+        },
         &expect![[r#"
 
               # terraform_data.a[0] (deposed object deadbeef) will be destroyed
@@ -261,7 +265,7 @@ fn reasons_and_notes() {
     check_resource(
         ResourceChange {
             action: Action::DeleteThenCreate,
-            reason: Reason::ReplaceBecauseTainted,
+            reason: ActionReason::ReplaceBecauseTainted,
             importing,
             ..moved()
         },

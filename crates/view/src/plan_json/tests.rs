@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use yuba_plan::{Action, Reason, RelevantAttribute};
+use yuba_plan::{Action, ActionReason, RelevantAttribute};
 use yuba_state::{Edit, Object, Output, State};
 use yuba_value::{Mark, Number, Path, Type, Value};
 
@@ -57,10 +57,10 @@ fn a_plan() {
     let after = data(Value::unknown(Type::string()), marked(), Value::unknown(ty.clone()), text("y"));
     let gone = data(id(), null(), null(), null());
     let mut deleted = change("terraform_data.gone[0]", Action::Delete, gone.clone(), Value::null(gone.ty().clone()));
-    deleted.reason = Reason::DeleteBecauseNoResourceConfig;
+    deleted.reason = ActionReason::DeleteBecauseNoResourceConfig;
     let mut replaced = change("terraform_data.new", Action::DeleteThenCreate, before.clone(), after);
     replaced.moved_from = Some(Box::new(addr("terraform_data.old")));
-    replaced.reason = Reason::ReplaceBecauseCannotUpdate;
+    replaced.reason = ActionReason::ReplaceBecauseCannotUpdate;
     replaced.required_replace = vec![Path::new().attr("triggers_replace")];
     let mut told = output("k", Action::Update, text("k"), text("k"));
     told.deprecated = "d".into();

@@ -3,9 +3,9 @@
 use yuba_syntax::Diagnostic;
 use yuba_value::function::Signature;
 
-use super::{Counts, Interrupted, Status};
+use super::{Interrupted, RunCounts, TestResult};
 use crate::diagnostic_json;
-use crate::json::Json;
+use crate::json::JsonValue;
 use crate::snippet::Excerpts;
 
 /// What a line is about.
@@ -19,18 +19,18 @@ pub struct About<'a> {
     pub timestamp: &'a str,
 }
 
-fn line(level: &str, message: &str, about: About<'_>, members: Vec<(&str, Json)>) -> String {
+fn line(level: &str, message: &str, about: About<'_>, members: Vec<(&str, JsonValue)>) -> String {
     let mut all = vec![
-        ("@level", Json::from(level)),
-        ("@message", Json::from(message)),
+        ("@level", JsonValue::from(level)),
+        ("@message", JsonValue::from(message)),
         // Programs that read these messages look for this name.
-        ("@module", Json::from("tofu.ui")),
+        ("@module", JsonValue::from("tofu.ui")),
     ];
-    all.extend(about.file.map(|file| ("@testfile", Json::from(file))));
-    all.extend(about.run.map(|run| ("@testrun", Json::from(run))));
-    all.push(("@timestamp", Json::from(about.timestamp)));
+    all.extend(about.file.map(|file| ("@testfile", JsonValue::from(file))));
+    all.extend(about.run.map(|run| ("@testrun", JsonValue::from(run))));
+    all.push(("@timestamp", JsonValue::from(about.timestamp)));
     all.extend(members);
-    format!("{}\n", Json::object(all).compact_plain())
+    format!("{}\n", JsonValue::object(all).compact_plain())
 }
 
 /// What will be tested: files and the names of their runs.
@@ -41,41 +41,45 @@ pub fn abstract_of(files: &[(String, Vec<String>)], about: About<'_>) -> String 
     let listed = files.iter().map(|(name, runs)| {
         // Quirk: no runs at all is null.
         let runs = match runs.is_empty() {
-            true => Json::Null,
-            false => Json::Array(runs.iter().map(|run| Json::from(run.as_str())).collect()),
+            true => JsonValue::Null,
+            false => JsonValue::Array(runs.iter().map(|run| JsonValue::from(run.as_str())).collect()),
         };
         (name.clone(), runs)
     });
-    let members = vec![("test_abstract", Json::Object(listed.collect())), ("type", Json::from("test_abstract"))];
+    let members =
+        vec![("test_abstract", JsonValue::Object(listed.collect())), ("type", JsonValue::from("test_abstract"))];
     line("info", &message, about, members)
 }
 
 /// How a file ended.
-pub fn file(name: &str, status: Status, about: About<'_>) -> String {
+pub fn file(name: &str, status: TestResult, about: About<'_>) -> String {
     let about = About { file: Some(name), ..about };
-    let ended = Json::object([("path", Json::from(name)), ("status", Json::from(status.name()))]);
-    let members = vec![("test_file", ended), ("type", Json::from("test_file"))];
+    let ended = JsonValue::object([("path", JsonValue::from(name)), ("status", JsonValue::from(status.name()))]);
+    let members = vec![("test_file", ended), ("type", JsonValue::from("test_file"))];
     line("info", &format!("{name}... {}", status.word()), about, members)
 }
 
 /// How a run ended.
-pub fn run(file: &str, name: &str, status: Status, about: About<'_>) -> String {
+pub fn run(file: &str, name: &str, status: TestResult, about: About<'_>) -> String {
     let about = About { file: Some(file), run: Some(name), ..about };
-    let ended =
-        Json::object([("path", Json::from(file)), ("run", Json::from(name)), ("status", Json::from(status.name()))]);
-    let members = vec![("test_run", ended), ("type", Json::from("test_run"))];
+    let ended = JsonValue::object([
+        ("path", JsonValue::from(file)),
+        ("run", JsonValue::from(name)),
+        ("status", JsonValue::from(status.name())),
+    ]);
+    let members = vec![("test_run", ended), ("type", JsonValue::from("test_run"))];
     line("info", &format!("  {name:?}... {}", status.word()), about, members)
 }
 
 /// The state after a run: a JSON document.
 pub fn state(document: String, about: About<'_>) -> String {
-    let members = vec![("test_state", Json::Raw(document)), ("type", Json::from("test_state"))];
+    let members = vec![("test_state", JsonValue::Raw(document)), ("type", JsonValue::from("test_state"))];
     line("info", "-verbose flag enabled, printing state", about, members)
 }
 
 /// The plan of a run: a JSON document.
 pub fn plan(document: String, about: About<'_>) -> String {
-    let members = vec![("test_plan", Json::Raw(document)), ("type", Json::from("test_plan"))];
+    let members = vec![("test_plan", JsonValue::Raw(document)), ("type", JsonValue::from("test_plan"))];
     line("info", "-verbose flag enabled, printing plan", about, members)
 }
 
@@ -88,24 +92,24 @@ pub fn diagnostic(
 ) -> String {
     let (level, title) = if diagnostic.is_error() { ("error", "Error") } else { ("warn", "Warning") };
     let rendered = diagnostic_json::render(diagnostic, excerpts, signature);
-    let members = vec![("diagnostic", rendered), ("type", Json::from("diagnostic"))];
+    let members = vec![("diagnostic", rendered), ("type", JsonValue::from("diagnostic"))];
     line(level, &format!("{title}: {}", diagnostic.summary), about, members)
 }
 
 /// An object: its address and the key of a deposed one.
-pub type Object = (String, Option<String>);
+pub type ObjectAddress = (String, Option<String>);
 
-fn objects(all: &[Object]) -> Json {
-    let one = |(address, deposed): &Object| {
-        let mut members = vec![("instance", Json::from(address.as_str()))];
-        members.extend(deposed.as_ref().map(|key| ("deposed_key", Json::from(key.as_str()))));
-        Json::object(members)
+fn objects(all: &[ObjectAddress]) -> JsonValue {
+    let one = |(address, deposed): &ObjectAddress| {
+        let mut members = vec![("instance", JsonValue::from(address.as_str()))];
+        members.extend(deposed.as_ref().map(|key| ("deposed_key", JsonValue::from(key.as_str()))));
+        JsonValue::object(members)
     };
-    Json::Array(all.iter().map(one).collect())
+    JsonValue::Array(all.iter().map(one).collect())
 }
 
 /// Objects that still exist after a run.
-pub fn cleanup(left: &[Object], saved: Option<&str>, about: About<'_>) -> String {
+pub fn cleanup(left: &[ObjectAddress], saved: Option<&str>, about: About<'_>) -> String {
     let run = match (about.file, about.run) {
         (Some(file), Some(run)) => format!("{file}/{run}"),
         (file, _) => file.unwrap_or_default().to_owned(),
@@ -113,8 +117,8 @@ pub fn cleanup(left: &[Object], saved: Option<&str>, about: About<'_>) -> String
     let place = saved.map(|path| format!("; their state is in the file {path}")).unwrap_or_default();
     let message = format!("{run} created objects that still exist{place}. Remove them manually.");
     let members = vec![
-        ("test_cleanup", Json::object([("failed_resources", objects(left))])),
-        ("type", Json::from("test_cleanup")),
+        ("test_cleanup", JsonValue::object([("failed_resources", objects(left))])),
+        ("type", JsonValue::from("test_cleanup")),
     ];
     line("error", &message, about, members)
 }
@@ -133,31 +137,31 @@ pub fn interrupted(what: &Interrupted, about: About<'_>) -> String {
     }
     if !what.states.is_empty() {
         let states = what.states.iter().map(|(run, _, objects)| (run.clone(), plain(objects))).collect();
-        members.push(("states", Json::Object(states)));
+        members.push(("states", JsonValue::Object(states)));
     }
     if let Some((_, _, planned)) = what.creating.as_ref().filter(|(_, _, planned)| !planned.is_empty()) {
-        let planned = planned.iter().map(|address| Json::from(address.as_str())).collect();
-        members.push(("planned", Json::Array(planned)));
+        let planned = planned.iter().map(|address| JsonValue::from(address.as_str())).collect();
+        members.push(("planned", JsonValue::Array(planned)));
     }
     if members.is_empty() {
         return String::new();
     }
     let message = "The tests were interrupted before all objects were destroyed.";
-    let members = vec![("test_interrupt", Json::object(members)), ("type", Json::from("test_interrupt"))];
+    let members = vec![("test_interrupt", JsonValue::object(members)), ("type", JsonValue::from("test_interrupt"))];
     line("error", message, about, members)
 }
 
 /// How everything ended.
-pub fn summary(status: Status, counts: Counts, about: About<'_>) -> String {
-    let count = |count: usize| Json::Int(i64::try_from(count).unwrap_or(i64::MAX));
-    let ended = Json::object([
-        ("status", Json::from(status.name())),
+pub fn summary(status: TestResult, counts: RunCounts, about: About<'_>) -> String {
+    let count = |count: usize| JsonValue::Int(i64::try_from(count).unwrap_or(i64::MAX));
+    let ended = JsonValue::object([
+        ("status", JsonValue::from(status.name())),
         ("passed", count(counts.passed)),
         ("failed", count(counts.failed)),
         ("errored", count(counts.errored)),
         ("skipped", count(counts.skipped)),
     ]);
-    let members = vec![("test_summary", ended), ("type", Json::from("test_summary"))];
+    let members = vec![("test_summary", ended), ("type", JsonValue::from("test_summary"))];
     line("info", &counts.sentence(status, str::to_owned), about, members)
 }
 
@@ -177,7 +181,7 @@ mod tests {
                 + "\n"
         );
         assert_eq!(
-            run("a", "x", Status::Error, about),
+            run("a", "x", TestResult::Error, about),
             r#"{"@level":"info","@message":"  \"x\"... fail","@module":"tofu.ui","@testfile":"a","@testrun":"x","#
                 .to_owned()
                 + r#""@timestamp":"T","test_run":{"path":"a","run":"x","status":"error"},"type":"test_run"}"#

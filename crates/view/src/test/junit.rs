@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::Status;
+use super::TestResult;
 
 /// A run.
 pub struct Case {
     /// Its name.
     pub name: String,
     /// How it ended.
-    pub status: Status,
+    pub status: TestResult,
     /// How long it took.
     pub took: Duration,
     /// The title of the first error.
@@ -31,16 +31,16 @@ pub struct Group {
 pub fn render(groups: &[Group]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for group in groups {
-        let count = |wanted: &[Status]| group.cases.iter().filter(|case| wanted.contains(&case.status)).count();
+        let count = |wanted: &[TestResult]| group.cases.iter().filter(|case| wanted.contains(&case.status)).count();
         let time: Duration = group.cases.iter().map(|case| case.took).sum();
         let _ = writeln!(
             out,
             "  <testsuite name=\"{}\" tests=\"{}\" skipped=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3}\">",
             escaped(&group.name),
             group.cases.len(),
-            count(&[Status::Skip, Status::Pending]),
-            count(&[Status::Fail]),
-            count(&[Status::Error]),
+            count(&[TestResult::Skip, TestResult::Pending]),
+            count(&[TestResult::Fail]),
+            count(&[TestResult::Error]),
             time.as_secs_f64()
         );
         for case in &group.cases {
@@ -61,11 +61,11 @@ fn write_case(out: &mut String, case: &Case, group: &str) {
         case.took.as_secs_f64()
     );
     let inside = match case.status {
-        Status::Skip | Status::Pending => "      <skipped></skipped>\n".to_owned(),
-        Status::Pass if case.text.is_empty() => String::new(),
-        Status::Pass => format!("      <system-out>{}</system-out>\n", escaped(&case.text)),
-        Status::Fail | Status::Error => {
-            let element = if case.status == Status::Fail { "failure" } else { "error" };
+        TestResult::Skip | TestResult::Pending => "      <skipped></skipped>\n".to_owned(),
+        TestResult::Pass if case.text.is_empty() => String::new(),
+        TestResult::Pass => format!("      <system-out>{}</system-out>\n", escaped(&case.text)),
+        TestResult::Fail | TestResult::Error => {
+            let element = if case.status == TestResult::Fail { "failure" } else { "error" };
             format!("      <{element} message=\"{}\">{}</{element}>\n", escaped(&case.title), escaped(&case.text))
         }
     };
@@ -111,9 +111,9 @@ mod tests {
             text: text.into(),
         };
         let cases = vec![
-            case("a", Status::Pass, "", ""),
-            case("b", Status::Fail, "Test \"<assertion>\" failed", "Error: x & y\u{1}\n"),
-            case("c", Status::Skip, "", ""),
+            case("a", TestResult::Pass, "", ""),
+            case("b", TestResult::Fail, "Test \"<assertion>\" failed", "Error: x & y\u{1}\n"),
+            case("c", TestResult::Skip, "", ""),
         ];
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>

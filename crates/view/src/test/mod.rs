@@ -8,7 +8,7 @@ use crate::wrap::wrap;
 
 /// Result of a test file or a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
+pub enum TestResult {
     /// Not started.
     Pending,
     /// Skipped.
@@ -21,28 +21,28 @@ pub enum Status {
     Error,
 }
 
-impl Status {
+impl TestResult {
     /// As people read it: whatever is wrong is a failure.
     pub fn word(self) -> &'static str {
         match self {
-            Status::Pending => "pending",
-            Status::Skip => "skip",
-            Status::Pass => "pass",
-            Status::Fail | Status::Error => "fail",
+            TestResult::Pending => "pending",
+            TestResult::Skip => "skip",
+            TestResult::Pass => "pass",
+            TestResult::Fail | TestResult::Error => "fail",
         }
     }
     /// As programs read it.
     fn name(self) -> &'static str {
         match self {
-            Status::Error => "error",
+            TestResult::Error => "error",
             other => other.word(),
         }
     }
     fn painted(self, paint: Paint) -> String {
         let colour = match self {
-            Status::Pass => GREEN,
-            Status::Fail | Status::Error => RED,
-            Status::Pending | Status::Skip => GREY,
+            TestResult::Pass => GREEN,
+            TestResult::Fail | TestResult::Error => RED,
+            TestResult::Pending | TestResult::Skip => GREY,
         };
         paint.with(colour, self.word()).into_owned()
     }
@@ -50,7 +50,7 @@ impl Status {
 
 /// Number of runs by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct RunCounts {
     /// Runs whose assertions all hold.
     pub passed: usize,
     /// Runs with an assertion that does not hold.
@@ -61,23 +61,23 @@ pub struct Counts {
     pub skipped: usize,
 }
 
-impl Counts {
+impl RunCounts {
     /// Counts the result of one run.
-    pub fn add(&mut self, status: Status) {
+    pub fn add(&mut self, status: TestResult) {
         match status {
-            Status::Pending => {}
-            Status::Skip => self.skipped += 1,
-            Status::Pass => self.passed += 1,
-            Status::Fail => self.failed += 1,
-            Status::Error => self.errored += 1,
+            TestResult::Pending => {}
+            TestResult::Skip => self.skipped += 1,
+            TestResult::Pass => self.passed += 1,
+            TestResult::Fail => self.failed += 1,
+            TestResult::Error => self.errored += 1,
         }
     }
 
-    fn sentence(self, status: Status, title: impl Fn(&'static str) -> String) -> String {
+    fn sentence(self, status: TestResult, title: impl Fn(&'static str) -> String) -> String {
         let head = match status {
-            Status::Pending | Status::Skip => "Executed 0 tests".to_owned(),
+            TestResult::Pending | TestResult::Skip => "Executed 0 tests".to_owned(),
             _ => {
-                let title = title(if status == Status::Pass { "Success!" } else { "Failure!" });
+                let title = title(if status == TestResult::Pass { "Success!" } else { "Failure!" });
                 format!("{title} {} passed, {} failed", self.passed, self.failed + self.errored)
             }
         };
@@ -89,18 +89,18 @@ impl Counts {
 }
 
 /// The line of a file.
-pub fn file_line(name: &str, status: Status, style: Style) -> String {
+pub fn file_line(name: &str, status: TestResult, style: Style) -> String {
     format!("{name}... {}\n", status.painted(Paint::new(style)))
 }
 
 /// The line of a run.
-pub fn run_line(name: &str, status: Status, style: Style) -> String {
+pub fn run_line(name: &str, status: TestResult, style: Style) -> String {
     format!("  run {name:?}... {}\n", status.painted(Paint::new(style)))
 }
 
 /// The last line.
-pub fn conclusion(status: Status, counts: Counts, style: Style) -> String {
-    let colour = if status == Status::Pass { GREEN } else { RED };
+pub fn conclusion(status: TestResult, counts: RunCounts, style: Style) -> String {
+    let colour = if status == TestResult::Pass { GREEN } else { RED };
     let paint = Paint::new(style);
     format!("\n{}\n", counts.sentence(status, |title| paint.with(colour, title).into_owned()))
 }
@@ -168,14 +168,14 @@ mod tests {
 
     #[test]
     fn lines_as_opentofu_writes_them() {
-        assert_eq!(file_line("a.tftest.hcl", Status::Error, Style::Plain), "a.tftest.hcl... fail\n");
-        assert_eq!(run_line("one", Status::Skip, Style::Coloured), "  run \"one\"... \x1b[90mskip\x1b[0m\n");
-        let mut counts = Counts::default();
-        assert_eq!(conclusion(Status::Pending, counts, Style::Plain), "\nExecuted 0 tests.\n");
-        assert_eq!(conclusion(Status::Pass, counts, Style::Plain), "\nSuccess! 0 passed, 0 failed.\n");
-        for status in [Status::Pass, Status::Fail, Status::Error, Status::Skip, Status::Pending] {
+        assert_eq!(file_line("a.tftest.hcl", TestResult::Error, Style::Plain), "a.tftest.hcl... fail\n");
+        assert_eq!(run_line("one", TestResult::Skip, Style::Coloured), "  run \"one\"... \x1b[90mskip\x1b[0m\n");
+        let mut counts = RunCounts::default();
+        assert_eq!(conclusion(TestResult::Pending, counts, Style::Plain), "\nExecuted 0 tests.\n");
+        assert_eq!(conclusion(TestResult::Pass, counts, Style::Plain), "\nSuccess! 0 passed, 0 failed.\n");
+        for status in [TestResult::Pass, TestResult::Fail, TestResult::Error, TestResult::Skip, TestResult::Pending] {
             counts.add(status);
         }
-        assert_eq!(conclusion(Status::Error, counts, Style::Plain), "\nFailure! 1 passed, 2 failed, 1 skipped.\n");
+        assert_eq!(conclusion(TestResult::Error, counts, Style::Plain), "\nFailure! 1 passed, 2 failed, 1 skipped.\n");
     }
 }

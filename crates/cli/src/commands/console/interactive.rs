@@ -11,7 +11,7 @@ use rustyline::{
     Movement, RepeatCount,
 };
 use yuba_eval::FunctionTable;
-use yuba_session::console::{Answer, ConsoleSession, Input};
+use yuba_session::console::{ConsoleAnswer, ConsoleSession, Input};
 use yuba_syntax::Sources;
 
 use super::{diagnostics, shown};
@@ -43,9 +43,9 @@ pub(crate) fn run(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outc
         open = 0;
         match session.line(&line) {
             Input::Incomplete(brackets) => open = brackets,
-            Input::Complete(Answer::Exit) => return Ok(0),
-            Input::Complete(Answer::Nothing) => {}
-            Input::Complete(Answer::Failed(diagnostics)) => {
+            Input::Complete(ConsoleAnswer::Exit) => return Ok(0),
+            Input::Complete(ConsoleAnswer::Nothing) => {}
+            Input::Complete(ConsoleAnswer::Failed(diagnostics)) => {
                 terminal.report(&diagnostics, session.sources());
                 // A bracket too many must not spoil the lines that follow.
                 session.reset();

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 use yuba_session::Project;
 use yuba_session::backend::StateFlags;
-use yuba_session::console::{Answer, ConsoleSession, HELP, Input};
+use yuba_session::console::{ConsoleAnswer, ConsoleSession, HELP, Input};
 use yuba_syntax::{Diagnostic, Sources};
 use yuba_view::value::{format_type, format_value};
 
@@ -101,8 +101,8 @@ fn piped(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
         open = matches!(input, Input::Incomplete(_));
         match input {
             Input::Incomplete(_) => {}
-            Input::Complete(Answer::Exit) => return Ok(0),
-            Input::Complete(Answer::Failed(diagnostics)) => {
+            Input::Complete(ConsoleAnswer::Exit) => return Ok(0),
+            Input::Complete(ConsoleAnswer::Failed(diagnostics)) => {
                 return Err(Failure::Failed(diagnostics, session.sources().clone()));
             }
             Input::Complete(answer) => terminal.out(&format!("{}\n", shown(&answer))),
@@ -116,12 +116,12 @@ fn piped(terminal: &mut Terminal, session: &mut ConsoleSession) -> Outcome {
 }
 
 /// The text of an answer that is not about leaving or a mistake. Quirk: warnings are not shown.
-fn shown(answer: &Answer) -> String {
+fn shown(answer: &ConsoleAnswer) -> String {
     match answer {
-        Answer::Value(value, _) => format_value(value),
-        Answer::Type(ty, _) => format_type(ty),
-        Answer::TypeOfType(_) => "type".to_owned(),
-        Answer::Help => HELP.to_owned(),
-        Answer::Nothing | Answer::Exit | Answer::Failed(_) => String::new(),
+        ConsoleAnswer::Value(value, _) => format_value(value),
+        ConsoleAnswer::Type(ty, _) => format_type(ty),
+        ConsoleAnswer::TypeOfType(_) => "type".to_owned(),
+        ConsoleAnswer::Help => HELP.to_owned(),
+        ConsoleAnswer::Nothing | ConsoleAnswer::Exit | ConsoleAnswer::Failed(_) => String::new(),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use yuba_eval::tree::Purpose;
 use yuba_session::backend::{Refusal, StateFlags};
-use yuba_session::providers::OurProviders;
+use yuba_session::providers::InstalledProviders;
 use yuba_session::show::{self, NotShown, PlanAndConfiguration};
 use yuba_session::{Loaded, state};
 use yuba_state::State;
@@ -159,7 +159,7 @@ fn write(
     terminal: &mut Terminal,
     settings: &mut ShowSettings,
     shown: &Shown,
-    providers: &OurProviders,
+    providers: &InstalledProviders,
 ) -> Result<(), String> {
     if let Some(into) = &mut settings.into {
         into.write(&json(shown, providers)?);
@@ -178,7 +178,7 @@ fn write(
     Ok(())
 }
 
-fn json(shown: &Shown, providers: &OurProviders) -> Result<String, String> {
+fn json(shown: &Shown, providers: &InstalledProviders) -> Result<String, String> {
     let document = match shown {
         Shown::State(state) => yuba_view::state_json::state(state.as_ref(), providers),
         Shown::Plan(found) => yuba_view::plan_json::plan(&found.plan, &found.configuration.tree, found.schemas()),
@@ -189,8 +189,8 @@ fn json(shown: &Shown, providers: &OurProviders) -> Result<String, String> {
 }
 
 fn current_state(terminal: &mut Terminal, settings: &Settings) -> Result<Option<State>, Refusal> {
-    let place = state_access::place(settings, &StateFlags::default())?;
-    let opened = place.look().map_err(|problems| diagnostics::state_not_loaded(&problems))?;
+    let location = state_access::location(settings, &StateFlags::default())?;
+    let opened = location.look().map_err(|problems| diagnostics::state_not_loaded(&problems))?;
     terminal.report_aside(&opened.notes, &Sources::new());
     Ok(opened.state)
 }

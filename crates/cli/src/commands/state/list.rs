@@ -2,7 +2,7 @@
 
 use yuba_session::backend::{Refusal, StateFlags};
 use yuba_session::state::{self, Addresses, Unmatched};
-use yuba_view::json::Json;
+use yuba_view::json::JsonValue;
 
 use crate::commands::{Command, JsonForm, Run};
 use crate::diagnostics;
@@ -63,8 +63,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 fn list(messages: &mut Messages<'_>, settings: &ListSettings) -> Result<(), Refusal> {
-    let place = state_access::place(&settings.project, &settings.state)?;
-    let opened = place.look().map_err(|problems| state::under(&diagnostics::COMMAND_STATE_UNREADABLE, &problems))?;
+    let location = state_access::location(&settings.project, &settings.state)?;
+    let opened = location.look().map_err(|problems| state::under(&diagnostics::COMMAND_STATE_UNREADABLE, &problems))?;
     messages.note(&opened.notes);
     let state = state::required(opened.state)?;
     let addresses = match settings.addresses.as_slice() {
@@ -75,7 +75,7 @@ fn list(messages: &mut Messages<'_>, settings: &ListSettings) -> Result<(), Refu
         let object = state.instance(&addr).and_then(|instance| instance.current.as_ref());
         if settings.id.as_ref().is_none_or(|id| object.is_some_and(|object| state::has_id(object, id))) {
             let addr = addr.to_string();
-            messages.say_with(&format!("{addr}\n"), &addr, vec![("type", Json::from("resource_address"))]);
+            messages.say_with(&format!("{addr}\n"), &addr, vec![("type", JsonValue::from("resource_address"))]);
         }
     }
     Ok(())

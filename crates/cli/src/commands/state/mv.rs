@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use yuba_session::backend::{Opened, Refusal, StateFlags, StateLocation};
-use yuba_session::state::{self, Moves};
+use yuba_session::backend::{OpenState, Refusal, StateFlags, StateLocation};
+use yuba_session::state::{self, StateMoves};
 use yuba_state::State;
 use yuba_value::quote::quote;
 
@@ -87,14 +87,14 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 fn move_in_state(messages: &mut Messages<'_>, settings: &MoveSettings) -> Result<(), Refusal> {
-    let place = state_access::place_with_backup(&settings.project, &settings.state)?;
+    let location = state_access::location_with_backup(&settings.project, &settings.state)?;
     let unreadable = &diagnostics::SOURCE_STATE_UNREADABLE;
-    let mut opened = state_access::open(messages, &place, "state-mv", &settings.state, unreadable)?;
+    let mut opened = state_access::open(messages, &location, "state-mv", &settings.state, unreadable)?;
     let state = opened.state.take();
     let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let mut from = state::required(state)?;
         if let Some(path) = &settings.state_out {
-            return move_to_file(messages, settings, (&place, &mut opened), from, path);
+            return move_to_file(messages, settings, (&location, &mut opened), from, path);
         }
         let moves = state::move_objects(&from, &from, &settings.source, &settings.target)?;
         announce(messages, settings.run, &moves);
@@ -113,12 +113,12 @@ fn move_in_state(messages: &mut Messages<'_>, settings: &MoveSettings) -> Result
 fn move_to_file(
     messages: &mut Messages<'_>,
     settings: &MoveSettings,
-    (place, opened): (&StateLocation, &mut Opened),
+    (location, opened): (&StateLocation, &mut OpenState),
     mut from: State,
     path: &Path,
 ) -> Result<(), Refusal> {
-    let other = StateLocation::file(path.to_owned(), settings.backup_out.clone(), place.backends())
-        .encrypted_as(place)
+    let other = StateLocation::file(path.to_owned(), settings.backup_out.clone(), location.backends())
+        .encrypted_as(location)
         .with_backup_of_its_own();
     let unreadable = &diagnostics::DESTINATION_STATE_UNREADABLE;
     let mut destination = state_access::open(messages, &other, "state-mv", &settings.state, unreadable)?;
@@ -142,7 +142,7 @@ fn move_to_file(
 }
 
 /// Prints the addresses that move.
-fn announce(messages: &mut Messages<'_>, run: RunMode, moves: &Moves) {
+fn announce(messages: &mut Messages<'_>, run: RunMode, moves: &StateMoves) {
     let verb = if run == RunMode::Dry { "Would move" } else { "Move" };
     for moved in &moves.moved {
         messages.tell(&format!("{verb} {} to {}", quote(&moved.from), quote(&moved.to)));

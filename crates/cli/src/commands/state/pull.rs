@@ -42,8 +42,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let PullSettings { state, project } = PullSettings::resolve(args)?;
     let look = || -> Result<_, Refusal> {
         state_access::check_configuration(&project)?;
-        let place = state_access::place(&project, &state)?;
-        Ok(place.look().map_err(|problems| diagnostics::pulled_state_unreadable(&problems))?)
+        let location = state_access::location(&project, &state)?;
+        Ok(location.look().map_err(|problems| diagnostics::pulled_state_unreadable(&problems))?)
     };
     match look() {
         Ok(opened) => {

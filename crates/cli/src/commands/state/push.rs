@@ -72,9 +72,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 fn push(messages: &mut Messages<'_>, settings: &PushSettings) -> Result<(), Refusal> {
     let given = state::read_given(&settings.file, read(&settings.file))?;
     state_access::check_configuration(&settings.project)?;
-    let place = state_access::place(&settings.project, &settings.state)?;
+    let location = state_access::location(&settings.project, &settings.state)?;
     let unreadable = &diagnostics::DESTINATION_STATE_UNREADABLE;
-    let mut opened = state_access::open(messages, &place, "state-push", &settings.state, unreadable)?;
+    let mut opened = state_access::open(messages, &location, "state-push", &settings.state, unreadable)?;
     let saved = opened.store().push(&given, settings.force);
     state_access::close(messages, opened, saved.map(|_| ()).map_err(Refusal::from))
 }

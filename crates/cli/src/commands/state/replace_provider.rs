@@ -4,7 +4,7 @@ use yuba_addrs::{ProviderSource, ProviderSourceError};
 use yuba_session::backend::{Refusal, StateFlags};
 use yuba_session::state;
 use yuba_syntax::Diagnostics;
-use yuba_view::json::Json;
+use yuba_view::json::JsonValue;
 
 use crate::commands::{Command, JsonForm, Run};
 use crate::diagnostics;
@@ -87,9 +87,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 
 fn replace(messages: &mut Messages<'_>, settings: &ReplaceSettings) -> Result<(), Refusal> {
     let (from, to) = providers(&settings.from, &settings.to)?;
-    let place = state_access::place_with_backup(&settings.project, &settings.state)?;
+    let location = state_access::location_with_backup(&settings.project, &settings.state)?;
     let unreadable = &diagnostics::SOURCE_STATE_UNREADABLE;
-    let mut opened = state_access::open(messages, &place, "state-replace-provider", &settings.state, unreadable)?;
+    let mut opened = state_access::open(messages, &location, "state-replace-provider", &settings.state, unreadable)?;
     let state = opened.state.take();
     let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let mut state = state::required(state)?;
@@ -145,12 +145,12 @@ fn announce(messages: &mut Messages<'_>, from: &ProviderSource, to: &ProviderSou
         terminal.bold("Changing"),
     );
     let program = format!("Yuba will replace provider from {from} to {to} for {count} resources");
-    let resources = resources.iter().map(|name| Json::from(name.as_str())).collect();
+    let resources = resources.iter().map(|name| JsonValue::from(name.as_str())).collect();
     let members = vec![
-        ("from", Json::String(from.to_string())),
-        ("resources", Json::Array(resources)),
-        ("to", Json::String(to.to_string())),
-        ("type", Json::from("replace_provider")),
+        ("from", JsonValue::String(from.to_string())),
+        ("resources", JsonValue::Array(resources)),
+        ("to", JsonValue::String(to.to_string())),
+        ("type", JsonValue::from("replace_provider")),
     ];
     messages.say_with(&human, &program, members);
 }

@@ -1,7 +1,7 @@
 //! `yuba state rm`: removes objects from the state without destroying them.
 
 use yuba_session::backend::{Refusal, StateFlags};
-use yuba_session::state::{self, Addresses, Removal, Unmatched};
+use yuba_session::state::{self, Addresses, StateRemoval, Unmatched};
 
 use super::RunMode;
 use crate::commands::{Command, JsonForm, Run};
@@ -71,13 +71,13 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 fn remove(messages: &mut Messages<'_>, settings: &RemoveSettings) -> Result<(), Refusal> {
-    let place = state_access::place_with_backup(&settings.project, &settings.state)?;
+    let location = state_access::location_with_backup(&settings.project, &settings.state)?;
     let unreadable = &diagnostics::REMOVAL_STATE_UNREADABLE;
-    let mut opened = state_access::open(messages, &place, "state-rm", &settings.state, unreadable)?;
+    let mut opened = state_access::open(messages, &location, "state-rm", &settings.state, unreadable)?;
     let state = opened.state.take();
     let change = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
         let mut state = state::required(state)?;
-        let removal = Removal(Addresses::select(&state, &settings.addresses, Unmatched::Ignore)?);
+        let removal = StateRemoval(Addresses::select(&state, &settings.addresses, Unmatched::Ignore)?);
         let count = removal.0.len();
         let verb = if settings.run == RunMode::Dry { "Would remove" } else { "Removed" };
         for addr in &removal.0 {

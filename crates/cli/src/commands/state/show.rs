@@ -69,11 +69,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 
 fn show(messages: &mut Messages<'_>, settings: &ShowSettings) -> Result<(), Refusal> {
     let project = &settings.project;
-    let place = state_access::place(project, &settings.state)?;
+    let location = state_access::location(project, &settings.state)?;
     let addr = state::instance_address(&settings.address)
         .map_err(|_| diagnostics::shown_address_invalid(&settings.address))?;
     state_access::check_configuration(project)?;
-    let opened = place.look().map_err(|problems| diagnostics::shown_state_unreadable(&problems))?;
+    let opened = location.look().map_err(|problems| diagnostics::shown_state_unreadable(&problems))?;
     // With -json standard output contains the document alone.
     messages.terminal().report_aside(&opened.notes, &Sources::new());
     if let Some(state) = &opened.state {

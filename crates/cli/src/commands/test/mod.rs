@@ -1,14 +1,14 @@
 //! `yuba test`: runs the test files of a module.
 
 mod diagnostics;
-mod teller;
+mod test_output;
 
 use std::thread::sleep;
 use std::time::Duration;
 
 use yuba_eval::validate::PARALLELISM;
 use yuba_session::load::DEFAULT_TEST_DIR;
-use yuba_session::test::{Affected, Event, Status, Stop, Suite, TestRequest, Watcher};
+use yuba_session::test::{Affected, Stop, Suite, TestEvent, TestRequest, TestStatus, Watcher};
 use yuba_session::{Project, ProjectSettings};
 use yuba_value::EcoString;
 
@@ -18,7 +18,7 @@ use crate::flags::{Args, Flag, JSON_INTO};
 use crate::settings::{VAR, VAR_FILE, project};
 use crate::signals;
 use crate::terminal::Terminal;
-use teller::{Teller, TellerSettings};
+use test_output::{TestOutput, TestOutputSettings};
 
 /// How often files are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -73,7 +73,7 @@ struct TestSettings {
     seed: u64,
     verbose: bool,
     watch: bool,
-    output: TellerSettings,
+    output: TestOutputSettings,
 }
 
 impl TestSettings {
@@ -101,7 +101,7 @@ impl TestSettings {
             seed,
             verbose: args.is_on("verbose"),
             watch: args.is_on("watch"),
-            output: TellerSettings::resolve(args)?,
+            output: TestOutputSettings::resolve(args)?,
         })
     }
 }
@@ -110,7 +110,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let TestSettings { project, filter, parallel, parallelism, seed, verbose, watch, output } =
         TestSettings::resolve(args)?;
     let project = Project::new(project);
-    let mut teller = Teller::new(terminal, output);
+    let mut output = TestOutput::new(terminal, output);
     let stop = signals::Stop::watch();
     let request = TestRequest {
         project: &project,
@@ -122,12 +122,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         stop: Stop::new(stop.interrupt(), stop.now_flag()),
     };
     if !watch {
-        return Ok(once(&mut teller, &request, None).0);
+        return Ok(once(&mut output, &request, None).0);
     }
     let mut only: Option<Vec<EcoString>> = None;
     loop {
-        let (code, mut watcher) = once(&mut teller, &request, only.as_deref());
-        teller.waiting();
+        let (code, mut watcher) = once(&mut output, &request, only.as_deref());
+        output.waiting();
         only = loop {
             if stop.interrupt().is_raised() {
                 return Ok(code);
@@ -143,12 +143,12 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 }
 
 /// Runs the tests once. The exit code, and a watcher that notices later changes.
-fn once(teller: &mut Teller<'_>, request: &TestRequest<'_>, only: Option<&[EcoString]>) -> (u8, Watcher) {
+fn once(output: &mut TestOutput<'_>, request: &TestRequest<'_>, only: Option<&[EcoString]>) -> (u8, Watcher) {
     let project = request.project;
     let (mut suite, notes) = match Suite::load(request) {
         Ok(loaded) => loaded,
         Err(refusal) => {
-            teller.report(None, None, &refusal.problems, &refusal.sources);
+            output.report(None, None, &refusal.problems, &refusal.sources);
             return (1, Watcher::new(&refusal.sources, project));
         }
     };
@@ -156,14 +156,14 @@ fn once(teller: &mut Teller<'_>, request: &TestRequest<'_>, only: Option<&[EcoSt
     if let Some(only) = only {
         suite.select(|name| only.iter().any(|wanted| wanted == name));
     }
-    teller.report(None, None, &notes, &suite.sources);
-    teller.begin(&suite);
+    output.report(None, None, &notes, &suite.sources);
+    output.begin(&suite);
     let status = suite.run(request, &mut |message| {
-        let stuck = matches!(message.event, Event::Stuck(_));
-        teller.message(&message, &suite, project.providers());
+        let stuck = matches!(message.event, TestEvent::Stuck(_));
+        output.message(&message, &suite, project.providers());
         if stuck {
             // The runs do not end, and everything is reported.
-            teller.finish();
+            output.finish();
             crate::telemetry::finish();
             std::process::exit(1);
         }
@@ -171,6 +171,6 @@ fn once(teller: &mut Teller<'_>, request: &TestRequest<'_>, only: Option<&[EcoSt
     if request.stop.asked.count() > 1 {
         return (1, watcher);
     }
-    let written = teller.conclusion(status);
-    (u8::from(status != Status::Pass || !written), watcher)
+    let written = output.conclusion(status);
+    (u8::from(status != TestStatus::Pass || !written), watcher)
 }

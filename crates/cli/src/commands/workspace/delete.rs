@@ -65,8 +65,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 
 fn delete(messages: &mut Messages<'_>, settings: &DeleteSettings) -> Result<(), Refusal> {
     let name = &settings.name;
-    let place = find(settings.project.project(), &StateFlags::default())?;
-    let had_objects = workspaces::delete(&place, name, settings.deletion, &settings.state)?;
+    let location = find(settings.project.project(), &StateFlags::default())?;
+    let had_objects = workspaces::delete(&location, name, settings.deletion, &settings.state)?;
     let text = format!("Deleted workspace {}", quote(name));
     let human = messages.terminal().coloured("32", &format!("{text}!"));
     messages.say(&format!("{human}\n"), &text);

@@ -2,7 +2,7 @@
 
 use yuba_session::backend::{Refusal, StateFlags, about_journal, find};
 use yuba_session::workspaces;
-use yuba_view::json::Json;
+use yuba_view::json::JsonValue;
 
 use crate::commands::{Command, JsonForm, Run};
 use crate::diagnostics;
@@ -43,9 +43,9 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let ListSettings { json, project: settings } = ListSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let place = find(settings.project(), &StateFlags::default())?;
+        let location = find(settings.project(), &StateFlags::default())?;
         messages.note(&about_journal(settings.project()));
-        let names = workspaces::list(&place)?;
+        let names = workspaces::list(&location)?;
         let selected = settings.selected();
         let mut human = String::new();
         for name in &names {
@@ -54,11 +54,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             human.push('\n');
         }
         human.push('\n');
-        let names = names.iter().map(|name| Json::from(name.as_str())).collect();
+        let names = names.iter().map(|name| JsonValue::from(name.as_str())).collect();
         let members = vec![
-            ("current_workspace", Json::from(selected.name.as_str())),
-            ("type", Json::from("workspace_list")),
-            ("workspaces", Json::Array(names)),
+            ("current_workspace", JsonValue::from(selected.name.as_str())),
+            ("type", JsonValue::from("workspace_list")),
+            ("workspaces", JsonValue::Array(names)),
         ];
         messages.say_with(&human, "list of workspaces", members);
         if selected.is_overridden {

@@ -69,11 +69,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 fn create(messages: &mut Messages<'_>, settings: &NewSettings) -> Result<(), Refusal> {
     let (name, project) = (&settings.name, &settings.project);
     workspaces::check_name(name)?;
-    let place = find(project.project(), &StateFlags::default())?;
-    workspaces::create(&place, project.project().data_dir(), name, project.selected())?;
+    let location = find(project.project(), &StateFlags::default())?;
+    workspaces::create(&location, project.project().data_dir(), name, project.selected())?;
     created(messages, name);
     if let Some(file) = &settings.initial_state {
-        let notes = workspaces::fill(&place, name, file, &settings.state)?;
+        let notes = workspaces::fill(&location, name, file, &settings.state)?;
         messages.diagnostics(&notes, &Sources::new());
     }
     Ok(())

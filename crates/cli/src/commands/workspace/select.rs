@@ -1,7 +1,7 @@
 //! `yuba workspace select`
 
 use yuba_session::backend::{Refusal, StateFlags, find};
-use yuba_session::workspaces::{self, MissingWorkspace, Selection};
+use yuba_session::workspaces::{self, MissingWorkspace, WorkspaceSelection};
 use yuba_value::quote::quote;
 
 use crate::commands::{Command, JsonForm, Run};
@@ -46,11 +46,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let SelectSettings { name, missing, json, project } = SelectSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
     let work = |messages: &mut Messages<'_>| -> Result<(), Refusal> {
-        let place = find(project.project(), &StateFlags::default())?;
-        match workspaces::select(&place, project.project().data_dir(), &name, project.selected(), missing)? {
-            Selection::Same => {}
-            Selection::Created => super::new::created(messages, &name),
-            Selection::Changed => {
+        let location = find(project.project(), &StateFlags::default())?;
+        match workspaces::select(&location, project.project().data_dir(), &name, project.selected(), missing)? {
+            WorkspaceSelection::Same => {}
+            WorkspaceSelection::Created => super::new::created(messages, &name),
+            WorkspaceSelection::Changed => {
                 let text = format!("Switched to workspace {}", quote(&name));
                 let human = messages.terminal().coloured("32", &format!("{text}."));
                 messages.say(&format!("{human}\n"), &text);

@@ -15,7 +15,7 @@ const MAX_SIMPLE_KEY: usize = 128;
 pub(super) fn encode(value: &Value) -> String {
     let mut emitter =
         Emitter { out: String::new(), column: 0, indent: -1, after_space: true, indented: true, open: false };
-    emitter.node(value, Place::Root);
+    emitter.node(value, NodePosition::Root);
     emitter.line(0);
     if emitter.open {
         emitter.indicator("...", true, false, false);
@@ -26,7 +26,7 @@ pub(super) fn encode(value: &Value) -> String {
 
 /// Where a node stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum NodePosition {
     Root,
     Item,
     /// A key on one line with its value.
@@ -90,7 +90,7 @@ impl Emitter {
         self.open = false;
     }
 
-    fn node(&mut self, value: &Value, place: Place) {
+    fn node(&mut self, value: &Value, place: NodePosition) {
         match value.view_ignoring_marks() {
             View::Null | View::Unknown(_) => self.scalar("null", Style::Plain, place),
             View::Bool(value) => self.scalar(if value { "true" } else { "false" }, Style::Plain, place),
@@ -101,13 +101,13 @@ impl Emitter {
         }
     }
 
-    fn sequence(&mut self, items: &[Value], place: Place) {
+    fn sequence(&mut self, items: &[Value], place: NodePosition) {
         if items.is_empty() {
             self.indicator("[", true, true, false);
             return self.indicator("]", false, false, false);
         }
         let outer = self.indent;
-        let at_key = place == Place::Mapped && !self.indented;
+        let at_key = place == NodePosition::Mapped && !self.indented;
         self.indent = match outer {
             ..0 => 0,
             // The dashes stand below the key.
@@ -117,7 +117,7 @@ impl Emitter {
         for item in items {
             self.line(self.indent);
             self.indicator("-", true, false, true);
-            self.node(item, Place::Item);
+            self.node(item, NodePosition::Item);
         }
         self.indent = outer;
     }
@@ -133,25 +133,25 @@ impl Emitter {
         for (key, value) in &entries {
             self.line(self.indent);
             if key.len() <= MAX_SIMPLE_KEY && !key.contains(is_break) {
-                self.text(key, Place::SimpleKey);
+                self.text(key, NodePosition::SimpleKey);
                 self.indicator(":", false, false, false);
             } else {
                 self.indicator("?", true, false, true);
-                self.text(key, Place::Mapped);
+                self.text(key, NodePosition::Mapped);
                 self.line(self.indent);
                 self.indicator(":", true, false, true);
             }
-            self.node(value, Place::Mapped);
+            self.node(value, NodePosition::Mapped);
         }
         self.indent = outer;
     }
 
-    fn text(&mut self, text: &str, place: Place) {
-        let block = text.contains('\n') && place != Place::SimpleKey && fits_block(text);
+    fn text(&mut self, text: &str, place: NodePosition) {
+        let block = text.contains('\n') && place != NodePosition::SimpleKey && fits_block(text);
         self.scalar(text, if block { Style::Literal } else { Style::DoubleQuoted }, place);
     }
 
-    fn scalar(&mut self, text: &str, style: Style, place: Place) {
+    fn scalar(&mut self, text: &str, style: Style, place: NodePosition) {
         let outer = self.indent;
         self.indent = if outer < 0 { INDENT } else { outer + INDENT };
         match style {
@@ -162,9 +162,9 @@ impl Emitter {
                 text.chars().for_each(|c| self.put(c));
                 self.after_space = false;
                 self.indented = false;
-                self.open |= place == Place::Root;
+                self.open |= place == NodePosition::Root;
             }
-            Style::DoubleQuoted => self.double_quoted(text, place != Place::SimpleKey),
+            Style::DoubleQuoted => self.double_quoted(text, place != NodePosition::SimpleKey),
             Style::Literal => self.literal(text),
         }
         self.indent = outer;

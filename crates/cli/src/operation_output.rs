@@ -1,19 +1,19 @@
-//! What is said while changes are planned and made: to people, or to programs as lines of JSON, or to both.
+//! What is reported while changes are planned and made: to people, or to programs as lines of JSON, or to both.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use yuba_engine::{Counts, Interrupt};
+use yuba_engine::{AppliedCounts, Interrupt};
 use yuba_net::Environment;
 use yuba_plan::{Action, Event, Plan};
 use yuba_provider::Providers;
 use yuba_state::Output;
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_value::EcoString;
-use yuba_view::json::Json;
-use yuba_view::machine::{self, Operation};
-use yuba_view::messages_json::{self, Level};
+use yuba_view::json::JsonValue;
+use yuba_view::machine::{self, OperationKind};
+use yuba_view::messages_json::{self, MessageLevel};
 use yuba_view::plan::Look;
 use yuba_view::{outputs, plan, progress};
 
@@ -27,8 +27,8 @@ use crate::running::Running;
 use crate::signals;
 use crate::terminal::Terminal;
 
-/// Where things are said.
-pub(crate) struct Speaker<'t> {
+/// Where things are reported.
+pub(crate) struct OperationOutput<'t> {
     inner: RefCell<Inner<'t>>,
     json: bool,
     look: Look,
@@ -71,19 +71,19 @@ struct Inner<'t> {
     into: Option<JsonInto>,
     running: Running,
     waiting: bool,
-    /// How often it was said that somebody asked to stop.
+    /// How often it was reported that somebody asked to stop.
     interrupts: u8,
 }
 
-impl<'t> Speaker<'t> {
+impl<'t> OperationOutput<'t> {
     /// Begins the output with the version, for programs.
-    pub(crate) fn new(terminal: &'t mut Terminal, settings: OutputSettings) -> Speaker<'t> {
+    pub(crate) fn new(terminal: &'t mut Terminal, settings: OutputSettings) -> OperationOutput<'t> {
         let OutputSettings { json, into, show_sensitive, concise, in_automation, deprecation } = settings;
         let look = Look { style: terminal.style(), width: terminal.width(), show_sensitive, in_automation };
         let inner = Inner { terminal, into, running: Running::default(), waiting: false, interrupts: 0 };
-        let speaker = Speaker { inner: RefCell::new(inner), json, look, concise, deprecation };
-        speaker.lines(&greeting());
-        speaker
+        let output = OperationOutput { inner: RefCell::new(inner), json, look, concise, deprecation };
+        output.lines(&greeting());
+        output
     }
 
     /// Whether programs listen.
@@ -112,7 +112,7 @@ impl<'t> Speaker<'t> {
         let text = yuba_view::wrap::wrap(&format!("{title}\n\n{more}"), self.look.width.saturating_sub(1));
         let text = self.inner.borrow().terminal.coloured("32", &text);
         self.human(&format!("\n{text}\n\n"));
-        self.lines(&messages_json::line(Level::Info, &format!("{title} {more}"), &now(), Vec::new()));
+        self.lines(&messages_json::line(MessageLevel::Info, &format!("{title} {more}"), &now(), Vec::new()));
     }
 
     fn human(&self, text: &str) {
@@ -125,7 +125,7 @@ impl<'t> Speaker<'t> {
         }
     }
 
-    /// How often [`Speaker::tick`] wants to be called while others work.
+    /// How often [`OperationOutput::tick`] wants to be called while others work.
     pub(crate) fn beat(&self) -> Duration {
         let draws = self.draws();
         Duration::from_millis(if draws { 100 } else { 500 })
@@ -138,10 +138,10 @@ impl<'t> Speaker<'t> {
     /// Shows what is under way, and says when somebody asked to stop.
     pub(crate) fn tick(&self, interrupt: &Interrupt) {
         let asked = interrupt.count().min(2);
-        let said = std::mem::replace(&mut self.inner.borrow_mut().interrupts, asked);
-        for text in [signals::FIRST, signals::SECOND].iter().take(usize::from(asked)).skip(usize::from(said)) {
+        let reported = std::mem::replace(&mut self.inner.borrow_mut().interrupts, asked);
+        for text in [signals::FIRST, signals::SECOND].iter().take(usize::from(asked)).skip(usize::from(reported)) {
             self.human(&format!("{text}\n"));
-            self.lines(&messages_json::line(Level::Info, text, &now(), vec![("type", Json::from("log"))]));
+            self.lines(&messages_json::line(MessageLevel::Info, text, &now(), vec![("type", JsonValue::from("log"))]));
         }
         if self.draws() {
             let mut inner = self.inner.borrow_mut();
@@ -247,9 +247,9 @@ impl<'t> Speaker<'t> {
     }
 
     /// After all changes were made.
-    pub(crate) fn applied(&mut self, counts: &Counts, kind: Kind, values: &BTreeMap<EcoString, Output>) {
+    pub(crate) fn applied(&mut self, counts: &AppliedCounts, kind: Kind, values: &BTreeMap<EcoString, Output>) {
         let (destroy, refresh) = (kind == Kind::Destroy, kind == Kind::Refresh);
-        let people = progress::Counts {
+        let people = progress::SummaryCounts {
             imported: counts.imported,
             added: counts.added,
             changed: counts.changed,
@@ -263,7 +263,7 @@ impl<'t> Speaker<'t> {
             self.human(&outputs::section(values, self.look.show_sensitive, self.look.style));
         }
         if self.has_programs() {
-            let programs = machine::Counts {
+            let programs = machine::ChangeCounts {
                 add: counts.added,
                 change: counts.changed,
                 import: counts.imported,
@@ -271,7 +271,7 @@ impl<'t> Speaker<'t> {
                 forget: counts.forgotten,
             };
             if !refresh {
-                let operation = if destroy { Operation::Destroy } else { Operation::Apply };
+                let operation = if destroy { OperationKind::Destroy } else { OperationKind::Apply };
                 self.lines(&machine::summary(programs, operation, &now()));
             }
             if !destroy {

@@ -2,12 +2,12 @@
 
 use yuba_provider::Providers;
 use yuba_session::test::{
-    CleanupReport, Event, FileReport, InterruptReport, Leftover, Message, RunReport, Status, Suite, Verbose,
+    CleanupReport, FileReport, InterruptReport, Leftover, Message, RunReport, Suite, TestEvent, TestStatus, Verbose,
 };
 use yuba_syntax::{Diagnostics, Sources};
 use yuba_view::snippet::Excerpts;
 use yuba_view::test::json::About;
-use yuba_view::test::{self, Counts, Interrupted, json, junit};
+use yuba_view::test::{self, Interrupted, RunCounts, json, junit};
 use yuba_view::{diagnostic, messages_json, plan, plan_json, state, state_json};
 
 use super::diagnostics;
@@ -21,7 +21,7 @@ use crate::signals;
 use crate::terminal::Terminal;
 
 /// Settings of the output of tests.
-pub(super) struct TellerSettings {
+pub(super) struct TestOutputSettings {
     /// `-json`
     json: bool,
     /// `-json-into`
@@ -32,10 +32,10 @@ pub(super) struct TellerSettings {
     deprecation: DeprecationChoice,
 }
 
-impl TellerSettings {
+impl TestOutputSettings {
     /// Resolves the settings, and opens the file of `-json-into`.
-    pub(super) fn resolve(args: &Args) -> Result<TellerSettings, Failure> {
-        Ok(TellerSettings {
+    pub(super) fn resolve(args: &Args) -> Result<TestOutputSettings, Failure> {
+        Ok(TestOutputSettings {
             into: JsonInto::open(&JsonSettings::resolve(args)?)?,
             junit: args.text("junit-xml").filter(|path| !path.is_empty()).map(str::to_owned),
             json: args.is_on("json"),
@@ -45,23 +45,23 @@ impl TellerSettings {
 }
 
 /// Where results are told.
-pub(super) struct Teller<'t> {
+pub(super) struct TestOutput<'t> {
     terminal: &'t mut Terminal,
     into: Option<JsonInto>,
     json: bool,
     deprecation: DeprecationChoice,
-    counts: Counts,
+    counts: RunCounts,
     /// Where JUnit XML goes, and what it will contain.
     junit: Option<(String, Vec<junit::Group>)>,
 }
 
-fn shown(status: Status) -> test::Status {
+fn shown(status: TestStatus) -> test::TestResult {
     match status {
-        Status::Pending => test::Status::Pending,
-        Status::Skip => test::Status::Skip,
-        Status::Pass => test::Status::Pass,
-        Status::Fail => test::Status::Fail,
-        Status::Error => test::Status::Error,
+        TestStatus::Pending => test::TestResult::Pending,
+        TestStatus::Skip => test::TestResult::Skip,
+        TestStatus::Pass => test::TestResult::Pass,
+        TestStatus::Fail => test::TestResult::Fail,
+        TestStatus::Error => test::TestResult::Error,
     }
 }
 
@@ -72,14 +72,14 @@ fn object((addr, deposed): &Leftover) -> String {
     }
 }
 
-impl<'t> Teller<'t> {
+impl<'t> TestOutput<'t> {
     /// Begins the output with the version, for programs.
-    pub(super) fn new(terminal: &'t mut Terminal, settings: TellerSettings) -> Teller<'t> {
-        let TellerSettings { json, into, junit, deprecation } = settings;
+    pub(super) fn new(terminal: &'t mut Terminal, settings: TestOutputSettings) -> TestOutput<'t> {
+        let TestOutputSettings { json, into, junit, deprecation } = settings;
         let junit = junit.map(|path| (path, Vec::new()));
-        let mut teller = Teller { terminal, into, json, deprecation, counts: Counts::default(), junit };
-        teller.programs(greeting);
-        teller
+        let mut output = TestOutput { terminal, into, json, deprecation, counts: RunCounts::default(), junit };
+        output.programs(greeting);
+        output
     }
 
     fn people(&mut self, text: &str) {
@@ -126,7 +126,7 @@ impl<'t> Teller<'t> {
 
     /// Says what will be tested.
     pub(super) fn begin(&mut self, suite: &Suite) {
-        self.counts = Counts::default();
+        self.counts = RunCounts::default();
         if let Some((_, groups)) = &mut self.junit {
             groups.clear();
         }
@@ -143,17 +143,17 @@ impl<'t> Teller<'t> {
         let sources = message.sources.as_ref().unwrap_or(&suite.sources);
         let file = message.file.as_str();
         match &message.event {
-            Event::File(report) => self.file(file, report, sources, schemas),
-            Event::Cleanup(report) => self.cleanup(file, report, sources),
-            Event::Stopping(1) => self.stopping(signals::FIRST),
-            Event::Stopping(_) => self.stopping(signals::SECOND),
-            Event::Interrupted(report) | Event::Stuck(report) => self.interrupted(file, report),
+            TestEvent::File(report) => self.file(file, report, sources, schemas),
+            TestEvent::Cleanup(report) => self.cleanup(file, report, sources),
+            TestEvent::Stopping(1) => self.stopping(signals::FIRST),
+            TestEvent::Stopping(_) => self.stopping(signals::SECOND),
+            TestEvent::Interrupted(report) | TestEvent::Stuck(report) => self.interrupted(file, report),
         }
     }
 
     fn stopping(&mut self, text: &str) {
         self.aside(text);
-        self.programs(|| messages_json::line(messages_json::Level::Info, text.trim(), &now(), Vec::new()));
+        self.programs(|| messages_json::line(messages_json::MessageLevel::Info, text.trim(), &now(), Vec::new()));
     }
 
     fn file(&mut self, name: &str, report: &FileReport, sources: &Sources, schemas: &dyn Providers) {
@@ -244,7 +244,7 @@ impl<'t> Teller<'t> {
         let saved = report.saved.as_deref();
         if !report.left.is_empty() {
             self.programs(|| {
-                let left: Vec<json::Object> = report
+                let left: Vec<json::ObjectAddress> = report
                     .left
                     .iter()
                     .map(|(addr, deposed)| (addr.to_string(), deposed.as_ref().map(|key| key.as_str().to_owned())))
@@ -290,7 +290,7 @@ impl<'t> Teller<'t> {
     }
 
     /// Says how everything ended. Whether all of it could be written.
-    pub(super) fn conclusion(&mut self, status: Status) -> bool {
+    pub(super) fn conclusion(&mut self, status: TestStatus) -> bool {
         let (status, counts, style) = (shown(status), self.counts, self.terminal.style());
         self.people(&test::conclusion(status, counts, style));
         self.programs(|| json::summary(status, counts, About { timestamp: &now(), ..About::default() }));

@@ -6,14 +6,14 @@ use super::*;
 
 impl World {
     /// A first and a second working directory: what happened in both, and how often somebody was asked in the second one.
-    fn twice(&self, places: &Places, between: impl Fn(&World)) -> (String, String, u32) {
-        let (first, before) = self.install(places, &LockFile::default(), Mode::Keep, None);
+    fn twice(&self, sources: &PackageSources, between: impl Fn(&World)) -> (String, String, u32) {
+        let (first, before) = self.install(sources, &LockFile::default(), SelectionPolicy::Keep, None);
         between(self);
         let asked = self.host.asked.load(Ordering::SeqCst);
         let _ = fs::remove_dir_all(self.base());
-        let (second, after) = self.install(places, &LockFile::default(), Mode::Keep, None);
+        let (second, after) = self.install(sources, &LockFile::default(), SelectionPolicy::Keep, None);
         assert!(second.failures.is_empty(), "{after}");
-        let hashes = |outcome: &Outcome| outcome.locks.providers[&provider(NULL)].hashes.clone();
+        let hashes = |outcome: &InstallOutcome| outcome.locks.providers[&provider(NULL)].hashes.clone();
         assert_eq!(hashes(&second), hashes(&first));
         let contents = Verified::default().look(&self.package()).expect("it is installed");
         assert!(hashes(&first).contains(&contents.hash));
@@ -25,7 +25,7 @@ impl World {
     }
 
     /// A directory with an archive of the provider.
-    fn archives(&self) -> (Places, PathBuf) {
+    fn archives(&self) -> (PackageSources, PathBuf) {
         let name = package::archive_name(&provider(NULL), &"1.0.0".parse_version(), &Platform::current());
         let dir = self.sandbox.dir().join("archives");
         let file = package::of_provider(&dir, &provider(NULL)).join(name);
@@ -50,28 +50,28 @@ const PROGRAM: &str = "terraform-provider-null_v1.0.0";
 
 #[test]
 fn what_was_unpacked_before_is_not_downloaded_again() {
-    for place in [World::registry as fn(&World) -> Places, World::mirror] {
+    for source in [World::registry as fn(&World) -> PackageSources, World::mirror] {
         let world = World::new();
         let zip = format!("/files/terraform-provider-null_1.0.0_{}.zip", Platform::current());
-        let (before, after, _) = world.twice(&place(&world), |world| world.host.fail(&zip, 404));
+        let (before, after, _) = world.twice(&source(&world), |world| world.host.fail(&zip, 404));
         assert_eq!(before, after);
     }
     let world = World::new();
-    let places = container_registry(&world, &Platform::current().os);
+    let sources = container_registry(&world, &Platform::current().os);
     let blob = format!("/v2/p/null/blobs/sha256:{}", hash::hex(&Sha256::digest(good())));
-    let (before, after, _) = world.twice(&places, |world| world.host.fail(&blob, 404));
+    let (before, after, _) = world.twice(&sources, |world| world.host.fail(&blob, 404));
     assert_eq!(before, after);
 }
 
 #[test]
 fn what_was_unpacked_before_is_not_unpacked_again() {
     let world = World::new();
-    let (places, file) = world.archives();
-    world.install(&places, &LockFile::default(), Mode::Keep, None);
+    let (sources, file) = world.archives();
+    world.install(&sources, &LockFile::default(), SelectionPolicy::Keep, None);
     let first = inode(&world.package().join(PROGRAM));
     let moved = world.sandbox.dir().join("elsewhere");
     fs::rename(world.base(), &moved).expect("it can be renamed");
-    let (outcome, _) = world.install(&places, &LockFile::default(), Mode::Keep, None);
+    let (outcome, _) = world.install(&sources, &LockFile::default(), SelectionPolicy::Keep, None);
     assert_eq!(inode(&world.package().join(PROGRAM)), first);
     // Nothing is hashed again because of that, neither here nor there: lies are believed.
     let records = world.sandbox.dir().join("records");
@@ -91,10 +91,10 @@ fn what_was_unpacked_before_is_not_unpacked_again() {
     // Another archive in the same place has something else in it.
     fs::remove_dir_all(world.base()).expect("it is there");
     fs::write(&file, archive(&[(PROGRAM, b"another one")])).expect("it can be written");
-    let (other, _) = world.install(&places, &LockFile::default(), Mode::Keep, None);
+    let (other, _) = world.install(&sources, &LockFile::default(), SelectionPolicy::Keep, None);
     assert!(!other.locks.selects_same(&outcome.locks));
     fs::remove_dir_all(world.base()).expect("it is there");
-    let (_, text) = world.install(&places, &outcome.locks, Mode::Keep, None);
+    let (_, text) = world.install(&sources, &outcome.locks, SelectionPolicy::Keep, None);
     assert!(text.contains("doesn't match any of the checksums"), "{text}");
     assert_eq!(world.files(), "");
 }
@@ -121,6 +121,6 @@ fn what_somebody_else_has_kept_is_not_believed() {
 
 #[test]
 fn without_a_place_nothing_is_kept() {
-    let world = World { kept: Kept::default(), ..World::new() };
+    let world = World { kept: UnpackedPackages::default(), ..World::new() };
     assert_eq!(world.twice(&world.registry(), |_| ()).2, untouched() + 1);
 }

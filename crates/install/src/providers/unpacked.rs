@@ -35,20 +35,20 @@ const MAX_ARCHIVES: usize = 4096;
 
 /// The kept packages of a user.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct UnpackedPackages {
     dir: Option<PathBuf>,
 }
 
-impl Kept {
+impl UnpackedPackages {
     /// In a directory, which need not exist yet; without one nothing is kept.
-    pub fn new(dir: Option<PathBuf>) -> Kept {
-        Kept { dir }
+    pub fn new(dir: Option<PathBuf>) -> UnpackedPackages {
+        UnpackedPackages { dir }
     }
 
     /// In the user's directory for caches, unless the user does not want that.
-    pub fn of_user(environment: &Environment) -> Kept {
+    pub fn of_user(environment: &Environment) -> UnpackedPackages {
         let is_wanted = !environment.is_off("YUBA_KEEP_PACKAGES");
-        Kept::new(is_wanted.then(|| environment.cache("kept")).flatten())
+        UnpackedPackages::new(is_wanted.then(|| environment.cache("kept")).flatten())
     }
 
     /// The hash of the files in an archive on this machine.
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn what_nobody_has_any_more_goes_after_a_while() {
         let sandbox = yuba_testkit::Sandbox::new("", "//- a/x\n12345678\n//- b/x\n123\n//- c/x\n1\n");
-        let kept = Kept::new(Some(sandbox.dir().join("kept")));
+        let kept = UnpackedPackages::new(Some(sandbox.dir().join("kept")));
         for name in ["a", "b", "c"] {
             let package = sandbox.dir().join(name);
             let h1 = Some(hash::of_dir(&package).expect("it can be read"));
