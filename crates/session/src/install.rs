@@ -23,7 +23,7 @@ use crate::manifest::write_manifest;
 use crate::migration::{self, Confirm};
 use crate::module_install::{Installer, Missing, copy_root};
 use crate::project::Project;
-use crate::provider_install::{self, ProviderFlags};
+use crate::provider_install::{self, ProviderFlags, StateSource};
 
 /// What is going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,7 +223,8 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         }
         repeated.extend(problems.iter().cloned());
     }
-    let found = provider_install::install(&mut configuration, &request.providers, request.backend, emit);
+    let states = if request.backend { StateSource::Backend } else { StateSource::LastKnown };
+    let found = provider_install::install(&mut configuration, &request.providers, states, emit);
     problems.extend(found);
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
 }

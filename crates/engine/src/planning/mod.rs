@@ -193,12 +193,7 @@ async fn walk_for(
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live)).with_parallelism(context.parallelism);
     let arguments = &context.references.arguments;
-    let mut problems = context.references.invalid_arguments.clone();
-    problems.extend(tree.unbound_resources());
-    if options.mode == Mode::Destroy {
-        // Few variables are needed to destroy: what is wrong with the others is told nevertheless.
-        problems.extend(context.variables.values().flat_map(|variable| variable.problems.iter().cloned()));
-    }
+    let mut problems = problems_before(&context, options);
     if problems.has_errors() {
         return Made::nothing(problems);
     }
@@ -225,15 +220,7 @@ async fn walk_for(
     if problems.has_errors() {
         return Made::nothing(problems);
     }
-    let mut used = providers_of_state(tree, &state);
-    let of_imports = undeclared.generate.iter().filter_map(|(addr, import)| {
-        tree.resolve_provider(ModuleId::ROOT, &provider_of_undeclared(addr, import), None)
-    });
-    used.extend(blocks_of(
-        tree,
-        of_imports.map(|resolved| tree.provider_address(&resolved)).collect::<Vec<_>>().iter(),
-    ));
-    let referring = context.references.with_used(&evaluation, &used);
+    let referring = context.references.with_used(&evaluation, &used_providers(tree, &state, &undeclared));
     let references = &referring.edges;
     let mut graph = (*referring).clone();
     connect_providers_of_state(&mut graph, tree, &state);
@@ -285,36 +272,35 @@ async fn walk_for(
         prevented: Vec::new(),
     };
     planner.walk.tell(problems);
-    let started = planner.walk.providers.started();
-    let work = async {
-        planner.start_bare_providers().await;
-        drive(&mut planner, graph.edges.as_slice(), context.parallelism).await;
-        planner.at_end = true;
-        let last: [Vec<u32>; 1] = [Vec::new()];
-        drive(&mut planner, last.as_slice(), context.parallelism).await;
-    };
-    attend(context.interrupt, context.clock, &started, work).await;
-    attend(context.interrupt, context.clock, &started, planner.walk.close_all()).await;
-    // What is wrong with imports and moves matters most: everything else may follow from it.
-    if options.mode == Mode::Normal || !options.imports.is_empty() {
-        let found = planner.imports.check(live, !planner.walk.has_errors());
-        if found.has_errors() {
-            return Made::nothing(found);
-        }
-        planner.walk.tell(found);
-    }
-    let found = moves::validate(&statements, tree, live, options.mode, context.env.sources);
-    if found.has_errors() {
+    planner.drive_all().await;
+    if let Err(found) = planner.check_imports_and_moves(&statements, live) {
         return Made::nothing(found);
-    }
-    planner.walk.tell(found);
-    if !planner.walk.has_errors() {
-        let blocked = planner.moves.warnings();
-        planner.walk.tell(blocked);
     }
     let only_reading_failed = planner.only_reading_failed();
     let (plan, problems) = planner.finish(&graph, references, previous);
     Made { plan, problems, only_reading_failed }
+}
+
+/// Returns the problems that are known before a walk.
+fn problems_before(context: &Context<'_>, options: &PlanOptions) -> Diagnostics {
+    let mut problems = context.references.invalid_arguments.clone();
+    problems.extend(context.tree.unbound_resources());
+    if options.mode == Mode::Destroy {
+        // A plan to destroy evaluates few variables. Problems of the others are reported all the same.
+        problems.extend(context.variables.values().flat_map(|variable| variable.problems.iter().cloned()));
+    }
+    problems
+}
+
+/// Returns the provider configurations that objects of the state and imports without configuration use.
+fn used_providers(tree: &ConfigTree, state: &State, undeclared: &Undeclared<'_>) -> Vec<(ModuleId, ProviderKey)> {
+    let mut used = providers_of_state(tree, state);
+    let of_imports = undeclared.generate.iter().filter_map(|(addr, import)| {
+        tree.resolve_provider(ModuleId::ROOT, &provider_of_undeclared(addr, import), None)
+    });
+    let of_imports: Vec<_> = of_imports.map(|resolved| tree.provider_address(&resolved)).collect();
+    used.extend(blocks_of(tree, of_imports.iter()));
+    used
 }
 
 /// The provider that imports an object for which configuration is written.
@@ -448,6 +434,43 @@ impl<'a> Steps<'a> for Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
+    /// Plans all objects of the configuration in the order of their references, and then what had to wait for the end.
+    async fn drive_all(&mut self) {
+        let (context, graph) = (self.walk.context, self.walk.graph);
+        let started = self.walk.providers.started();
+        let work = async {
+            self.start_bare_providers().await;
+            drive(self, graph.edges.as_slice(), context.parallelism).await;
+            self.at_end = true;
+            let last: [Vec<u32>; 1] = [Vec::new()];
+            drive(self, last.as_slice(), context.parallelism).await;
+        };
+        attend(context.interrupt, context.clock, &started, work).await;
+        attend(context.interrupt, context.clock, &started, self.walk.close_all()).await;
+    }
+
+    /// Reports problems of imports and moves. Their errors replace all others, which may follow from them.
+    fn check_imports_and_moves(&mut self, statements: &moves::Statements, live: &Live) -> Result<(), Diagnostics> {
+        if self.options.mode == Mode::Normal || !self.options.imports.is_empty() {
+            let found = self.imports.check(live, !self.walk.has_errors());
+            if found.has_errors() {
+                return Err(found);
+            }
+            self.walk.tell(found);
+        }
+        let context = self.walk.context;
+        let found = moves::validate(statements, context.tree, live, self.options.mode, context.env.sources);
+        if found.has_errors() {
+            return Err(found);
+        }
+        self.walk.tell(found);
+        if !self.walk.has_errors() {
+            let blocked = self.moves.warnings();
+            self.walk.tell(blocked);
+        }
+        Ok(())
+    }
+
     /// Whether there are errors, and all of them are in reading data resources or opening ephemeral resources.
     fn only_reading_failed(&self) -> bool {
         let is_read = |at: usize| match self.walk.graph.nodes[at].vertex {
