@@ -156,7 +156,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
     if !project.has_configuration() {
         return Outcome::Empty;
     }
-    let (first_ask, second_ask) = twice(request.ask.take());
+    let (first_ask, mut second_ask) = twice(request.ask.take());
     // First it is seen whether modules have to be brought: the backend comes before that.
     let (mut any, mut of_root) = (false, false);
     let (missing, purpose) = match request.modules {
@@ -169,7 +169,6 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         Err(Refusal { problems, sources }) => return Outcome::Invalid(Report::new(problems, sources)),
     };
     // Except for symbol libraries of the root module: the arguments of the backend can refer to them.
-    let mut second_ask = second_ask;
     if of_root {
         emit(Event::Modules { upgrade: request.upgrade });
         (configuration, found) =
@@ -224,8 +223,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(Event)) -> Outcom
         repeated.extend(problems.iter().cloned());
     }
     let states = if request.backend { StateSource::Backend } else { StateSource::LastKnown };
-    let found = provider_install::install(&mut configuration, &request.providers, states, emit);
-    problems.extend(found);
+    problems.extend(provider_install::install(&mut configuration, &request.providers, states, emit));
     Outcome::Done(Report { problems, repeated, sources: configuration.sources })
 }
 

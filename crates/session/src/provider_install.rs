@@ -18,7 +18,7 @@ use yuba_install::providers::selected::{check_selections, packages_dir};
 use yuba_install::providers::source::{Place, Places, QueryError};
 use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
-use yuba_syntax::{Code, Diagnostics, Sources};
+use yuba_syntax::{Code, Diagnostic, Diagnostics, Sources};
 
 use crate::backend::{self, Opened, Refusal, StateFlags};
 use crate::diagnostics;
@@ -110,10 +110,7 @@ pub(crate) fn install(
         problems.push(about::registry_warnings(provider, warnings));
     }
     for (provider, failure) in &outcome.failures {
-        let implied = requirements.get(provider).filter(|requirement| !requirement.explicit);
-        if let (Failure::Query(QueryError::NotKnown(_)), Some(span)) = (failure, implied.and_then(|r| r.implied_by)) {
-            problems.push(about::implied(provider, span));
-        }
+        problems.extend(implied_by(provider, failure, &requirements));
         problems.push(about::failure(provider, failure, &needed, &platform));
     }
     if !problems.has_errors() && !outcome.locks.selects_same(&before) {
@@ -155,6 +152,17 @@ fn need_providers_of_state(
         }
         Err(found) => problems.extend(found),
     }
+}
+
+/// Returns a note about a provider that no registry has and that only the name of a resource type implies.
+fn implied_by(
+    provider: &ProviderSource,
+    failure: &Failure,
+    requirements: &BTreeMap<ProviderSource, Requirement>,
+) -> Option<Diagnostic> {
+    let implied = requirements.get(provider).filter(|requirement| !requirement.explicit)?;
+    let is_unknown = matches!(failure, Failure::Query(QueryError::NotKnown(_)));
+    implied.implied_by.filter(|_| is_unknown).map(|span| about::implied(provider, span))
 }
 
 /// Writes the lock file with the selected versions, unless it is read-only.

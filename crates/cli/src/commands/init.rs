@@ -171,6 +171,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     if cancel.is_some_and(|(cancel, what)| cancel.reported(&mut messages, what, problems)) {
         return Ok(1);
     }
+    conclude(&mut messages, outcome)
+}
+
+/// Prints the result of an initialization.
+fn conclude(messages: &mut Messages<'_>, outcome: install::Outcome) -> Outcome {
     match outcome {
         install::Outcome::Empty => {
             let text = "Yuba initialized in an empty directory!";

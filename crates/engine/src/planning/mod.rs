@@ -235,42 +235,12 @@ async fn walk_for(
     if options.mode != Mode::Normal || options.before_destroy {
         walk.rule_severity = Severity::Warning;
     }
-    let count = graph.nodes.len();
-    // Most resources have one instance, and most instances are there already. Room that stays empty costs nothing.
-    let expected = graph.resources.len().max(state.iter().map(|known| known.instances.len()).sum());
     let destroying = match options.mode {
         Mode::Destroy => Destroying::new(&state, targets),
         Mode::Normal | Mode::RefreshOnly => Destroying::default(),
     };
-    let in_modules = in_modules(&graph, tree, &state);
-    let mut planner = Planner {
-        walk,
-        options,
-        state,
-        moves,
-        create_before_destroy: create_before_destroy(&graph, &order, &selected),
-        included: included(&graph, &order, &selected, options.mode),
-        selection: &selected,
-        destroying,
-        removals,
-        force_replace: options.force_replace.iter().cloned().collect(),
-        dependencies: Dependencies::new(&graph, &order, tree),
-        changes: Vec::with_capacity(expected),
-        drift: Vec::new(),
-        planned: HashMap::default(),
-        pending: vec![false; count],
-        leads_to_changes: vec![false; count],
-        failed: vec![false; count],
-        met: HashSet::default(),
-        in_modules,
-        absent: HashMap::default(),
-        imports: Imports::asked(&options.imports),
-        undeclared: undeclared.generate,
-        postponed: Vec::new(),
-        at_end: false,
-        failed_at_end: false,
-        prevented: Vec::new(),
-    };
+    let start = Start { state, moves, destroying, removals, undeclared };
+    let mut planner = Planner::new(walk, options, start, &order, &selected);
     planner.walk.tell(problems);
     planner.drive_all().await;
     if let Err(found) = planner.check_imports_and_moves(&statements, live) {
@@ -279,6 +249,16 @@ async fn walk_for(
     let only_reading_failed = planner.only_reading_failed();
     let (plan, problems) = planner.finish(&graph, references, previous);
     Made { plan, problems, only_reading_failed }
+}
+
+/// What is known about objects outside of resource blocks when a walk begins.
+struct Start<'a> {
+    /// The state after the moves.
+    state: State,
+    moves: Moves,
+    destroying: Destroying,
+    removals: Removals<'a>,
+    undeclared: Undeclared<'a>,
 }
 
 /// Returns the problems that are known before a walk.
@@ -434,6 +414,49 @@ impl<'a> Steps<'a> for Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
+    fn new(
+        walk: Walk<'a>,
+        options: &'a PlanOptions,
+        start: Start<'a>,
+        order: &'a [u32],
+        selection: &'a Selection,
+    ) -> Planner<'a> {
+        let (graph, tree) = (walk.graph, walk.context.tree);
+        let Start { state, moves, destroying, removals, undeclared } = start;
+        let count = graph.nodes.len();
+        // Most resources have one instance, and most instances exist already. Unused capacity costs nothing.
+        let expected = graph.resources.len().max(state.iter().map(|known| known.instances.len()).sum());
+        let in_modules = in_modules(graph, tree, &state);
+        Planner {
+            walk,
+            options,
+            state,
+            moves,
+            create_before_destroy: create_before_destroy(graph, order, selection),
+            included: included(graph, order, selection, options.mode),
+            selection,
+            destroying,
+            removals,
+            force_replace: options.force_replace.iter().cloned().collect(),
+            dependencies: Dependencies::new(graph, order, tree),
+            changes: Vec::with_capacity(expected),
+            drift: Vec::new(),
+            planned: HashMap::default(),
+            pending: vec![false; count],
+            leads_to_changes: vec![false; count],
+            failed: vec![false; count],
+            met: HashSet::default(),
+            in_modules,
+            absent: HashMap::default(),
+            imports: Imports::asked(&options.imports),
+            undeclared: undeclared.generate,
+            postponed: Vec::new(),
+            at_end: false,
+            failed_at_end: false,
+            prevented: Vec::new(),
+        }
+    }
+
     /// Plans all objects of the configuration in the order of their references, and then what had to wait for the end.
     async fn drive_all(&mut self) {
         let (context, graph) = (self.walk.context, self.walk.graph);
