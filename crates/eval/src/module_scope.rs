@@ -24,7 +24,7 @@ use crate::functions::{CallContext, FunctionTable, OtherFunctions};
 use crate::inputs;
 use crate::live::{Live, ModuleInstanceId};
 use crate::probe::Probe;
-use crate::scope::{Scope, eval_expr, path_value, terraform_value};
+use crate::scope::{Activity, Scope, eval_expr, path_value, terraform_value};
 use crate::settle::SteadyWorld;
 use crate::symbols::{self, SymbolScope};
 use crate::tree::{ConfigTree, ModuleId, ModuleNode, Tested};
@@ -99,6 +99,15 @@ enum State {
 
 /// How many steps there may be between an expression and a value it depends on.
 const MAX_DEPTH: u32 = 5_000;
+
+/// How an expression refers to an output of a module call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputRead {
+    /// By its name.
+    ByName,
+    /// As a part of the whole call, of which no output is selected yet.
+    WithCall,
+}
 
 impl<'a> Evaluation<'a> {
     /// Of a tree.
@@ -303,18 +312,24 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The value of an output as the calling module sees it: with everything the block says about it.
-    /// `unread`: as part of the whole call, of which nothing was chosen yet.
-    pub(crate) fn exported(&'a self, child: ModuleId, output: &Output, key: &str, unread: bool) -> Value {
+    pub(crate) fn exported(&'a self, child: ModuleId, output: &Output, key: &str, read: OutputRead) -> Value {
         let value = self.output(child, output);
         let value = match self.mode {
             Mode::Types => faded(&value),
             Mode::Values(_) | Mode::Live(_) => value,
         };
-        self.with_output_marks(child, output, key, unread, value)
+        self.with_output_marks(child, output, key, read, value)
     }
 
-    /// A value with the marks that the block of an output says it has for the calling module. `unread`: see [`Self::exported`].
-    fn with_output_marks(&self, child: ModuleId, output: &Output, key: &str, unread: bool, mut value: Value) -> Value {
+    /// A value with the marks that the block of an output says it has for the calling module.
+    fn with_output_marks(
+        &self,
+        child: ModuleId,
+        output: &Output,
+        key: &str,
+        read: OutputRead,
+        mut value: Value,
+    ) -> Value {
         if output.sensitive == Some(true) {
             value = value.mark(Mark::Sensitive);
         }
@@ -328,7 +343,7 @@ impl<'a> Evaluation<'a> {
                 module: self.tree.caller_text(child),
                 message: message.clone(),
                 remote: node.source.as_ref().is_some_and(|source| !source.is_in_file_system()),
-                unread,
+                unread: read == OutputRead::WithCall,
             };
             value = value.mark(Mark::Deprecated(Arc::new(deprecation)));
         }
@@ -343,10 +358,10 @@ impl<'a> Evaluation<'a> {
         at: ModuleInstanceId,
         output: &Output,
         key: Option<&InstanceKey>,
-        unread: bool,
+        read: OutputRead,
     ) -> Value {
         let value = live.output(at, &output.name).unwrap_or_else(Value::unknown_dynamic);
-        self.with_output_marks(child, output, &key_text(key), unread, value)
+        self.with_output_marks(child, output, &key_text(key), read, value)
     }
 
     /// What an output of a call would warn of, whichever instance it is; while values are not known.
@@ -378,7 +393,7 @@ impl<'a> Evaluation<'a> {
         if let Some(live) = self.live() {
             let outputs = &self.tree.node(child).module.outputs;
             let whole = live.whole_call(at, &call.name, |id, key| {
-                let value = |output| self.live_output(live, child, id, output, key, true);
+                let value = |output| self.live_output(live, child, id, output, key, OutputRead::WithCall);
                 Value::object(outputs.iter().map(|(name, output)| (name.clone(), value(output))).collect())
             });
             return whole.unwrap_or_else(Value::unknown_dynamic);
@@ -393,7 +408,7 @@ impl<'a> Evaluation<'a> {
                 (Repetition::Single, _) => Value::object(
                     outputs
                         .iter()
-                        .map(|(name, output)| (name.clone(), self.exported(child, output, "", true)))
+                        .map(|(name, output)| (name.clone(), self.exported(child, output, "", OutputRead::WithCall)))
                         .collect(),
                 ),
                 (Repetition::Count(_), _) => Value::unknown(Type::list(unknown())),
@@ -635,8 +650,11 @@ impl ModuleScope<'_> {
                     .map_err(|problem| problem.at(reference.span))
             }
             Subject::Terraform(alias, name) => {
-                let applying = self.evaluation.live().is_some_and(|live| live.applying);
-                terraform_value(alias.as_str(), name, self.evaluation.env.workspace, applying)
+                let activity = match self.evaluation.live() {
+                    Some(live) if live.applying => Activity::Applying,
+                    _ => Activity::Planning,
+                };
+                terraform_value(alias.as_str(), name, self.evaluation.env.workspace, activity)
                     .map_err(|problem| problem.at(reference.span))
             }
             Subject::Count(name) => self.count_value(name, reference.span),
@@ -767,11 +785,11 @@ impl Scope for ModuleScope<'_> {
             );
             if let Some(live) = self.evaluation.live() {
                 if let Some(id) = live.call_instance(self.at, name, key.as_ref()) {
-                    let value = self.evaluation.live_output(live, child, id, output, key.as_ref(), false);
+                    let value = self.evaluation.live_output(live, child, id, output, key.as_ref(), OutputRead::ByName);
                     return (value, reference.subject_steps, Diagnostics::new());
                 }
             } else if fits {
-                let value = self.evaluation.exported(child, output, &key_text(key.as_ref()), false);
+                let value = self.evaluation.exported(child, output, &key_text(key.as_ref()), OutputRead::ByName);
                 return (value, reference.subject_steps, Diagnostics::new());
             }
         }

@@ -148,7 +148,7 @@ pub(crate) struct Applier<'a> {
 
 /// Applies a plan.
 pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> Applied {
-    let live = Live::new(true, Some(context.plan_time));
+    let live = Live::for_apply(Some(context.plan_time));
     apply_into(context, plan, doors, &live).instrument(tracing::info_span!("apply")).await
 }
 

@@ -38,10 +38,11 @@ use crate::request::{Context, PlanOptions, RootVariable};
 use crate::walk::data::DataAnswer;
 use crate::walk::dependencies::Dependencies;
 use crate::walk::prepare::{blocks_of, included, provider_blocks, providers_of_state};
+use crate::walk::stored::Absent;
 use crate::walk::{Walk, WalkAnswer};
 pub(crate) use exec::{build as execution_graph, cycle};
 
-use crate::imports::{Imports, Undeclared, check_targets};
+use crate::imports::{Generation, Imports, Undeclared, check_targets};
 use crate::moves::{self, Moves};
 use crate::removal::Removals;
 use crate::targets::{Destroying, Selection, Targets};
@@ -109,7 +110,7 @@ pub(crate) struct Planner<'a> {
 
 /// Makes a plan. Without one the diagnostics say why; with one there may be errors too, then it can only be shown.
 pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
-    let live = Live::new(false, Some(context.plan_time));
+    let live = Live::for_plan(Some(context.plan_time));
     plan_into(context, state, options, &live).await
 }
 
@@ -148,7 +149,7 @@ async fn plan_for(
         return (made.plan, made.problems);
     }
     let first = PlanOptions { mode: Mode::Normal, before_destroy: true, ..options.clone() };
-    let read_live = Live::new(false, Some(context.plan_time));
+    let read_live = Live::for_plan(Some(context.plan_time));
     let read = walk_for(context, state.clone(), previous.clone(), &first, targets, &read_live).await;
     let second = match read.plan {
         // What data say does not matter for destroying, unless a provider needs it, which is found out.
@@ -206,7 +207,8 @@ async fn walk_for(
     let mut undeclared = Undeclared::default();
     let (removals, still_there) = Removals::find(tree);
     if options.mode == Mode::Normal {
-        let (found, wrong) = check_targets(tree, options.generate_config);
+        let generation = if options.generate_config { Generation::Enabled } else { Generation::Disabled };
+        let (found, wrong) = check_targets(tree, generation);
         if !options.before_destroy {
             undeclared = found;
         }
@@ -403,7 +405,8 @@ impl<'a> Steps<'a> for Planner<'a> {
             && is_managed
             && self.options.mode == Mode::RefreshOnly
         {
-            self.walk.see_state(&self.state, graph.nodes[here].module, resource, !self.options.imports.is_empty());
+            let absent = if self.options.imports.is_empty() { Absent::Empty } else { Absent::Unknown };
+            self.walk.see_state(&self.state, graph.nodes[here].module, resource, absent);
         }
         !self.failed[here]
     }
