@@ -12,6 +12,7 @@ use crate::check::{self, CheckRule};
 use crate::constant::Decoding;
 pub use crate::default_value::ignored_attributes;
 use crate::diagnostics;
+use crate::file::FileKind;
 use crate::schema::schema;
 use crate::type_expr::{NamedTypes, NoNamedTypes, TypeConstraint, needs_libraries, type_constraint};
 
@@ -210,7 +211,7 @@ impl Variable {
     fn decode_default(
         &mut self,
         expr: &Arc<Expr>,
-        is_override: bool,
+        kind: FileKind,
         decoding: &Decoding<'_>,
         diagnostics: &mut Diagnostics,
     ) {
@@ -222,7 +223,7 @@ impl Variable {
         let value = value.unwrap_or_else(Value::unknown_dynamic);
         self.default_expr = Some(expr.clone());
         let is_pending = self.type_pending || self.default_pending;
-        let type_is_known = !is_pending && (!is_override || self.type_expr.is_some());
+        let type_is_known = !is_pending && (kind == FileKind::Primary || self.type_expr.is_some());
         self.default = Some(if type_is_known {
             self.checked_default(&value, expr, diagnostics)
         } else {
@@ -236,7 +237,7 @@ impl Variable {
 
 /// Decodes a `variable` block. In an override file a default without type stays as it is: it is converted when the
 /// files are merged.
-pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) -> (Variable, Diagnostics) {
+pub(crate) fn decode(block: &Block, kind: FileKind, decoding: &Decoding<'_>) -> (Variable, Diagnostics) {
     let (name, name_span) = block.labels.first().cloned().unwrap_or_default();
     let (content, mut diagnostics) = block.body.content(&SCHEMA);
     if !is_identifier(&name) {
@@ -281,10 +282,10 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
     variable.nullable = flag("nullable", &mut diagnostics);
     variable.constant = flag("const", &mut diagnostics);
     if let Some(expr) = argument("default") {
-        variable.decode_default(expr, is_override, decoding, &mut diagnostics);
+        variable.decode_default(expr, kind, decoding, &mut diagnostics);
     }
     for rule in content.blocks_of("validation") {
-        let (rule, problems) = decode_validation(rule, is_override, &variable.name);
+        let (rule, problems) = decode_validation(rule, kind, &variable.name);
         diagnostics.extend(problems);
         variable.validations.push(rule);
     }
@@ -331,8 +332,8 @@ fn is_quoted_literal(expr: &Expr) -> bool {
 }
 
 /// A `validation` block: its condition has to look at the variable.
-fn decode_validation(block: &Block, is_override: bool, variable: &str) -> (CheckRule, Diagnostics) {
-    let (rule, mut diagnostics) = check::decode_rule(block, is_override);
+fn decode_validation(block: &Block, kind: FileKind, variable: &str) -> (CheckRule, Diagnostics) {
+    let (rule, mut diagnostics) = check::decode_rule(block, kind);
     if let Some(condition) = &rule.condition {
         let looks_at_variable = condition.variables().iter().any(|reference| {
             reference.root == "var"

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use yuba_eval::inputs::Ask;
 use yuba_session::backend::StateFlags;
-use yuba_session::install::{self, Event, InitRequest};
+use yuba_session::install::{self, Event, InitRequest, Versions};
 use yuba_session::provider_install::ProviderFlags;
 use yuba_syntax::Diagnostics;
 
@@ -142,7 +142,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         flags: settings.state,
         modules: settings.modules,
         from_module: settings.from_module.as_deref(),
-        upgrade: settings.upgrade,
+        versions: if settings.upgrade { Versions::Newest } else { Versions::Installed },
         providers: ProviderFlags {
             plugin_dirs: settings.plugin_dirs,
             readonly: settings.readonly_lock_file,
