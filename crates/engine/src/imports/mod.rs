@@ -186,14 +186,14 @@ impl Imports {
         self.by_addr.is_empty()
     }
 
-    /// Says which imports are for instances that do not exist; planning has said which do, and all of them if it went well.
+    /// Reports imports for instances that do not exist. A plan with errors does not know all instances.
     /// A block whose instance is not enabled has to wait; the command line asks for an object now, so there it is an error.
-    pub fn check(&self, live: &Live, went_well: bool) -> Diagnostics {
+    pub fn check(&self, live: &Live, instances: Instances) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for (addr, imported) in &self.by_addr {
             match presence(addr, live) {
                 Presence::There => {}
-                Presence::Unknown if !went_well => {}
+                Presence::Unknown if instances == Instances::Incomplete => {}
                 Presence::Disabled => problems.push(match imported.span {
                     Some(block) => diagnostics::waits(addr, block),
                     None => diagnostics::disabled(addr),
@@ -203,6 +203,15 @@ impl Imports {
         }
         problems
     }
+}
+
+/// Whether a plan has found all instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instances {
+    /// The plan has found all of them.
+    Complete,
+    /// Errors kept the plan from some of them.
+    Incomplete,
 }
 
 enum Presence {

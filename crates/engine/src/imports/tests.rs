@@ -28,7 +28,7 @@ fn check(fixture: &str, expect: &Expect) {
         let resolved = ResolvedImport::of(import, &scope, Some(provider));
         problems.extend(imports.add(import, resolved, Some(&config.sources)));
     }
-    problems.extend(imports.check(&live, true));
+    problems.extend(imports.check(&live, Instances::Complete));
     let mut out = String::new();
     for (addr, imported) in &imports.by_addr {
         out += &match &imported.by {

@@ -42,7 +42,7 @@ use crate::walk::stored::Absent;
 use crate::walk::{Walk, WalkAnswer};
 pub(crate) use exec::{build as execution_graph, cycle};
 
-use crate::imports::{Generation, Imports, Undeclared, check_targets};
+use crate::imports::{Generation, Imports, Instances, Undeclared, check_targets};
 use crate::moves::{self, Moves};
 use crate::removal::Removals;
 use crate::targets::{Destroying, Selection, Targets};
@@ -478,7 +478,8 @@ impl<'a> Planner<'a> {
     /// Reports problems of imports and moves. Their errors replace all others, which may follow from them.
     fn check_imports_and_moves(&mut self, statements: &moves::Statements, live: &Live) -> Result<(), Diagnostics> {
         if self.options.mode == Mode::Normal || !self.options.imports.is_empty() {
-            let found = self.imports.check(live, !self.walk.has_errors());
+            let instances = if self.walk.has_errors() { Instances::Incomplete } else { Instances::Complete };
+            let found = self.imports.check(live, instances);
             if found.has_errors() {
                 return Err(found);
             }
