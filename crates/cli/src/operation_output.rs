@@ -256,11 +256,13 @@ impl<'t> OperationOutput<'t> {
             destroyed: counts.destroyed,
             forgotten: counts.forgotten,
         };
-        if !refresh {
-            self.human(&progress::applied(&people, destroy, self.look.style));
+        match kind {
+            Kind::Refresh => {}
+            Kind::Destroy => self.human(&progress::destroyed(&people, self.look.style)),
+            _ => self.human(&progress::applied(&people, self.look.style)),
         }
         if !destroy {
-            self.human(&outputs::section(values, self.look.show_sensitive, self.look.style));
+            self.human(&outputs::section(values, self.look));
         }
         if self.has_programs() {
             let programs = machine::ChangeCounts {

@@ -142,9 +142,9 @@ impl Terminal {
     }
 
     /// How plans and states are shown on standard output.
-    pub(crate) fn look(&self, show_sensitive: bool) -> Look {
+    pub(crate) fn look(&self) -> Look {
         let style = if self.stdout.colour { yuba_view::Style::Coloured } else { yuba_view::Style::Plain };
-        Look { style, width: self.stdout.width, show_sensitive, ..Look::default() }
+        Look { style, width: self.stdout.width, ..Look::default() }
     }
 
     fn report_with(&mut self, diagnostics: &Diagnostics, sources: &Sources, end: &str) {

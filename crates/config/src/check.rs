@@ -9,6 +9,7 @@ use yuba_syntax::{Block, BodySchema, Diagnostics, Expr, Span};
 
 use crate::constant::Decoding;
 use crate::diagnostics::blocks as diagnostics;
+use crate::file::FileKind;
 use crate::lifecycle::AnyResource;
 use crate::resource::{self, BlockContext, Resource, ResourceKey};
 use crate::schema::schema;
@@ -42,9 +43,9 @@ static CHECK: LazyLock<BodySchema> =
     LazyLock::new(|| schema(&[], &[], &[("data", &["type", "name"]), ("assert", &[])]));
 
 /// Decodes a block that has the form of a rule, whatever its type.
-pub(crate) fn decode_rule(block: &Block, is_override: bool) -> (CheckRule, Diagnostics) {
+pub(crate) fn decode_rule(block: &Block, kind: FileKind) -> (CheckRule, Diagnostics) {
     let mut rule = CheckRule { condition: None, message: None, span: block.header_span };
-    if is_override {
+    if kind == FileKind::Override {
         return (rule, diagnostics::override_rule(&block.kind, block.header_span).into());
     }
     let (content, mut problems) = block.body.content(&RULE);
@@ -91,12 +92,12 @@ pub fn own_resource_problems(
 /// Decodes a `check` block; the data block inside it comes apart.
 pub(crate) fn decode(
     block: &Block,
-    is_override: bool,
+    kind: FileKind,
     with: &Decoding<'_>,
 ) -> (Option<Check>, Option<Resource>, Diagnostics) {
     let [(name, name_span)] = block.labels.as_slice() else { return (None, None, Diagnostics::new()) };
     let mut check = Check { name: name.clone(), data: None, asserts: Vec::new(), span: block.header_span };
-    if is_override {
+    if kind == FileKind::Override {
         return (Some(check), None, diagnostics::override_rule("check", block.header_span).into());
     }
     let (content, mut problems) = block.body.content(&CHECK);
@@ -106,7 +107,7 @@ pub(crate) fn decode(
     let mut data: Option<Resource> = None;
     for inner in &content.blocks {
         if inner.kind == "assert" {
-            let (rule, found) = decode_rule(inner, false);
+            let (rule, found) = decode_rule(inner, FileKind::Primary);
             if !found.has_errors() {
                 check.asserts.push(rule);
             }

@@ -97,6 +97,14 @@ pub(crate) fn is_test(name: &str) -> bool {
     EXTENSIONS.iter().any(|(tf, tofu, is_test)| *is_test && (name.ends_with(tf) || name.ends_with(tofu)))
 }
 
+/// The role of a file in its module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Primary,
+    /// Its blocks change those of primary files.
+    Override,
+}
+
 /// What the blocks of a file declare, in source order.
 #[derive(Default)]
 pub(crate) struct File {
@@ -179,9 +187,9 @@ pub(crate) fn decode(parsed: &ParsedConfigFile, decoding: &Decoding<'_>) -> (Fil
 
 impl File {
     fn decode_block(&mut self, block: &Block, decoding: &Decoding<'_>) -> Diagnostics {
-        let is_override = self.is_override;
+        let kind = if self.is_override { FileKind::Override } else { FileKind::Primary };
         match block.kind.as_str() {
-            "language" => keep(&mut self.languages, language::decode(block, is_override, decoding)),
+            "language" => keep(&mut self.languages, language::decode(block, kind, decoding)),
             "terraform" => {
                 let problems = terraform::decode(block, decoding, &mut self.settings);
                 self.opted_in.append(&mut self.settings.experiments);
@@ -189,26 +197,26 @@ impl File {
             }
             "required_providers" => diagnostics::misplaced_required_providers(block.kind_span).into(),
             "provider" => keep_some(&mut self.providers, provider::decode(block, decoding)),
-            "variable" => keep(&mut self.variables, variable::decode(block, is_override, decoding)),
+            "variable" => keep(&mut self.variables, variable::decode(block, kind, decoding)),
             "locals" => {
                 let (locals, problems) = variable::decode_locals(block);
                 self.locals.extend(locals);
                 problems
             }
-            "output" => keep(&mut self.outputs, output::decode(block, is_override, decoding)),
-            "module" => keep_some(&mut self.calls, module_call::decode(block, is_override, decoding)),
+            "output" => keep(&mut self.outputs, output::decode(block, kind, decoding)),
+            "module" => keep_some(&mut self.calls, module_call::decode(block, kind, decoding)),
             "resource" => self.decode_resource(block, ResourceMode::Managed, decoding),
             "data" => self.decode_resource(block, ResourceMode::Data, decoding),
             "ephemeral" => self.decode_resource(block, ResourceMode::Ephemeral, decoding),
             "moved" => keep_some(&mut self.moved, moved::decode(block)),
             "import" => keep_some(&mut self.imports, import::decode(block)),
             "check" => {
-                let (check, data, problems) = check::decode(block, is_override, decoding);
+                let (check, data, problems) = check::decode(block, kind, decoding);
                 self.checks.extend(check.map(|check| (check, data)));
                 problems
             }
             "removed" => keep_some(&mut self.removed, removed::decode(block, decoding)),
-            "symbols" => keep_some(&mut self.symbols, symbols::decode(block, is_override, decoding)),
+            "symbols" => keep_some(&mut self.symbols, symbols::decode(block, kind, decoding)),
             _ => Diagnostics::new(),
         }
     }

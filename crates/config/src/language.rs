@@ -10,6 +10,7 @@ use yuba_value::{Type, Value};
 
 use crate::constant::Decoding;
 use crate::diagnostics;
+use crate::file::FileKind;
 use crate::schema::schema;
 use crate::terraform::CoreVersion;
 
@@ -140,9 +141,9 @@ fn compatible_with(block: &Block, decoding: &Decoding<'_>, diagnostics: &mut Dia
 }
 
 /// Decodes a `language` block. Whether the version fits was asked before.
-pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) -> (Language, Diagnostics) {
+pub(crate) fn decode(block: &Block, kind: FileKind, decoding: &Decoding<'_>) -> (Language, Diagnostics) {
     let mut language = Language::default();
-    if is_override {
+    if kind == FileKind::Override {
         return (language, diagnostics::language_in_override(block.header_span).into());
     }
     let (content, mut diagnostics) = block.body.content(&SCHEMA);

@@ -10,6 +10,7 @@ use yuba_syntax::{Attribute, Block, Body, BodySchema, Diagnostics, Expr, Span, T
 use crate::constant::Decoding;
 use crate::depends_on;
 use crate::diagnostics::blocks as diagnostics;
+use crate::file::FileKind;
 use crate::provider::{self, ProviderRef};
 use crate::quoted::Syntax;
 use crate::resource::{Repetition, RepetitionArguments};
@@ -55,9 +56,10 @@ static OVERRIDE: LazyLock<BodySchema> = LazyLock::new(|| nothing_required(&SCHEM
 static LIFECYCLE: LazyLock<BodySchema> = LazyLock::new(|| schema(&[], &["enabled"], &[]));
 
 /// Decodes a block with one label.
-pub(crate) fn decode(block: &Block, is_override: bool, with: &Decoding<'_>) -> (Option<ModuleCall>, Diagnostics) {
+pub(crate) fn decode(block: &Block, kind: FileKind, with: &Decoding<'_>) -> (Option<ModuleCall>, Diagnostics) {
     let [(name, name_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
-    let (content, body, mut problems) = block.body.partial_content(if is_override { &OVERRIDE } else { &SCHEMA });
+    let (content, body, mut problems) =
+        block.body.partial_content(if kind == FileKind::Override { &OVERRIDE } else { &SCHEMA });
     if !is_identifier(name) {
         problems.push(crate::diagnostics::invalid_name("module instance", name, *name_span));
     }

@@ -10,6 +10,7 @@ use crate::check::{self, CheckRule};
 use crate::constant::Decoding;
 use crate::depends_on;
 use crate::diagnostics;
+use crate::file::FileKind;
 use crate::schema::{nothing_required, schema};
 
 /// An `output` block.
@@ -61,9 +62,10 @@ impl Output {
 }
 
 /// Decodes an `output` block.
-pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) -> (Output, Diagnostics) {
+pub(crate) fn decode(block: &Block, kind: FileKind, decoding: &Decoding<'_>) -> (Output, Diagnostics) {
     let (name, name_span) = block.labels.first().cloned().unwrap_or_default();
-    let (content, mut diagnostics) = block.body.content(if is_override { &OVERRIDE_SCHEMA } else { &SCHEMA });
+    let (content, mut diagnostics) =
+        block.body.content(if kind == FileKind::Override { &OVERRIDE_SCHEMA } else { &SCHEMA });
     if !is_identifier(&name) {
         diagnostics.push(diagnostics::invalid_name("output", &name, name_span));
     }
@@ -105,7 +107,7 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
     }
     for nested in &content.blocks {
         if nested.kind == "precondition" {
-            let (rule, problems) = check::decode_rule(nested, is_override);
+            let (rule, problems) = check::decode_rule(nested, kind);
             diagnostics.extend(problems);
             output.preconditions.push(rule);
         } else {

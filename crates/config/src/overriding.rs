@@ -7,53 +7,22 @@ use yuba_syntax::{Diagnostics, Expr, Traversal};
 use yuba_value::Value;
 
 use crate::diagnostics::{self, Overridden};
+use crate::encryption::Encryption;
 use crate::file::File;
 use crate::merge::Merging;
 use crate::module_call::ModuleCall;
 use crate::output::Output;
 use crate::provider::ProviderConfig;
 use crate::resource::{Repetition, Resource};
+use crate::terraform::Settings;
 use crate::variable::Variable;
 
 /// Merges an override file into a module.
 pub(crate) fn apply(merging: &mut Merging<'_>, file: File) {
-    let Merging { module, decoding, diagnostics, .. } = merging;
-    let settings = file.settings;
-    // A backend and a cloud block exclude each other: the one that overrides wins.
-    match &settings.backends[..] {
-        [] => {}
-        [backend] => (module.backend, module.cloud) = (Some(backend.clone()), None),
-        [first, second, ..] => {
-            diagnostics.push(diagnostics::duplicate_backend(&decoding.place(first.span), second.span));
-        }
-    }
-    match &settings.clouds[..] {
-        [] => {}
-        [cloud] => (module.backend, module.cloud) = (None, Some(cloud.clone())),
-        [first, second, ..] => {
-            diagnostics.push(diagnostics::duplicate_cloud(&decoding.place(first.span), second.span));
-        }
-    }
-    for config in file.providers {
-        match module.providers.get_mut(&config.key) {
-            Some(base) => override_provider(base, config),
-            None if config.key.alias.is_none() => {
-                module.providers.insert(config.key.clone(), config);
-            }
-            None => diagnostics.push(diagnostics::missing_provider(&config.key, config.span)),
-        }
-    }
-    match &settings.encryptions[..] {
-        [] => {}
-        [encryption] => match &mut module.encryption {
-            Some(base) => base.overridden_by(encryption.clone()),
-            None => module.encryption = Some(encryption.clone()),
-        },
-        [first, second, ..] => {
-            let place = decoding.place(first.span);
-            diagnostics.push(diagnostics::duplicate_encryption_block(&place, second.span));
-        }
-    }
+    storage(merging, &file.settings);
+    providers(merging, file.providers);
+    encryption(merging, &file.settings.encryptions);
+    let Merging { module, diagnostics, .. } = merging;
     for variable in file.variables {
         match module.variables.get_mut(&variable.name) {
             Some(base) => override_variable(base, variable, diagnostics),
@@ -102,6 +71,55 @@ pub(crate) fn apply(merging: &mut Merging<'_>, file: File) {
     for span in file.removed.iter().map(|removed| removed.span) {
         // Quirk: the capital letter.
         diagnostics.push(diagnostics::cannot_override("Removed", span));
+    }
+}
+
+/// Merges `backend` and `cloud` blocks. They exclude each other: the overriding block replaces both.
+fn storage(merging: &mut Merging<'_>, settings: &Settings) {
+    let Merging { module, decoding, diagnostics, .. } = merging;
+    match &settings.backends[..] {
+        [] => {}
+        [backend] => (module.backend, module.cloud) = (Some(backend.clone()), None),
+        [first, second, ..] => {
+            diagnostics.push(diagnostics::duplicate_backend(&decoding.place(first.span), second.span));
+        }
+    }
+    match &settings.clouds[..] {
+        [] => {}
+        [cloud] => (module.backend, module.cloud) = (None, Some(cloud.clone())),
+        [first, second, ..] => {
+            diagnostics.push(diagnostics::duplicate_cloud(&decoding.place(first.span), second.span));
+        }
+    }
+}
+
+/// Merges `provider` blocks. Only a block without alias may be new.
+fn providers(merging: &mut Merging<'_>, configs: Vec<ProviderConfig>) {
+    let Merging { module, diagnostics, .. } = merging;
+    for config in configs {
+        match module.providers.get_mut(&config.key) {
+            Some(base) => override_provider(base, config),
+            None if config.key.alias.is_none() => {
+                module.providers.insert(config.key.clone(), config);
+            }
+            None => diagnostics.push(diagnostics::missing_provider(&config.key, config.span)),
+        }
+    }
+}
+
+/// Merges the `encryption` block.
+fn encryption(merging: &mut Merging<'_>, blocks: &[Encryption]) {
+    let Merging { module, decoding, diagnostics, .. } = merging;
+    match blocks {
+        [] => {}
+        [encryption] => match &mut module.encryption {
+            Some(base) => base.overridden_by(encryption.clone()),
+            None => module.encryption = Some(encryption.clone()),
+        },
+        [first, second, ..] => {
+            let place = decoding.place(first.span);
+            diagnostics.push(diagnostics::duplicate_encryption_block(&place, second.span));
+        }
     }
 }
 

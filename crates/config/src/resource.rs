@@ -11,6 +11,7 @@ use crate::check;
 use crate::constant::Decoding;
 use crate::depends_on;
 use crate::diagnostics::blocks as diagnostics;
+use crate::file::FileKind;
 use crate::lifecycle;
 use crate::provider::{self, ProviderRef};
 use crate::provisioner::{self, Connection, Provisioner, ProvisionerWhen};
@@ -101,6 +102,15 @@ pub(crate) enum BlockContext {
     Override,
     /// In a `check` block.
     Check,
+}
+
+impl BlockContext {
+    pub(crate) fn file_kind(self) -> FileKind {
+        match self {
+            BlockContext::Override => FileKind::Override,
+            BlockContext::Top | BlockContext::Check => FileKind::Primary,
+        }
+    }
 }
 
 /// Decodes a block with two labels.
@@ -314,7 +324,7 @@ impl Decoder<'_> {
             }
         }
         for rule_block in &content.blocks {
-            let (rule, found) = check::decode_rule(rule_block, self.context == BlockContext::Override);
+            let (rule, found) = check::decode_rule(rule_block, self.context.file_kind());
             self.problems.extend(found);
             check::forbid_own_resource(&rule, &rule_block.kind, &self.resource.key, &mut self.problems);
             match rule_block.kind.as_str() {

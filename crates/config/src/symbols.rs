@@ -10,6 +10,7 @@ use yuba_syntax::{Block, Body, BodySchema, Diagnostic, Diagnostics, Expr, Span};
 
 use crate::constant::Decoding;
 use crate::diagnostics::symbols as diagnostics;
+use crate::file::FileKind;
 use crate::language::{self, Language};
 use crate::schema::{nothing_required, schema};
 use crate::variable::Local;
@@ -119,9 +120,9 @@ static FUNCTION: LazyLock<BodySchema> =
 static PARAMETER: LazyLock<BodySchema> = LazyLock::new(|| schema(&[], &["type", "variadic", "description"], &[]));
 
 /// Decodes a block with one label.
-pub(crate) fn decode(block: &Block, is_override: bool, with: &Decoding<'_>) -> (Option<SymbolsCall>, Diagnostics) {
+pub(crate) fn decode(block: &Block, kind: FileKind, with: &Decoding<'_>) -> (Option<SymbolsCall>, Diagnostics) {
     let [(name, name_span)] = block.labels.as_slice() else { return (None, Diagnostics::new()) };
-    let (content, mut problems) = block.body.content(if is_override { &OVERRIDE } else { &SCHEMA });
+    let (content, mut problems) = block.body.content(if kind == FileKind::Override { &OVERRIDE } else { &SCHEMA });
     check_name("symbols block", name, *name_span, &mut problems);
     let mut text = |name: &str| {
         let attribute = content.attribute(name)?;
@@ -158,7 +159,7 @@ pub fn decode_library<'b>(files: impl IntoIterator<Item = &'b Body>, with: &Deco
                     }
                 }
                 "symbols" => {
-                    let (call, found) = decode(block, false, with);
+                    let (call, found) = decode(block, FileKind::Primary, with);
                     problems.extend(found);
                     let Some(call) = call else { continue };
                     let first = library.symbols.get(&call.name).map(|first| first.span);
@@ -172,7 +173,7 @@ pub fn decode_library<'b>(files: impl IntoIterator<Item = &'b Body>, with: &Deco
                         problems.push(diagnostics::second_language(&first, at));
                     }
                     None => {
-                        let (language, found) = language::decode(block, false, with);
+                        let (language, found) = language::decode(block, FileKind::Primary, with);
                         problems.extend(found);
                         language_span = Some(block.header_span);
                         library.language = Some(language);

@@ -52,18 +52,18 @@ fn check_file(text: &str, place: BlockContext, expect: &Expect) {
 }
 
 fn decode(block: &Block, place: BlockContext, with: &Decoding<'_>) -> Diagnostics {
-    let is_override = place == BlockContext::Override;
+    let kind = place.file_kind();
     match block.kind.as_str() {
         "resource" => resource::decode(block, ResourceMode::Managed, place, with).1,
         "data" => resource::decode(block, ResourceMode::Data, place, with).1,
         "ephemeral" => resource::decode(block, ResourceMode::Ephemeral, place, with).1,
         "provider" => provider::decode(block, with).1,
-        "module" => module_call::decode(block, is_override, with).1,
-        "check" => check::decode(block, is_override, with).2,
+        "module" => module_call::decode(block, kind, with).1,
+        "check" => check::decode(block, kind, with).2,
         "moved" => moved::decode(block).1,
         "import" => import::decode(block).1,
         "removed" => removed::decode(block, with).1,
-        _ => symbols::decode(block, is_override, with).1,
+        _ => symbols::decode(block, kind, with).1,
     }
 }
 

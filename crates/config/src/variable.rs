@@ -12,6 +12,7 @@ use crate::check::{self, CheckRule};
 use crate::constant::Decoding;
 pub use crate::default_value::ignored_attributes;
 use crate::diagnostics;
+use crate::file::FileKind;
 use crate::schema::schema;
 use crate::type_expr::{NamedTypes, NoNamedTypes, TypeConstraint, needs_libraries, type_constraint};
 
@@ -184,11 +185,59 @@ impl Variable {
             diagnostics.push(diagnostics::null_default(at));
         }
     }
+
+    /// Decodes `type`. A type that refers to symbol libraries stays pending until they are loaded.
+    fn decode_type(&mut self, expr: &Arc<Expr>, decoding: &Decoding<'_>, diagnostics: &mut Diagnostics) {
+        if needs_libraries(expr, decoding) {
+            self.type_expr = Some(expr.clone());
+            self.type_pending = true;
+            self.parsing = Parsing::Expression;
+        } else {
+            self.set_type(expr, decoding, &NoNamedTypes, diagnostics);
+        }
+    }
+
+    /// Decodes `deprecated`. A message that refers to symbol libraries stays pending until they are loaded.
+    fn decode_deprecated(&mut self, expr: &Arc<Expr>, decoding: &Decoding<'_>, diagnostics: &mut Diagnostics) {
+        if decoding.needs_symbols(expr) {
+            self.deprecated_pending = Some(expr.clone());
+        } else {
+            self.deprecated = decoding.string(expr, diagnostics);
+            self.check_deprecated(expr.span, diagnostics);
+        }
+    }
+
+    /// Decodes `default`, after `type` and `nullable`. The value is converted if the type is known.
+    fn decode_default(
+        &mut self,
+        expr: &Arc<Expr>,
+        kind: FileKind,
+        decoding: &Decoding<'_>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        self.default_pending = decoding.needs_symbols(expr);
+        let value = match self.default_pending {
+            true => None,
+            false => decoding.value(expr, diagnostics),
+        };
+        let value = value.unwrap_or_else(Value::unknown_dynamic);
+        self.default_expr = Some(expr.clone());
+        let is_pending = self.type_pending || self.default_pending;
+        let type_is_known = !is_pending && (kind == FileKind::Primary || self.type_expr.is_some());
+        self.default = Some(if type_is_known {
+            self.checked_default(&value, expr, diagnostics)
+        } else {
+            if !is_pending {
+                self.check_null(&value, expr.span, diagnostics);
+            }
+            value
+        });
+    }
 }
 
 /// Decodes a `variable` block. In an override file a default without type stays as it is: it is converted when the
 /// files are merged.
-pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) -> (Variable, Diagnostics) {
+pub(crate) fn decode(block: &Block, kind: FileKind, decoding: &Decoding<'_>) -> (Variable, Diagnostics) {
     let (name, name_span) = block.labels.first().cloned().unwrap_or_default();
     let (content, mut diagnostics) = block.body.content(&SCHEMA);
     if !is_identifier(&name) {
@@ -218,59 +267,25 @@ pub(crate) fn decode(block: &Block, is_override: bool, decoding: &Decoding<'_>) 
         span: block.header_span,
     };
     let argument = |name: &str| content.attribute(name).map(|attribute| &attribute.expr);
-    if let Some(expr) = argument("description") {
-        variable.description = decoding.string(expr, &mut diagnostics);
-    }
+    let flag = |name: &str, diagnostics: &mut Diagnostics| {
+        argument(name).map(|expr| decoding.bool(expr, diagnostics).unwrap_or_default())
+    };
+    variable.description = argument("description").and_then(|expr| decoding.string(expr, &mut diagnostics));
     if let Some(expr) = argument("type") {
-        if needs_libraries(expr, decoding) {
-            variable.type_expr = Some(expr.clone());
-            variable.type_pending = true;
-            variable.parsing = Parsing::Expression;
-        } else {
-            variable.set_type(expr, decoding, &NoNamedTypes, &mut diagnostics);
-        }
+        variable.decode_type(expr, decoding, &mut diagnostics);
     }
-    if let Some(expr) = argument("sensitive") {
-        variable.sensitive = Some(decoding.bool(expr, &mut diagnostics).unwrap_or_default());
-    }
+    variable.sensitive = flag("sensitive", &mut diagnostics);
     if let Some(expr) = argument("deprecated") {
-        if decoding.needs_symbols(expr) {
-            variable.deprecated_pending = Some(expr.clone());
-        } else {
-            variable.deprecated = decoding.string(expr, &mut diagnostics);
-            variable.check_deprecated(expr.span, &mut diagnostics);
-        }
+        variable.decode_deprecated(expr, decoding, &mut diagnostics);
     }
-    if let Some(expr) = argument("ephemeral") {
-        variable.ephemeral = Some(decoding.bool(expr, &mut diagnostics).unwrap_or_default());
-    }
-    if let Some(expr) = argument("nullable") {
-        variable.nullable = Some(decoding.bool(expr, &mut diagnostics).unwrap_or_default());
-    }
-    if let Some(expr) = argument("const") {
-        variable.constant = Some(decoding.bool(expr, &mut diagnostics).unwrap_or_default());
-    }
+    variable.ephemeral = flag("ephemeral", &mut diagnostics);
+    variable.nullable = flag("nullable", &mut diagnostics);
+    variable.constant = flag("const", &mut diagnostics);
     if let Some(expr) = argument("default") {
-        variable.default_pending = decoding.needs_symbols(expr);
-        let value = match variable.default_pending {
-            true => None,
-            false => decoding.value(expr, &mut diagnostics),
-        };
-        let value = value.unwrap_or_else(Value::unknown_dynamic);
-        variable.default_expr = Some(expr.clone());
-        let is_pending = variable.type_pending || variable.default_pending;
-        let type_is_known = !is_pending && (!is_override || variable.type_expr.is_some());
-        variable.default = Some(if type_is_known {
-            variable.checked_default(&value, expr, &mut diagnostics)
-        } else {
-            if !is_pending {
-                variable.check_null(&value, expr.span, &mut diagnostics);
-            }
-            value
-        });
+        variable.decode_default(expr, kind, decoding, &mut diagnostics);
     }
     for rule in content.blocks_of("validation") {
-        let (rule, problems) = decode_validation(rule, is_override, &variable.name);
+        let (rule, problems) = decode_validation(rule, kind, &variable.name);
         diagnostics.extend(problems);
         variable.validations.push(rule);
     }
@@ -317,8 +332,8 @@ fn is_quoted_literal(expr: &Expr) -> bool {
 }
 
 /// A `validation` block: its condition has to look at the variable.
-fn decode_validation(block: &Block, is_override: bool, variable: &str) -> (CheckRule, Diagnostics) {
-    let (rule, mut diagnostics) = check::decode_rule(block, is_override);
+fn decode_validation(block: &Block, kind: FileKind, variable: &str) -> (CheckRule, Diagnostics) {
+    let (rule, mut diagnostics) = check::decode_rule(block, kind);
     if let Some(condition) = &rule.condition {
         let looks_at_variable = condition.variables().iter().any(|reference| {
             reference.root == "var"

@@ -63,6 +63,24 @@ pub(crate) struct Subject<'a> {
     pub(crate) meta: Value,
 }
 
+/// The result of an operation on an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Completed,
+    Failed,
+}
+
+impl Ended {
+    /// An operation is completed if it has a result.
+    pub(crate) fn with<T>(result: Option<&T>) -> Ended {
+        result.map_or(Ended::Failed, |_| Ended::Completed)
+    }
+    /// An operation is completed if there are no errors.
+    pub(crate) fn by(problems: &Diagnostics) -> Ended {
+        if problems.has_errors() { Ended::Failed } else { Ended::Completed }
+    }
+}
+
 impl Subject<'_> {
     pub(crate) fn kind(&self) -> &EcoString {
         &self.addr.resource.kind
@@ -105,7 +123,8 @@ impl Subject<'_> {
         (self.context.events)(Event::Started { addr, deposed, phase, id });
     }
 
-    pub(crate) fn finished(&self, phase: Phase, value: &Value, ok: bool) {
+    pub(crate) fn finished(&self, phase: Phase, value: &Value, ended: Ended) {
+        let ok = ended == Ended::Completed;
         let id = object_id(value);
         let (addr, deposed) = (self.addr.clone(), self.deposed.clone());
         (self.context.events)(Event::Finished { addr, deposed, phase, id, ok });
@@ -289,7 +308,7 @@ impl Subject<'_> {
                 if !found.has_errors() {
                     found.push(self.broken(&PROVIDER_INVALID_OBJECT, "returned no result for reading an object"));
                 }
-                self.finished(Phase::Refresh, &existing.value, false);
+                self.finished(Phase::Refresh, &existing.value, Ended::Failed);
                 return (Some(existing.clone()), found);
             }
         };
@@ -297,11 +316,11 @@ impl Subject<'_> {
             let what =
                 eco_format!("returned an object for {} that does not conform to its schema: {reason}", self.addr);
             found.push(self.broken(&PROVIDER_INVALID_OBJECT, &what));
-            self.finished(Phase::Refresh, &existing.value, false);
+            self.finished(Phase::Refresh, &existing.value, Ended::Failed);
             return (Some(existing.clone()), found);
         }
         let state = normalize_legacy(&schema.block, &answer.state);
-        self.finished(Phase::Refresh, &state, true);
+        self.finished(Phase::Refresh, &state, Ended::Completed);
         if state.is_null() {
             return (None, found);
         }

@@ -5,15 +5,23 @@ use yuba_config::resource::{Repetition, ResourceKey};
 use yuba_eval::{ConfigTree, Expansion, Live, ModuleInstanceId};
 use yuba_plan::ActionReason;
 
-/// Why an instance is not among those that the configuration wants. `moved` tells that it came to its address by a move.
-pub fn reason(addr: &AbsResourceInstance, moved: bool, tree: &ConfigTree, live: &Live) -> ActionReason {
+/// How an object came to its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// By a `moved` block.
+    Moved,
+    /// It was created or imported there, or a move was implied.
+    Other,
+}
+
+/// Returns the reason why an instance is not among those that the configuration wants.
+pub fn reason(addr: &AbsResourceInstance, arrival: Arrival, tree: &ConfigTree, live: &Live) -> ActionReason {
     let key = ResourceKey::from(&addr.resource);
     let block = tree.find(&addr.module.module()).and_then(|module| tree.node(module).module.resources.get(&key));
     let Some(block) = block else {
-        return if moved {
-            ActionReason::DeleteBecauseNoMoveTarget
-        } else {
-            ActionReason::DeleteBecauseNoResourceConfig
+        return match arrival {
+            Arrival::Moved => ActionReason::DeleteBecauseNoMoveTarget,
+            Arrival::Other => ActionReason::DeleteBecauseNoResourceConfig,
         };
     };
     let mut at = ModuleInstanceId::ROOT;
@@ -106,7 +114,8 @@ resource "t_x" "y" {}
             "module.off[1].t_x.x[0]",
         ] {
             let (addr, moved) = text.split_once(' ').unwrap_or((text, ""));
-            let reason = reason(&testing::addr_of(addr), !moved.is_empty(), &config.tree, &live);
+            let arrival = if moved.is_empty() { Arrival::Other } else { Arrival::Moved };
+            let reason = reason(&testing::addr_of(addr), arrival, &config.tree, &live);
             out += &format!("{text}: {}\n", reason.name());
         }
         expect![[r#"

@@ -120,7 +120,7 @@ impl Provisioners for NoProvisioners {
 
 /// All instances, of a configuration whose `count`, `for_each` and `enabled` are constants.
 pub(crate) fn expand(tree: &ConfigTree) -> Live {
-    let live = Live::new(false, None);
+    let live = Live::for_plan(None);
     for (id, node) in tree.iter() {
         for at in live.instances(id) {
             for (name, call) in &node.module.calls {

@@ -69,7 +69,7 @@ pub struct Trigger {
 }
 
 /// The name of a trigger, an index that is an expression, and the steps after it.
-fn trigger_parts(expr: &Expr) -> Option<(Traversal, Option<&Expr>, Vec<TraversalStep>)> {
+pub(crate) fn trigger_parts(expr: &Expr) -> Option<(Traversal, Option<&Expr>, Vec<TraversalStep>)> {
     match &expr.kind {
         ExprKind::Traversal(name) => Some((name.clone(), None, Vec::new())),
         ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) => trigger_parts(inner),

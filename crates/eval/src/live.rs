@@ -167,12 +167,17 @@ pub struct Live {
 }
 
 impl Live {
-    /// Of a configuration of which nothing is known but that there is a root module.
-    pub fn new(applying: bool, plan_time: Option<WorldTime>) -> Live {
+    /// Values for a plan. Only the root module is known.
+    pub fn for_plan(plan_time: Option<WorldTime>) -> Live {
         let root = LiveModule::new(ModuleId::ROOT, None, ModuleInstance::default());
         let by_module = [(ModuleId::ROOT, vec![ModuleInstanceId::ROOT])].into_iter().collect();
         let modules = RefCell::new(vec![root]);
-        Live { modules, by_module: RefCell::new(by_module), providers: RefCell::default(), applying, plan_time }
+        Live { modules, by_module: RefCell::new(by_module), providers: RefCell::default(), applying: false, plan_time }
+    }
+
+    /// Values for an apply. Only the root module is known.
+    pub fn for_apply(plan_time: Option<WorldTime>) -> Live {
+        Live { applying: true, ..Live::for_plan(plan_time) }
     }
 
     /// An instance of a provider configuration that is ready: its functions can be called.

@@ -17,14 +17,14 @@ use yuba_config::output::Output;
 use yuba_config::resource::{Repetition, Resource, ResourceKey};
 use yuba_config::variable::Variable;
 use yuba_provider::{BlockSchema, CallMemo, DeprecatedOf, ProviderSchema, Providers};
-use yuba_syntax::{Diagnostics, Expr, Sources, Span, Traversal};
+use yuba_syntax::{Diagnostic, Diagnostics, Expr, Sources, Span, Traversal};
 use yuba_value::{Deprecation, Mark, Type, Value};
 
 use crate::functions::{CallContext, FunctionTable, OtherFunctions};
 use crate::inputs;
 use crate::live::{Live, ModuleInstanceId};
 use crate::probe::Probe;
-use crate::scope::{Scope, eval_expr, path_value, terraform_value};
+use crate::scope::{Activity, Scope, eval_expr, path_value, terraform_value};
 use crate::settle::SteadyWorld;
 use crate::symbols::{self, SymbolScope};
 use crate::tree::{ConfigTree, ModuleId, ModuleNode, Tested};
@@ -99,6 +99,15 @@ enum State {
 
 /// How many steps there may be between an expression and a value it depends on.
 const MAX_DEPTH: u32 = 5_000;
+
+/// How an expression refers to an output of a module call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputRead {
+    /// By its name.
+    ByName,
+    /// As a part of the whole call, of which no output is selected yet.
+    WithCall,
+}
 
 impl<'a> Evaluation<'a> {
     /// Of a tree.
@@ -303,18 +312,24 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The value of an output as the calling module sees it: with everything the block says about it.
-    /// `unread`: as part of the whole call, of which nothing was chosen yet.
-    pub(crate) fn exported(&'a self, child: ModuleId, output: &Output, key: &str, unread: bool) -> Value {
+    pub(crate) fn exported(&'a self, child: ModuleId, output: &Output, key: &str, read: OutputRead) -> Value {
         let value = self.output(child, output);
         let value = match self.mode {
             EvalMode::Types => faded(&value),
             EvalMode::Values(_) | EvalMode::Live(_) => value,
         };
-        self.with_output_marks(child, output, key, unread, value)
+        self.with_output_marks(child, output, key, read, value)
     }
 
-    /// A value with the marks that the block of an output says it has for the calling module. `unread`: see [`Self::exported`].
-    fn with_output_marks(&self, child: ModuleId, output: &Output, key: &str, unread: bool, mut value: Value) -> Value {
+    /// A value with the marks that the block of an output says it has for the calling module.
+    fn with_output_marks(
+        &self,
+        child: ModuleId,
+        output: &Output,
+        key: &str,
+        read: OutputRead,
+        mut value: Value,
+    ) -> Value {
         if output.sensitive == Some(true) {
             value = value.mark(Mark::Sensitive);
         }
@@ -328,7 +343,7 @@ impl<'a> Evaluation<'a> {
                 module: self.tree.caller_text(child),
                 message: message.clone(),
                 remote: node.source.as_ref().is_some_and(|source| !source.is_in_file_system()),
-                unread,
+                unread: read == OutputRead::WithCall,
             };
             value = value.mark(Mark::Deprecated(Arc::new(deprecation)));
         }
@@ -343,10 +358,10 @@ impl<'a> Evaluation<'a> {
         at: ModuleInstanceId,
         output: &Output,
         key: Option<&InstanceKey>,
-        unread: bool,
+        read: OutputRead,
     ) -> Value {
         let value = live.output(at, &output.name).unwrap_or_else(Value::unknown_dynamic);
-        self.with_output_marks(child, output, &key_text(key), unread, value)
+        self.with_output_marks(child, output, &key_text(key), read, value)
     }
 
     /// What an output of a call would warn of, whichever instance it is; while values are not known.
@@ -378,7 +393,7 @@ impl<'a> Evaluation<'a> {
         if let Some(live) = self.live() {
             let outputs = &self.tree.node(child).module.outputs;
             let whole = live.whole_call(at, &call.name, |id, key| {
-                let value = |output| self.live_output(live, child, id, output, key, true);
+                let value = |output| self.live_output(live, child, id, output, key, OutputRead::WithCall);
                 Value::object(outputs.iter().map(|(name, output)| (name.clone(), value(output))).collect())
             });
             return whole.unwrap_or_else(Value::unknown_dynamic);
@@ -393,7 +408,7 @@ impl<'a> Evaluation<'a> {
                 (Repetition::Single, _) => Value::object(
                     outputs
                         .iter()
-                        .map(|(name, output)| (name.clone(), self.exported(child, output, "", true)))
+                        .map(|(name, output)| (name.clone(), self.exported(child, output, "", OutputRead::WithCall)))
                         .collect(),
                 ),
                 (Repetition::Count(_), _) => Value::unknown(Type::list(unknown())),
@@ -602,6 +617,104 @@ impl<'a> ModuleScope<'a> {
     }
 }
 
+impl ModuleScope<'_> {
+    /// Returns the value of a reference. Fails where its subject is not declared or not available here.
+    fn resolve(&self, reference: &Reference) -> Result<Value, Diagnostic> {
+        let module = &self.node.module;
+        match &reference.subject {
+            Subject::Variable(name) => self.variable_value(name, reference.span),
+            Subject::Local(name) => match module.locals.get(name) {
+                Some(local) => Ok(self.evaluation.local(self.module, self.at, name, &local.expr)),
+                None => Err(diagnostics::undeclared_local(name, module, reference.span)),
+            },
+            Subject::SelfObject => Ok(self.own_value()),
+            Subject::Symbol(_) => {
+                let value = symbols::value(reference, &self.node.symbols);
+                Ok(value.unwrap_or_else(Value::unknown_dynamic))
+            }
+            Subject::Resource(resource) | Subject::ResourceInstance(resource, _) => {
+                Ok(match module.resources.get(&ResourceKey::from(resource)) {
+                    Some(resource) => self.evaluation.resource_value(self.module, self.at, resource),
+                    None => Value::unknown_dynamic(),
+                })
+            }
+            Subject::Module(name) | Subject::ModuleInstance(name, _) | Subject::ModuleOutput(name, ..) => {
+                let call = self.call_of(name);
+                let value = call.map(|(child, call)| self.evaluation.module_value(child, self.at, call));
+                Ok(value.unwrap_or_else(Value::unknown_dynamic))
+            }
+            Subject::Path(name) => {
+                let env = &self.evaluation.env;
+                let root = self.evaluation.tree.root();
+                path_value(name, &self.node.dir, &root.dir, env.world, env.original_dir)
+                    .map_err(|problem| problem.at(reference.span))
+            }
+            Subject::Terraform(alias, name) => {
+                let activity = match self.evaluation.live() {
+                    Some(live) if live.applying => Activity::Applying,
+                    _ => Activity::Planning,
+                };
+                terraform_value(alias.as_str(), name, self.evaluation.env.workspace, activity)
+                    .map_err(|problem| problem.at(reference.span))
+            }
+            Subject::Count(name) => self.count_value(name, reference.span),
+            Subject::Each(name) => self.each_value(name, reference.span),
+            Subject::Run(name) => {
+                let run = self.tested(reference.span).and_then(|tested| tested.runs.get(name).cloned());
+                Ok(run.unwrap_or_else(Value::unknown_dynamic))
+            }
+            Subject::Output(name) => self.output_value(name, reference.span),
+            Subject::Check(_) | Subject::ProviderFunction(_) | Subject::SymbolFunction(_) => {
+                Ok(Value::unknown_dynamic())
+            }
+        }
+    }
+
+    fn variable_value(&self, name: &EcoString, span: Option<Span>) -> Result<Value, Diagnostic> {
+        let module = &self.node.module;
+        match (self.variable, module.variables.get(name)) {
+            (Some((own, value)), _) if own == name => Ok(value.clone()),
+            (_, Some(variable)) => Ok(self.evaluation.variable(self.module, self.at, variable)),
+            (_, None) => match self.tested(span).and_then(|tested| tested.variables.get(name)) {
+                Some(value) => Ok(value.clone()),
+                None => Err(diagnostics::undeclared_variable(name, module, span)),
+            },
+        }
+    }
+
+    fn count_value(&self, name: &str, span: Option<Span>) -> Result<Value, Diagnostic> {
+        match name {
+            "index" => self.instance.count_index.clone().ok_or_else(|| diagnostics::no_count(span)),
+            _ => Err(diagnostics::invalid_count_attribute(name, span)),
+        }
+    }
+
+    fn each_value(&self, name: &str, span: Option<Span>) -> Result<Value, Diagnostic> {
+        match name {
+            "key" => self.instance.each_key.clone().ok_or_else(|| diagnostics::no_each(span)),
+            "value" => self.instance.each_value.clone().ok_or_else(|| diagnostics::no_each_value(span)),
+            _ => Err(diagnostics::invalid_each_attribute(name, span)),
+        }
+    }
+
+    /// Returns the value of an output, which assertions of tests and migrations refer to.
+    fn output_value(&self, name: &EcoString, span: Option<Span>) -> Result<Value, Diagnostic> {
+        let module = &self.node.module;
+        let is_assertion = self.assertion.is_some();
+        if is_assertion && !module.outputs.contains_key(name) {
+            return Err(diagnostics::undeclared_output(name, module, span));
+        }
+        let found = self.evaluation.live().and_then(|live| live.output(self.at, name));
+        let value = match (found, module.outputs.get(name)) {
+            (Some(value), Some(output)) if output.sensitive == Some(true) => value.mark(Mark::Sensitive),
+            (Some(value), _) => value,
+            (None, _) => Value::unknown_dynamic(),
+        };
+        // Quirk: an output that is not known yet is null to assertions.
+        Ok(if is_assertion { value.unknown_as_null() } else { value })
+    }
+}
+
 impl Scope for ModuleScope<'_> {
     fn context(&self) -> &dyn ParseRefContext {
         &*self.node.module
@@ -652,91 +765,10 @@ impl Scope for ModuleScope<'_> {
     }
 
     fn value(&self, reference: &Reference) -> (Value, Diagnostics) {
-        let module = &self.node.module;
-        let known = |value: Value| (value, Diagnostics::new());
-        let instance = |value: &Option<Value>| value.clone();
-        let problem = match &reference.subject {
-            Subject::Variable(name) => match (self.variable, module.variables.get(name)) {
-                (Some((own, value)), _) if own == name => return known(value.clone()),
-                (_, Some(variable)) => return known(self.evaluation.variable(self.module, self.at, variable)),
-                (_, None) if self.tested(reference.span).is_some_and(|tested| tested.variables.contains_key(name)) => {
-                    let value = self.tested(reference.span).and_then(|tested| tested.variables.get(name).cloned());
-                    return known(value.unwrap_or_else(Value::unknown_dynamic));
-                }
-                (_, None) => diagnostics::undeclared_variable(name, module, reference.span),
-            },
-            Subject::Local(name) => match module.locals.get(name) {
-                Some(local) => return known(self.evaluation.local(self.module, self.at, name, &local.expr)),
-                None => diagnostics::undeclared_local(name, module, reference.span),
-            },
-            Subject::SelfObject => return known(self.own_value()),
-            Subject::Symbol(_) => {
-                let value = symbols::value(reference, &self.node.symbols);
-                return known(value.unwrap_or_else(Value::unknown_dynamic));
-            }
-            Subject::Resource(resource) | Subject::ResourceInstance(resource, _) => {
-                let value = match module.resources.get(&ResourceKey::from(resource)) {
-                    Some(resource) => self.evaluation.resource_value(self.module, self.at, resource),
-                    None => Value::unknown_dynamic(),
-                };
-                return known(value);
-            }
-            Subject::Module(name) | Subject::ModuleInstance(name, _) | Subject::ModuleOutput(name, ..) => {
-                let call = self.call_of(name);
-                let value = call.map(|(child, call)| self.evaluation.module_value(child, self.at, call));
-                return known(value.unwrap_or_else(Value::unknown_dynamic));
-            }
-            Subject::Path(name) => {
-                let env = &self.evaluation.env;
-                let root = self.evaluation.tree.root();
-                match path_value(name, &self.node.dir, &root.dir, env.world, env.original_dir) {
-                    Ok(value) => return known(value),
-                    Err(problem) => problem.at(reference.span),
-                }
-            }
-            Subject::Terraform(alias, name) => {
-                let applying = self.evaluation.live().is_some_and(|live| live.applying);
-                match terraform_value(alias.as_str(), name, self.evaluation.env.workspace, applying) {
-                    Ok(value) => return known(value),
-                    Err(problem) => problem.at(reference.span),
-                }
-            }
-            Subject::Count(name) if name == "index" => match instance(&self.instance.count_index) {
-                Some(value) => return known(value),
-                None => diagnostics::no_count(reference.span),
-            },
-            Subject::Count(name) => diagnostics::invalid_count_attribute(name, reference.span),
-            Subject::Each(name) if name == "key" => match instance(&self.instance.each_key) {
-                Some(value) => return known(value),
-                None => diagnostics::no_each(reference.span),
-            },
-            Subject::Each(name) if name == "value" => match instance(&self.instance.each_value) {
-                Some(value) => return known(value),
-                None => diagnostics::no_each_value(reference.span),
-            },
-            Subject::Each(name) => diagnostics::invalid_each_attribute(name, reference.span),
-            Subject::Run(name) => {
-                let run = self.tested(reference.span).and_then(|tested| tested.runs.get(name).cloned());
-                return known(run.unwrap_or_else(Value::unknown_dynamic));
-            }
-            Subject::Output(name) if self.assertion.is_some() && !module.outputs.contains_key(name) => {
-                diagnostics::undeclared_output(name, module, reference.span)
-            }
-            Subject::Output(name) => {
-                let found = self.evaluation.live().and_then(|live| live.output(self.at, name));
-                let value = match (found, module.outputs.get(name)) {
-                    (Some(value), Some(output)) if output.sensitive == Some(true) => value.mark(Mark::Sensitive),
-                    (Some(value), _) => value,
-                    (None, _) => Value::unknown_dynamic(),
-                };
-                // Quirk: an output that is not known yet is null to assertions.
-                return known(if self.assertion.is_some() { value.unknown_as_null() } else { value });
-            }
-            Subject::Check(_) | Subject::ProviderFunction(_) | Subject::SymbolFunction(_) => {
-                return known(Value::unknown_dynamic());
-            }
-        };
-        (Value::unknown_dynamic(), problem.into())
+        match self.resolve(reference) {
+            Ok(value) => (value, Diagnostics::new()),
+            Err(problem) => (Value::unknown_dynamic(), problem.into()),
+        }
     }
 
     fn start(&self, reference: &Reference) -> (Value, usize, Diagnostics) {
@@ -753,11 +785,11 @@ impl Scope for ModuleScope<'_> {
             );
             if let Some(live) = self.evaluation.live() {
                 if let Some(id) = live.call_instance(self.at, name, key.as_ref()) {
-                    let value = self.evaluation.live_output(live, child, id, output, key.as_ref(), false);
+                    let value = self.evaluation.live_output(live, child, id, output, key.as_ref(), OutputRead::ByName);
                     return (value, reference.subject_steps, Diagnostics::new());
                 }
             } else if fits {
-                let value = self.evaluation.exported(child, output, &key_text(key.as_ref()), false);
+                let value = self.evaluation.exported(child, output, &key_text(key.as_ref()), OutputRead::ByName);
                 return (value, reference.subject_steps, Diagnostics::new());
             }
         }

@@ -13,7 +13,7 @@ use yuba_syntax::Expr;
 use yuba_value::{Type, Value, View, convert};
 
 use crate::inputs;
-use crate::module_scope::{EvalEnv, EvalMode, Evaluation, InstanceValues, ModuleScope, faded, keep_unread};
+use crate::module_scope::{EvalEnv, EvalMode, Evaluation, InstanceValues, ModuleScope, OutputRead, faded, keep_unread};
 use crate::scope_marks::has_unread;
 use crate::tree::{ConfigTree, ModuleId};
 
@@ -97,7 +97,7 @@ impl<'a> Evaluation<'a> {
         }
         let instance = |key: &str| {
             let outputs = &self.tree().node(child).module.outputs;
-            let value = |output| self.exported(child, output, key, true);
+            let value = |output| self.exported(child, output, key, OutputRead::WithCall);
             Value::object(outputs.iter().map(|(name, output)| (name.clone(), value(output))).collect())
         };
         let known = |expr: &Expr| self.scope(parent).eval(expr).0.unmark_deep().0;

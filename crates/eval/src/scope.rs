@@ -207,10 +207,12 @@ impl Scope for EmptyModule<'_> {
                 Ok(value) => return (value, Diagnostics::new()),
                 Err(problem) => problem.at(span),
             },
-            Subject::Terraform(alias, name) => match terraform_value(alias.as_str(), name, &self.workspace, false) {
-                Ok(value) => return (value, Diagnostics::new()),
-                Err(problem) => problem.at(span),
-            },
+            Subject::Terraform(alias, name) => {
+                match terraform_value(alias.as_str(), name, &self.workspace, Activity::Planning) {
+                    Ok(value) => return (value, Diagnostics::new()),
+                    Err(problem) => problem.at(span),
+                }
+            }
             Subject::Count(name) if name == "index" => diagnostics::no_count(span),
             Subject::Count(name) => diagnostics::invalid_count_attribute(name, span),
             Subject::Each(name) if name == "key" => diagnostics::no_each(span),
@@ -257,16 +259,24 @@ pub(crate) fn path_value(
     }
 }
 
+/// What expressions are evaluated for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// Validating, planning, or any other command that changes nothing.
+    Planning,
+    Applying,
+}
+
 /// `terraform.name` or `tofu.name`
 pub(crate) fn terraform_value(
     alias: &str,
     name: &str,
     workspace: &str,
-    applying: bool,
+    activity: Activity,
 ) -> Result<Value, Box<Diagnostic>> {
     match name {
         "workspace" => Ok(Value::string(workspace)),
-        "applying" => Ok(Value::bool(applying).mark(Mark::Ephemeral)),
+        "applying" => Ok(Value::bool(activity == Activity::Applying).mark(Mark::Ephemeral)),
         _ => Err(diagnostics::invalid_terraform_attribute(alias, name).into()),
     }
 }

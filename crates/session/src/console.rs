@@ -282,7 +282,7 @@ fn values_of(
         let env = ValidateEnv { eval, references: &references, inputs, parallelism: PARALLELISM };
         return (wait(check_values(&loaded.tree, &env, variables)), None);
     }
-    let live = Live::new(false, None);
+    let live = Live::for_plan(None);
     let value = |variable: &yuba_config::variable::Variable| match variables.get(&variable.name) {
         Some(value) => value.clone(),
         None => inputs::prepare(variable, Some(Value::unknown(variable.constraint.clone())), GivenAt::Nowhere).0,

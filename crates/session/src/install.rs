@@ -23,7 +23,7 @@ use crate::manifest::write_manifest;
 use crate::migration::{self, Confirm};
 use crate::module_install::{Installer, Missing, copy_root};
 use crate::project::Project;
-use crate::provider_install::{self, ProviderFlags};
+use crate::provider_install::{self, ProviderFlags, StateSource};
 
 /// What is going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub struct InitRequest<'a> {
     /// A module that becomes the root module of a directory that is empty.
     pub from_module: Option<&'a str>,
     /// Look for newer modules and providers.
-    pub upgrade: bool,
+    pub versions: Versions,
     /// How providers are installed.
     pub providers: ProviderFlags,
 }
@@ -117,6 +117,15 @@ pub struct Report {
     pub sources: Sources,
 }
 
+/// The versions that an installation selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Versions {
+    /// Installed versions, if they are allowed.
+    Installed,
+    /// The newest allowed versions.
+    Newest,
+}
+
 impl Report {
     pub(crate) fn new(problems: Diagnostics, sources: Sources) -> Report {
         Report { problems, repeated: Diagnostics::new(), sources }
@@ -124,8 +133,8 @@ impl Report {
 }
 
 /// Installs modules only. Mistakes in how modules and providers go together are just warnings here.
-pub fn get(project: &Project, ask: Option<Ask>, upgrade: bool, emit: &mut dyn FnMut(InitEvent)) -> Report {
-    let mut installer = Installer::new(project, upgrade, emit);
+pub fn get(project: &Project, ask: Option<Ask>, versions: Versions, emit: &mut dyn FnMut(InitEvent)) -> Report {
+    let mut installer = Installer::new(project, versions, emit);
     let options = LoadOptions::new(Purpose::Install).asking(ask);
     let (configuration, found) = match project.load_or_install(options, Missing::Brought(&mut installer)) {
         Ok(loaded) => loaded,
@@ -139,8 +148,8 @@ pub fn get(project: &Project, ask: Option<Ask>, upgrade: bool, emit: &mut dyn Fn
         false => problem.with_severity(Severity::Warning),
     }));
     match kept.has_errors() {
-        true => record_rest(&configuration, upgrade),
-        false => kept.extend(write_manifest(project, &records(&configuration, upgrade)).err()),
+        true => record_rest(&configuration, versions),
+        false => kept.extend(write_manifest(project, &records(&configuration, versions)).err()),
     }
     Report::new(kept, configuration.sources)
 }
@@ -156,11 +165,14 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
     if !project.has_configuration() {
         return InitOutcome::Empty;
     }
-    let (first_ask, second_ask) = twice(request.ask.take());
+    let (first_ask, mut second_ask) = twice(request.ask.take());
     // First it is seen whether modules have to be brought: the backend comes before that.
     let (mut any, mut of_root) = (false, false);
     let (missing, purpose) = match request.modules {
-        true => (Missing::Noted { any: &mut any, of_root: &mut of_root, upgrade: request.upgrade }, Purpose::Install),
+        true => (
+            Missing::Noted { any: &mut any, of_root: &mut of_root, upgrade: request.versions == Versions::Newest },
+            Purpose::Install,
+        ),
         false => (Missing::Told, Purpose::Use),
     };
     let loaded = project.load_or_install(LoadOptions::new(purpose).asking(first_ask), missing);
@@ -169,16 +181,15 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
         Err(Refusal { problems, sources }) => return InitOutcome::Invalid(Report::new(problems, sources)),
     };
     // Except for symbol libraries of the root module: the arguments of the backend can refer to them.
-    let mut second_ask = second_ask;
     if of_root {
-        emit(InitEvent::Modules { upgrade: request.upgrade });
+        emit(InitEvent::Modules { upgrade: request.versions == Versions::Newest });
         (configuration, found) =
             match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask.take()), emit) {
                 Ok(loaded) => loaded,
                 Err(report) => return InitOutcome::Invalid(report),
             };
         if found.has_errors() {
-            record_rest(&configuration, request.upgrade);
+            record_rest(&configuration, request.versions);
             return InitOutcome::Done(Report::new(found.into_all(), configuration.sources));
         }
         any = false;
@@ -192,7 +203,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
     };
     let installs = request.modules && needs_modules(&configuration.tree);
     if installs && !of_root {
-        emit(InitEvent::Modules { upgrade: request.upgrade });
+        emit(InitEvent::Modules { upgrade: request.versions == Versions::Newest });
     }
     if any && !about_backend.has_errors() {
         (configuration, found) = match load_and_bring(&request, LoadOptions::new(purpose).asking(second_ask), emit) {
@@ -200,7 +211,7 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
             Err(report) => return InitOutcome::Invalid(report),
         };
     } else if installs && !of_root && !about_backend.has_errors() {
-        announce(&configuration, request.upgrade, emit);
+        announce(&configuration, request.versions, emit);
     }
     let backend_failed = about_backend.has_errors();
     let mut repeated = found.root.clone();
@@ -209,22 +220,22 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
     if problems.has_errors() {
         if installs {
             if !backend_failed {
-                record_rest(&configuration, request.upgrade);
+                record_rest(&configuration, request.versions);
             }
             return InitOutcome::Done(Report::new(problems, configuration.sources));
         }
         return InitOutcome::Invalid(Report { problems, repeated, sources: configuration.sources });
     }
     if installs {
-        let records = records(&configuration, request.upgrade);
+        let records = records(&configuration, request.versions);
         if let Err(problem) = write_manifest(project, &records) {
             problems.push(problem);
             return InitOutcome::Done(Report::new(problems, configuration.sources));
         }
         repeated.extend(problems.iter().cloned());
     }
-    let found = provider_install::install(&mut configuration, &request.providers, request.backend, emit);
-    problems.extend(found);
+    let states = if request.backend { StateSource::Backend } else { StateSource::LastKnown };
+    problems.extend(provider_install::install(&mut configuration, &request.providers, states, emit));
     InitOutcome::Done(Report { problems, repeated, sources: configuration.sources })
 }
 
@@ -234,7 +245,7 @@ fn load_and_bring(
     options: LoadOptions<'_>,
     emit: &mut dyn FnMut(InitEvent),
 ) -> Result<(Loaded, LinkDiagnostics), Report> {
-    let mut installer = Installer::new(request.project, request.upgrade, emit);
+    let mut installer = Installer::new(request.project, request.versions, emit);
     let loaded = request.project.load_or_install(options, Missing::Brought(&mut installer));
     loaded.map_err(|Refusal { problems, sources }| Report::new(problems, sources))
 }
@@ -255,10 +266,11 @@ fn set_up_backend(
 
 /// What is to be recorded: the modules of the configuration, and those of before that are still there. Somebody who goes
 /// back to a configuration that calls them again need not bring them again.
-fn records(configuration: &Loaded, upgrade: bool) -> Manifest {
+fn records(configuration: &Loaded, versions: Versions) -> Manifest {
     let before = &configuration.manifest.modules;
     let now = configuration.tree.manifest().modules;
-    let is_replaced = |key: &str| now.get(key).is_some_and(|new| upgrade || before.get(key) != Some(new));
+    let is_replaced =
+        |key: &str| now.get(key).is_some_and(|new| versions == Versions::Newest || before.get(key) != Some(new));
     let mut modules = before.clone();
     modules.retain(|key, installed| {
         let mut callers = key.match_indices('.').map(|(end, _)| &key[..end]);
@@ -269,8 +281,8 @@ fn records(configuration: &Loaded, upgrade: bool) -> Manifest {
 }
 
 /// Records the modules that are there although something failed, so that they need not be brought again.
-fn record_rest(configuration: &Loaded, upgrade: bool) {
-    let mut manifest = records(configuration, upgrade);
+fn record_rest(configuration: &Loaded, versions: Versions) {
+    let mut manifest = records(configuration, versions);
     manifest.modules.retain(|_, installed| configuration.project.path(installed.dir.as_str()).is_dir());
     // The root module is always there.
     if manifest.modules.len() > 1 {
@@ -321,10 +333,10 @@ fn needs_modules(tree: &ConfigTree) -> bool {
 }
 
 /// Tells which modules are new.
-fn announce(configuration: &Loaded, upgrade: bool, emit: &mut dyn FnMut(InitEvent)) {
+fn announce(configuration: &Loaded, versions: Versions, emit: &mut dyn FnMut(InitEvent)) {
     for (path, installed) in &configuration.tree.manifest().modules {
         let is_new = configuration.manifest.modules.get(path) != Some(installed);
-        if !path.is_empty() && (upgrade || is_new) {
+        if !path.is_empty() && (versions == Versions::Newest || is_new) {
             emit(InitEvent::Module { path: path.clone(), dir: installed.dir.clone() });
         }
     }

@@ -216,6 +216,7 @@ mod tests {
     use yuba_testkit::Sandbox;
 
     use super::*;
+    use crate::install::Versions;
     use crate::project::{Project, ProjectSettings};
     use crate::provider_install::ProviderFlags;
 
@@ -267,7 +268,7 @@ mod tests {
                 flags: StateFlags::default(),
                 modules: false,
                 from_module: None,
-                upgrade: false,
+                versions: Versions::Installed,
                 providers: ProviderFlags::default(),
             };
             let mut events = Vec::new();

@@ -16,7 +16,7 @@ use yuba_install::modules::{Fetcher, PackageLocation, Registry, RegistryError, c
 use yuba_syntax::{Diagnostic, Diagnostics, Sources};
 
 use crate::diagnostics::without_location;
-use crate::install::InitEvent;
+use crate::install::{InitEvent, Versions};
 use crate::project::Project;
 
 /// Brings modules.
@@ -32,8 +32,14 @@ pub(crate) struct Installer<'a> {
 }
 
 impl<'a> Installer<'a> {
-    pub(crate) fn new(project: &'a Project, upgrade: bool, emit: &'a mut dyn FnMut(InitEvent)) -> Installer<'a> {
-        Installer { project, data_dir: project.data_dir().to_owned(), upgrade, emit, tools: None }
+    pub(crate) fn new(project: &'a Project, versions: Versions, emit: &'a mut dyn FnMut(InitEvent)) -> Installer<'a> {
+        Installer {
+            project,
+            data_dir: project.data_dir().to_owned(),
+            upgrade: versions == Versions::Newest,
+            emit,
+            tools: None,
+        }
     }
 
     /// Where a package is on this machine.
@@ -305,7 +311,8 @@ pub(crate) fn copy_root(project: &Project, source: &str) -> Result<(), Diagnosti
     let span = yuba_syntax::Span::default();
     let wanted = Wanted { key: &key, name: &name, source: &source, constraints: None, dir: None, span };
     let mut silent = |_: InitEvent| {};
-    let mut installer = Installer { data_dir: temporary.clone(), ..Installer::new(project, false, &mut silent) };
+    let mut installer =
+        Installer { data_dir: temporary.clone(), ..Installer::new(project, Versions::Installed, &mut silent) };
     let (installed, mut problems) = installer.install(&wanted);
     let copied = match installed {
         Some(installed) => copy_directory(&project.path(installed.dir.as_str()), &project.path(dir))

@@ -8,7 +8,7 @@ use yuba_addrs::{ProviderConstraints, ProviderSource};
 use yuba_eval::inputs::Ask;
 use yuba_eval::tree::{Purpose, Requirement};
 use yuba_install::Hosts;
-use yuba_install::lock_file;
+use yuba_install::lock_file::{self, LockFile};
 use yuba_install::providers::configured::{self, Means};
 use yuba_install::providers::diagnostics as about;
 use yuba_install::providers::installing::{self, Cache, Failure, SelectionPolicy};
@@ -18,7 +18,7 @@ use yuba_install::providers::source::{PackageSource, PackageSources, QueryError}
 use yuba_install::providers::unpacked::UnpackedPackages;
 use yuba_install::providers::verified::Verified;
 use yuba_install::providers::{local_mirror::LocalMirror, locking, mirroring};
-use yuba_syntax::{Code, Diagnostics, Sources};
+use yuba_syntax::{Code, Diagnostic, Diagnostics, Sources};
 
 use crate::backend::{self, OpenState, Refusal, StateFlags};
 use crate::diagnostics;
@@ -41,7 +41,7 @@ pub struct ProviderFlags {
 pub(crate) fn install(
     configuration: &mut Loaded,
     flags: &ProviderFlags,
-    backend: bool,
+    states: StateSource,
     emit: &mut dyn FnMut(InitEvent),
 ) -> Diagnostics {
     let _span = tracing::info_span!("install providers").entered();
@@ -53,23 +53,7 @@ pub(crate) fn install(
     problems.extend(about::overrides(&overrides.unwrap_or_default(), about::OverridesSeen::ByInit));
     let mut needed = read_all(&requirements, &mut problems);
     if !problems.has_errors() {
-        // Objects may have to be destroyed whose providers are not in the configuration any more.
-        let found = match backend {
-            true => of_state(configuration, &diagnostics::INIT_STATE_UNREADABLE),
-            false => Ok((of_last_state(configuration), Diagnostics::new())),
-        };
-        match found {
-            Ok((found, notes)) => {
-                problems.extend(notes);
-                for provider in found {
-                    let ours = crate::providers::adopting(&provider).filter(|ours| needed.contains_key(ours));
-                    if ours.is_none() {
-                        needed.entry(provider).or_default();
-                    }
-                }
-            }
-            Err(found) => problems.extend(found),
-        }
+        need_providers_of_state(configuration, states, &mut needed, &mut problems);
     }
     for provider in needed.keys().filter(|provider| provider.is_legacy()) {
         problems.push(diagnostics::legacy_provider(provider));
@@ -85,18 +69,17 @@ pub(crate) fn install(
         return problems;
     }
     let is_built_in = built_in(&mut needed, &mut problems, emit);
-    let (means, mut wrong) = (means(hosts), Diagnostics::new());
+    let means = means(hosts);
     let package_sources = match flags.plugin_dirs.is_empty() {
         true if needed.is_empty() => PackageSources::default(),
         true => {
             let dir = project.original_dir().map_or_else(|| PathBuf::from("."), PathBuf::from);
             let (package_sources, found) = configured::package_sources(&means, &dir, hosts.environment());
-            wrong = found;
+            problems.extend(found);
             package_sources
         }
         false => configured::directories(flags.plugin_dirs.iter().cloned()),
     };
-    problems.extend(wrong);
     if problems.has_errors() && !is_built_in {
         return problems;
     }
@@ -128,27 +111,79 @@ pub(crate) fn install(
         problems.push(about::registry_warnings(provider, warnings));
     }
     for (provider, failure) in &outcome.failures {
-        let implied = requirements.get(provider).filter(|requirement| !requirement.explicit);
-        if let (Failure::Query(QueryError::NotKnown(_)), Some(span)) = (failure, implied.and_then(|r| r.implied_by)) {
-            problems.push(about::implied(provider, span));
-        }
+        problems.extend(implied_by(provider, failure, &requirements));
         problems.push(about::failure(provider, failure, &needed, &platform));
     }
-    if problems.has_errors() {
-        return problems;
+    if !problems.has_errors() && !outcome.locks.selects_same(&before) {
+        problems.extend(save_locks(&project, &outcome, &before, flags, emit));
     }
-    if outcome.locks.selects_same(&before) {
-        return problems;
+    problems
+}
+
+/// The states that name providers besides the configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StateSource {
+    /// The states of the configured backend.
+    Backend,
+    /// The last known state: the backend is not initialized.
+    LastKnown,
+}
+
+/// Adds the providers of objects in the state: objects may have to be destroyed whose providers are not in the
+/// configuration any more.
+fn need_providers_of_state(
+    configuration: &Loaded,
+    states: StateSource,
+    needed: &mut BTreeMap<ProviderSource, ProviderConstraints>,
+    problems: &mut Diagnostics,
+) {
+    let found = match states {
+        StateSource::Backend => of_state(configuration, &diagnostics::INIT_STATE_UNREADABLE),
+        StateSource::LastKnown => Ok((of_last_state(configuration), Diagnostics::new())),
+    };
+    match found {
+        Ok((found, notes)) => {
+            problems.extend(notes);
+            for provider in found {
+                let ours = crate::providers::adopting(&provider).filter(|ours| needed.contains_key(ours));
+                if ours.is_none() {
+                    needed.entry(provider).or_default();
+                }
+            }
+        }
+        Err(found) => problems.extend(found),
     }
+}
+
+/// Returns a note about a provider that no registry has and that only the name of a resource type implies.
+fn implied_by(
+    provider: &ProviderSource,
+    failure: &Failure,
+    requirements: &BTreeMap<ProviderSource, Requirement>,
+) -> Option<Diagnostic> {
+    let implied = requirements.get(provider).filter(|requirement| !requirement.explicit)?;
+    let is_unknown = matches!(failure, Failure::Query(QueryError::NotKnown(_)));
+    implied.implied_by.filter(|_| is_unknown).map(|span| about::implied(provider, span))
+}
+
+/// Writes the lock file with the selected versions, unless it is read-only.
+fn save_locks(
+    project: &Project,
+    outcome: &installing::InstallOutcome,
+    before: &LockFile,
+    flags: &ProviderFlags,
+    emit: &mut dyn FnMut(InitEvent),
+) -> Diagnostics {
+    let mut problems = Diagnostics::new();
     if flags.readonly {
-        problems.push(match outcome.locks.names_same(&before) {
+        problems.push(match outcome.locks.names_same(before) {
             true => about::readonly_not_updated(),
             false => about::readonly_changed(),
         });
         return problems;
     }
     if !outcome.incomplete.is_empty() {
-        problems.push(about::incomplete(&outcome.incomplete, &platform));
+        problems.push(about::incomplete(&outcome.incomplete, &Platform::current()));
     }
     emit(if before.providers.is_empty() { InitEvent::LockFileCreated } else { InitEvent::LockFileChanged });
     problems.extend(lock_file::write(project.root(), lock_file::LOCK_FILE, &outcome.locks).err());

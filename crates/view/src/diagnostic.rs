@@ -176,7 +176,7 @@ fn write_difference(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
     let (Some(before), Some(after)) = (node(before), node(after)) else { return };
     let mut difference = String::new();
     // The lines carry colours of their own, so control characters of the values are replaced where these are written.
-    let options = change::Options { visible: true, ..change::Options::new(paint, false) };
+    let options = change::Options { visible: true, ..change::Options::new(paint) };
     Change::new(Some(&before), Some(&after)).by_look().write(&mut difference, 0, options);
     let rule = paint.with(GREY, "│");
     let _ = writeln!(text, "    {}", paint.with(GREY, "├────────────────"));

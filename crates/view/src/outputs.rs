@@ -6,18 +6,27 @@ use std::fmt::Write as _;
 use yuba_state::Output;
 use yuba_value::EcoString;
 
-use crate::paint::{GREEN, Paint, Style};
+use crate::paint::{GREEN, Paint};
+use crate::plan::Look;
 use crate::value::format_value;
 
-/// All output values, a line or more each. Empty if there are none.
-pub fn render(outputs: &BTreeMap<EcoString, Output>, show_sensitive: bool) -> String {
+/// Renders all output values without sensitive ones, a line or more each. Empty without outputs.
+pub fn render(outputs: &BTreeMap<EcoString, Output>) -> String {
+    lines(outputs, |output| match output.sensitive {
+        true => "<sensitive>".to_owned(),
+        false => format_value(&output.value),
+    })
+}
+
+/// Renders all output values, sensitive ones too.
+pub fn render_sensitive(outputs: &BTreeMap<EcoString, Output>) -> String {
+    lines(outputs, |output| format_value(&output.value))
+}
+
+fn lines(outputs: &BTreeMap<EcoString, Output>, value: impl Fn(&Output) -> String) -> String {
     let mut out = String::new();
     for (name, output) in outputs {
-        if output.sensitive && !show_sensitive {
-            let _ = writeln!(out, "{name} = <sensitive>");
-        } else {
-            let _ = writeln!(out, "{name} = {}", format_value(&output.value));
-        }
+        let _ = writeln!(out, "{name} = {}", value(output));
     }
     out
 }
@@ -28,9 +37,10 @@ pub fn render_one(output: &Output) -> String {
 }
 
 /// What follows the summary after applying; nothing if there are no outputs.
-pub fn section(outputs: &BTreeMap<EcoString, Output>, show_sensitive: bool, style: Style) -> String {
+pub fn section(outputs: &BTreeMap<EcoString, Output>, look: Look) -> String {
     if outputs.is_empty() {
         return String::new();
     }
-    format!("\n{}\n\n{}", Paint::new(style).bold_in(GREEN, "Outputs:"), render(outputs, show_sensitive))
+    let lines = if look.show_sensitive { render_sensitive(outputs) } else { render(outputs) };
+    format!("\n{}\n\n{lines}", Paint::new(look.style).bold_in(GREEN, "Outputs:"))
 }

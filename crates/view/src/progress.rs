@@ -157,7 +157,7 @@ pub struct SummaryCounts {
 }
 
 impl SummaryCounts {
-    /// Counts what is done.
+    /// SummaryCounts what is done.
     pub fn add(&mut self, event: &Event) {
         let Event::Finished { phase, ok: true, .. } = event else { return };
         match phase {
@@ -171,19 +171,24 @@ impl SummaryCounts {
     }
 }
 
-/// The summary after applying, with an empty line before it and a line end.
-pub fn applied(counts: &SummaryCounts, destroy: bool, style: Style) -> String {
+/// Returns the summary after applying, with an empty line before it and a line end.
+pub fn applied(counts: &SummaryCounts, style: Style) -> String {
     let SummaryCounts { imported, added, changed, destroyed, forgotten } = *counts;
-    let text = if destroy {
-        format!("Destroy complete! Resources: {destroyed} destroyed.")
-    } else {
-        let imported = if imported > 0 { format!("{imported} imported, ") } else { String::new() };
-        let forgotten = if forgotten > 0 { format!(", {forgotten} forgotten") } else { String::new() };
-        format!(
-            "Apply complete! Resources: {imported}{added} added, {changed} changed, {destroyed} destroyed{forgotten}."
-        )
-    };
-    format!("\n{}\n", Paint::new(style).bold_in(crate::paint::GREEN, &text))
+    let imported = if imported > 0 { format!("{imported} imported, ") } else { String::new() };
+    let forgotten = if forgotten > 0 { format!(", {forgotten} forgotten") } else { String::new() };
+    let text = format!(
+        "Apply complete! Resources: {imported}{added} added, {changed} changed, {destroyed} destroyed{forgotten}."
+    );
+    summary(&text, style)
+}
+
+/// Returns the summary after destroying everything, with an empty line before it and a line end.
+pub fn destroyed(counts: &SummaryCounts, style: Style) -> String {
+    summary(&format!("Destroy complete! Resources: {} destroyed.", counts.destroyed), style)
+}
+
+fn summary(text: &str, style: Style) -> String {
+    format!("\n{}\n", Paint::new(style).bold_in(crate::paint::GREEN, text))
 }
 
 #[cfg(test)]
@@ -243,7 +248,7 @@ mod tests {
 
             Apply complete! Resources: 1 imported, 1 added, 0 changed, 0 destroyed.
         "#]]
-        .assert_eq(&applied(&counts, false, Style::Plain));
+        .assert_eq(&applied(&counts, Style::Plain));
         let long = started(Phase::Apply(Action::Delete), &"0123456789".repeat(9));
         expect!["terraform_data.a: Still destroying... [id=012345678901234567890123456789012345678...23456789012345678901234567890123456789, 1h0m0s elapsed]"].assert_eq(&still(&long, 3600, Style::Plain).unwrap_or_default());
     }

@@ -1,6 +1,6 @@
 //! `yuba get`: installs the modules of a configuration.
 
-use yuba_session::install;
+use yuba_session::install::{self, Versions};
 
 use super::{Command, JsonForm, Run};
 use crate::diagnostics;
@@ -56,7 +56,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     let GetSettings { update, json, project } = GetSettings::resolve(args)?;
     let mut messages = Messages::new(terminal, &json)?;
     let cancel = Cancel::watch(&project);
-    let report = install::get(project.project(), None, update, &mut |event| messages.event(&event));
+    let versions = if update { Versions::Newest } else { Versions::Installed };
+    let report = install::get(project.project(), None, versions, &mut |event| messages.event(&event));
     if cancel.reported(&mut messages, "Module installation", &report.problems) {
         return Ok(1);
     }

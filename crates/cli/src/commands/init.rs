@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use yuba_eval::inputs::Ask;
 use yuba_session::backend::StateFlags;
-use yuba_session::install::{self, InitEvent, InitRequest};
+use yuba_session::install::{self, InitEvent, InitRequest, Versions};
 use yuba_session::provider_install::ProviderFlags;
 use yuba_syntax::Diagnostics;
 
@@ -142,7 +142,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         flags: settings.state,
         modules: settings.modules,
         from_module: settings.from_module.as_deref(),
-        upgrade: settings.upgrade,
+        versions: if settings.upgrade { Versions::Newest } else { Versions::Installed },
         providers: ProviderFlags {
             plugin_dirs: settings.plugin_dirs,
             readonly: settings.readonly_lock_file,
@@ -171,6 +171,11 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
     if cancel.is_some_and(|(cancel, what)| cancel.reported(&mut messages, what, problems)) {
         return Ok(1);
     }
+    conclude(&mut messages, outcome)
+}
+
+/// Prints the result of an initialization.
+fn conclude(messages: &mut Messages<'_>, outcome: install::InitOutcome) -> Outcome {
     match outcome {
         install::InitOutcome::Empty => {
             let text = "Yuba initialized in an empty directory!";

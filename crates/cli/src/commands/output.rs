@@ -106,7 +106,8 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         }
         (Format::Raw, name) => raw(name.unwrap_or_default(), &one(name.unwrap_or_default())?.value)?,
         (Format::Text, Some(name)) => outputs::render_one(one(name)?),
-        (Format::Text, None) => outputs::render(&outputs, settings.show_sensitive),
+        (Format::Text, None) if settings.show_sensitive => outputs::render_sensitive(&outputs),
+        (Format::Text, None) => outputs::render(&outputs),
     };
     terminal.out(&text);
     Ok(0)

@@ -13,6 +13,7 @@ use crate::check::{self, CheckRule};
 use crate::constant::Decoding;
 use crate::depends_on;
 use crate::diagnostics::{blocks, tests as diagnostics};
+use crate::file::FileKind;
 use crate::language::version_constraint;
 use crate::module::Module;
 use crate::module_call::{PassedProvider, check_collections, decode_providers};
@@ -161,7 +162,7 @@ fn decode_inner(block: &Block, run: &mut TestRun, with: &Decoding<'_>, problems:
     let at = block.header_span;
     match block.kind.as_str() {
         "assert" => {
-            let (rule, found) = check::decode_rule(block, false);
+            let (rule, found) = check::decode_rule(block, FileKind::Primary);
             run.asserts.extend(Some(rule).filter(|_| !found.has_errors()));
             problems.extend(found);
         }

@@ -16,7 +16,7 @@ use yuba_value::Value;
 use super::change::{ChangeAnswer, EndAnswer};
 use super::{Answer, Applier, provision};
 use crate::drive::Jobs;
-use crate::object::{Existing, Subject, cannot_be_stored, object_id};
+use crate::object::{Ended, Existing, Subject, cannot_be_stored, object_id};
 use crate::walk::checks::{in_instance, in_module};
 use crate::walk::data::{DataAnswer, DataJob};
 use crate::walk::{data_verdict, of_check_data};
@@ -50,6 +50,7 @@ impl<'a> Applier<'a> {
         }
         let addr = job.subject.addr.clone();
         let created = job.prior.is_none();
+        let action = if created { Action::Create } else { Action::Update };
         let provisions = created && ok && result.is_some() && provision::has(job.resource, ProvisionerWhen::Create);
         let mut edits = Vec::new();
         let mut there = result.as_ref().map(|result| result.value.clone());
@@ -72,7 +73,7 @@ impl<'a> Applier<'a> {
         // Until its provisioners are done the object is not fit for use, and what is done with it is not over.
         self.record((!provisions || !ok).then_some(job.operation), edits);
         let Some(result) = result.filter(|_| ok) else {
-            self.told(&job.subject, created, None, false);
+            self.told(&job.subject, action, None, Ended::Failed);
             if let Some(there) = there.filter(|_| attempted) {
                 self.walk.postconditions(job.at, job.resource, &addr, there).await;
             }
@@ -82,7 +83,7 @@ impl<'a> Applier<'a> {
             self.begin_provisioning(job, result, jobs).await;
             return true;
         }
-        self.done(&job.subject, job.resource, job.at, job.change, created, &result).await
+        self.done(&job.subject, job.resource, job.at, job.change, action, &result).await
     }
 
     fn set(
@@ -114,13 +115,13 @@ impl<'a> Applier<'a> {
         resource: &'a Resource,
         at: ModuleInstanceId,
         change: &ResourceChange,
-        created: bool,
+        action: Action,
         result: &Existing,
     ) -> bool {
-        self.told(subject, created, Some(result), true);
-        match created {
-            true => self.counts.added += 1,
-            false => self.counts.changed += 1,
+        self.told(subject, action, Some(result), Ended::Completed);
+        match action {
+            Action::Create => self.counts.added += 1,
+            _ => self.counts.changed += 1,
         }
         self.ready(resource, at, &change.addr, result).await
     }
@@ -137,8 +138,8 @@ impl<'a> Applier<'a> {
         self.walk.postconditions(at, resource, addr, result.value.clone()).await
     }
 
-    fn told(&mut self, subject: &Subject<'a>, created: bool, result: Option<&Existing>, ok: bool) {
-        let action = if created { Action::Create } else { Action::Update };
+    fn told(&mut self, subject: &Subject<'a>, action: Action, result: Option<&Existing>, ended: Ended) {
+        let ok = ended == Ended::Completed;
         let id = result.and_then(|result| object_id(&result.value));
         let (addr, deposed) = (subject.addr.clone(), subject.deposed.clone());
         self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase: Phase::Apply(action), id, ok });
@@ -185,9 +186,9 @@ impl<'a> Applier<'a> {
         self.record(Some(operation), edits);
         if ok {
             self.tainted.remove(&position);
-            return self.done(&subject, resource, at, change, true, &result).await;
+            return self.done(&subject, resource, at, change, Action::Create, &result).await;
         }
-        self.told(&subject, true, Some(&result), false);
+        self.told(&subject, Action::Create, Some(&result), Ended::Failed);
         self.walk.postconditions(at, resource, &change.addr, result.value).await;
         false
     }

@@ -53,6 +53,14 @@ pub(crate) struct ChangeAnswer<'a> {
     pub(crate) problems: Diagnostics,
 }
 
+/// The rules that the values of a provider follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TypeSystem {
+    Current,
+    /// Values may differ from plans, as those of the legacy SDK do.
+    Legacy,
+}
+
 impl<'a> ChangeJob<'a> {
     pub(crate) async fn run(self) -> ChangeAnswer<'a> {
         match self.prepare().await {
@@ -119,8 +127,16 @@ impl<'a> ChangeJob<'a> {
         };
         let Outcome { value: answer, problems: found } = subject.provider.apply(request).await;
         problems.extend(subject.placed(found));
-        let (state, private, identity, legacy) = match answer {
-            Some(answer) => (answer.state, answer.private, answer.identity, answer.legacy_type_system),
+        let (state, private, identity, types) = match answer {
+            Some(answer) => (
+                answer.state,
+                answer.private,
+                answer.identity,
+                match answer.legacy_type_system {
+                    true => TypeSystem::Legacy,
+                    false => TypeSystem::Current,
+                },
+            ),
             None => {
                 if !problems.has_errors() {
                     let what = eco_format!("returned no object after applying {}", subject.addr);
@@ -135,7 +151,7 @@ impl<'a> ChangeJob<'a> {
             problems.push(subject.broken(&PROVIDER_INVALID_OBJECT, &what));
             return (prior, problems);
         }
-        let state = self.checked(schema, &plain_after, state, legacy, &mut problems);
+        let state = self.checked(schema, &plain_after, state, types, &mut problems);
         if state.is_null() {
             return (prior, problems);
         }
@@ -164,7 +180,7 @@ impl<'a> ChangeJob<'a> {
         schema: &Schema,
         planned: &Value,
         state: Value,
-        legacy: bool,
+        types: TypeSystem,
         problems: &mut Diagnostics,
     ) -> Value {
         let subject = &self.subject;
@@ -180,9 +196,12 @@ impl<'a> ChangeJob<'a> {
         if state.is_null() {
             let what = eco_format!("returned no object for {} after apply", subject.addr);
             // Providers with the legacy type system may deviate from their plans, but they must return the object.
-            let code = if legacy { &PROVIDER_INVALID_RESULT } else { &PROVIDER_INCONSISTENT_RESULT };
+            let code = match types {
+                TypeSystem::Legacy => &PROVIDER_INVALID_RESULT,
+                TypeSystem::Current => &PROVIDER_INCONSISTENT_RESULT,
+            };
             problems.push(subject.broken(code, &what));
-        } else if !legacy {
+        } else if types == TypeSystem::Current {
             let address = eco_format!("{}", subject.addr);
             for violation in assert_object_compatible(&schema.block, planned, &state) {
                 let what = eco_format!("returned an object that differs from its plan: {}", violation.text(&address));

@@ -148,7 +148,7 @@ pub(crate) struct Applier<'a> {
 
 /// Applies a plan.
 pub async fn apply(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>) -> ApplyOutcome {
-    let live = Live::new(true, Some(context.plan_time));
+    let live = Live::for_apply(Some(context.plan_time));
     apply_into(context, plan, doors, &live).instrument(tracing::info_span!("apply")).await
 }
 
@@ -166,15 +166,7 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
     let mut problems = context.references.invalid_arguments.clone();
     problems.extend(graph.cycles(&components, context.env.sources, tree));
     problems.extend(plan.changes.iter().filter_map(lacks_configuration));
-    let is_planned = |graph: &RefGraph<'_>| {
-        plan.exec == planning::execution_graph(graph, &graph.edges, tree, &plan.changes, &state, plan.mode)
-    };
-    // Planning did not know yet which providers of the configuration only the objects have that it imports.
-    let as_planned = || {
-        let used = prepare::providers_of_state(tree, &plan.previous_state);
-        context.references.with_used(&evaluation, &used)
-    };
-    if !problems.has_errors() && !is_planned(&graph) && !is_planned(&as_planned()) {
+    if !problems.has_errors() && !is_in_planned_order(&context, plan, &evaluation, &graph, &state) {
         problems.push(diagnostics::plan_does_not_fit());
     }
     if problems.has_errors() {
@@ -225,33 +217,30 @@ pub async fn apply_into(context: Context<'_>, plan: &Plan, doors: ApplyDoors<'_>
         let vertex = graph.resources.get(&(module, ResourceKey::from(&resource.resource)))?;
         Some(applier.dependencies.of(*vertex))
     });
-    if plan.mode == Mode::RefreshOnly {
-        applier.planned_outputs();
-    } else {
-        let started = applier.walk.providers.started();
-        if plan.mode == Mode::Destroy {
-            applier.remove_data();
-        }
-        applier.known_outputs();
-        let work = async {
-            applier.start_bare_providers(&graph).await;
-            applier.tell_undeclared_imports();
-            drive(&mut applier, &plan.exec, context.parallelism).await
-        };
-        match attend(context.interrupt, context.clock, &started, work).await {
-            Some(endings) => {
-                applier.cut_short = endings.contains(&Ending::NotReached);
-                applier.name_cycles(&endings);
-                applier.outputs(&endings);
-            }
-            None => {
-                applier.cut_short = true;
-                applier.name_unfinished();
-            }
-        }
-        attend(context.interrupt, context.clock, &started, applier.walk.close_all()).await;
+    match plan.mode {
+        Mode::RefreshOnly => applier.planned_outputs(),
+        Mode::Normal | Mode::Destroy => applier.execute().await,
     }
     applier.finish()
+}
+
+/// Returns whether the configuration and the state lead to the steps of the plan, in the same order.
+fn is_in_planned_order(
+    context: &Context<'_>,
+    plan: &Plan,
+    evaluation: &Evaluation<'_>,
+    graph: &RefGraph<'_>,
+    state: &State,
+) -> bool {
+    let is_planned = |graph: &RefGraph<'_>| {
+        plan.exec == planning::execution_graph(graph, &graph.edges, context.tree, &plan.changes, state, plan.mode)
+    };
+    // Planning did not know yet which providers of the configuration only the objects have that it imports.
+    let as_planned = || {
+        let used = prepare::providers_of_state(context.tree, &plan.previous_state);
+        context.references.with_used(evaluation, &used)
+    };
+    is_planned(graph) || is_planned(&as_planned())
 }
 
 impl<'a> Steps<'a> for Applier<'a> {
@@ -352,6 +341,33 @@ impl<'a> Steps<'a> for Applier<'a> {
 }
 
 impl<'a> Applier<'a> {
+    /// Executes the steps of the plan, until all have ended or an interrupt cuts them short.
+    async fn execute(&mut self) {
+        let (plan, context) = (self.plan, self.walk.context);
+        let started = self.walk.providers.started();
+        if plan.mode == Mode::Destroy {
+            self.remove_data();
+        }
+        self.known_outputs();
+        let work = async {
+            self.start_bare_providers().await;
+            self.tell_undeclared_imports();
+            drive(self, &plan.exec, context.parallelism).await
+        };
+        match attend(context.interrupt, context.clock, &started, work).await {
+            Some(endings) => {
+                self.cut_short = endings.contains(&Ending::NotReached);
+                self.name_cycles(&endings);
+                self.outputs(&endings);
+            }
+            None => {
+                self.cut_short = true;
+                self.name_unfinished();
+            }
+        }
+        attend(context.interrupt, context.clock, &started, self.walk.close_all()).await;
+    }
+
     async fn begin_vertex(&mut self, step: u32, vertex: u32, jobs: &mut Jobs<'a, Answer<'a>>) {
         if !self.included[vertex as usize] || self.walk.is_replaced(vertex) {
             return;
@@ -432,8 +448,8 @@ impl<'a> Applier<'a> {
         }
     }
 
-    async fn start_bare_providers(&mut self, graph: &RefGraph<'a>) {
-        let tree = self.walk.context.tree;
+    async fn start_bare_providers(&mut self) {
+        let (graph, tree) = (self.walk.graph, self.walk.context.tree);
         let mut wanted: Vec<AbsProviderConfig> = Vec::new();
         let mut seen = foldhash::HashSet::default();
         let blocks = prepare::provider_blocks(graph, tree);

@@ -59,9 +59,18 @@ pub struct Undeclared<'a> {
     pub generate: Vec<(AbsResourceInstance, &'a Import)>,
 }
 
-/// What is wrong with the resources that `import` blocks are for. With `generate` configuration is written for those of the
-/// root module that are not declared.
-pub fn check_targets(tree: &ConfigTree, generate: bool) -> (Undeclared<'_>, Diagnostics) {
+/// Whether a plan writes configuration for imports without a resource block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generation {
+    /// It does, for resources of the root module.
+    Enabled,
+    /// Each resource must be declared.
+    Disabled,
+}
+
+/// Returns the resources of `import` blocks that configuration is written for, and the problems of the others that are not
+/// declared.
+pub fn check_targets(tree: &ConfigTree, generation: Generation) -> (Undeclared<'_>, Diagnostics) {
     let (mut undeclared, mut problems) = (Undeclared::default(), Diagnostics::new());
     for import in &tree.root().module.imports {
         let config = &import.to.config;
@@ -69,18 +78,20 @@ pub fn check_targets(tree: &ConfigTree, generate: bool) -> (Undeclared<'_>, Diag
         if module.is_some_and(|module| module.resources.contains_key(&ResourceKey::from(&config.resource))) {
             continue;
         }
-        problems.push(match (&import.to.instance, generate) {
-            (_, false) => diagnostics::without_config(config, Some(import.span)),
-            (Some(instance), true) if module.is_some() && instance.module.is_root() && instance.key.is_none() => {
+        problems.push(match (&import.to.instance, generation) {
+            (_, Generation::Disabled) => diagnostics::without_config(config, Some(import.span)),
+            (Some(instance), Generation::Enabled)
+                if module.is_some() && instance.module.is_root() && instance.key.is_none() =>
+            {
                 undeclared.generate.push((instance.clone(), import));
                 continue;
             }
-            (Some(instance), true) if module.is_none() || !instance.module.is_root() => {
+            (Some(instance), Generation::Enabled) if module.is_none() || !instance.module.is_root() => {
                 diagnostics::generate_in_module(instance, import.span)
             }
-            (None, true) if module.is_none() => diagnostics::generate_in_module(config, import.span),
-            (Some(instance), true) => diagnostics::generate_with_key(instance, import.span),
-            (None, true) => diagnostics::generate_with_key(config, import.span),
+            (None, Generation::Enabled) if module.is_none() => diagnostics::generate_in_module(config, import.span),
+            (Some(instance), Generation::Enabled) => diagnostics::generate_with_key(instance, import.span),
+            (None, Generation::Enabled) => diagnostics::generate_with_key(config, import.span),
         });
     }
     (undeclared, problems)
@@ -175,14 +186,14 @@ impl Imports {
         self.by_addr.is_empty()
     }
 
-    /// Says which imports are for instances that do not exist; planning has said which do, and all of them if it went well.
+    /// Reports imports for instances that do not exist. A plan with errors does not know all instances.
     /// A block whose instance is not enabled has to wait; the command line asks for an object now, so there it is an error.
-    pub fn check(&self, live: &Live, went_well: bool) -> Diagnostics {
+    pub fn check(&self, live: &Live, instances: Instances) -> Diagnostics {
         let mut problems = Diagnostics::new();
         for (addr, imported) in &self.by_addr {
             match presence(addr, live) {
                 Presence::There => {}
-                Presence::Unknown if !went_well => {}
+                Presence::Unknown if instances == Instances::Incomplete => {}
                 Presence::Disabled => problems.push(match imported.span {
                     Some(block) => diagnostics::waits(addr, block),
                     None => diagnostics::disabled(addr),
@@ -192,6 +203,15 @@ impl Imports {
         }
         problems
     }
+}
+
+/// Whether a plan has found all instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instances {
+    /// The plan has found all of them.
+    Complete,
+    /// Errors kept the plan from some of them.
+    Incomplete,
 }
 
 enum Presence {

@@ -28,7 +28,7 @@ fn check(fixture: &str, expect: &Expect) {
         let resolved = ResolvedImport::of(import, &scope, Some(provider));
         problems.extend(imports.add(import, resolved, Some(&config.sources)));
     }
-    problems.extend(imports.check(&live, true));
+    problems.extend(imports.check(&live, Instances::Complete));
     let mut out = String::new();
     for (addr, imported) in &imports.by_addr {
         out += &match &imported.by {
@@ -208,13 +208,13 @@ import {
 //- m/main.tf
 "#,
     );
-    let check = |generate, expect: &Expect| {
-        let (undeclared, problems) = check_targets(&config.tree, generate);
+    let check = |generation, expect: &Expect| {
+        let (undeclared, problems) = check_targets(&config.tree, generation);
         let found: String = undeclared.generate.iter().map(|(addr, _)| format!("{addr}\n")).collect();
         expect.assert_eq(&(found + &testing::show(&problems, &config.sources)));
     };
     check(
-        true,
+        Generation::Enabled,
         &expect![[r#"
             t_x.a
             main.tf:6:1 error: Configuration generation for count and for_each resources not supported
@@ -224,7 +224,7 @@ import {
         "#]],
     );
     check(
-        false,
+        Generation::Disabled,
         &expect![[r#"
             main.tf:2:1 error: Configuration for import target does not exist
             main.tf:6:1 error: Configuration for import target does not exist

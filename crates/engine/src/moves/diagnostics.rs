@@ -82,13 +82,18 @@ pub(super) fn blocked(blocked: &BTreeMap<Moveable, Moveable>) -> Diagnostic {
         .hint("To preserve them, change their addresses with the \"yuba state\" commands, then plan again.")
 }
 
-pub(super) fn left_out(resources: &[AbsResource], excluding: bool) -> Diagnostic {
-    let option = if excluding { "exclude" } else { "target" };
+/// Reports moved objects that -exclude leaves out of the plan.
+pub(super) fn excluded(resources: &[AbsResource]) -> Diagnostic {
+    left_out(resources, "exclude", "the -exclude options leave some of them out", "remove")
+}
+
+/// Reports moved objects that -target does not include in the plan.
+pub(super) fn not_targeted(resources: &[AbsResource]) -> Diagnostic {
+    left_out(resources, "target", "the -target options do not include all of them", "add")
+}
+
+fn left_out(resources: &[AbsResource], option: &str, problem: &str, remedy: &str) -> Diagnostic {
     let lines: String = resources.iter().map(|resource| format!("\n  -{option}={:?}", resource.to_string())).collect();
-    let (problem, remedy) = match excluding {
-        true => ("the -exclude options leave some of them out", "remove"),
-        false => ("the -target options do not include all of them", "add"),
-    };
     let detail = eco_format!(
         "Objects of the state have new addresses in the configuration. A plan must include these objects and their \
          dependencies, but {problem}.\n\nPlan without -{option}, or {remedy} these options:{lines}"

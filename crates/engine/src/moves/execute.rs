@@ -85,14 +85,14 @@ impl Run<'_> {
             (Moveable::Resource(from), Moveable::Resource(to)) => {
                 for (module, new) in self.bases(statement, &matching, &to.module) {
                     let (from, to) = (from.resource.clone().absolute(module), to.resource.clone().absolute(new));
-                    self.resource(from, to, statement.implied);
+                    self.resource(from, to, statement);
                 }
             }
             (Moveable::Instance(from), Moveable::Instance(to)) => {
                 for (module, new) in self.bases(statement, &matching, &to.module) {
                     let from = from.resource.clone().absolute(module).instance(from.key.clone());
                     let to = to.resource.clone().absolute(new).instance(to.key.clone());
-                    self.instance(from, to, statement.implied);
+                    self.instance(from, to, statement);
                 }
             }
             _ => {
@@ -149,11 +149,11 @@ impl Run<'_> {
         let resources: Vec<AbsResource> = self.state.in_module(&old).map(|resource| resource.addr.clone()).collect();
         for from in resources {
             let to = from.resource.clone().absolute(new.clone());
-            self.all_instances(&from, &to, statement.implied);
+            self.all_instances(&from, &to, statement);
         }
     }
 
-    fn resource(&mut self, from: AbsResource, to: AbsResource, implied: bool) {
+    fn resource(&mut self, from: AbsResource, to: AbsResource, by: &Statement) {
         if self.state.get(&from).is_none() {
             return;
         }
@@ -161,18 +161,18 @@ impl Run<'_> {
             self.moves.blocked.insert(Moveable::Resource(from), Moveable::Resource(to));
             return;
         }
-        self.all_instances(&from, &to, implied);
+        self.all_instances(&from, &to, by);
     }
 
-    fn all_instances(&mut self, from: &AbsResource, to: &AbsResource, implied: bool) {
+    fn all_instances(&mut self, from: &AbsResource, to: &AbsResource, by: &Statement) {
         let Some(resource) = self.state.get(from) else { return };
         let keys: Vec<Option<InstanceKey>> = resource.instances.keys().cloned().collect();
         for key in keys {
-            self.go(from.clone().instance(key.clone()), to.clone().instance(key), implied);
+            self.go(from.clone().instance(key.clone()), to.clone().instance(key), by);
         }
     }
 
-    fn instance(&mut self, from: AbsResourceInstance, to: AbsResourceInstance, implied: bool) {
+    fn instance(&mut self, from: AbsResourceInstance, to: AbsResourceInstance, by: &Statement) {
         if self.state.instance(&from).is_none() {
             return;
         }
@@ -180,15 +180,15 @@ impl Run<'_> {
             self.moves.blocked.insert(Moveable::Instance(from), Moveable::Instance(to));
             return;
         }
-        self.go(from, to, implied);
+        self.go(from, to, by);
     }
 
-    fn go(&mut self, from: AbsResourceInstance, to: AbsResourceInstance, implied: bool) {
+    fn go(&mut self, from: AbsResourceInstance, to: AbsResourceInstance, by: &Statement) {
         self.modules.add(&to.module);
         self.state.apply(Edit::Move { from: from.clone(), to: to.clone() });
         // Several steps are one move from the first address to the last.
         let from = self.moves.changes.remove(&from).map_or(from, |before| before.from);
-        self.moves.changes.insert(to, MoveOrigin { from, implied });
+        self.moves.changes.insert(to, MoveOrigin { from, implied: by.implied });
     }
 }
 

@@ -190,7 +190,10 @@ impl Moves {
         left_out.sort();
         left_out.dedup();
         if !left_out.is_empty() {
-            problems.push(diagnostics::left_out(&left_out, excluding));
+            problems.push(match excluding {
+                true => diagnostics::excluded(&left_out),
+                false => diagnostics::not_targeted(&left_out),
+            });
         }
         problems
     }

@@ -24,6 +24,7 @@ use crate::diagnostics::{object_forgotten, provider_instance_changes};
 use crate::drive::Jobs;
 use crate::imports::{ImportProvider, RequestedImport, ResolvedImport, already_managed};
 use crate::object::{MovedFrom, merged};
+use crate::reasons::{self, Arrival};
 use crate::walk::block::{Block, BlockInstance, skip_destroy};
 use crate::walk::providers::Server;
 use crate::walk::stranded::Stranded;
@@ -36,6 +37,14 @@ pub(super) struct Postponed {
     ending: Ending,
     provider: AbsProviderConfig,
     key: Option<InstanceKey>,
+}
+
+/// Whether a data or ephemeral resource can be read while planning, as far as its dependencies are concerned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readiness {
+    Ready,
+    /// A dependency changes first.
+    Pending,
 }
 
 impl<'a> Planner<'a> {
@@ -78,10 +87,11 @@ impl<'a> Planner<'a> {
                 return;
             }
         }
-        let pending = resource.key.mode != ResourceMode::Managed && self.waits_for_changes(&block);
+        let waits = resource.key.mode != ResourceMode::Managed && self.waits_for_changes(&block);
+        let readiness = if waits { Readiness::Pending } else { Readiness::Ready };
         self.walk.expect_instances(module, resource);
         for at in self.walk.live.instances(module) {
-            self.begin_in_module(&block, at, pending, jobs).await;
+            self.begin_in_module(&block, at, readiness, jobs).await;
         }
         if self.options.mode != Mode::Destroy && !self.failed[step as usize] {
             self.begin_orphaned_modules(&block, jobs).await;
@@ -109,7 +119,7 @@ impl<'a> Planner<'a> {
         &mut self,
         block: &Block<'a>,
         at: ModuleInstanceId,
-        pending: bool,
+        readiness: Readiness,
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) {
         let resource = block.resource;
@@ -131,8 +141,8 @@ impl<'a> Planner<'a> {
             let instance = BlockInstance { block, at, addr: abs.clone().instance(key), values };
             let ok = match resource.key.mode {
                 ResourceMode::Managed => self.begin_managed(&instance, jobs).await,
-                ResourceMode::Data => self.begin_data(&instance, pending, jobs).await,
-                ResourceMode::Ephemeral => self.begin_ephemeral(&instance, pending, jobs).await,
+                ResourceMode::Data => self.begin_data(&instance, readiness, jobs).await,
+                ResourceMode::Ephemeral => self.begin_ephemeral(&instance, readiness, jobs).await,
             };
             self.failed[block.vertex as usize] |= !ok;
         }
@@ -354,7 +364,7 @@ impl<'a> Planner<'a> {
         }
         let object = self.state.instance(addr).and_then(|instance| instance.current.clone());
         if let Some(object) = object {
-            let ending = self.ending(addr, &object, false);
+            let ending = self.ending(addr, &object, None);
             self.push_removal(addr, None, object, ending, jobs).await;
         }
         self.begin_deposed(addr, jobs).await;
@@ -392,23 +402,23 @@ impl<'a> Planner<'a> {
             None => return,
         };
         for (key, object) in deposed {
-            let ending = self.ending(addr, &object, true);
+            let ending = self.ending(addr, &object, Some(&key));
             self.push_removal(addr, Some(key), object, ending, jobs).await;
         }
     }
 
     /// What becomes of an object that is not wanted any more. Whether its block says that it is forgotten counts in any
     /// case: also where the instance of its module is gone, and for deposed objects.
-    fn ending(&mut self, addr: &AbsResourceInstance, object: &Object, is_deposed: bool) -> Ending {
+    fn ending(&mut self, addr: &AbsResourceInstance, object: &Object, deposed: Option<&DeposedKey>) -> Ending {
         let in_config = self.walk.declared(addr).is_some_and(|resource| skip_destroy(resource).0);
         let (removed, why) = match self.options.mode {
             Mode::RefreshOnly => return Ending::Keep,
             Mode::Destroy => (None, ActionReason::None),
             Mode::Normal => {
-                let moved = self.moves.moved_explicitly(addr);
-                let why = match is_deposed {
-                    true => ActionReason::None,
-                    false => crate::reasons::reason(addr, moved, self.walk.context.tree, self.walk.live),
+                let arrival = if self.moves.moved_explicitly(addr) { Arrival::Moved } else { Arrival::Other };
+                let why = match deposed {
+                    Some(_) => ActionReason::None,
+                    None => reasons::reason(addr, arrival, self.walk.context.tree, self.walk.live),
                 };
                 (self.removals.of(&addr.containing().config()), why)
             }
@@ -559,7 +569,7 @@ impl<'a> Planner<'a> {
     async fn begin_data(
         &mut self,
         instance: &BlockInstance<'_, 'a>,
-        pending: bool,
+        readiness: Readiness,
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
         let BlockInstance { block, at, addr, .. } = instance;
@@ -571,7 +581,7 @@ impl<'a> Planner<'a> {
         let Some((server, config)) = self.walk.served_config(instance).await else { return false };
         let Some(schema) = block.schema() else { return false };
         let known = config.is_wholly_known();
-        if known && !pending {
+        if known && readiness == Readiness::Ready {
             let job = self.walk.data_job(instance, server, config).await;
             jobs.push(move || async move {
                 let span = tracing::debug_span!("plan instance", address = %job.subject.addr);
@@ -624,7 +634,7 @@ impl<'a> Planner<'a> {
     async fn begin_ephemeral(
         &mut self,
         instance: &BlockInstance<'_, 'a>,
-        pending: bool,
+        readiness: Readiness,
         jobs: &mut Jobs<'a, Answer<'a>>,
     ) -> bool {
         let BlockInstance { block, at, addr, .. } = instance;
@@ -635,7 +645,7 @@ impl<'a> Planner<'a> {
         let Some((server, config)) = self.walk.served_config(instance).await else { return false };
         let Some(schema) = block.schema() else { return false };
         let known = config.is_wholly_known();
-        if known && !pending {
+        if known && readiness == Readiness::Ready {
             self.walk.begin_open(instance, &server, config, jobs).await;
             return true;
         }

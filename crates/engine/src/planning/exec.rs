@@ -49,7 +49,8 @@ pub(crate) fn build(
     state: &State,
     mode: Mode,
 ) -> ExecGraph {
-    let built = connect((graph, references), tree, changes, state, mode);
+    let steps = Connecting { graph, references, tree, changes, state, ops: Vec::new(), edges: Vec::new() };
+    let built = connect(steps, mode);
     let is_evaluated = |at: &u32| matches!(built.ops.get(*at as usize), Some(Op::Evaluate(_)));
     let addresses: Vec<EcoString> = (0..graph.nodes.len() as u32)
         .map(|at| if is_evaluated(&at) { address(graph, at, tree) } else { EcoString::new() })
@@ -83,47 +84,91 @@ fn address(graph: &RefGraph<'_>, at: u32, tree: &ConfigTree) -> EcoString {
     }
 }
 
-fn connect(
-    (graph, references): (&RefGraph<'_>, &[Vec<u32>]),
-    tree: &ConfigTree,
-    changes: &[ResourceChange],
-    state: &State,
-    mode: Mode,
-) -> ExecGraph {
-    let mut ops: Vec<Op> = (0..graph.nodes.len() as u32).map(Op::Evaluate).collect();
-    let mut edges: Vec<(u32, u32)> = Vec::new();
-    for (at, others) in references.iter().enumerate() {
-        edges.extend(others.iter().map(|to| (at as u32, *to)));
+/// The steps of a plan and what they wait for, while both are collected.
+struct Connecting<'p, 'c> {
+    graph: &'p RefGraph<'c>,
+    references: &'p [Vec<u32>],
+    tree: &'p ConfigTree,
+    changes: &'p [ResourceChange],
+    state: &'p State,
+    ops: Vec<Op>,
+    /// Pairs of steps: the first waits for the second.
+    edges: Vec<(u32, u32)>,
+}
+
+fn connect(mut steps: Connecting<'_, '_>, mode: Mode) -> ExecGraph {
+    steps.add_evaluations(mode);
+    let ends = steps.add_ends();
+    if ends.is_empty() {
+        return ExecGraph::new(steps.ops, &steps.edges);
     }
-    let vertex = |resource: &ConfigResource| -> Option<u32> {
-        let module = tree.find(&resource.module)?;
-        graph.resources.get(&(module, ResourceKey::from(&resource.resource))).copied()
-    };
-    let active = active(graph, changes, vertex);
-    for at in idle::idle(graph, references, &active) {
-        ops[at as usize] = Op::Join;
+    let mut joints: HashMap<ConfigResource, Joints> = HashMap::default();
+    for end in &ends {
+        joints.entry(end.resource.clone()).or_insert_with(|| Joints::new(&mut steps.ops));
     }
-    let (data, before) = idle::check_data(graph, references, &active);
-    if !data.is_empty() && mode == Mode::Normal {
-        let changed = ops.len() as u32;
-        ops.push(Op::Join);
-        edges.extend(before.into_iter().map(|at| (changed, at)));
-        edges.extend(data.into_iter().map(|at| (at, changed)));
+    steps.connect_joints(&ends, &joints);
+    steps.connect_dependencies(&ends, &joints);
+    if mode == Mode::Normal {
+        steps.connect_dependents(&joints);
     }
-    // Resources that are created or changed.
-    let mut changing: HashSet<u32> = HashSet::default();
-    let mut ends: Vec<End<'_>> = Vec::new();
-    let providers = provider_blocks(graph, tree);
-    // Changes of the instances that have objects from earlier runs.
-    let old: HashSet<_> = changes.iter().filter(|change| change.deposed.is_some()).map(|change| &change.addr).collect();
-    let beside = changes.iter().filter(|change| change.deposed.is_none() && old.contains(&change.addr));
-    let current: HashMap<_, _> = beside.map(|change| (&change.addr, change)).collect();
-    for (position, change) in changes.iter().enumerate() {
-        let resource = change.addr.containing().config();
-        let object = state.instance(&change.addr).and_then(|instance| instance.object(change.deposed.as_ref()));
-        if change.action.ends() {
-            let op = ops.len() as u32;
-            ops.push(Op::Destroy(position as u32));
+    steps.edges.sort_unstable();
+    steps.edges.dedup();
+    ExecGraph::new(steps.ops, &steps.edges)
+}
+
+impl<'p> Connecting<'p, '_> {
+    fn vertex(&self, resource: &ConfigResource) -> Option<u32> {
+        let module = self.tree.find(&resource.module)?;
+        self.graph.resources.get(&(module, ResourceKey::from(&resource.resource))).copied()
+    }
+
+    fn push(&mut self, op: Op) -> u32 {
+        self.ops.push(op);
+        self.ops.len() as u32 - 1
+    }
+
+    /// Adds the evaluation of all objects of the configuration, in the order of their references.
+    fn add_evaluations(&mut self, mode: Mode) {
+        self.ops.extend((0..self.graph.nodes.len() as u32).map(Op::Evaluate));
+        for (at, others) in self.references.iter().enumerate() {
+            self.edges.extend(others.iter().map(|to| (at as u32, *to)));
+        }
+        let active = self.active();
+        for at in idle::idle(self.graph, self.references, &active) {
+            self.ops[at as usize] = Op::Join;
+        }
+        let (data, before) = idle::check_data(self.graph, self.references, &active);
+        if !data.is_empty() && mode == Mode::Normal {
+            let changed = self.push(Op::Join);
+            self.edges.extend(before.into_iter().map(|at| (changed, at)));
+            self.edges.extend(data.into_iter().map(|at| (at, changed)));
+        }
+    }
+
+    /// Returns the resources with instances that are created, changed or read, or whose conditions are checked again.
+    fn active(&self) -> HashSet<u32> {
+        let current = self.changes.iter().filter(|change| change.deposed.is_none());
+        let active = current.filter_map(|change| {
+            let at = self.vertex(&change.addr.containing().config())?;
+            is_visited(self.graph, Some(at), change).then_some(at)
+        });
+        active.collect()
+    }
+
+    /// Adds a step for each object that is destroyed or forgotten.
+    fn add_ends(&mut self) -> Vec<End<'p>> {
+        let (changes, state) = (self.changes, self.state);
+        let providers = provider_blocks(self.graph, self.tree);
+        // Changes of the instances that have objects from earlier runs.
+        let old: HashSet<_> =
+            changes.iter().filter(|change| change.deposed.is_some()).map(|change| &change.addr).collect();
+        let beside = changes.iter().filter(|change| change.deposed.is_none() && old.contains(&change.addr));
+        let current: HashMap<_, _> = beside.map(|change| (&change.addr, change)).collect();
+        let mut ends = Vec::new();
+        for (position, change) in changes.iter().enumerate().filter(|(_, change)| change.action.ends()) {
+            let resource = change.addr.containing().config();
+            let object = state.instance(&change.addr).and_then(|instance| instance.object(change.deposed.as_ref()));
+            let op = self.push(Op::Destroy(position as u32));
             let dependencies = object.map(|object| object.dependencies.as_slice()).unwrap_or_default();
             let is_deposed = change.deposed.is_some();
             let create_before_destroy = match change.action {
@@ -132,105 +177,101 @@ fn connect(
                 _ => is_deposed || object.is_some_and(|object| object.create_before_destroy),
             };
             let replaced = match is_deposed {
-                true => current.get(&change.addr).is_some_and(|current| is_visited(graph, vertex(&resource), current)),
+                true => current
+                    .get(&change.addr)
+                    .is_some_and(|current| is_visited(self.graph, self.vertex(&resource), current)),
                 false => change.action.is_replace(),
             };
             let asks = !matches!(change.action, Action::Forget | Action::ForgetThenCreate);
             let provider = providers.get(&change.provider).copied().filter(|_| asks);
-            ends.push(End { op, resource: resource.clone(), dependencies, create_before_destroy, replaced, provider });
+            ends.push(End { op, resource, dependencies, create_before_destroy, replaced, provider });
         }
-        let changes_value = !matches!(change.action, Action::NoOp | Action::Delete | Action::Forget);
-        if changes_value && let Some(at) = vertex(&resource) {
-            changing.insert(at);
-        }
+        ends
     }
-    if ends.is_empty() {
-        return ExecGraph::new(ops, &edges);
-    }
-    let mut joints: HashMap<ConfigResource, Joints> = HashMap::default();
-    // All ends of the objects of a resource that do not wait for creations, and all ends.
-    for end in &ends {
-        joints.entry(end.resource.clone()).or_insert_with(|| Joints::new(&mut ops));
-    }
-    // Instances of one resource do not fail with each other: what an instance makes of the end before it, it finds in the state.
-    let mut settled: HashMap<(u32, bool), u32> = HashMap::default();
-    let mut settle = |at: u32, create_before_destroy: bool, ops: &mut Vec<Op>, edges: &mut Vec<(u32, u32)>| {
-        *settled.entry((at, create_before_destroy)).or_insert_with(|| {
-            let step = ops.len() as u32;
-            ops.push(Op::Settle);
-            edges.push(if create_before_destroy { (step, at) } else { (at, step) });
-            step
-        })
-    };
-    for end in &ends {
-        let joint = &joints[&end.resource];
-        // The joint is passed when all ends are over.
-        edges.push((joint.ended, end.op));
-        if !end.create_before_destroy {
-            edges.push((joint.ended_first, end.op));
-        }
-        // An end waits for everything that must be over before.
-        edges.push((end.op, joint.may_end));
-        if end.create_before_destroy {
-            edges.push((end.op, joint.may_end_late));
-        }
-        if end.replaced
-            && let Some(at) = vertex(&end.resource)
-        {
-            let step = settle(at, end.create_before_destroy, &mut ops, &mut edges);
-            edges.push(if end.create_before_destroy { (end.op, step) } else { (step, end.op) });
-        }
-    }
-    let mut behind: HashMap<u32, HashSet<u32>> = HashMap::default();
-    for end in &ends {
-        if let Some(provider) = end.provider {
-            edges.push((end.op, provider));
-            behind.entry(provider).or_insert_with(|| all_behind(references, provider));
-        }
-        let configures = |dependency: &ConfigResource| {
-            let at = vertex(dependency).filter(|at| changing.contains(at));
-            at.zip(end.provider).is_some_and(|(at, provider)| behind[&provider].contains(&at))
-        };
-        for dependency in end.dependencies {
-            // Its provider can only be configured when this has changed, so the change cannot wait for its end.
-            if configures(dependency) {
-                continue;
+
+    /// Connects the ends of objects with the joints of their resource and with the creation of what replaces them.
+    fn connect_joints(&mut self, ends: &[End<'_>], joints: &HashMap<ConfigResource, Joints>) {
+        // Instances of one resource do not fail with each other: what an instance makes of the end before it, it finds in the state.
+        let mut settled: HashMap<(u32, bool), u32> = HashMap::default();
+        for end in ends {
+            let joint = &joints[&end.resource];
+            // The joint is passed when all ends are over.
+            self.edges.push((joint.ended, end.op));
+            if !end.create_before_destroy {
+                self.edges.push((joint.ended_first, end.op));
             }
-            // What it depended on ends later.
-            if let Some(theirs) = joints.get(dependency)
-                && *dependency != end.resource
+            // An end waits for everything that must be over before.
+            self.edges.push((end.op, joint.may_end));
+            if end.create_before_destroy {
+                self.edges.push((end.op, joint.may_end_late));
+            }
+            if end.replaced
+                && let Some(at) = self.vertex(&end.resource)
             {
-                edges.push((theirs.may_end, end.op));
-            }
-            // What it depended on and is created or changed waits for its end.
-            if !end.create_before_destroy
-                && let Some(at) = vertex(dependency)
-                && changing.contains(&at)
-                && *dependency != end.resource
-            {
-                edges.push((at, end.op));
+                let step = *settled.entry((at, end.create_before_destroy)).or_insert_with(|| {
+                    let step = self.push(Op::Settle);
+                    self.edges.push(if end.create_before_destroy { (step, at) } else { (at, step) });
+                    step
+                });
+                self.edges.push(if end.create_before_destroy { (end.op, step) } else { (step, end.op) });
             }
         }
     }
-    // What is created or changed, and depended on something that ends.
-    if mode == Mode::Normal {
-        for change in changes {
-            if matches!(change.action, Action::NoOp | Action::Delete | Action::Forget) {
-                continue;
+
+    /// Connects the ends of objects with their providers and with the objects that they depended on.
+    fn connect_dependencies(&mut self, ends: &[End<'_>], joints: &HashMap<ConfigResource, Joints>) {
+        let changing = self.changing();
+        let mut behind: HashMap<u32, HashSet<u32>> = HashMap::default();
+        for end in ends {
+            if let Some(provider) = end.provider {
+                self.edges.push((end.op, provider));
+                behind.entry(provider).or_insert_with(|| all_behind(self.references, provider));
             }
-            let resource = change.addr.containing().config();
-            let Some(at) = vertex(&resource) else { continue };
-            let object = state.instance(&change.addr).and_then(|instance| instance.current.as_ref());
+            for dependency in end.dependencies {
+                let changed = self.vertex(dependency).filter(|at| changing.contains(at));
+                let configures =
+                    changed.zip(end.provider).is_some_and(|(at, provider)| behind[&provider].contains(&at));
+                // Its provider can only be configured when this has changed, so the change cannot wait for its end.
+                if configures || *dependency == end.resource {
+                    continue;
+                }
+                // What it depended on ends later.
+                if let Some(theirs) = joints.get(dependency) {
+                    self.edges.push((theirs.may_end, end.op));
+                }
+                // What it depended on and is created or changed waits for its end.
+                if !end.create_before_destroy
+                    && let Some(at) = changed
+                {
+                    self.edges.push((at, end.op));
+                }
+            }
+        }
+    }
+
+    /// Returns the resources with instances that are created or changed.
+    fn changing(&self) -> HashSet<u32> {
+        let changing = self.changes.iter().filter(|change| changes_value(change));
+        changing.filter_map(|change| self.vertex(&change.addr.containing().config())).collect()
+    }
+
+    /// Connects objects that are created or changed with the ends of those that they depended on.
+    fn connect_dependents(&mut self, joints: &HashMap<ConfigResource, Joints>) {
+        for change in self.changes.iter().filter(|change| changes_value(change)) {
+            let Some(at) = self.vertex(&change.addr.containing().config()) else { continue };
+            let object = self.state.instance(&change.addr).and_then(|instance| instance.current.as_ref());
             for dependency in object.map(|object| object.dependencies.as_slice()).unwrap_or_default() {
                 let Some(theirs) = joints.get(dependency) else { continue };
-                edges.push((at, theirs.ended_first));
-                edges.push((theirs.may_end_late, at));
+                self.edges.push((at, theirs.ended_first));
+                self.edges.push((theirs.may_end_late, at));
             }
         }
     }
-    edges.sort_unstable();
-    edges.dedup();
-    ExecGraph::new(ops, &edges)
+}
+
+/// Returns whether a change creates or changes an object.
+fn changes_value(change: &ResourceChange) -> bool {
+    !matches!(change.action, Action::NoOp | Action::Delete | Action::Forget)
 }
 
 /// Whether an instance is changed, or its conditions are checked.
@@ -241,30 +282,6 @@ pub(crate) fn is_visited(graph: &RefGraph<'_>, vertex: Option<u32>, change: &Res
         Action::NoOp => has_conditions(resource),
         _ => true,
     }
-}
-
-/// Resources with instances that are created, changed or read, or whose conditions are checked again.
-fn active(
-    graph: &RefGraph<'_>,
-    changes: &[ResourceChange],
-    vertex: impl Fn(&ConfigResource) -> Option<u32>,
-) -> HashSet<u32> {
-    let mut active = HashSet::default();
-    for change in changes.iter().filter(|change| change.deposed.is_none()) {
-        let Some(at) = vertex(&change.addr.containing().config()) else { continue };
-        let is_active = match change.action {
-            Action::Delete | Action::Forget => false,
-            Action::NoOp => match graph.nodes[at as usize].vertex {
-                Vertex::Resource(resource) => has_conditions(resource),
-                _ => false,
-            },
-            _ => true,
-        };
-        if is_active {
-            active.insert(at);
-        }
-    }
-    active
 }
 
 /// Everything that an object depends on.

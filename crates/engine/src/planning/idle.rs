@@ -20,12 +20,13 @@ enum Need {
     Always,
 }
 
-fn need(vertex: &Vertex<'_>, module: ModuleId, is_active: bool) -> Need {
-    match vertex {
+fn need(graph: &RefGraph<'_>, at: u32, active: &HashSet<u32>) -> Need {
+    let node = &graph.nodes[at as usize];
+    match &node.vertex {
         Vertex::Local(_) | Vertex::Input(_) => Need::Value,
         Vertex::Variable(variable) if variable.validations.is_empty() => Need::Value,
-        Vertex::Output(output) if module != ModuleId::ROOT && output.preconditions.is_empty() => Need::Value,
-        Vertex::Resource(_) if !is_active => Need::Instances,
+        Vertex::Output(output) if node.module != ModuleId::ROOT && output.preconditions.is_empty() => Need::Value,
+        Vertex::Resource(_) if !active.contains(&at) => Need::Instances,
         Vertex::Call | Vertex::Close => Need::Instances,
         _ => Need::Always,
     }
@@ -43,7 +44,7 @@ pub(super) fn idle(graph: &RefGraph<'_>, references: &[Vec<u32>], active: &HashS
         return Vec::new();
     }
     let order = order(references);
-    let need_of = |at: u32| need(&node(at).vertex, node(at).module, active.contains(&at));
+    let need_of = |at: u32| need(graph, at, active);
     let mut kept = vec![false; graph.nodes.len()];
     for at in order.iter().rev() {
         let here = need_of(*at);

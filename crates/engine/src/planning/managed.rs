@@ -7,7 +7,7 @@ use ecow::{EcoVec, eco_format};
 use yuba_config::resource::{IgnoreChanges, Resource};
 use yuba_eval::ModuleInstanceId;
 use yuba_plan::{Action, ActionReason, Importing, Phase};
-use yuba_provider::legality::{assert_plan_valid, proposed_new};
+use yuba_provider::legality::{Violation, assert_plan_valid, proposed_new};
 use yuba_provider::{ImportBy, ImportRequest, Outcome, PlanAnswer, PlanRequest, Private, Schema};
 use yuba_state::Object;
 use yuba_syntax::Diagnostics;
@@ -166,14 +166,12 @@ impl Wish<'_, '_> {
         let identity = usable.and_then(|existing| existing.identity.clone());
         let request = self.request(plain_prior.clone(), proposed, plain_wanted.clone(), private, identity);
         let answer = self.ask(schema, request, &mut problems).await?;
-        let violations = assert_plan_valid(&schema.block, &plain_prior, &plain_wanted, &answer.planned);
-        if !violations.is_empty() && !answer.legacy_type_system {
-            let address = eco_format!("{}", subject.addr);
-            for violation in violations {
-                let what = eco_format!("planned an invalid value: {}", violation.text(&address));
-                problems.push(subject.broken(&PROVIDER_INVALID_PLAN, &what));
+        if !answer.legacy_type_system {
+            let violations = assert_plan_valid(&schema.block, &plain_prior, &plain_wanted, &answer.planned);
+            problems.extend(self.invalid_plan(&violations));
+            if !violations.is_empty() {
+                return Err(problems);
             }
-            return Err(problems);
         }
         let mut planned = answer.planned.clone();
         if answer.legacy_type_system {
@@ -181,24 +179,7 @@ impl Wish<'_, '_> {
         }
         let required_replace = self.required_replace(&answer, &plain_prior, &planned, &mut problems)?;
 
-        let same = is_same(&planned, &plain_prior);
-        let writes_only = |path: &Path| schema.block.attribute_at(&path.0).is_some_and(|found| found.write_only);
-        let force = self.force_replace || self.triggered;
-        let mut reason = ActionReason::None;
-        let mut action = if plain_prior.is_null() {
-            Action::Create
-        } else if required_replace.iter().any(writes_only) {
-            self.replacing()
-        } else if same && !force {
-            Action::NoOp
-        } else if force || !required_replace.is_empty() {
-            self.replacing()
-        } else {
-            Action::Update
-        };
-        if action.is_replace() {
-            reason = if force { ActionReason::ReplaceByRequest } else { ActionReason::ReplaceBecauseCannotUpdate };
-        }
+        let (mut action, mut reason) = self.action(schema, &plain_prior, &planned, &required_replace);
         let mut answer = answer;
         if action.is_replace() {
             // What the new object will be does not depend on the old one.
@@ -237,6 +218,46 @@ impl Wish<'_, '_> {
             required_replace,
         };
         Ok((planned, problems))
+    }
+
+    /// Returns the errors for a planned value that violates the protocol.
+    fn invalid_plan(&self, violations: &[Violation]) -> Diagnostics {
+        let address = eco_format!("{}", self.subject.addr);
+        let mut problems = Diagnostics::new();
+        for violation in violations {
+            let what = eco_format!("planned an invalid value: {}", violation.text(&address));
+            problems.push(self.subject.broken(&PROVIDER_INVALID_PLAN, &what));
+        }
+        problems
+    }
+
+    /// Returns the action that leads from the prior value to the planned value, and the reason for a replacement.
+    fn action(
+        &self,
+        schema: &Schema,
+        prior: &Value,
+        planned: &Value,
+        required_replace: &[Path],
+    ) -> (Action, ActionReason) {
+        let writes_only = |path: &Path| schema.block.attribute_at(&path.0).is_some_and(|found| found.write_only);
+        let force = self.force_replace || self.triggered;
+        let action = if prior.is_null() {
+            Action::Create
+        } else if required_replace.iter().any(writes_only) {
+            self.replacing()
+        } else if is_same(planned, prior) && !force {
+            Action::NoOp
+        } else if force || !required_replace.is_empty() {
+            self.replacing()
+        } else {
+            Action::Update
+        };
+        let reason = match action.is_replace() {
+            true if force => ActionReason::ReplaceByRequest,
+            true => ActionReason::ReplaceBecauseCannotUpdate,
+            false => ActionReason::None,
+        };
+        (action, reason)
     }
 
     fn replacing(&self) -> Action {

@@ -38,10 +38,11 @@ use crate::request::{Context, PlanOptions, RootVariable};
 use crate::walk::data::DataAnswer;
 use crate::walk::dependencies::Dependencies;
 use crate::walk::prepare::{blocks_of, included, provider_blocks, providers_of_state};
+use crate::walk::stored::Absent;
 use crate::walk::{Walk, WalkAnswer};
 pub(crate) use exec::{build as execution_graph, cycle};
 
-use crate::imports::{Imports, Undeclared, check_targets};
+use crate::imports::{Generation, Imports, Instances, Undeclared, check_targets};
 use crate::moves::{self, Moves};
 use crate::removal::Removals;
 use crate::targets::{Destroying, TargetSelection, Targets};
@@ -109,7 +110,7 @@ pub(crate) struct Planner<'a> {
 
 /// Makes a plan. Without one the diagnostics say why; with one there may be errors too, then it can only be shown.
 pub async fn plan(context: Context<'_>, state: State, options: &PlanOptions) -> (Option<Plan>, Diagnostics) {
-    let live = Live::new(false, Some(context.plan_time));
+    let live = Live::for_plan(Some(context.plan_time));
     plan_into(context, state, options, &live).await
 }
 
@@ -148,7 +149,7 @@ async fn plan_for(
         return (made.plan, made.problems);
     }
     let first = PlanOptions { mode: Mode::Normal, before_destroy: true, ..options.clone() };
-    let read_live = Live::new(false, Some(context.plan_time));
+    let read_live = Live::for_plan(Some(context.plan_time));
     let read = walk_for(context, state.clone(), previous.clone(), &first, targets, &read_live).await;
     let second = match read.plan {
         // What data say does not matter for destroying, unless a provider needs it, which is found out.
@@ -193,12 +194,7 @@ async fn walk_for(
     let tree = context.tree;
     let evaluation = Evaluation::new(tree, context.env, EvalMode::Live(live)).with_parallelism(context.parallelism);
     let arguments = &context.references.arguments;
-    let mut problems = context.references.invalid_arguments.clone();
-    problems.extend(tree.unbound_resources());
-    if options.mode == Mode::Destroy {
-        // Few variables are needed to destroy: what is wrong with the others is told nevertheless.
-        problems.extend(context.variables.values().flat_map(|variable| variable.problems.iter().cloned()));
-    }
+    let mut problems = problems_before(&context, options);
     if problems.has_errors() {
         return Made::nothing(problems);
     }
@@ -211,7 +207,8 @@ async fn walk_for(
     let mut undeclared = Undeclared::default();
     let (removals, still_there) = Removals::find(tree);
     if options.mode == Mode::Normal {
-        let (found, wrong) = check_targets(tree, options.generate_config);
+        let generation = if options.generate_config { Generation::Enabled } else { Generation::Disabled };
+        let (found, wrong) = check_targets(tree, generation);
         if !options.before_destroy {
             undeclared = found;
         }
@@ -225,15 +222,7 @@ async fn walk_for(
     if problems.has_errors() {
         return Made::nothing(problems);
     }
-    let mut used = providers_of_state(tree, &state);
-    let of_imports = undeclared.generate.iter().filter_map(|(addr, import)| {
-        tree.resolve_provider(ModuleId::ROOT, &provider_of_undeclared(addr, import), None)
-    });
-    used.extend(blocks_of(
-        tree,
-        of_imports.map(|resolved| tree.provider_address(&resolved)).collect::<Vec<_>>().iter(),
-    ));
-    let referring = context.references.with_used(&evaluation, &used);
+    let referring = context.references.with_used(&evaluation, &used_providers(tree, &state, &undeclared));
     let references = &referring.edges;
     let mut graph = (*referring).clone();
     connect_providers_of_state(&mut graph, tree, &state);
@@ -248,73 +237,52 @@ async fn walk_for(
     if options.mode != Mode::Normal || options.before_destroy {
         walk.rule_severity = Severity::Warning;
     }
-    let count = graph.nodes.len();
-    // Most resources have one instance, and most instances are there already. Room that stays empty costs nothing.
-    let expected = graph.resources.len().max(state.iter().map(|known| known.instances.len()).sum());
     let destroying = match options.mode {
         Mode::Destroy => Destroying::new(&state, targets),
         Mode::Normal | Mode::RefreshOnly => Destroying::default(),
     };
-    let in_modules = in_modules(&graph, tree, &state);
-    let mut planner = Planner {
-        walk,
-        options,
-        state,
-        moves,
-        create_before_destroy: create_before_destroy(&graph, &order, &selected),
-        included: included(&graph, &order, &selected, options.mode),
-        selection: &selected,
-        destroying,
-        removals,
-        force_replace: options.force_replace.iter().cloned().collect(),
-        dependencies: Dependencies::new(&graph, &order, tree),
-        changes: Vec::with_capacity(expected),
-        drift: Vec::new(),
-        planned: HashMap::default(),
-        pending: vec![false; count],
-        leads_to_changes: vec![false; count],
-        failed: vec![false; count],
-        met: HashSet::default(),
-        in_modules,
-        absent: HashMap::default(),
-        imports: Imports::asked(&options.imports),
-        undeclared: undeclared.generate,
-        postponed: Vec::new(),
-        at_end: false,
-        failed_at_end: false,
-        prevented: Vec::new(),
-    };
+    let start = Start { state, moves, destroying, removals, undeclared };
+    let mut planner = Planner::new(walk, options, start, &order, &selected);
     planner.walk.tell(problems);
-    let started = planner.walk.providers.started();
-    let work = async {
-        planner.start_bare_providers().await;
-        drive(&mut planner, graph.edges.as_slice(), context.parallelism).await;
-        planner.at_end = true;
-        let last: [Vec<u32>; 1] = [Vec::new()];
-        drive(&mut planner, last.as_slice(), context.parallelism).await;
-    };
-    attend(context.interrupt, context.clock, &started, work).await;
-    attend(context.interrupt, context.clock, &started, planner.walk.close_all()).await;
-    // What is wrong with imports and moves matters most: everything else may follow from it.
-    if options.mode == Mode::Normal || !options.imports.is_empty() {
-        let found = planner.imports.check(live, !planner.walk.has_errors());
-        if found.has_errors() {
-            return Made::nothing(found);
-        }
-        planner.walk.tell(found);
-    }
-    let found = moves::validate(&statements, tree, live, options.mode, context.env.sources);
-    if found.has_errors() {
+    planner.drive_all().await;
+    if let Err(found) = planner.check_imports_and_moves(&statements, live) {
         return Made::nothing(found);
-    }
-    planner.walk.tell(found);
-    if !planner.walk.has_errors() {
-        let blocked = planner.moves.warnings();
-        planner.walk.tell(blocked);
     }
     let only_reading_failed = planner.only_reading_failed();
     let (plan, problems) = planner.finish(&graph, references, previous);
     Made { plan, problems, only_reading_failed }
+}
+
+/// What is known about objects outside of resource blocks when a walk begins.
+struct Start<'a> {
+    /// The state after the moves.
+    state: State,
+    moves: Moves,
+    destroying: Destroying,
+    removals: Removals<'a>,
+    undeclared: Undeclared<'a>,
+}
+
+/// Returns the problems that are known before a walk.
+fn problems_before(context: &Context<'_>, options: &PlanOptions) -> Diagnostics {
+    let mut problems = context.references.invalid_arguments.clone();
+    problems.extend(context.tree.unbound_resources());
+    if options.mode == Mode::Destroy {
+        // A plan to destroy evaluates few variables. Problems of the others are reported all the same.
+        problems.extend(context.variables.values().flat_map(|variable| variable.problems.iter().cloned()));
+    }
+    problems
+}
+
+/// Returns the provider configurations that objects of the state and imports without configuration use.
+fn used_providers(tree: &ConfigTree, state: &State, undeclared: &Undeclared<'_>) -> Vec<(ModuleId, ProviderKey)> {
+    let mut used = providers_of_state(tree, state);
+    let of_imports = undeclared.generate.iter().filter_map(|(addr, import)| {
+        tree.resolve_provider(ModuleId::ROOT, &provider_of_undeclared(addr, import), None)
+    });
+    let of_imports: Vec<_> = of_imports.map(|resolved| tree.provider_address(&resolved)).collect();
+    used.extend(blocks_of(tree, of_imports.iter()));
+    used
 }
 
 /// The provider that imports an object for which configuration is written.
@@ -437,7 +405,8 @@ impl<'a> Steps<'a> for Planner<'a> {
             && is_managed
             && self.options.mode == Mode::RefreshOnly
         {
-            self.walk.see_state(&self.state, graph.nodes[here].module, resource, !self.options.imports.is_empty());
+            let absent = if self.options.imports.is_empty() { Absent::Empty } else { Absent::Unknown };
+            self.walk.see_state(&self.state, graph.nodes[here].module, resource, absent);
         }
         !self.failed[here]
     }
@@ -448,6 +417,87 @@ impl<'a> Steps<'a> for Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
+    fn new(
+        walk: Walk<'a>,
+        options: &'a PlanOptions,
+        start: Start<'a>,
+        order: &'a [u32],
+        selection: &'a TargetSelection,
+    ) -> Planner<'a> {
+        let (graph, tree) = (walk.graph, walk.context.tree);
+        let Start { state, moves, destroying, removals, undeclared } = start;
+        let count = graph.nodes.len();
+        // Most resources have one instance, and most instances exist already. Unused capacity costs nothing.
+        let expected = graph.resources.len().max(state.iter().map(|known| known.instances.len()).sum());
+        let in_modules = in_modules(graph, tree, &state);
+        Planner {
+            walk,
+            options,
+            state,
+            moves,
+            create_before_destroy: create_before_destroy(graph, order, selection),
+            included: included(graph, order, selection, options.mode),
+            selection,
+            destroying,
+            removals,
+            force_replace: options.force_replace.iter().cloned().collect(),
+            dependencies: Dependencies::new(graph, order, tree),
+            changes: Vec::with_capacity(expected),
+            drift: Vec::new(),
+            planned: HashMap::default(),
+            pending: vec![false; count],
+            leads_to_changes: vec![false; count],
+            failed: vec![false; count],
+            met: HashSet::default(),
+            in_modules,
+            absent: HashMap::default(),
+            imports: Imports::asked(&options.imports),
+            undeclared: undeclared.generate,
+            postponed: Vec::new(),
+            at_end: false,
+            failed_at_end: false,
+            prevented: Vec::new(),
+        }
+    }
+
+    /// Plans all objects of the configuration in the order of their references, and then what had to wait for the end.
+    async fn drive_all(&mut self) {
+        let (context, graph) = (self.walk.context, self.walk.graph);
+        let started = self.walk.providers.started();
+        let work = async {
+            self.start_bare_providers().await;
+            drive(self, graph.edges.as_slice(), context.parallelism).await;
+            self.at_end = true;
+            let last: [Vec<u32>; 1] = [Vec::new()];
+            drive(self, last.as_slice(), context.parallelism).await;
+        };
+        attend(context.interrupt, context.clock, &started, work).await;
+        attend(context.interrupt, context.clock, &started, self.walk.close_all()).await;
+    }
+
+    /// Reports problems of imports and moves. Their errors replace all others, which may follow from them.
+    fn check_imports_and_moves(&mut self, statements: &moves::Statements, live: &Live) -> Result<(), Diagnostics> {
+        if self.options.mode == Mode::Normal || !self.options.imports.is_empty() {
+            let instances = if self.walk.has_errors() { Instances::Incomplete } else { Instances::Complete };
+            let found = self.imports.check(live, instances);
+            if found.has_errors() {
+                return Err(found);
+            }
+            self.walk.tell(found);
+        }
+        let context = self.walk.context;
+        let found = moves::validate(statements, context.tree, live, self.options.mode, context.env.sources);
+        if found.has_errors() {
+            return Err(found);
+        }
+        self.walk.tell(found);
+        if !self.walk.has_errors() {
+            let blocked = self.moves.warnings();
+            self.walk.tell(blocked);
+        }
+        Ok(())
+    }
+
     /// Whether there are errors, and all of them are in reading data resources or opening ephemeral resources.
     fn only_reading_failed(&self) -> bool {
         let is_read = |at: usize| match self.walk.graph.nodes[at].vertex {

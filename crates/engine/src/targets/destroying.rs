@@ -28,7 +28,7 @@ impl Destroying {
             return Destroying::default();
         }
         let named = Named::new(targets);
-        let links = Links::new(state, named.excluding);
+        let links = Links::new(state, named.direction());
         let mut work: Vec<AbsResource> = Vec::new();
         for resource in state.iter() {
             let mut instances = resource.instances.keys();
@@ -48,7 +48,16 @@ impl Destroying {
     }
 }
 
-/// Dependencies between the resources of a state, in the direction that is followed.
+/// The direction in which dependencies are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From each resource to what it depends on.
+    ToDependencies,
+    /// From each resource to what depends on it.
+    ToDependents,
+}
+
+/// Dependencies between the resources of a state, in one direction.
 pub(crate) struct Links {
     /// The resources of a block.
     by_config: HashMap<ConfigResource, Vec<AbsResource>>,
@@ -57,8 +66,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// With `to_dependencies` from each resource to what it depends on, else to what depends on it.
-    pub(crate) fn new(state: &State, to_dependencies: bool) -> Links {
+    pub(crate) fn new(state: &State, direction: Direction) -> Links {
         let mut links = Links { by_config: HashMap::new(), next: HashMap::new() };
         for resource in state.iter() {
             let config = resource.addr.config();
@@ -67,9 +75,9 @@ impl Links {
             let dependencies: HashSet<&ConfigResource> =
                 objects.flat_map(|(_, object)| object.dependencies.iter()).filter(|other| **other != config).collect();
             for dependency in dependencies {
-                match to_dependencies {
-                    true => links.next.entry(config.clone()).or_default().push(dependency.clone()),
-                    false => links.next.entry(dependency.clone()).or_default().push(config.clone()),
+                match direction {
+                    Direction::ToDependencies => links.next.entry(config.clone()).or_default().push(dependency.clone()),
+                    Direction::ToDependents => links.next.entry(dependency.clone()).or_default().push(config.clone()),
                 }
             }
         }

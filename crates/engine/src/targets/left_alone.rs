@@ -30,7 +30,7 @@ pub fn left_alone<D: AsRef<[ConfigResource]>>(
     let resources = |changes: &[&ResourceChange]| -> HashSet<AbsResource> {
         changes.iter().map(|change| change.addr.containing()).collect()
     };
-    let links = Links::new(&plan.prior_state, named.excluding);
+    let links = Links::new(&plan.prior_state, named.direction());
     let mut reached: HashSet<AbsResource> = match named.excluding {
         true => HashSet::default(),
         false => awaited(plan, &resources(&others), dependencies).into_iter().collect(),

@@ -17,7 +17,7 @@ use crate::diagnostics::{apply_may_be_incomplete, targeting_in_effect};
 
 pub use address_set::AddressSet;
 pub use destroying::Destroying;
-pub(crate) use destroying::Links;
+pub(crate) use destroying::{Direction, Links};
 pub use left_alone::left_alone;
 pub use text::{parse_file, parse_option};
 
@@ -64,6 +64,11 @@ impl Named {
     }
     fn selects(&self, addr: &AbsResourceInstance) -> bool {
         self.set.contains(addr) != self.excluding
+    }
+    /// The direction in which a destroy follows the named resources: what depends on a target goes too, and what an
+    /// excluded resource depends on stays.
+    fn direction(&self) -> Direction {
+        if self.excluding { Direction::ToDependencies } else { Direction::ToDependents }
     }
 }
 

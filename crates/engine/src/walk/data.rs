@@ -9,7 +9,7 @@ use yuba_syntax::{Code, Diagnostic, Diagnostics};
 use yuba_value::Value;
 
 use crate::diagnostics::{PROVIDER_INVALID_OBJECT, PROVIDER_NULL_OBJECT};
-use crate::object::{Subject, conforms};
+use crate::object::{Ended, Subject, conforms};
 use crate::walk::providers::Server;
 
 /// An instance of a data resource to be read.
@@ -69,7 +69,7 @@ impl<'a> DataJob<'a> {
         });
         let value = value.map(|(state, more)| state.mark_at(&marks).mark_at(&more));
         let shown = value.clone().unwrap_or_else(Value::null_dynamic);
-        subject.finished(Phase::Read, &shown, value.is_some());
+        subject.finished(Phase::Read, &shown, Ended::with(value.as_ref()));
         if value.is_none() && !problems.has_errors() {
             problems.push(self.broken(&PROVIDER_NULL_OBJECT, "returned no result for"));
         }

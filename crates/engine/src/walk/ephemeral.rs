@@ -13,7 +13,7 @@ use yuba_value::{Mark, Type, Value};
 use super::{Walk, WalkAnswer};
 use crate::diagnostics::{PROVIDER_INVALID_OBJECT, PROVIDER_NULL_OBJECT};
 use crate::drive::Jobs;
-use crate::object::{Subject, conforms};
+use crate::object::{Ended, Subject, conforms};
 
 /// An ephemeral resource that is open.
 pub(crate) struct Open<'a> {
@@ -68,7 +68,7 @@ impl<'a> OpenJob<'a> {
                     problems.extend(subject.placed(found));
                 }
             }
-            subject.finished(Phase::Open, &Value::null_dynamic(), opened.is_some());
+            subject.finished(Phase::Open, &Value::null_dynamic(), Ended::with(opened.as_ref()));
         }
         let mark = |opened: Opened| Opened { value: opened.value.mark_at(&marks).mark(Mark::Ephemeral), ..opened };
         let opened = opened.map(mark);
@@ -150,7 +150,7 @@ impl<'a> Walk<'a> {
             let Outcome { value, problems } = subject.provider.renew_ephemeral(subject.kind().clone(), private).await;
             let problems = subject.placed(problems);
             let renewed = value.filter(|_| !problems.has_errors());
-            subject.finished(Phase::Renew, &Value::null_dynamic(), renewed.is_some());
+            subject.finished(Phase::Renew, &Value::null_dynamic(), Ended::with(renewed.as_ref()));
             RenewAnswer { at, renewed, problems }
         })
     }
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
             subject.started(Phase::Close, &Value::null_dynamic());
             let found = subject.provider.close_ephemeral(subject.kind().clone(), private).await;
             let problems = subject.placed(found);
-            subject.finished(Phase::Close, &Value::null_dynamic(), !problems.has_errors());
+            subject.finished(Phase::Close, &Value::null_dynamic(), Ended::by(&problems));
             self.tell(problems);
         }
     }

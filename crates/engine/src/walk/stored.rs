@@ -12,6 +12,13 @@ use yuba_value::Value;
 use super::Walk;
 use crate::targets::TargetSelection;
 
+/// How references see a resource without instances in the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    Empty,
+    Unknown,
+}
+
 impl<'a> Walk<'a> {
     /// An instance that is not part of the run has the value it had.
     pub(crate) fn value_of_state(
@@ -46,12 +53,12 @@ impl<'a> Walk<'a> {
 
     /// Where nothing is planned: references see the instances that exist, be there more or fewer than are wanted. An import
     /// leaves other objects for later, so there a resource without any instance is unknown.
-    pub(crate) fn see_state(&self, state: &State, module: ModuleId, resource: &Resource, importing: bool) {
+    pub(crate) fn see_state(&self, state: &State, module: ModuleId, resource: &Resource, absent: Absent) {
         let schemas = self.evaluation.schemas_of(module, resource);
         let schema = schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key));
         for at in self.live.instances(module) {
             let abs = ResourceName::from(&resource.key).absolute(self.live.address(at));
-            if importing && state.get(&abs).is_none_or(|known| known.instances.is_empty()) {
+            if absent == Absent::Unknown && state.get(&abs).is_none_or(|known| known.instances.is_empty()) {
                 let ty = match &resource.repetition {
                     Repetition::Single | Repetition::Enabled(_) => schema.map(|schema| schema.implied_type().clone()),
                     Repetition::Count(_) | Repetition::ForEach(_) => None,

@@ -155,26 +155,31 @@ pub struct FunctionTable {
 impl FunctionTable {
     /// The functions of expressions in modules.
     pub fn module() -> &'static FunctionTable {
-        static TABLE: LazyLock<FunctionTable> = LazyLock::new(|| FunctionTable::build(false));
+        static TABLE: LazyLock<FunctionTable> = LazyLock::new(FunctionTable::build);
         &TABLE
     }
     /// The functions of the console: with `type`, without `plantimestamp`.
     pub fn console() -> &'static FunctionTable {
-        static TABLE: LazyLock<FunctionTable> = LazyLock::new(|| FunctionTable::build(true));
+        static TABLE: LazyLock<FunctionTable> = LazyLock::new(|| {
+            let mut table = FunctionTable::build();
+            table.by_name.remove("plantimestamp");
+            table.by_name.insert("type".into(), Builtin::World(type_function()));
+            table
+        });
         &TABLE
     }
 
     /// The functions of expressions in symbol libraries: those whose answer depends on nothing but the arguments.
     pub fn library() -> &'static FunctionTable {
         static TABLE: LazyLock<FunctionTable> = LazyLock::new(|| {
-            let mut table = FunctionTable::build(false);
+            let mut table = FunctionTable::build();
             table.by_name.retain(|name, f| !matches!(f, Builtin::World(_)) || *name == "templatestring");
             table
         });
         &TABLE
     }
 
-    fn build(console: bool) -> FunctionTable {
+    fn build() -> FunctionTable {
         let mut by_name = HashMap::new();
         for f in yuba_value::functions::all() {
             by_name.insert(f.signature.name.clone(), Builtin::Pure(f));
@@ -184,10 +189,6 @@ impl FunctionTable {
         }
         for f in crate::template::functions() {
             by_name.insert(f.signature.name.clone(), Builtin::World(f));
-        }
-        if console {
-            by_name.remove("plantimestamp");
-            by_name.insert("type".into(), Builtin::World(type_function()));
         }
         for special in [can(), try_()] {
             by_name.insert(special.signature().name.clone(), special);

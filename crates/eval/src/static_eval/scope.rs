@@ -6,7 +6,7 @@ use yuba_syntax::{Diagnostics, Traversal};
 use yuba_value::Value;
 
 use super::{Name, State, StaticUse, Statics, diagnostics};
-use crate::scope::{Scope, path_value, terraform_value};
+use crate::scope::{Activity, Scope, path_value, terraform_value};
 use crate::symbols;
 use crate::tree::ModuleId;
 use crate::validate::diagnostics::undeclared_run;
@@ -67,7 +67,7 @@ impl Scope for StaticScope<'_> {
             }
             Subject::Terraform(_, name) if name == "applying" => diagnostics::applying(reference.span),
             Subject::Terraform(alias, name) => {
-                match terraform_value(alias.as_str(), name, self.statics.env.workspace, false) {
+                match terraform_value(alias.as_str(), name, self.statics.env.workspace, Activity::Planning) {
                     Ok(value) => return (value, Diagnostics::new()),
                     Err(problem) => problem.at(reference.span),
                 }

@@ -27,10 +27,10 @@ pub(crate) fn eval_named(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagno
     let mut found = Diagnostics::new();
     let mut value = value;
     if is_marked(&value) {
-        found.extend(uses(scope, &value, expr.span, true));
+        found.extend(uses(scope, &value, expr.span, Parts::Read));
         value = keep_unread(&value);
     }
-    add_unseen(scope, expr, &mut found, true);
+    add_unseen(scope, expr, &mut found, Parts::Read);
     problems.extend(found);
     (value, problems)
 }
@@ -38,17 +38,17 @@ pub(crate) fn eval_named(scope: &ModuleScope<'_>, expr: &Expr) -> (Value, Diagno
 /// Where values are not known yet, marks of some get lost: of instances that are not known, of an element whose key is not
 /// known, and of what `try` chooses. A probe of the expression and the names in it tell.
 pub(crate) fn add_hidden(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics) {
-    add_unseen(scope, expr, found, false);
+    add_unseen(scope, expr, found, Parts::All);
 }
 
-fn add_unseen(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics, only_read: bool) {
+fn add_unseen(scope: &ModuleScope<'_>, expr: &Expr, found: &mut Diagnostics, parts: Parts) {
     if !scope.evaluation().knows_only_types() {
         return;
     }
     for probe in scope.probes() {
         let (value, _) = probe.eval(expr);
         if is_marked(&value) {
-            add_new(found, uses(scope, &value, expr.span, only_read));
+            add_new(found, uses(scope, &value, expr.span, parts));
         }
     }
     if !found.is_empty() {
@@ -111,21 +111,29 @@ pub(crate) fn extract(scope: &ModuleScope<'_>, value: &Value, span: Span) -> (Va
     if !is_marked(value) {
         return (value.clone(), Diagnostics::new());
     }
-    (remove_deprecations(value), uses(scope, value, span, false))
+    (remove_deprecations(value), uses(scope, value, span, Parts::All))
 }
 
 fn is_marked(value: &Value) -> bool {
     !value.is_deeply_unmarked() && value.marks_deep().iter().any(|mark| matches!(mark, Mark::Deprecated(_)))
 }
 
-/// The deprecated things that a value comes from. `only_read`: without parts that nobody has read yet.
-fn uses(scope: &ModuleScope<'_>, value: &Value, span: Span, only_read: bool) -> Diagnostics {
+/// The parts of a value whose deprecations are reported.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parts {
+    All,
+    /// The value itself and the parts that an expression has selected.
+    Read,
+}
+
+/// Reports the deprecated objects that a value comes from.
+fn uses(scope: &ModuleScope<'_>, value: &Value, span: Span, parts: Parts) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let tree = scope.evaluation().tree();
     let mut seen = Vec::new();
     collect(value, &EcoString::new(), &mut |path, deprecation| {
         let place = (EcoString::from(path), deprecation.source.clone());
-        if (only_read && deprecation.unread && !path.is_empty()) || seen.contains(&place) {
+        if (parts == Parts::Read && deprecation.unread && !path.is_empty()) || seen.contains(&place) {
             return;
         }
         seen.push(place);

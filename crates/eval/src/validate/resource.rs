@@ -9,11 +9,12 @@ use yuba_config::resource::{
 };
 use yuba_provider::{Answer, BlockSchema, ConfigurationOf, Problem, ProviderSchema, Providers, builtin};
 use yuba_syntax::suggestion::did_you_mean;
-use yuba_syntax::{BodySchema, Diagnostic, Diagnostics, Expr, ExprKind, Traversal, TraversalStep};
+use yuba_syntax::{BodySchema, Diagnostic, Diagnostics, Expr, Traversal, TraversalStep};
 use yuba_value::{Type, Value, convert};
 
 use super::{body, deprecation, diagnostics, provisioner, repetition, rules, traversal};
 use crate::constant::constant;
+use crate::driven::trigger_parts;
 use crate::module_scope::{Evaluation, InstanceValues, ModuleScope, schema_of};
 use crate::references::each_traversal;
 use crate::scope::{Names, Scope};
@@ -243,7 +244,12 @@ fn replace_trigger(scope: &ModuleScope<'_>, resource: &Resource, expr: &Expr) ->
             return problems;
         }
     }
-    let Some((name, after)) = trigger_parts(expr) else { return Diagnostics::new() };
+    let Some((name, index, after)) = trigger_parts(expr) else { return Diagnostics::new() };
+    // The index must be valid. Its value selects an instance, and all instances have the same schema.
+    let found = index.map(|index| scope.eval_used(index).1).unwrap_or_default();
+    if found.has_errors() {
+        return found;
+    }
     let (reference, problems) = scope.parse(&name);
     let Some(reference) = reference.filter(|_| !problems.has_errors()) else { return problems };
     let (Subject::Resource(subject) | Subject::ResourceInstance(subject, _)) = &reference.subject else {
@@ -261,23 +267,6 @@ fn replace_trigger(scope: &ModuleScope<'_>, resource: &Resource, expr: &Expr) ->
     };
     let steps: Vec<TraversalStep> = reference.remaining().iter().chain(&after).cloned().collect();
     traversal::check_steps(schema, &steps)
-}
-
-/// The name of a trigger, and the steps after an index that is an expression.
-fn trigger_parts(expr: &Expr) -> Option<(Traversal, Vec<TraversalStep>)> {
-    match &expr.kind {
-        ExprKind::Traversal(name) => Some((name.clone(), Vec::new())),
-        ExprKind::Parens(inner) | ExprKind::TemplateWrap(inner) => trigger_parts(inner),
-        ExprKind::RelativeTraversal(inner, steps) => {
-            let (name, mut after) = trigger_parts(inner)?;
-            after.extend(steps.iter().cloned());
-            Some((name, after))
-        }
-        // The instance does not matter: all have the same schema.
-        ExprKind::Index(index) => trigger_parts(&index.collection),
-        ExprKind::JsonString(string) => string.template.as_ref().and_then(|(template, _)| trigger_parts(template)),
-        _ => None,
-    }
 }
 
 /// The instance of a provider: an expression that is evaluated for every instance of the resource.

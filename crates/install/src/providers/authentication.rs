@@ -193,56 +193,36 @@ pub fn check(checks: &[PackageCheck], archive: &ArchiveFacts) -> Result<PackageA
 }
 
 fn one(check: &PackageCheck, archive: &ArchiveFacts) -> Result<PackageAuthentication, String> {
-    let mut verdict = PackageAuthentication::default();
-    let zip = archive.sum.as_ref().map(hash::of_archive_sum);
     match check {
-        PackageCheck::Declared { packages, .. } if packages.is_empty() => {}
+        PackageCheck::Declared { packages, .. } if packages.is_empty() => Ok(PackageAuthentication::default()),
         PackageCheck::Declared { platform, sum, packages } => {
             let Some((size, hashes)) = packages.get(platform) else {
                 return Err(format!("the registry declares no package for {platform}"));
             };
-            if *size != archive.size {
-                return Err(format!("the registry declares {size} bytes, but the archive has {}", archive.size));
-            }
-            let zip: Vec<&EcoString> = hashes.iter().filter(|hash| hash.starts_with("zh:")).collect();
-            if zip.is_empty() || zip.iter().any(|hash| **hash != hash::of_archive_sum(sum)) {
-                return Err("the registry declares two different checksums for the archive".to_owned());
-            }
+            check_declared(*size, hashes, sum, archive)?;
+            let mut verdict = PackageAuthentication::default();
             for (platform, (_, hashes)) in packages {
                 for hash in hashes.iter().filter(|hash| is_checkable(hash)) {
                     let known = Known { by_registry: true, platform: Some(platform.clone()), ..Known::default() };
                     verdict.hashes.insert(hash.clone(), known);
                 }
             }
+            Ok(verdict)
         }
         PackageCheck::Listed { document, file, sum } => {
-            let text = String::from_utf8_lossy(document);
-            let line = text.lines().map(|line| line.split_whitespace()).find_map(|mut words| {
-                let (listed, name) = (words.next()?, words.next()?);
-                (name == file).then(|| listed.to_owned())
-            });
-            let Some(listed) = line else { return Err(format!("the list of checksums has none for {file:?}")) };
-            match hash::parse_sum(&listed) {
-                Some(listed) if listed == *sum => {}
-                Some(_) => {
-                    return Err(format!(
-                        "the list of checksums has {listed} for {file:?}, and the registry {} itself",
-                        hash::hex(sum)
-                    ));
-                }
-                None => {
-                    return Err(format!("the list of checksums has {listed:?} for {file:?}, which is no SHA-256 sum"));
-                }
-            }
+            check_listed(document, file, sum).map(|()| PackageAuthentication::default())
         }
         PackageCheck::Sum(platform, sum) => {
             let wanted = hash::of_archive_sum(sum);
-            let got = zip.ok_or_else(|| format!("the archive may have another checksum than {wanted}"))?;
+            let got = archive.sum.as_ref().map(hash::of_archive_sum);
+            let got = got.ok_or_else(|| format!("the archive may have another checksum than {wanted}"))?;
             if got != wanted {
                 return Err(format!("the archive has the checksum {got} instead of {wanted}"));
             }
+            let mut verdict = PackageAuthentication::default();
             let known = Known { locally: true, platform: Some(platform.clone()), ..Known::default() };
             verdict.hashes.insert(got, known);
+            Ok(verdict)
         }
         PackageCheck::Signed { document, signature, keys, required, refuse_expired } => {
             let mut signed_by = BTreeSet::new();
@@ -252,31 +232,73 @@ fn one(check: &PackageCheck, archive: &ArchiveFacts) -> Result<PackageAuthentica
                 })?;
                 signed_by.insert(key);
             }
+            let mut verdict = PackageAuthentication::default();
             for hash in sums(document).unwrap_or_default() {
                 let known = Known { by_registry: true, signed_by: signed_by.clone(), ..Known::default() };
                 verdict.hashes.insert(hash, known);
             }
+            Ok(verdict)
         }
-        PackageCheck::AnyHash { platform, hashes, trust_all } => {
-            let checkable: Vec<&EcoString> = hashes.iter().filter(|hash| is_checkable(hash)).collect();
-            if checkable.is_empty() {
-                return Err("its checksums are in formats that this version of Yuba does not know".to_owned());
-            }
-            let is_right = |hash: &EcoString| zip.as_ref() == Some(hash) || archive.h1.as_ref() == Some(hash);
-            if !checkable.iter().any(|hash| is_right(hash)) {
-                return Err(match checkable.as_slice() {
-                    [only] => format!("the package does not have the expected checksum {only}"),
-                    _ => "the package has none of the expected checksums".to_owned(),
-                });
-            }
-            for hash in checkable {
-                let locally = is_right(hash);
-                if locally || *trust_all {
-                    let platform = Some(platform.clone());
-                    let known = Known { locally, by_mirror: !locally, platform, ..Known::default() };
-                    verdict.hashes.insert(hash.clone(), known);
-                }
-            }
+        PackageCheck::AnyHash { platform, hashes, trust_all } => any_hash(platform, hashes, *trust_all, archive),
+    }
+}
+
+/// Compares the declaration of a registry for one package with the archive and with the checksum that the registry
+/// gives elsewhere.
+fn check_declared(size: u64, hashes: &[EcoString], sum: &[u8; 32], archive: &ArchiveFacts) -> Result<(), String> {
+    if size != archive.size {
+        return Err(format!("the registry declares {size} bytes, but the archive has {}", archive.size));
+    }
+    let zip: Vec<&EcoString> = hashes.iter().filter(|hash| hash.starts_with("zh:")).collect();
+    if zip.is_empty() || zip.iter().any(|hash| **hash != hash::of_archive_sum(sum)) {
+        return Err("the registry declares two different checksums for the archive".to_owned());
+    }
+    Ok(())
+}
+
+/// Compares the checksum of a file in a list of checksums with the one that the registry gives.
+fn check_listed(document: &[u8], file: &str, sum: &[u8; 32]) -> Result<(), String> {
+    let text = String::from_utf8_lossy(document);
+    let line = text.lines().map(|line| line.split_whitespace()).find_map(|mut words| {
+        let (listed, name) = (words.next()?, words.next()?);
+        (name == file).then(|| listed.to_owned())
+    });
+    let Some(listed) = line else { return Err(format!("the list of checksums has none for {file:?}")) };
+    match hash::parse_sum(&listed) {
+        Some(listed) if listed == *sum => Ok(()),
+        Some(_) => {
+            Err(format!("the list of checksums has {listed} for {file:?}, and the registry {} itself", hash::hex(sum)))
+        }
+        None => Err(format!("the list of checksums has {listed:?} for {file:?}, which is no SHA-256 sum")),
+    }
+}
+
+/// Requires one of the expected checksums. The others are trusted if the caller says so.
+fn any_hash(
+    platform: &Platform,
+    hashes: &[EcoString],
+    trust_all: bool,
+    archive: &ArchiveFacts,
+) -> Result<PackageAuthentication, String> {
+    let checkable: Vec<&EcoString> = hashes.iter().filter(|hash| is_checkable(hash)).collect();
+    if checkable.is_empty() {
+        return Err("its checksums are in formats that this version of Yuba does not know".to_owned());
+    }
+    let zip = archive.sum.as_ref().map(hash::of_archive_sum);
+    let is_right = |hash: &EcoString| zip.as_ref() == Some(hash) || archive.h1.as_ref() == Some(hash);
+    if !checkable.iter().any(|hash| is_right(hash)) {
+        return Err(match checkable.as_slice() {
+            [only] => format!("the package does not have the expected checksum {only}"),
+            _ => "the package has none of the expected checksums".to_owned(),
+        });
+    }
+    let mut verdict = PackageAuthentication::default();
+    for hash in checkable {
+        let locally = is_right(hash);
+        if locally || trust_all {
+            let platform = Some(platform.clone());
+            let known = Known { locally, by_mirror: !locally, platform, ..Known::default() };
+            verdict.hashes.insert(hash.clone(), known);
         }
     }
     Ok(verdict)

@@ -10,7 +10,7 @@ use super::arguments::Arguments;
 use super::connection::Connection;
 use super::host::Host;
 use super::relay::Voice;
-use super::ssh::Session;
+use super::ssh::{Progress, Session, Upload};
 
 /// Copies.
 pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voice: &Voice) -> Result<(), EcoString> {
@@ -19,7 +19,7 @@ pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voic
     };
     let failed = |problem: EcoString| eco_format!("Failed to write {} on the machine: {problem}.", quote(destination));
     if let Some(content) = config.text("content") {
-        let mut session = Session::open(connection, host, voice, false)?;
+        let mut session = Session::open(connection, host, voice, Progress::Silent)?;
         return session.upload(destination, content.len() as u64, &mut content.as_bytes()).map_err(failed);
     }
     let Some(source) = config.filled("source") else {
@@ -30,10 +30,13 @@ pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voic
     // Before the machine is bothered.
     let found = path.metadata().map_err(unreadable)?;
     let file = if found.is_dir() { None } else { Some(File::open(&path).map_err(unreadable)?) };
-    let mut session = Session::open(connection, host, voice, false)?;
+    let mut session = Session::open(connection, host, voice, Progress::Silent)?;
     match file {
         Some(mut file) => session.upload(destination, found.len(), &mut file),
-        None => session.upload_dir(destination, &path, source.ends_with('/')),
+        None => {
+            let scope = if source.ends_with('/') { Upload::Entries } else { Upload::Directory };
+            session.upload_dir(destination, &path, scope)
+        }
     }
     .map_err(failed)
 }

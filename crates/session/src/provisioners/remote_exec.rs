@@ -7,14 +7,14 @@ use super::arguments::Arguments;
 use super::connection::{Connection, Platform};
 use super::host::Host;
 use super::relay::Voice;
-use super::ssh::{Session, quoted};
+use super::ssh::{Progress, Session, quoted};
 
 const SHEBANG: &[u8] = b"#!/bin/sh\n";
 
 /// Runs scripts.
 pub(super) fn run(config: &Arguments, connection: &Connection, host: &Host, voice: &Voice) -> Result<(), EcoString> {
     let scripts = collect(config, host)?;
-    let mut session = Session::open(connection, host, voice, true)?;
+    let mut session = Session::open(connection, host, voice, Progress::Reported)?;
     for mut script in scripts {
         if connection.platform == Platform::Unix && !script.starts_with(b"#!") {
             script.splice(..0, SHEBANG.iter().copied());

@@ -26,24 +26,28 @@ impl Room {
         &self.path
     }
 
-    /// A new file that only we can read; what was there before is gone.
-    pub(super) fn file(&self, name: &str, program: bool) -> io::Result<File> {
+    /// Creates a file that only this user can read. An existing file is replaced.
+    pub(super) fn file(&self, name: &str) -> io::Result<File> {
+        self.file_with_mode(name, 0o600)
+    }
+
+    fn file_with_mode(&self, name: &str, mode: u32) -> io::Result<File> {
         self.remove(name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, if program { 0o700 } else { 0o600 });
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
         #[cfg(not(unix))]
-        let _ = program;
+        let _ = mode;
         options.open(self.path.join(name))
     }
 
     pub(super) fn write(&self, name: &str, text: &str) -> io::Result<()> {
-        self.file(name, false)?.write_all(text.as_bytes())
+        self.file(name)?.write_all(text.as_bytes())
     }
 
     pub(super) fn write_program(&self, name: &str, text: &str) -> io::Result<()> {
-        self.file(name, true)?.write_all(text.as_bytes())
+        self.file_with_mode(name, 0o700)?.write_all(text.as_bytes())
     }
 
     pub(super) fn remove(&self, name: &str) {

@@ -12,14 +12,22 @@ use super::room::Room;
 const SECRETS: [&str; 6] =
     ["target-key", "target-password", "target-askpass", "bastion-key", "bastion-password", "bastion-askpass"];
 
-/// Writes everything for an attempt. With `agent`, its keys are offered too; keys and passwords that are written come
-/// first, because machines allow only some attempts.
-pub(super) fn write(room: &Room, connection: &Connection, agent: bool, identity: Option<&str>) -> io::Result<()> {
-    let mut text = machine(room, "target", &connection.target, connection, agent, identity)?;
+/// The keys that an attempt offers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// Keys and passwords of the connection block. They come first, because machines allow only some attempts.
+    Configured,
+    /// Keys of the agent too.
+    OfAgent,
+}
+
+/// Writes all files for an attempt.
+pub(super) fn write(room: &Room, connection: &Connection, keys: Keys, identity: Option<&str>) -> io::Result<()> {
+    let mut text = machine(room, "target", &connection.target, connection, keys, identity)?;
     text += "  ControlPath control\n  ServerAliveInterval 2\n  ServerAliveCountMax 60\n";
     if let Some(bastion) = &connection.bastion {
         text += "  ProxyCommand env SSH_ASKPASS=./bastion-askpass ssh -F config -E bastion-log -W [%h]:%p -- bastion\n";
-        text += &machine(room, "bastion", bastion, connection, agent, identity)?;
+        text += &machine(room, "bastion", bastion, connection, keys, identity)?;
     }
     text += "Host *\n  LogLevel ERROR\n  ConnectTimeout 15\n  TCPKeepAlive yes\n  GlobalKnownHostsFile /dev/null\n  \
              CheckHostIP no\n  VerifyHostKeyDNS no\n  UpdateHostKeys no\n  GSSAPIAuthentication no\n  \
@@ -40,7 +48,7 @@ fn machine(
     name: &str,
     machine: &Machine,
     connection: &Connection,
-    agent: bool,
+    keys: Keys,
     identity: Option<&str>,
 ) -> io::Result<String> {
     let Machine { host, port, user, password, private_key, certificate, host_key } = machine;
@@ -73,7 +81,7 @@ fn machine(
             text += &format!("  CertificateFile {name}-certificate\n");
         }
     }
-    if let Some(identity) = identity.filter(|_| agent) {
+    if let Some(identity) = identity.filter(|_| keys == Keys::OfAgent) {
         room.write("identity.pub", &format!("{identity}\n"))?;
         files.push("identity.pub".to_owned());
     }
@@ -84,7 +92,7 @@ fn machine(
         text += &format!("  IdentityFile {file}\n");
     }
     if connection.agent {
-        text += &format!("  IdentitiesOnly {}\n  ForwardAgent yes\n", if agent { "no" } else { "yes" });
+        text += &format!("  IdentitiesOnly {}\n  ForwardAgent yes\n", if keys == Keys::OfAgent { "no" } else { "yes" });
     } else {
         text += "  IdentitiesOnly yes\n  IdentityAgent none\n";
     }
@@ -112,7 +120,7 @@ mod tests {
             names.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
         };
         let read = |name: &str| std::fs::read_to_string(room.path().join(name)).unwrap_or_default();
-        write(&room, &connection, true, Some("ssh-rsa CCCC me")).expect("because the room is ours");
+        write(&room, &connection, Keys::OfAgent, Some("ssh-rsa CCCC me")).expect("because the room is ours");
         expect![[r#"
             Host target
               HostName "fe80::1%%eth0"

@@ -17,7 +17,7 @@ use super::process::{self, BEAT, Ending};
 use super::relay::Voice;
 use super::room::Room;
 use super::scp::{Failure, Scp};
-use super::settings;
+use super::settings::{self, Keys};
 
 /// Attempts are at most so far apart.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
@@ -33,6 +33,21 @@ pub(super) struct Session<'c> {
     room: Room,
 }
 
+/// Whether the progress of a connection is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    Reported,
+    Silent,
+}
+
+/// The part of a directory that is uploaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Upload {
+    Directory,
+    /// The entries of the directory, without the directory itself.
+    Entries,
+}
+
 /// Why there is no connection.
 enum Problem {
     /// Another attempt may succeed: machines take their time to start.
@@ -46,7 +61,7 @@ impl<'c> Session<'c> {
         connection: &'c Connection,
         host: &Host,
         voice: &'c Voice,
-        aloud: bool,
+        progress: Progress,
     ) -> Result<Session<'c>, EcoString> {
         if cfg!(not(unix)) {
             return Err("SSH connections are supported on Unix systems only.".into());
@@ -63,21 +78,21 @@ impl<'c> Session<'c> {
                 session.check_version()?;
             }
         }
-        session.connect(aloud)?;
+        session.connect(progress)?;
         Ok(session)
     }
 
-    fn connect(&self, aloud: bool) -> Result<(), EcoString> {
+    fn connect(&self, progress: Progress) -> Result<(), EcoString> {
         let deadline = Instant::now() + self.connection.timeout;
         let mut pause = Duration::from_secs(1);
         loop {
-            if aloud {
+            if progress == Progress::Reported {
                 self.connection.announcement().into_iter().for_each(|text| self.voice.say(text));
             }
             let problem = match self.attempts(deadline) {
                 Ok(()) => {
                     settings::forget(&self.room);
-                    if aloud {
+                    if progress == Progress::Reported {
                         self.voice.say("Connected!");
                     }
                     return Ok(());
@@ -106,15 +121,15 @@ impl<'c> Session<'c> {
         let written = |machine: &Machine| machine.password.is_some() || machine.private_key.is_some();
         let mut ways = Vec::new();
         if !agent || written(target) || bastion.as_ref().is_some_and(written) {
-            ways.push(false);
+            ways.push(Keys::Configured);
         }
         if *agent {
-            ways.push(true);
+            ways.push(Keys::OfAgent);
         }
         let mut result = Err(Problem::Perhaps("none was made.".into()));
-        for with_agent in ways {
-            let identity = agent_identity.as_ref().filter(|_| with_agent).and_then(|id| self.agent_key(id));
-            settings::write(&self.room, self.connection, with_agent, identity.as_deref())
+        for keys in ways {
+            let identity = agent_identity.as_ref().filter(|_| keys == Keys::OfAgent).and_then(|id| self.agent_key(id));
+            settings::write(&self.room, self.connection, keys, identity.as_deref())
                 .map_err(|problem| Problem::Never(eco_format!("Failed to write the files of SSH: {problem}.")))?;
             result = self.attempt(deadline);
             let refused =
@@ -128,7 +143,7 @@ impl<'c> Session<'c> {
 
     fn attempt(&self, deadline: Instant) -> Result<(), Problem> {
         let never = |problem: io::Error| Problem::Never(eco_format!("Failed to run \"ssh\": {problem}."));
-        let log = self.room.file("log", false).map_err(never)?;
+        let log = self.room.file("log").map_err(never)?;
         self.room.remove("bastion-log");
         let mut command = self.ssh(&["-M", "-N", "-o", "ControlPersist=60", "--", "target"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
@@ -231,7 +246,7 @@ impl<'c> Session<'c> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         match command.status() {
             Ok(status) if status.success() => Ok(()),
-            _ => self.connect(false),
+            _ => self.connect(Progress::Silent),
         }
     }
 
@@ -267,15 +282,15 @@ impl<'c> Session<'c> {
         })
     }
 
-    /// Writes a directory, or only what is in it.
-    pub(super) fn upload_dir(&mut self, path: &str, source: &Path, only_content: bool) -> Result<(), EcoString> {
+    /// Uploads a directory.
+    pub(super) fn upload_dir(&mut self, path: &str, source: &Path, scope: Upload) -> Result<(), EcoString> {
         // A directory that is not there becomes the copy; content needs one.
-        let command = format!("scp -r -t {}{}", if only_content { "-d " } else { "" }, self.word(path));
+        let command = format!("scp -r -t {}{}", if scope == Upload::Entries { "-d " } else { "" }, self.word(path));
         let name = std::path::absolute(source).ok();
         let name = name.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
         self.talk(&command, |scp| {
             scp.greet()?;
-            if only_content || name.is_empty() { scp.entries(source) } else { scp.directory(&name, source) }
+            if scope == Upload::Entries || name.is_empty() { scp.entries(source) } else { scp.directory(&name, source) }
         })
     }
 
@@ -287,7 +302,7 @@ impl<'c> Session<'c> {
     ) -> Result<(), EcoString> {
         self.stand()?;
         let unrunnable = |problem: io::Error| eco_format!("failed to run \"ssh\": {problem}");
-        let log = self.room.file("log", false).map_err(unrunnable)?;
+        let log = self.room.file("log").map_err(unrunnable)?;
         let mut ssh = self.ssh(&["--", "target", command]);
         ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         process::apart(&mut ssh);

@@ -105,7 +105,7 @@ impl FileRunner<'_> {
         let work = Work::new(&subject, prepared);
         let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
         let plan_time = self.request.project.world().now();
-        let live = Live::new(false, Some(plan_time));
+        let live = Live::for_plan(Some(plan_time));
         let (plan, mut problems) = work.plan(state.clone(), &options, plan_time, &live);
         // That it uses deprecated things was said when it was made.
         problems.retain(|problem| !problem.is_about_deprecation());
@@ -113,7 +113,7 @@ impl FileRunner<'_> {
             Some(plan) if !problems.has_errors() && !plan.errored => plan,
             _ => return (state, problems),
         };
-        let live = Live::new(true, Some(plan_time));
+        let live = Live::for_apply(Some(plan_time));
         let (state, found) = work.apply(&plan, plan_time, &live, paths);
         problems.extend(found.into_iter().filter(|problem| !problem.is_about_deprecation()));
         (state, problems)

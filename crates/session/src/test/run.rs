@@ -88,7 +88,7 @@ fn inner(subject: &Subject<'_>, state: State, paths: Option<RecordPaths>, creati
     }
     let work = Work::new(subject, &prepared);
     let plan_time = subject.request.project.world().now();
-    let live = Live::new(false, Some(plan_time));
+    let live = Live::for_plan(Some(plan_time));
     let (plan, planned) = work.plan(state, &options, plan_time, &live);
     let mut expectations = Expectations::of(run, &prepared.tree.root().module);
     if run.command == TestCommand::Plan {
@@ -121,7 +121,7 @@ fn inner(subject: &Subject<'_>, state: State, paths: Option<RecordPaths>, creati
     };
     let created = created_by(&plan);
     creating(&created);
-    let applying = Live::new(true, Some(plan_time));
+    let applying = Live::for_apply(Some(plan_time));
     let (state, applied) = work.apply(&plan, plan_time, &applying, paths);
     let mut applied = expectations.sort_out(applied);
     applied.extend(target_warnings(&plan));

@@ -5,6 +5,7 @@ use ecow::EcoString;
 use super::diagnostics::ForProblem;
 use super::{Mark, Parser, Tok, diagnostics};
 use crate::expr::{CallExpr, Expr, ExprKind, ForExpr, Literal, ObjectItem};
+use crate::source::Span;
 use crate::token::TokenKind as K;
 use crate::tree::NodeKind;
 
@@ -286,18 +287,6 @@ impl Parser<'_> {
         };
 
         let span = open.span.to(close.span);
-        match &key {
-            Some(key) if !makes_object => {
-                self.report(diagnostics::invalid_for_expression(key.span, span, ForProblem::KeyInTuple));
-            }
-            None if makes_object => {
-                self.report(diagnostics::invalid_for_expression(value.span, span, ForProblem::NoKeyInObject));
-            }
-            _ => {}
-        }
-        if let Some(ellipsis) = ellipsis.filter(|_| !makes_object) {
-            self.report(diagnostics::invalid_for_expression(ellipsis.span, span, ForProblem::GroupInTuple));
-        }
         let parts = ForExpr {
             key_name,
             value_name,
@@ -309,7 +298,28 @@ impl Parser<'_> {
             open_span: open.span,
             close_span: close.span,
         };
+        match makes_object {
+            true => self.check_object_for(&parts, span),
+            false => self.check_tuple_for(&parts, ellipsis, span),
+        }
         Expr { kind: ExprKind::For(Box::new(parts)), span }
+    }
+
+    /// A `for` expression in braces needs a key.
+    fn check_object_for(&mut self, parts: &ForExpr, span: Span) {
+        if parts.key.is_none() {
+            self.report(diagnostics::invalid_for_expression(parts.value.span, span, ForProblem::NoKeyInObject));
+        }
+    }
+
+    /// A `for` expression in brackets has neither a key nor groups.
+    fn check_tuple_for(&mut self, parts: &ForExpr, ellipsis: Option<Tok>, span: Span) {
+        if let Some(key) = &parts.key {
+            self.report(diagnostics::invalid_for_expression(key.span, span, ForProblem::KeyInTuple));
+        }
+        if let Some(ellipsis) = ellipsis {
+            self.report(diagnostics::invalid_for_expression(ellipsis.span, span, ForProblem::GroupInTuple));
+        }
     }
 
     pub(super) fn name(&mut self) -> EcoString {

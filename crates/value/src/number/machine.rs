@@ -72,55 +72,10 @@ fn exp(x: f64) -> f64 {
 
 /// `x` to the power of `y`.
 pub(crate) fn pow(x: f64, y: f64) -> f64 {
-    let odd = |y: f64| y.abs() < 2f64.powi(53) && y % 2.0 != 0.0 && y.fract() == 0.0;
-    let grows = || (x.abs() < 1.0) != (y > 0.0);
-    if y == 0.0 || x == 1.0 {
-        return 1.0;
-    }
-    if y == 1.0 {
-        return x;
-    }
-    if x.is_nan() || y.is_nan() {
-        return f64::NAN;
-    }
-    if x == 0.0 {
-        let magnitude = if y < 0.0 { f64::INFINITY } else { 0.0 };
-        return if x.is_sign_negative() && odd(y) { -magnitude } else { magnitude };
-    }
-    if y.is_infinite() {
-        return if x == -1.0 {
-            1.0
-        } else if grows() {
-            f64::INFINITY
-        } else {
-            0.0
-        };
-    }
-    if x == f64::NEG_INFINITY {
-        return pow(-0.0, -y);
-    }
-    if x == f64::INFINITY {
-        return if y < 0.0 { 0.0 } else { f64::INFINITY };
-    }
-    if y == 0.5 {
-        return x.sqrt();
-    }
-    if y == -0.5 {
-        return 1.0 / x.sqrt();
+    if let Some(special) = special_pow(x, y) {
+        return special;
     }
     let (mut whole, mut part) = (y.abs().trunc(), y.abs().fract());
-    if part != 0.0 && x < 0.0 {
-        return f64::NAN;
-    }
-    if whole >= 2f64.powi(63) {
-        return if x == -1.0 {
-            1.0
-        } else if grows() {
-            f64::INFINITY
-        } else {
-            0.0
-        };
-    }
     let mut result = 1.0;
     let mut exponent = 0i64;
     if part != 0.0 {
@@ -157,6 +112,49 @@ pub(crate) fn pow(x: f64, y: f64) -> f64 {
         exponent = -exponent;
     }
     join(result, exponent)
+}
+
+/// The powers that need no multiplication: of zeros, infinities and NaN, square roots, and exponents too large to matter.
+fn special_pow(x: f64, y: f64) -> Option<f64> {
+    let odd = |y: f64| y.abs() < 2f64.powi(53) && y % 2.0 != 0.0 && y.fract() == 0.0;
+    // The limit for an infinite exponent.
+    let limit = || match (x.abs() < 1.0) != (y > 0.0) {
+        _ if x == -1.0 => 1.0,
+        true => f64::INFINITY,
+        false => 0.0,
+    };
+    if y == 0.0 || x == 1.0 {
+        return Some(1.0);
+    }
+    if y == 1.0 {
+        return Some(x);
+    }
+    if x.is_nan() || y.is_nan() {
+        return Some(f64::NAN);
+    }
+    if x == 0.0 {
+        let magnitude = if y < 0.0 { f64::INFINITY } else { 0.0 };
+        return Some(if x.is_sign_negative() && odd(y) { -magnitude } else { magnitude });
+    }
+    if y.is_infinite() {
+        return Some(limit());
+    }
+    if x == f64::NEG_INFINITY {
+        return Some(pow(-0.0, -y));
+    }
+    if x == f64::INFINITY {
+        return Some(if y < 0.0 { 0.0 } else { f64::INFINITY });
+    }
+    if y == 0.5 {
+        return Some(x.sqrt());
+    }
+    if y == -0.5 {
+        return Some(1.0 / x.sqrt());
+    }
+    if y.fract() != 0.0 && x < 0.0 {
+        return Some(f64::NAN);
+    }
+    (y.abs() >= 2f64.powi(63)).then(limit)
 }
 
 /// A fraction from one half up to one, and an exponent of two.

@@ -15,8 +15,12 @@ impl<'a> Paths<'a> {
     pub(crate) fn none() -> Paths<'a> {
         Paths::Rests { rests: Vec::new(), inherited: false }
     }
-    pub(crate) fn new(paths: impl IntoIterator<Item = &'a Path>, inherited: bool) -> Paths<'a> {
-        Paths::Rests { rests: paths.into_iter().map(|path| path.0.as_slice()).collect(), inherited }
+    pub(crate) fn new(paths: impl IntoIterator<Item = &'a Path>) -> Paths<'a> {
+        Paths::Rests { rests: paths.into_iter().map(|path| path.0.as_slice()).collect(), inherited: false }
+    }
+    /// Paths that include everything below their ends.
+    pub(crate) fn inherited(paths: impl IntoIterator<Item = &'a Path>) -> Paths<'a> {
+        Paths::Rests { rests: paths.into_iter().map(|path| path.0.as_slice()).collect(), inherited: true }
     }
     /// A path ends here.
     pub(crate) fn end_here(&self) -> bool {

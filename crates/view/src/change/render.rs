@@ -28,10 +28,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn new(paint: Paint, show_sensitive: bool) -> Options {
+    /// Options that hide sensitive values.
+    pub(crate) fn new(paint: Paint) -> Options {
         Options {
             paint,
-            show_sensitive,
+            show_sensitive: false,
             no_symbols: false,
             no_null: false,
             show_kept: false,

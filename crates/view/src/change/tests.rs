@@ -90,8 +90,8 @@ fn render_with(schema_text: &str, before: &str, after: &str, replace: &str, look
     let schema = schema(&node(schema_text));
     let (before, after) = (node(before), node(after));
     let replace: Vec<Path> = node(replace).as_sequence().unwrap_or_default().iter().map(path).collect();
-    let change = Change { replace: Paths::new(&replace, false), ..Change::new(Some(&before), Some(&after)) };
-    let mut options = Options::new(Paint::new(Style::Plain), look.contains("sensitive"));
+    let change = Change { replace: Paths::new(&replace), ..Change::new(Some(&before), Some(&after)) };
+    let mut options = Options { show_sensitive: look.contains("sensitive"), ..Options::new(Paint::new(Style::Plain)) };
     options.show_kept = look.contains("kept");
     options.no_symbols = look.contains("plain");
     let mut out = String::new();

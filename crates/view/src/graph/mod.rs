@@ -93,10 +93,26 @@ impl Graph {
         reduce(&mut self.edges);
     }
 
-    /// In the DOT language, as OpenTofu writes it. Cycles can be drawn in red.
-    pub fn dot(&self, draw_cycles: bool) -> String {
+    /// Renders the graph in the DOT language, as OpenTofu does.
+    pub fn dot(&self) -> String {
+        self.dot_with(Vec::new())
+    }
+
+    /// Renders the graph in the DOT language. The edges of cycles are drawn again in red.
+    pub fn dot_with_cycles(&self) -> String {
+        let red = |(from, to)| {
+            format!("{} -> {} [color = \"red\", penwidth = \"2.0\"]", self.quoted_name(from), self.quoted_name(to))
+        };
+        self.dot_with(self.cycles().map(red).collect())
+    }
+
+    fn quoted_name(&self, at: u32) -> String {
+        format!("\"[root] {}\"", self.vertices[at as usize].name.replace('"', "\\\""))
+    }
+
+    fn dot_with(&self, more: Vec<String>) -> String {
         let mut out = "digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n".to_owned();
-        let name = |at: u32| format!("\"[root] {}\"", self.vertices[at as usize].name.replace('"', "\\\""));
+        let name = |at: u32| self.quoted_name(at);
         let mut lines: Vec<(&str, String)> = Vec::new();
         for (vertex, at) in self.vertices.iter().zip(0..) {
             if let Some(shape) = vertex.shape.name() {
@@ -112,12 +128,7 @@ impl Graph {
         for (from, to) in (0..).zip(&self.edges) {
             lines.extend(to.iter().map(|to| format!("{} -> {}", name(from), name(*to))));
         }
-        if draw_cycles {
-            lines.extend(
-                self.cycles()
-                    .map(|(from, to)| format!("{} -> {} [color = \"red\", penwidth = \"2.0\"]", name(from), name(to))),
-            );
-        }
+        lines.extend(more);
         lines.sort();
         for line in lines {
             let _ = writeln!(out, "\t\t{line}");

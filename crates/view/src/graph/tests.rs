@@ -32,9 +32,9 @@ fn edges_that_follow_from_others_go() {
         }
 
     "#]]
-    .assert_eq(&graph.dot(true));
+    .assert_eq(&graph.dot_with_cycles());
     graph.connect(2, 0);
-    assert_eq!(graph.dot(true).matches("color = \"red\"").count(), 3);
+    assert_eq!(graph.dot_with_cycles().matches("color = \"red\"").count(), 3);
 }
 
 #[test]

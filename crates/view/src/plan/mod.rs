@@ -42,7 +42,7 @@ impl Look {
         Paint::new(self.style)
     }
     pub(crate) fn options(self) -> Options {
-        Options::new(self.paint(), self.show_sensitive)
+        Options { show_sensitive: self.show_sensitive, ..Options::new(self.paint()) }
     }
 }
 
@@ -202,7 +202,7 @@ impl<'a> Relevant<'a> {
         if own.is_none() && all.is_none() {
             return None;
         }
-        Some(Paths::new(own.into_iter().chain(all).flatten().copied(), true))
+        Some(Paths::inherited(own.into_iter().chain(all).flatten().copied()))
     }
 }
 
@@ -226,7 +226,7 @@ fn write_resource(
         }
     };
     let (before, after) = (Node::of_block(&change.before, schema), Node::of_block(&change.after, schema));
-    let replace = Paths::new(&change.required_replace, false);
+    let replace = Paths::new(&change.required_replace);
     let diff =
         Change { replace, relevant: relevant.clone(), ..Change::new(Some(&before), Some(&after)) }.by_block(schema);
     // Only values without dependents can have changed.

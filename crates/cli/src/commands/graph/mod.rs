@@ -89,7 +89,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
             GraphType::Apply => objects::applying(found.graph, found.tree, found.state, found.plan),
             GraphType::Plan => objects::planning(found.graph, found.tree, found.state),
         };
-        graph.dot(settings.cycles == Cycles::Drawn)
+        if settings.cycles == Cycles::Drawn { graph.dot_with_cycles() } else { graph.dot() }
     };
     let drawn = Project::new(project(args)).draw(settings.plan.as_deref(), settings.cycles, &drawing);
     let (drawn, warnings) = drawn.map_err(|refusal| Failure::Failed(refusal.problems, refusal.sources))?;

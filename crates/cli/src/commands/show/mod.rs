@@ -164,7 +164,7 @@ fn write(
     if let Some(into) = &mut settings.into {
         into.write(&json(shown, providers)?);
     }
-    let look = terminal.look(settings.show_sensitive);
+    let look = yuba_view::plan::Look { show_sensitive: settings.show_sensitive, ..terminal.look() };
     let text = match shown {
         _ if settings.json => json(shown, providers)?,
         Shown::State(None) => "No state.\n".to_owned(),

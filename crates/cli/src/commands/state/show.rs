@@ -94,7 +94,7 @@ fn show(messages: &mut Messages<'_>, settings: &ShowSettings) -> Result<(), Refu
         messages.terminal().out(&format!("{document}\n"));
         return Ok(());
     }
-    let look = messages.terminal().look(settings.show_sensitive);
+    let look = yuba_view::plan::Look { show_sensitive: settings.show_sensitive, ..messages.terminal().look() };
     let text = yuba_view::state::render(&alone, project.providers(), look)
         .map_err(|problems| state::under(&diagnostics::INSTANCE_NOT_RENDERED, &problems))?;
     messages.terminal().out(&text);

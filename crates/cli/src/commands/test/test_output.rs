@@ -188,7 +188,7 @@ impl<'t> TestOutput<'t> {
 
     /// Shows a plan or a state. What could not be shown is worth a warning.
     fn verbose(&mut self, file: &str, run: &str, verbose: &Verbose, schemas: &dyn Providers) -> Diagnostics {
-        let look = self.terminal.look(false);
+        let look = self.terminal.look();
         let mut problems = Diagnostics::new();
         match verbose {
             Verbose::Plan(planned, _) => self.people(&plan::render(planned, schemas, look)),

@@ -296,18 +296,7 @@ impl Scanner {
         let (c, next) = (self.at(0), self.at(1));
         let flow = self.in_flow();
         match c {
-            END => {
-                if self.column != 0 {
-                    // Whatever may be a key on this line has no value on it.
-                    self.column = 0;
-                    self.line += 1;
-                }
-                self.unroll_indent(-1);
-                self.remove_simple_key()?;
-                self.simple_key_allowed = false;
-                self.ended = true;
-                self.push(Token::StreamEnd);
-            }
+            END => self.end_stream()?,
             '%' if self.column == 0 => {
                 self.reset_blocks()?;
                 let token = self.directive()?;
@@ -318,25 +307,10 @@ impl Scanner {
                 self.skip(3);
                 self.push(if c == '-' { Token::DocumentStart } else { Token::DocumentEnd });
             }
-            '[' | '{' => {
-                self.save_simple_key()?;
-                if self.simple_keys.len() > MAX_DEPTH {
-                    return Err(self.error("brackets are nested too deeply"));
-                }
-                self.simple_keys.push(SimpleKey::default());
-                self.simple_key_allowed = true;
-                self.skip(1);
-                self.push(if c == '[' { Token::FlowSequenceStart } else { Token::FlowMappingStart });
-            }
-            ']' | '}' => {
-                self.remove_simple_key()?;
-                if flow {
-                    self.simple_keys.pop();
-                }
-                self.simple_key_allowed = false;
-                self.skip(1);
-                self.push(if c == ']' { Token::FlowSequenceEnd } else { Token::FlowMappingEnd });
-            }
+            '[' => self.open_bracket(Token::FlowSequenceStart)?,
+            '{' => self.open_bracket(Token::FlowMappingStart)?,
+            ']' => self.close_bracket(Token::FlowSequenceEnd)?,
+            '}' => self.close_bracket(Token::FlowMappingEnd)?,
             ',' => {
                 self.remove_simple_key()?;
                 self.simple_key_allowed = true;
@@ -356,15 +330,13 @@ impl Scanner {
                 self.push(Token::Key);
             }
             ':' if flow || is_blank_or_end(next) => self.value()?,
-            '*' | '&' => {
-                self.simple_token()?;
-                self.skip(1);
-                let name = self.take_word();
-                let end = self.at(0);
-                if name.is_empty() || !(is_blank_or_end(end) || "?:,]}%@`".contains(end)) {
-                    return Err(self.error("the name of an anchor has letters and digits only"));
-                }
-                self.push(if c == '*' { Token::Alias(name) } else { Token::Anchor(name) });
+            '*' => {
+                let name = self.anchor_name()?;
+                self.push(Token::Alias(name));
+            }
+            '&' => {
+                let name = self.anchor_name()?;
+                self.push(Token::Anchor(name));
             }
             '!' => {
                 self.simple_token()?;
@@ -390,6 +362,55 @@ impl Scanner {
             _ => return Err(self.error(eco_format!("{c:?} cannot begin a value here"))),
         }
         Ok(())
+    }
+
+    fn end_stream(&mut self) -> Result<()> {
+        if self.column != 0 {
+            // Whatever may be a key on this line has no value on it.
+            self.column = 0;
+            self.line += 1;
+        }
+        self.unroll_indent(-1);
+        self.remove_simple_key()?;
+        self.simple_key_allowed = false;
+        self.ended = true;
+        self.push(Token::StreamEnd);
+        Ok(())
+    }
+
+    fn open_bracket(&mut self, token: Token) -> Result<()> {
+        self.save_simple_key()?;
+        if self.simple_keys.len() > MAX_DEPTH {
+            return Err(self.error("brackets are nested too deeply"));
+        }
+        self.simple_keys.push(SimpleKey::default());
+        self.simple_key_allowed = true;
+        self.skip(1);
+        self.push(token);
+        Ok(())
+    }
+
+    fn close_bracket(&mut self, token: Token) -> Result<()> {
+        self.remove_simple_key()?;
+        if self.in_flow() {
+            self.simple_keys.pop();
+        }
+        self.simple_key_allowed = false;
+        self.skip(1);
+        self.push(token);
+        Ok(())
+    }
+
+    /// Reads the name after `*` or `&`.
+    fn anchor_name(&mut self) -> Result<String> {
+        self.simple_token()?;
+        self.skip(1);
+        let name = self.take_word();
+        let end = self.at(0);
+        if name.is_empty() || !(is_blank_or_end(end) || "?:,]}%@`".contains(end)) {
+            return Err(self.error("the name of an anchor has letters and digits only"));
+        }
+        Ok(name)
     }
 
     fn starts_plain(&self, c: char, next: char) -> bool {
