@@ -10,11 +10,11 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use yuba_backend::{Backend, Disk, Local, LocalSettings};
+//! use yuba_backend::{Backend, Disk, LocalBackend, LocalSettings};
 //!
 //! let directory = std::env::temp_dir().join("yuba-backend-example");
 //! let settings = LocalSettings { path: Some(directory.join("terraform.tfstate")), ..LocalSettings::default() };
-//! let backend = Local::new(Arc::new(Disk), settings);
+//! let backend = LocalBackend::new(Arc::new(Disk), settings);
 //! let mut store = backend.open("default").expect("because the default workspace needs no directory");
 //! let reading = store.read().expect("because a missing file is no state yet");
 //! assert!(reading.state.is_none());
