@@ -90,7 +90,7 @@ impl StoredBackend {
         }
     }
 
-    /// Waits before the next attempt; false if there is none.
+    /// Waits before the next attempt. Returns false after the last attempt.
     fn pauses(&self, attempt: &mut u32) -> bool {
         let retries = self.environment.retries;
         *attempt += 1;

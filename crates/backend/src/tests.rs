@@ -35,7 +35,7 @@ fn take_lock(store: &mut StateFile) {
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    store.try_lock(ourselves("test")).expect("nobody has the lock");
+    store.try_lock(ourselves("test")).expect("the lock is free");
 }
 
 impl Sandbox {

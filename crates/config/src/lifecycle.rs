@@ -87,7 +87,7 @@ const ARGUMENTS: [Argument; 5] = [
     },
 ];
 
-/// Of all modes; what fits which mode is told apart later, for better messages.
+/// Arguments of all resource modes. A later check reports arguments that a mode does not support.
 pub(crate) static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
     let attributes: Vec<&str> = names().chain(["enabled"]).collect();
     schema(&[], &attributes, &[("precondition", &[]), ("postcondition", &[])])

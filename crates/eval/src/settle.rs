@@ -1,6 +1,6 @@
 //! Evaluating until no call of a provider function is missing.
 //!
-//! Evaluation never waits. Where it needs a call it returns [`Needs`]; whoever drives it makes the calls and evaluates again. What
+//! Evaluation never waits. Where it needs a call it returns [`Needs`]; the driver makes the calls and evaluates again. What
 //! differs each time it is asked for, time and randomness, is the same in all rounds: arguments that depend on it would lead to new
 //! calls forever.
 

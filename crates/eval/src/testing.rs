@@ -37,7 +37,7 @@ impl<F: Fn(&ProviderSource) -> Option<Arc<ProviderSchema>> + Send + Sync> Provid
     }
 }
 
-/// The result of something that waits for nobody but itself.
+/// The result of a future that needs no wake-up, polled until it is ready.
 pub(crate) fn now<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     let mut task = Context::from_waker(Waker::noop());

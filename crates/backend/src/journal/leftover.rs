@@ -18,7 +18,7 @@ use crate::local::snapshot::put_aside;
 /// What a journal that is still there means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leftover {
-    /// There is none.
+    /// No journal.
     None,
     /// What it says is in the state that was read.
     Included,

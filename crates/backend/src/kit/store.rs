@@ -29,7 +29,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Tries to take the lock of a state, without waiting. Returns the id that `unlock` and users need, which may be another
     /// one than the holder's; none if the store has no locks.
     fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal>;
-    /// Releases the lock with this id, whoever has taken it.
+    /// Releases the lock with this id, also if another process holds it.
     fn unlock(&self, workspace: &str, id: &LockId) -> Result<(), UnlockRefusal>;
     /// Where the state of a workspace is, for messages: a path or a URL without credentials. It identifies the state: two
     /// states never have the same description.
@@ -61,7 +61,7 @@ pub enum Beginning {
 pub enum Lifetime {
     /// Until they are deleted.
     Lasting,
-    /// As long as this process. A journal would outlive them, so there is none.
+    /// As long as this process. They have no journal, which would outlive them.
     Process,
 }
 

@@ -104,7 +104,7 @@ impl Journal for Running<'_> {
             let is_told = failure.cause().is_some_and(|cause| self.told.contains(&cause));
             return Err(if is_told { Diagnostics::new() } else { failure.diagnostics(&self.store.paths) });
         }
-        // A state of this size is not kept twice for somebody who may ask again.
+        // A second copy of a state of this size costs too much memory.
         self.store.known = None;
         // A journal that stays says that all its edits are in the snapshot, so the next reader removes it.
         let _ = self.writer.remove(files.as_ref());

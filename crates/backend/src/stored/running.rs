@@ -130,7 +130,7 @@ impl Journal for Running<'_> {
                 return Err(self.give_up(state, failure));
             }
         }
-        // A state of this size is not kept twice for somebody who may ask again.
+        // A second copy of a state of this size costs too much memory.
         self.state.known = None;
         if let Some(file) = &mut self.file {
             // A journal that stays says that all its edits are in the snapshot, so the next reader removes it.

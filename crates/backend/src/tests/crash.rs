@@ -10,7 +10,7 @@ const JOURNAL: &str = ".terraform.tfstate.journal";
 /// A run that finishes operations 10, 11, ..., begins one more, and is killed.
 pub(super) fn interrupted(sandbox: &Sandbox, count: usize) {
     let mut store = sandbox.store();
-    store.try_lock(ourselves("OperationTypeApply")).expect("nobody has the lock");
+    store.try_lock(ourselves("OperationTypeApply")).expect("the lock is free");
     let mut state = store.read().expect("the state is readable").state.unwrap_or_else(State::empty);
     let mut journal = store.journal(&mut state).expect("the sandbox can be written");
     for n in 10..10 + count {
@@ -107,7 +107,7 @@ fn without_the_lock_the_state_is_completed_in_memory_only() {
 fn a_journal_in_the_making_is_shown_but_not_reported() {
     let sandbox = Sandbox::new();
     let mut running = sandbox.store();
-    running.try_lock(ourselves("OperationTypeApply")).expect("nobody has the lock");
+    running.try_lock(ourselves("OperationTypeApply")).expect("the lock is free");
     let mut state = State::empty();
     let mut journal = running.journal(&mut state).expect("the sandbox can be written");
     let id = begin(journal.as_mut(), 10);
@@ -228,7 +228,7 @@ fn edits_start_from_what_is_on_disk() {
     let sandbox = Sandbox::new();
     sandbox.save(&mut state_of([1]));
     let mut store = sandbox.store();
-    store.try_lock(ourselves("test")).expect("nobody has the lock");
+    store.try_lock(ourselves("test")).expect("the lock is free");
     let mut state = store.read().expect("it was written").state.expect("it was written");
     // What planning found out about the objects is not on disk yet.
     state.apply(edit(2));

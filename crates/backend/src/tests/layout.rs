@@ -35,7 +35,7 @@ fn a_state_is_born_changes_and_stays() {
 fn the_lock_leaves_nothing_behind() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
-    store.try_lock(ourselves("OperationTypePlan")).expect("nobody has the lock");
+    store.try_lock(ourselves("OperationTypePlan")).expect("the lock is free");
     assert_eq!(sandbox.names(), [".terraform.tfstate.lock.info", "terraform.tfstate"]);
     assert!(store.read().expect("there is nothing to go wrong").state.is_none());
     store.unlock().expect("it is ours");
@@ -81,7 +81,7 @@ fn another_file_is_written_than_read() {
         ..LocalSettings::default()
     };
     let mut store = LocalBackend::new(Arc::new(Disk), settings).store("default").expect("it needs no directory");
-    store.try_lock(ourselves("test")).expect("nobody has the lock");
+    store.try_lock(ourselves("test")).expect("the lock is free");
     let mut state = store.read().expect("it was written").state.expect("it was written");
     let mut journal = store.journal(&mut state).expect("the sandbox can be written");
     let id = begin(journal.as_mut(), 2);

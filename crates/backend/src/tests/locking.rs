@@ -34,7 +34,7 @@ fn what_the_other_process_does() {
     if how == "yuba" {
         let settings = LocalSettings { path: Some(path.to_owned()), ..LocalSettings::default() };
         let mut ours = LocalBackend::new(Arc::new(Disk), settings).store("default").expect("it needs no directory");
-        ours.try_lock(ourselves("OperationTypeApply")).expect("nobody has the lock");
+        ours.try_lock(ourselves("OperationTypeApply")).expect("the lock is free");
         store = Some(ours);
     } else {
         file = Some(lock_as_opentofu(path));
@@ -54,7 +54,7 @@ fn lock_as_opentofu(path: &Path) -> std::fs::File {
     let file = file.expect("the sandbox can be written");
     let lock =
         libc::flock { l_type: libc::F_WRLCK as _, l_whence: libc::SEEK_SET as _, l_start: 0, l_len: 0, l_pid: 0 };
-    fcntl(&file, FcntlArg::F_SETLK(&lock)).expect("nobody has the lock");
+    fcntl(&file, FcntlArg::F_SETLK(&lock)).expect("the lock is free");
     let info = r#"{"ID":"5f1c0b0a","Operation":"OperationTypeApply","Info":"","Who":"ann@box","Version":"1.12.6","Created":"2025-11-16T00:40:05Z","Path":"terraform.tfstate"}"#;
     std::fs::write(path.with_file_name(".terraform.tfstate.lock.info"), info).expect("the sandbox can be written");
     file
@@ -121,7 +121,7 @@ fn opentofu_waits_for_us() {
     let lock =
         libc::flock { l_type: libc::F_WRLCK as _, l_whence: libc::SEEK_SET as _, l_start: 0, l_len: 0, l_pid: 0 };
     let mut store = sandbox.store();
-    store.try_lock(ourselves("test")).expect("nobody has the lock");
+    store.try_lock(ourselves("test")).expect("the lock is free");
     let refused = || fcntl(&waiting, FcntlArg::F_SETLK(&lock)).is_err();
     #[cfg(target_os = "linux")]
     assert!(refused());

@@ -36,7 +36,7 @@ impl Remote {
     }
     fn locked(&self) -> Box<dyn StateStore> {
         let mut store = self.open();
-        store.try_lock(ourselves("OperationTypeApply")).expect("nobody has the lock");
+        store.try_lock(ourselves("OperationTypeApply")).expect("the lock is free");
         store
     }
     fn save(&self, numbers: impl IntoIterator<Item = usize>) -> State {
@@ -311,7 +311,7 @@ fn every_fault_of_the_disk_leaves_what_was_reported() {
             let mut reported = Vec::new();
             let mut run = || -> Result<(), Diagnostics> {
                 let mut store = backend.open("default")?;
-                store.try_lock(ourselves("test")).expect("nobody has the lock");
+                store.try_lock(ourselves("test")).expect("the lock is free");
                 let mut state = store.read()?.state.unwrap_or_else(State::empty);
                 let mut journal = store.journal(&mut state)?;
                 for n in 10..13 {

@@ -24,7 +24,7 @@ pub(crate) struct Log {
     core: Option<Level>,
     provider: Option<Level>,
     format: Format,
-    /// Standard error, if there is none.
+    /// The log file; standard error without one.
     file: Option<Mutex<File>>,
 }
 
