@@ -5,6 +5,7 @@
 //!
 //! Invariant: no credential is part of an error or follows a redirect to another host or another port.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::io::{self, Write};
@@ -18,6 +19,39 @@ use tokio::runtime::Runtime;
 use tracing::Instrument as _;
 
 use crate::Secret;
+use crate::trust::TlsSettings;
+
+/// What a client does differently from the client of the CLI configuration, for one kind of host.
+#[derive(Clone, Debug, Default)]
+pub struct ClientOptions {
+    /// Authorities, client certificate and verification.
+    pub tls: TlsSettings,
+    /// Proxies, instead of those of the environment.
+    pub proxies: Option<Proxies>,
+    /// Whether redirects are followed.
+    pub redirects: Redirects,
+}
+
+/// Proxies by the scheme of the requested URL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proxies {
+    /// For `http` URLs.
+    pub http: Option<String>,
+    /// For `https` URLs.
+    pub https: Option<String>,
+    /// Hosts without proxy, separated by commas, as in `NO_PROXY`.
+    pub except: String,
+}
+
+/// Whether a client follows redirects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Redirects {
+    /// Up to ten, never from https to http.
+    #[default]
+    Follow,
+    /// The response with the redirect is the result.
+    Return,
+}
 
 /// Limits and retries.
 #[derive(Clone, Debug)]
@@ -90,18 +124,20 @@ pub struct Request {
     /// User and password, instead of a token.
     pub basic: Option<(String, Secret)>,
     /// Additional headers.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(Cow<'static, str>, String)>,
     /// Size limit of the response, in bytes.
     pub limit: Option<u64>,
     /// Number of retries, instead of the client's.
     pub retries: Option<u32>,
+    /// Limit for the whole request, instead of the client's.
+    pub timeout: Option<Duration>,
 }
 
 impl Request {
     /// A `GET` request.
     pub fn new(url: Url) -> Request {
         let (method, headers) = (Method::GET, Vec::new());
-        Request { url, method, body: None, token: None, basic: None, headers, limit: None, retries: None }
+        Request { url, method, body: None, token: None, basic: None, headers, limit: None, retries: None, timeout: None }
     }
 
     /// A `POST` request with a form.
@@ -127,8 +163,8 @@ impl Request {
 
     /// With a header.
     #[must_use]
-    pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Request {
-        self.headers.push((name, value.into()));
+    pub fn with_header(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<String>) -> Request {
+        self.headers.push((name.into(), value.into()));
         self
     }
 
@@ -162,7 +198,7 @@ impl Response {
     }
 
     /// Whether the same request may succeed later.
-    fn may_pass(&self) -> bool {
+    pub fn may_pass(&self) -> bool {
         self.status == 429 || (self.status >= 500 && self.status != 501)
     }
 
@@ -201,6 +237,8 @@ pub struct HttpError {
     pub reason: String,
     /// Number of requests that failed.
     pub attempts: u32,
+    /// Whether the same request may succeed later.
+    pub may_pass: bool,
 }
 
 impl fmt::Display for HttpError {
@@ -234,20 +272,31 @@ pub struct HttpClient(Arc<Inner>);
 
 struct Inner {
     settings: HttpSettings,
-    /// Whether all requests are cancelled.
-    interrupted: tokio::sync::watch::Sender<bool>,
-    started: OnceLock<Result<Started, String>>,
+    options: ClientOptions,
+    shared: Arc<Shared>,
+    http: OnceLock<Result<reqwest::Client, String>>,
 }
 
-struct Started {
-    runtime: Background,
-    http: reqwest::Client,
+/// The part that a client shares with those that were made from it.
+#[derive(Default)]
+struct Shared {
+    /// Whether all requests are cancelled.
+    interrupted: tokio::sync::watch::Sender<bool>,
+    runtime: OnceLock<Result<Background, String>>,
 }
 
 impl HttpClient {
     /// A client that has started nothing yet.
     pub fn new(settings: HttpSettings) -> HttpClient {
-        HttpClient(Arc::new(Inner { settings, interrupted: Default::default(), started: OnceLock::new() }))
+        let (options, shared) = (ClientOptions::default(), Arc::default());
+        HttpClient(Arc::new(Inner { settings, options, shared, http: OnceLock::new() }))
+    }
+
+    /// A client with other options and the same limits. It shares threads with this one and is interrupted with it.
+    #[must_use]
+    pub fn with_options(&self, options: ClientOptions) -> HttpClient {
+        let (settings, shared) = (self.0.settings.clone(), Arc::clone(&self.0.shared));
+        HttpClient(Arc::new(Inner { settings, options, shared, http: OnceLock::new() }))
     }
 
     /// Its limits.
@@ -255,15 +304,19 @@ impl HttpClient {
         &self.0.settings
     }
 
-    fn started(&self) -> Result<&Started, String> {
-        self.0.started.get_or_init(|| start(&self.0.settings)).as_ref().map_err(Clone::clone)
+    fn runtime(&self) -> Result<&Background, String> {
+        self.0.shared.runtime.get_or_init(Background::start).as_ref().map_err(Clone::clone)
+    }
+
+    fn http(&self) -> Result<&reqwest::Client, String> {
+        self.0.http.get_or_init(|| connector(&self.0.settings, &self.0.options)).as_ref().map_err(Clone::clone)
     }
 
     /// Blocks on a future, on the client's runtime.
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, HttpError> {
-        let failed = |reason| HttpError { url: "(no request)".to_owned(), reason, attempts: 0 };
-        let runtime = &self.started().map_err(failed)?.runtime;
-        let mut interrupted = self.0.interrupted.subscribe();
+        let failed = |reason| HttpError { url: "(no request)".to_owned(), reason, attempts: 0, may_pass: false };
+        let runtime = self.runtime().map_err(failed)?;
+        let mut interrupted = self.0.shared.interrupted.subscribe();
         runtime.handle.block_on(async {
             tokio::select! {
                 biased;
@@ -275,7 +328,7 @@ impl HttpClient {
 
     /// Cancels running and future requests. Callers remove their own temporary files.
     pub fn interrupt(&self) {
-        self.0.interrupted.send_replace(true);
+        self.0.shared.interrupted.send_replace(true);
     }
 
     /// Sends a request and waits for the whole response.
@@ -315,10 +368,11 @@ impl HttpClient {
                 .map(|head| (head, std::mem::take(body)))?;
                 Ok(Response { body, ..head })
             };
-            let answer = match tokio::time::timeout(self.0.settings.timeout, once).await {
+            let longest = request.timeout.unwrap_or(self.0.settings.timeout);
+            let answer = match tokio::time::timeout(longest, once).await {
                 Ok(answer) => answer,
                 Err(_) => {
-                    let seconds = self.0.settings.timeout.as_secs_f64();
+                    let seconds = longest.as_secs_f64();
                     Err(Failure::passing(request, format!("no complete response within {seconds} seconds")))
                 }
             };
@@ -414,7 +468,7 @@ impl HttpClient {
             let attempts = attempt + 1;
             return Some(match answer {
                 Ok(response) => Ok(Response { attempts, ..response }),
-                Err(failure) => Err(HttpError { attempts, ..failure.error }),
+                Err(failure) => Err(HttpError { attempts, may_pass: failure.may_pass, ..failure.error }),
             });
         }
         let asked_for = answer.ok().and_then(|response| retry_after(&response));
@@ -424,8 +478,8 @@ impl HttpClient {
 
     /// The response up to its headers.
     async fn reply(&self, request: &Request) -> Result<reqwest::Response, Failure> {
-        let started = self.started().map_err(|reason| Failure::lasting(request, reason))?;
-        let mut asked = started.http.request(request.method.clone(), request.url.clone());
+        let http = self.http().map_err(|reason| Failure::lasting(request, reason))?;
+        let mut asked = http.request(request.method.clone(), request.url.clone());
         if let Some(body) = &request.body {
             asked = asked.body(body.clone());
         }
@@ -435,7 +489,7 @@ impl HttpClient {
             asked = asked.basic_auth(user, Some(password.reveal()));
         }
         for (name, value) in &request.headers {
-            asked = asked.header(*name, value);
+            asked = asked.header(name.as_ref(), value);
         }
         log::request(request);
         let since = Instant::now();
@@ -516,7 +570,8 @@ struct Failure {
 
 impl Failure {
     fn passing(request: &Request, reason: impl Into<String>) -> Failure {
-        Failure { error: HttpError { url: shown(&request.url), reason: reason.into(), attempts: 1 }, may_pass: true }
+        let error = HttpError { url: shown(&request.url), reason: reason.into(), attempts: 1, may_pass: true };
+        Failure { error, may_pass: true }
     }
 
     fn lasting(request: &Request, reason: impl Into<String>) -> Failure {
@@ -562,28 +617,46 @@ fn pause(backoff: Duration, attempt: u32, asked_for: Option<Duration>) -> Durati
     full.mul_f64(0.5 + share / 2.0).max(asked_for.unwrap_or_default().min(LONGEST_BACKOFF))
 }
 
-fn start(settings: &HttpSettings) -> Result<Started, String> {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
-    let runtime = runtime.map_err(|error| format!("failed to start threads for network requests: {error}"))?;
-    let http = reqwest::Client::builder()
-        .use_preconfigured_tls(crate::trust::of_machine()?)
-        .user_agent(&settings.user_agent)
+fn connector(settings: &HttpSettings, options: &ClientOptions) -> Result<reqwest::Client, String> {
+    let redirects = match options.redirects {
+        Redirects::Return => reqwest::redirect::Policy::none(),
         // reqwest drops credentials where host or port differ.
-        .redirect(reqwest::redirect::Policy::custom(|attempt| {
+        Redirects::Follow => reqwest::redirect::Policy::custom(|attempt| {
             match refused_redirect(attempt.previous(), attempt.url()) {
                 Some(reason) => attempt.error(reason),
                 None => attempt.follow(),
             }
-        }))
+        }),
+    };
+    let mut builder = reqwest::Client::builder()
+        .use_preconfigured_tls(crate::trust::config(&options.tls)?)
+        .user_agent(&settings.user_agent)
+        .redirect(redirects)
         // A Referer header would show the query to the next host.
         .referer(false)
         .connect_timeout(settings.stall)
-        .read_timeout(settings.stall)
-        .build();
-    let http = http.map_err(|error| format!("failed to set up the HTTP client: {error}"))?;
-    let runtime = Background { handle: runtime.handle().clone(), runtime: Some(runtime) };
-    Ok(Started { runtime, http })
+        .read_timeout(settings.stall);
+    if let Some(proxies) = &options.proxies {
+        builder = builder.no_proxy();
+        for proxy in proxies.of_reqwest()? {
+            builder = builder.proxy(proxy);
+        }
+    }
+    builder.build().map_err(|error| format!("failed to set up the HTTP client: {error}"))
+}
+
+impl Proxies {
+    fn of_reqwest(&self) -> Result<Vec<reqwest::Proxy>, String> {
+        let http = self.http.as_deref().map(reqwest::Proxy::http);
+        let https = self.https.as_deref().map(reqwest::Proxy::https);
+        let except = reqwest::NoProxy::from_string(&self.except);
+        // The error of a proxy may show its password.
+        let proxy = |proxy: Result<reqwest::Proxy, _>| {
+            let proxy = proxy.map_err(|_| "the URL of the proxy is not valid".to_owned())?;
+            Ok(proxy.no_proxy(except.clone()))
+        };
+        http.into_iter().chain(https).map(proxy).collect()
+    }
 }
 
 /// Why a redirect is not followed.
@@ -605,6 +678,15 @@ fn refused_redirect(previous: &[Url], next: &Url) -> Option<&'static str> {
 struct Background {
     handle: tokio::runtime::Handle,
     runtime: Option<Runtime>,
+}
+
+impl Background {
+    fn start() -> Result<Background, String> {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("http").enable_all().build();
+        let runtime = runtime.map_err(|error| format!("failed to start threads for network requests: {error}"))?;
+        Ok(Background { handle: runtime.handle().clone(), runtime: Some(runtime) })
+    }
 }
 
 impl Drop for Background {

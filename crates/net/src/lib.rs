@@ -11,7 +11,7 @@ pub mod discovery;
 mod environment;
 pub mod http;
 mod secret;
-mod trust;
+pub mod trust;
 
 pub use environment::{Environment, is_off};
 pub use secret::Secret;

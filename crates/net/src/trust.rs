@@ -1,4 +1,4 @@
-//! TLS trust: certificates signed by the authorities of this machine.
+//! TLS trust: certificates signed by the authorities of this machine or of a setting, and certificates of clients.
 //!
 //! Hosts inside a company often present a certificate that is its own authority and listed among those of the machine. WebPKI
 //! rejects an authority as a host certificate; other clients accept it, so this verifier does too.
@@ -9,28 +9,156 @@ use std::sync::Arc;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// TLS settings with the authorities of this machine. The error is part of a sentence.
-pub(crate) fn of_machine() -> Result<ClientConfig, String> {
-    // Authorities that cannot be read are skipped.
-    config(rustls_native_certs::load_native_certs().certs)
+/// How a client and a host identify themselves.
+#[derive(Clone, Debug, Default)]
+pub struct TlsSettings {
+    /// Authorities that sign certificates of hosts.
+    pub authorities: Authorities,
+    /// The certificate of the client, for hosts that require one.
+    pub identity: Option<Identity>,
+    /// Whether the certificate of the host is verified.
+    pub verification: Verification,
+    /// The name in the certificate of the host, where it is not the name in the URL.
+    pub host_name: Option<String>,
 }
 
-fn config(authorities: Vec<CertificateDer<'static>>) -> Result<ClientConfig, String> {
+/// Authorities that sign certificates of hosts.
+#[derive(Clone, Debug, Default)]
+pub enum Authorities {
+    /// Those of this machine.
+    #[default]
+    Machine,
+    /// These PEM certificates only.
+    Only(Vec<u8>),
+    /// Those of this machine and these PEM certificates.
+    MachineAnd(Vec<u8>),
+}
+
+/// A certificate chain with its private key, in PEM.
+#[derive(Clone)]
+pub struct Identity {
+    /// The certificate, followed by those that signed it.
+    pub certificates: Vec<u8>,
+    /// The private key.
+    pub key: Vec<u8>,
+}
+
+/// The key stays hidden.
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Identity")
+    }
+}
+
+/// Whether the certificate of a host is verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verification {
+    /// It is.
+    #[default]
+    Full,
+    /// Any certificate is accepted, because the user asked for it.
+    Skipped,
+}
+
+/// TLS settings of rustls. The error is part of a sentence.
+pub fn config(settings: &TlsSettings) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
     // Without authorities every TLS connection fails; plain http still works.
-    let mut config = match Verifier::new(authorities)? {
-        Some(verifier) => builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)),
+    let builder = match verifier(settings)? {
+        Some(verifier) => builder.dangerous().with_custom_certificate_verifier(verifier),
         None => builder.with_root_certificates(RootCertStore::empty()),
-    }
-    .with_no_client_auth();
+    };
+    let mut config = match &settings.identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => {
+            let chain = certificates(&identity.certificates, "the client certificate")?;
+            let key = PrivateKeyDer::from_pem_slice(&identity.key)
+                .map_err(|_| "the private key of the client certificate is not valid PEM".to_owned())?;
+            let config = builder.with_client_auth_cert(chain, key);
+            config.map_err(|error| format!("the client certificate and its private key cannot be used: {error}"))?
+        }
+    };
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
+}
+
+fn verifier(settings: &TlsSettings) -> Result<Option<Arc<dyn ServerCertVerifier>>, String> {
+    if settings.verification == Verification::Skipped {
+        return Ok(Some(Arc::new(AcceptAll)));
+    }
+    // Authorities of the machine that cannot be read are skipped.
+    let of_machine = || rustls_native_certs::load_native_certs().certs;
+    let named = |pem: &[u8]| certificates(pem, "the list of certificate authorities");
+    let authorities = match &settings.authorities {
+        Authorities::Machine => of_machine(),
+        Authorities::Only(pem) => named(pem)?,
+        Authorities::MachineAnd(pem) => of_machine().into_iter().chain(named(pem)?).collect(),
+    };
+    let host_name = match &settings.host_name {
+        None => None,
+        Some(name) => {
+            let parsed = ServerName::try_from(name.clone());
+            Some(parsed.map_err(|_| format!("\"{name}\" is not a valid host name"))?)
+        }
+    };
+    let verifier = Verifier::new(authorities)?.map(|verifier| Verifier { host_name, ..verifier });
+    Ok(verifier.map(|verifier| Arc::new(verifier) as Arc<dyn ServerCertVerifier>))
+}
+
+fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        _ => Err(format!("{what} contains no valid PEM certificate")),
+    }
+}
+
+/// Accepts any certificate. Signatures of the handshake are verified.
+#[derive(Debug)]
+struct AcceptAll;
+
+impl ServerCertVerifier for AcceptAll {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, &algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, &algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        aws_lc_rs::default_provider().signature_verification_algorithms.supported_schemes()
+    }
 }
 
 /// The rules of WebPKI, except that a listed authority may be a host.
@@ -38,6 +166,8 @@ fn config(authorities: Vec<CertificateDer<'static>>) -> Result<ClientConfig, Str
 struct Verifier {
     usual: Arc<WebPkiServerVerifier>,
     authorities: HashSet<CertificateDer<'static>>,
+    /// The name to look for in certificates, instead of the one in the URL.
+    host_name: Option<ServerName<'static>>,
 }
 
 impl Verifier {
@@ -50,7 +180,7 @@ impl Verifier {
         let crypto = Arc::new(aws_lc_rs::default_provider());
         let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), crypto).build();
         let usual = usual.map_err(|error| error.to_string())?;
-        Ok(Some(Verifier { usual, authorities: authorities.into_iter().collect() }))
+        Ok(Some(Verifier { usual, authorities: authorities.into_iter().collect(), host_name: None }))
     }
 }
 
@@ -63,6 +193,7 @@ impl ServerCertVerifier for Verifier {
         status: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        let name = self.host_name.as_ref().unwrap_or(name);
         match self.usual.verify_server_cert(shown, others, name, status, now) {
             // WebPKI reports this only for certificates that are valid now.
             Err(error) if is_authority(&error) => match self.authorities.contains(shown) {
@@ -182,6 +313,6 @@ mod tests {
 
     #[test]
     fn without_authorities_there_is_a_way_to_connect() {
-        assert!(config(Vec::new()).is_ok());
+        assert!(Verifier::new(Vec::new()).is_ok_and(|verifier| verifier.is_none()));
     }
 }
