@@ -5,6 +5,7 @@
 //! cannot be saved. A backend cannot leave any of that out.
 
 pub mod arguments;
+pub(crate) mod requests;
 pub mod store;
 
 use std::fmt;
@@ -83,20 +84,38 @@ pub struct BackendEnvironment {
     pub files: Arc<dyn StateFiles>,
     /// Retries of requests that may pass.
     pub retries: Retries,
+    /// Interval at which a running apply checks that its lock still exists.
+    pub lock_checks: Duration,
 }
+
+/// Interval of lock checks, unless a test sets another.
+const LOCK_CHECKS: Duration = Duration::from_secs(15);
 
 /// How often a failed request to a store is repeated, and after which pause.
 #[derive(Clone, Copy, Debug)]
 pub struct Retries {
     /// Number of attempts in all.
     pub attempts: u32,
-    /// The pause before the second attempt. It doubles with each attempt.
+    /// The pause before the second attempt. It doubles with each attempt and varies by up to half.
     pub pause: Duration,
+    /// The longest pause, also where a server asks for a longer one.
+    pub longest: Duration,
 }
 
 impl Default for Retries {
     fn default() -> Retries {
-        Retries { attempts: 4, pause: Duration::from_millis(500) }
+        Retries { attempts: 5, pause: Duration::from_millis(500), longest: Duration::from_secs(30) }
+    }
+}
+
+impl Retries {
+    /// The pause after this number of failed attempts, starting with 1.
+    pub(crate) fn pause_after(&self, failed: u32, asked_for: Option<Duration>) -> Duration {
+        let full = self.pause.saturating_mul(1 << failed.saturating_sub(1).min(16)).min(self.longest);
+        let mut random = [0; 2];
+        // Without random bytes the pause is the longest one.
+        let share = getrandom::fill(&mut random).map_or(1.0, |()| f64::from(u16::from_le_bytes(random)) / 65_535.0);
+        full.mul_f64(0.5 + share / 2.0).max(asked_for.unwrap_or_default().min(self.longest))
     }
 }
 
@@ -117,6 +136,7 @@ impl BackendEnvironment {
             data_dir: data_dir.into(),
             files: Arc::new(Disk),
             retries: Retries::default(),
+            lock_checks: LOCK_CHECKS,
         }
     }
 

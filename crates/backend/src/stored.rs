@@ -84,20 +84,22 @@ impl StoredBackend {
         let mut attempt = 0;
         loop {
             match request() {
-                Err(error) if error.kind == StoreErrorKind::Transient && self.pauses(&mut attempt) => {}
+                Err(error) if self.repeats(&error, &mut attempt) => {}
                 done => return done,
             }
         }
     }
 
-    /// Waits before the next attempt. Returns false after the last attempt.
-    fn pauses(&self, attempt: &mut u32) -> bool {
-        let retries = self.environment.retries;
+    /// Waits before the next attempt, if the failure may pass. Returns false after the last attempt.
+    fn repeats(&self, error: &StoreError, attempt: &mut u32) -> bool {
+        let retries = self.store.retries().unwrap_or(self.environment.retries);
         *attempt += 1;
-        if *attempt >= retries.attempts {
+        if error.kind != StoreErrorKind::Transient || *attempt >= retries.attempts {
             return false;
         }
-        std::thread::sleep(retries.pause.saturating_mul(1 << (*attempt - 1).min(16)));
+        let pause = retries.pause_after(*attempt, error.retry_after);
+        tracing::debug!(attempt = *attempt, pause_ms = pause.as_millis() as u64, reason = %error, "repeating a request");
+        std::thread::sleep(pause);
         true
     }
 
@@ -258,10 +260,13 @@ impl StoredState {
                 Ok(version) => return Ok(version),
                 Err(error) => error,
             };
+            let is_first = attempt == 0;
+            if self.backend.repeats(&error, &mut attempt) {
+                continue;
+            }
             let may_have_arrived = match error.kind {
-                StoreErrorKind::Transient if self.backend.pauses(&mut attempt) => continue,
                 StoreErrorKind::Transient => true,
-                StoreErrorKind::Conflict => attempt > 0,
+                StoreErrorKind::Conflict => !is_first,
                 _ => false,
             };
             let present = || self.store().read(&self.workspace).ok().flatten();
@@ -432,8 +437,7 @@ impl StateStore for StoredState {
                 Err(LockRefusal::Held { holder: Some(present), .. }) if attempt > 0 && present.id == holder.id => {
                     break Some(LockId(present.id));
                 }
-                Err(LockRefusal::Store(error))
-                    if error.kind == StoreErrorKind::Transient && self.backend.pauses(&mut attempt) => {}
+                Err(LockRefusal::Store(error)) if self.backend.repeats(&error, &mut attempt) => {}
                 Err(refusal) => return Err(refusal),
             }
         };
@@ -455,8 +459,7 @@ impl StateStore for StoredState {
                 Err(refusal) => refusal,
             };
             match refusal {
-                UnlockRefusal::Failed(error)
-                    if error.kind == StoreErrorKind::Transient && backend.pauses(&mut attempt) => {}
+                UnlockRefusal::Failed(error) if backend.repeats(&error, &mut attempt) => {}
                 refusal => return Err(diagnostics::store_not_unlocked(&self.location, &id, &refusal).into()),
             }
         }

@@ -8,7 +8,9 @@
 //! store can be called from any thread. Data sources that read states of others call their store on a thread of its own.
 
 use std::fmt;
+use std::time::Duration;
 
+use super::Retries;
 use crate::journal::line::fingerprint;
 use crate::lock::{LockHolder, LockRefusal};
 use crate::workspace::DEFAULT_WORKSPACE;
@@ -31,6 +33,19 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal>;
     /// Releases the lock with this id, also if another process holds it.
     fn unlock(&self, workspace: &str, id: &LockId) -> Result<(), UnlockRefusal>;
+    /// Whether the lock with this id still is what keeps other runs out. A running apply asks from a thread of its own, at
+    /// intervals. A store that has to renew its lock does it here or in a thread of its own.
+    fn check_lock(&self, _workspace: &str, _id: &LockId) -> Result<LockCheck, StoreError> {
+        Ok(LockCheck::Unsupported)
+    }
+    /// The journal of a running apply on the server, where appending to it is cheap.
+    fn server_journal(&self) -> Option<&dyn ServerJournal> {
+        None
+    }
+    /// Retries that its arguments ask for, instead of the usual ones.
+    fn retries(&self) -> Option<Retries> {
+        None
+    }
     /// Where the state of a workspace is, for messages: a path or a URL without credentials. It identifies the state: two
     /// states never have the same description.
     fn describe(&self, workspace: &str) -> String;
@@ -45,6 +60,57 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn lifetime(&self) -> Lifetime {
         Lifetime::Lasting
     }
+}
+
+/// Whether a lock still keeps other runs out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockCheck {
+    /// It does.
+    Held,
+    /// It is gone, or another process holds it. The reason is the second half of a sentence: "the lease was broken".
+    Lost(String),
+    /// The store cannot tell, or its locks cannot be lost.
+    Unsupported,
+}
+
+/// The journal of a running apply on the server, so that another machine can complete the state when this one is gone.
+///
+/// It contains the same lines as the journal on this machine, which is written first. Lines are opaque bytes, encrypted if
+/// the state is.
+pub trait ServerJournal: Send + Sync {
+    /// All lines that a run has left; none if there are none.
+    fn read(&self, workspace: &str) -> Result<Option<LeftJournal>, StoreError>;
+    /// Appends lines, or replaces all with them, in one transaction.
+    fn append(&self, workspace: &str, lines: &[u8], mode: Appending) -> Result<(), StoreError>;
+    /// Removes all lines, after they are in the state.
+    fn remove(&self, workspace: &str) -> Result<(), StoreError>;
+}
+
+/// The journal that a run has left on the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftJournal {
+    /// Its lines.
+    pub lines: Vec<u8>,
+    /// Whether a process holds the lock of the state now.
+    pub run: RunState,
+}
+
+/// Whether the run that writes a journal is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// A process holds the lock.
+    Running,
+    /// No process holds the lock.
+    Over,
+}
+
+/// What happens to lines that are on the server already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appending {
+    /// They stay.
+    Continue,
+    /// They are replaced.
+    Restart,
 }
 
 /// What a workspace begins with when a command uses it for the first time.
@@ -143,6 +209,8 @@ pub struct StoreError {
     pub kind: StoreErrorKind,
     /// The reason, as the second half of a sentence, without secrets.
     pub reason: String,
+    /// The pause that the server asks for before the request is repeated.
+    pub retry_after: Option<Duration>,
 }
 
 /// What a caller can do about a failure.
@@ -163,7 +231,17 @@ pub enum StoreErrorKind {
 impl StoreError {
     /// A failure of a kind.
     pub fn new(kind: StoreErrorKind, reason: impl Into<String>) -> StoreError {
-        StoreError { kind, reason: reason.into() }
+        StoreError { kind, reason: reason.into(), retry_after: None }
+    }
+
+    /// A failure that cannot be repeated away.
+    pub fn lasting(reason: impl Into<String>) -> StoreError {
+        StoreError::new(StoreErrorKind::Lasting, reason)
+    }
+
+    /// A failure that may pass.
+    pub fn transient(reason: impl Into<String>) -> StoreError {
+        StoreError::new(StoreErrorKind::Transient, reason)
     }
 }
 

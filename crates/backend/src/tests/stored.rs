@@ -26,7 +26,7 @@ impl Remote {
     }
     fn backend_over(&self, files: Arc<dyn StateFiles>) -> StoredBackend {
         let environment = BackendEnvironment {
-            retries: Retries { attempts: 3, pause: Duration::ZERO },
+            retries: Retries { attempts: 3, pause: Duration::ZERO, longest: Duration::ZERO },
             ..BackendEnvironment::new(Default::default(), self.sandbox.path("data"))
         };
         StoredBackend::new(self.store.clone(), files, &environment).encrypted(self.sealing.clone())
