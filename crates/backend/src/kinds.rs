@@ -2,6 +2,7 @@
 
 mod in_memory;
 mod local;
+mod s3;
 
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 use crate::kit::{BackendKind, Constructor};
@@ -33,7 +34,7 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("oss"),
     not_available("pg"),
     not_available("remote"),
-    not_available("s3"),
+    BackendKind { name: "s3", schema: s3::schema, check: s3::check, open: Constructor::Store(s3::open) },
 ];
 
 /// A backend that OpenTofu has and this version of Yuba does not.
