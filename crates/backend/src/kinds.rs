@@ -8,6 +8,8 @@ use crate::kit::arguments::{ArgumentSchema, Arguments};
 use crate::kit::{BackendKind, Constructor};
 use yuba_syntax::Diagnostics;
 
+pub(crate) use s3::{check_roles as check_s3_roles, new_roles as s3_roles};
+
 /// The backend that is used where no configuration says otherwise.
 pub(crate) const LOCAL: BackendKind = BackendKind {
     name: "local",

@@ -6,7 +6,6 @@
 mod check;
 mod failure;
 mod object;
-mod policies;
 mod settings;
 mod store;
 mod table;
@@ -22,6 +21,7 @@ use yuba_value::Type;
 use crate::kit::arguments::{Argument, ArgumentSchema};
 
 pub(super) use check::check;
+pub(crate) use check::check_roles;
 pub(super) use settings::open;
 
 /// Deprecated arguments of a role, and their successors.
@@ -60,7 +60,9 @@ fn object(name: &'static str, attributes: impl IntoIterator<Item = (&'static str
 
 /// All arguments of OpenTofu 1.12.
 pub(super) fn schema() -> ArgumentSchema {
-    ArgumentSchema::new(location().into_iter().chain(credentials()).chain(connection()).chain(roles()))
+    ArgumentSchema::new(
+        location().into_iter().chain(credentials()).chain(connection()).chain(new_roles()).chain(old_roles()),
+    )
 }
 
 fn location() -> Vec<Argument> {
@@ -126,7 +128,8 @@ fn connection() -> Vec<Argument> {
     ]
 }
 
-fn roles() -> Vec<Argument> {
+/// Arguments of roles, which the key provider `aws_kms` has too.
+pub(crate) fn new_roles() -> Vec<Argument> {
     let text_attribute = || Attribute::optional(Type::string());
     let texts_attribute = || Attribute::optional(Type::set(Type::string()));
     let secret = Attribute { sensitive: true, ..text_attribute() };
@@ -157,6 +160,11 @@ fn roles() -> Vec<Argument> {
                 ("duration", text_attribute()),
             ],
         ),
+    ]
+}
+
+fn old_roles() -> Vec<Argument> {
+    vec![
         text("role_arn", "Deprecated: use assume_role.role_arn."),
         text("session_name", "Deprecated: use assume_role.session_name."),
         text("external_id", "Deprecated: use assume_role.external_id."),

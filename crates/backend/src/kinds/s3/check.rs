@@ -5,7 +5,7 @@ use std::time::Duration;
 use yuba_syntax::Diagnostics;
 
 use super::OLD_ROLE;
-use super::policies::{arn_resource, duration, is_key_id, is_key_resource};
+use crate::aws::{arn_resource, duration, is_key_id, is_key_resource};
 use crate::diagnostics;
 use crate::kit::arguments::Arguments;
 
@@ -25,7 +25,7 @@ pub(in crate::kinds) fn check(arguments: &Arguments) -> Diagnostics {
         problems.push(diagnostics::deprecated_argument("force_path_style", "use_path_style"));
     }
     exclusive(arguments, &["force_path_style", "use_path_style"], &mut problems);
-    roles(arguments, &mut problems);
+    check_roles(arguments, &mut problems);
     exclusive(arguments, &["allowed_account_ids", "forbidden_account_ids"], &mut problems);
     if let Some(mode) = arguments.text("retry_mode").filter(|mode| !matches!(mode.as_str(), "standard" | "adaptive")) {
         problems.push(diagnostics::invalid_retry_mode(&mode));
@@ -77,7 +77,8 @@ fn exclusive(arguments: &Arguments, names: &[&str], problems: &mut Diagnostics) 
     }
 }
 
-fn roles(arguments: &Arguments, problems: &mut Diagnostics) {
+/// Arguments of roles, old and new.
+pub(crate) fn check_roles(arguments: &Arguments, problems: &mut Diagnostics) {
     let old: Vec<(&str, &str)> = OLD_ROLE.iter().copied().filter(|(name, _)| !arguments.get(name).is_null()).collect();
     match arguments.object("assume_role") {
         Some(role) => {

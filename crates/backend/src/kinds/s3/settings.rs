@@ -1,32 +1,20 @@
 //! From arguments and environment variables to an open store.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use yuba_net::aws::{
-    AssumeRole, Aws, AwsSettings, Bucket, BucketStyle, Connection, Cryptography, FileReader, MetadataAddress,
-    MetadataSettings, MetadataUse, Service, SharedFiles, Stack, WebIdentity, is_region,
-};
-use yuba_net::trust::Verification;
+use yuba_net::aws::{Bucket, BucketStyle, is_region};
 use yuba_net::{Environment, Secret};
 use yuba_syntax::Diagnostics;
 
 use super::object::{Checksums, Encryption, Objects};
-use super::policies::duration;
-use super::store::{Consistency, S3Store};
+use super::store::{Consistency, Layout, S3Store};
 use super::table::Table;
-use crate::diagnostics;
+use crate::kit::BackendEnvironment;
 use crate::kit::arguments::Arguments;
 use crate::kit::store::Store;
-use crate::kit::{BackendEnvironment, Retries};
-
-/// Attempts of a request without another setting.
-const USUAL_ATTEMPTS: u32 = 5;
-/// Attempts where `max_retries` is zero and the environment says nothing: those of the SDK.
-const SDK_ATTEMPTS: u32 = 3;
+use crate::{aws, diagnostics};
 
 pub(in crate::kinds) fn open(
     arguments: &Arguments,
@@ -35,39 +23,33 @@ pub(in crate::kinds) fn open(
     let variables = &environment.variables;
     check_region(arguments, variables)?;
     let encryption = encryption(arguments, variables)?;
-    let files = Arc::clone(&environment.files);
-    let read: FileReader = Arc::new(move |path: &Path| files.read(path));
-    let failed = |error| Diagnostics::from(diagnostics::aws_failed(&error));
-    let client = connection(arguments).client(environment.services.client(), variables, &*read).map_err(failed)?;
-    let settings = aws_settings(arguments, variables)?;
-    let aws = Aws::new(settings, variables, client, read).map_err(failed)?;
-    check_account(arguments, &aws)?;
+    let connected = aws::connect(arguments, environment)?;
+    aws::check_account(arguments, &connected)?;
 
     let name = arguments.text("bucket").unwrap_or_default();
     let path_style = ["use_path_style", "force_path_style"].iter().any(|name| arguments.is_on(name));
     let style = if path_style { BucketStyle::Path } else { BucketStyle::Host };
     let unusable = |error| Diagnostics::from(diagnostics::s3_bucket_unusable(&error));
-    let bucket = Bucket::new(&aws, &name, style).map_err(unusable)?;
+    let bucket = Bucket::new(&connected, &name, style).map_err(unusable)?;
     let objects = Objects {
-        aws: aws.clone(),
+        aws: connected.clone(),
         bucket,
         encryption,
         acl: arguments.text("acl"),
         checksums: if arguments.is_on("skip_s3_checksum") { Checksums::Off } else { Checksums::Sha256 },
     };
-    let table = arguments.text("dynamodb_table").map(|table| Table { aws, name: table.into() });
-    let attempts = attempts(arguments, variables);
+    let table = arguments.text("dynamodb_table").map(|table| Table { aws: connected, name: table.into() });
     Ok(Arc::new(S3Store::new(
         objects,
         table,
-        super::store::Layout {
+        Layout {
             key: arguments.text("key").unwrap_or_default().into(),
             prefix: arguments.text("workspace_key_prefix").map_or_else(|| "env:".to_owned(), Into::into),
             has_lock_objects: arguments.is_on("use_lockfile"),
             state_tags: arguments.text_map("state_tags"),
             lock_tags: arguments.text_map("lock_tags"),
         },
-        Retries { attempts, ..environment.retries },
+        aws::retries(arguments, environment),
         Consistency::default(),
     )))
 }
@@ -78,7 +60,7 @@ fn check_region(arguments: &Arguments, variables: &Environment) -> Result<(), Di
             Err(diagnostics::s3_region_unknown(&region).into())
         }
         Some(_) => Ok(()),
-        None if ["AWS_REGION", "AWS_DEFAULT_REGION"].iter().any(|name| variables.get(name).is_some()) => Ok(()),
+        None if aws::has_region(variables) => Ok(()),
         None => Err(diagnostics::s3_region_missing().into()),
     }
 }
@@ -109,160 +91,4 @@ fn encryption(arguments: &Arguments, variables: &Environment) -> Result<Encrypti
         (true, None, Some(key)) => Encryption::Customer(key),
         (true, None, None) => Encryption::S3,
     })
-}
-
-fn connection(arguments: &Arguments) -> Connection {
-    let text = |name: &str| arguments.text(name).map(String::from);
-    Connection {
-        ca_bundle: text("custom_ca_bundle"),
-        verification: if arguments.is_on("insecure") { Verification::Skipped } else { Verification::Full },
-        http_proxy: text("http_proxy"),
-        https_proxy: text("https_proxy"),
-        no_proxy: text("no_proxy"),
-    }
-}
-
-fn aws_settings(arguments: &Arguments, variables: &Environment) -> Result<AwsSettings, Diagnostics> {
-    let text = |name: &str| arguments.text(name).map(String::from);
-    let texts = |name: &str| -> Vec<String> { arguments.texts(name).into_iter().map(String::from).collect() };
-    let from_variable = |files: Vec<String>, variable: &str| match files.is_empty() {
-        true => variables.get(variable).map(str::to_owned).into_iter().collect(),
-        false => files,
-    };
-    let old: Vec<String> = text("shared_credentials_file").into_iter().collect();
-    let credentials = from_variable(texts("shared_credentials_files"), "AWS_SHARED_CREDENTIALS_FILE");
-    let files = SharedFiles {
-        credentials: if credentials.is_empty() { old } else { credentials },
-        // Quirk: the name differs from that of the SDK, which works too.
-        config: from_variable(texts("shared_config_files"), "AWS_SHARED_CONFIG_FILE"),
-    };
-    let usage = match arguments.get("skip_metadata_api_check").as_bool() {
-        None => MetadataUse::ByEnvironment,
-        Some(true) => MetadataUse::Off,
-        Some(false) => MetadataUse::On,
-    };
-    let mode = text("ec2_metadata_service_endpoint_mode").and_then(|mode| MetadataAddress::parse(&mode));
-    let metadata =
-        MetadataSettings { endpoint: text("ec2_metadata_service_endpoint"), address: mode.unwrap_or_default(), usage };
-    Ok(AwsSettings {
-        region: text("region"),
-        access_key: text("access_key"),
-        secret_key: arguments.secret("secret_key"),
-        token: arguments.secret("token"),
-        profile: text("profile"),
-        files,
-        roles: role(arguments).into_iter().collect(),
-        web_identity: web_identity(arguments, variables)?,
-        metadata,
-        endpoints: endpoints(arguments, variables),
-        sts_region: text("sts_region"),
-        stack: if arguments.is_on("use_dualstack_endpoint") { Stack::Dual } else { Stack::Single },
-        cryptography: match arguments.is_on("use_fips_endpoint") {
-            true => Cryptography::Fips,
-            false => Cryptography::Standard,
-        },
-    })
-}
-
-/// Endpoints that arguments or variables for single services name, with the variables that only OpenTofu has.
-fn endpoints(arguments: &Arguments, variables: &Environment) -> BTreeMap<Service, String> {
-    let nested = arguments.object("endpoints");
-    let services = [
-        (Service::S3, "s3", "endpoint", ["AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT"]),
-        (Service::Iam, "iam", "iam_endpoint", ["AWS_ENDPOINT_URL_IAM", "AWS_IAM_ENDPOINT"]),
-        (Service::Sts, "sts", "sts_endpoint", ["AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT"]),
-        (Service::DynamoDb, "dynamodb", "dynamodb_endpoint", ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_DYNAMODB_ENDPOINT"]),
-    ];
-    let found = services.into_iter().filter_map(|(service, name, old, names)| {
-        let nested = nested.as_ref().and_then(|endpoints| endpoints.text(name)).filter(|url| !url.is_empty());
-        let variable = || names.iter().find_map(|name| variables.get(name)).map(str::to_owned);
-        let url = nested.or_else(|| arguments.text(old)).map(String::from).or_else(variable)?;
-        Some((service, url))
-    });
-    found.collect()
-}
-
-fn role(arguments: &Arguments) -> Option<AssumeRole> {
-    let strings = |values: Vec<ecow::EcoString>| values.into_iter().map(String::from).collect();
-    if let Some(role) = arguments.object("assume_role") {
-        let text = |name: &str| role.text(name).map(String::from);
-        return Some(AssumeRole {
-            arn: text("role_arn").unwrap_or_default(),
-            duration: text("duration").and_then(|text| duration(&text).ok()),
-            external_id: text("external_id"),
-            policy: text("policy").map(|policy| policy.trim().to_owned()),
-            policy_arns: strings(role.texts("policy_arns")),
-            session_name: text("session_name"),
-            source_identity: None,
-            tags: role.text_map("tags"),
-            transitive_tags: strings(role.texts("transitive_tag_keys")),
-        });
-    }
-    let text = |name: &str| arguments.text(name).map(String::from);
-    Some(AssumeRole {
-        arn: text("role_arn")?,
-        duration: arguments.whole("assume_role_duration_seconds").map(std::time::Duration::from_secs),
-        external_id: text("external_id"),
-        policy: text("assume_role_policy"),
-        policy_arns: strings(arguments.texts("assume_role_policy_arns")),
-        session_name: text("session_name"),
-        source_identity: None,
-        tags: arguments.text_map("assume_role_tags"),
-        transitive_tags: strings(arguments.texts("assume_role_transitive_tag_keys")),
-    })
-}
-
-fn web_identity(arguments: &Arguments, variables: &Environment) -> Result<Option<WebIdentity>, Diagnostics> {
-    let Some(role) = arguments.object("assume_role_with_web_identity") else { return Ok(None) };
-    let text = |name: &str, variable: &str| {
-        let given = role.text(name).filter(|text| !text.is_empty()).map(String::from);
-        given.or_else(|| variables.get(variable).map(str::to_owned))
-    };
-    let token = text("web_identity_token", "AWS_WEB_IDENTITY_TOKEN").map(Secret::new);
-    let token_file = text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE");
-    let Some(arn) = text("role_arn", "AWS_ROLE_ARN") else {
-        let reason = "Set role_arn in \"assume_role_with_web_identity\", or the environment variable AWS_ROLE_ARN.";
-        return Err(diagnostics::web_identity_incomplete(reason).into());
-    };
-    if token.is_none() && token_file.is_none() {
-        let reason = "Set web_identity_token or web_identity_token_file in \"assume_role_with_web_identity\".";
-        return Err(diagnostics::web_identity_incomplete(reason).into());
-    }
-    Ok(Some(WebIdentity {
-        arn,
-        duration: role.text("duration").and_then(|text| duration(&text).ok()),
-        policy: role.text("policy").map(String::from),
-        policy_arns: role.texts("policy_arns").into_iter().map(String::from).collect(),
-        session_name: text("session_name", "AWS_ROLE_SESSION_NAME"),
-        token,
-        token_file,
-    }))
-}
-
-/// Obtains credentials and, unless arguments say otherwise, checks them and their account.
-fn check_account(arguments: &Arguments, aws: &Aws) -> Result<(), Diagnostics> {
-    let failed = |error| Diagnostics::from(diagnostics::aws_failed(&error));
-    let allowed = arguments.texts("allowed_account_ids");
-    let forbidden = arguments.texts("forbidden_account_ids");
-    let account = match arguments.is_on("skip_credentials_validation") {
-        false => aws.identity().map_err(failed)?.account,
-        true => {
-            aws.credentials().map_err(failed)?;
-            match (allowed.is_empty() && forbidden.is_empty(), arguments.is_on("skip_requesting_account_id")) {
-                (false, false) => aws.account().map_err(failed)?,
-                _ => String::new(),
-            }
-        }
-    };
-    let is_refused =
-        forbidden.iter().any(|id| *id == account) || (!allowed.is_empty() && !allowed.iter().any(|id| *id == account));
-    if is_refused { Err(diagnostics::account_refused(&account).into()) } else { Ok(()) }
-}
-
-fn attempts(arguments: &Arguments, variables: &Environment) -> u32 {
-    match arguments.whole("max_retries") {
-        None => USUAL_ATTEMPTS,
-        Some(0) => variables.positive("AWS_MAX_ATTEMPTS").unwrap_or(SDK_ATTEMPTS),
-        Some(attempts) => u32::try_from(attempts).unwrap_or(u32::MAX),
-    }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Reads a duration as Go writes it: `1h30m`, `900s`. The error is the second half of a sentence.
-pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
+pub(crate) fn duration(text: &str) -> Result<Duration, &'static str> {
     const WRONG: &str = "it is not a duration such as \"1h30m\" or \"900s\"";
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     if rest == "0" {
@@ -39,7 +39,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// The resource of an ARN: everything after the fifth colon.
-pub(super) fn arn_resource(text: &str) -> Option<&str> {
+pub(crate) fn arn_resource(text: &str) -> Option<&str> {
     let parts: Vec<&str> = text.splitn(6, ':').collect();
     match parts[..] {
         ["arn", _, _, _, _, resource] => Some(resource),
@@ -72,7 +72,7 @@ fn is_alias(text: &str) -> bool {
 }
 
 /// Whether a text can be the ID of a KMS key.
-pub(super) fn is_key_id(text: &str) -> bool {
+pub(crate) fn is_key_id(text: &str) -> bool {
     // Quirk: only the beginning of a UUID and the end of an alias are compared.
     let from = |(at, _): (usize, char)| text.get(at..).unwrap_or_default();
     starts_with_uuid(text)
@@ -80,7 +80,7 @@ pub(super) fn is_key_id(text: &str) -> bool {
 }
 
 /// Whether the resource of an ARN is a KMS key or alias.
-pub(super) fn is_key_resource(resource: &str) -> bool {
+pub(crate) fn is_key_resource(resource: &str) -> bool {
     let is_key =
         |id: &str| (id.len() == 36 && starts_with_uuid(id)) || (id.len() == 36 && starts_with_multi_region_key(id));
     resource.strip_prefix("key/").is_some_and(is_key) || is_alias(resource)
