@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-pub use bucket::{Bucket, BucketStyle};
+pub use bucket::{Bucket, BucketStyle, ObjectAddress};
 pub use connection::Connection;
 pub use failure::Failure;
 pub use metadata::{MetadataAddress, MetadataSettings, MetadataUse};
