@@ -1,5 +1,6 @@
 //! The table of backends. A new backend is one row here and one file beside.
 
+mod gcs;
 mod in_memory;
 mod local;
 
@@ -20,7 +21,7 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("azurerm"),
     not_available("consul"),
     not_available("cos"),
-    not_available("gcs"),
+    BackendKind { name: "gcs", schema: gcs::schema, check: gcs::check, open: Constructor::Store(gcs::open) },
     not_available("http"),
     BackendKind {
         name: "inmem",
