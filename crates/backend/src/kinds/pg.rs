@@ -3,6 +3,7 @@
 //! A lock belongs to a session of the server. Everything that is written under a lock is written by its session, so a run
 //! whose session has ended cannot write any more. Sessions are opened when they are needed: usually one for a run.
 
+mod application;
 mod connect;
 mod connection_string;
 mod errors;
@@ -353,12 +354,14 @@ impl Store for Pg {
         deleted.map_err(|error| self.failed("delete the state", &error))
     }
 
-    fn lock(&self, workspace: &str, _: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
+    fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
         let failed = |error: PgError| LockRefusal::Store(self.failed("lock the state", &error));
         // The session of a lock holds no other lock: a second attempt by the same session would succeed.
         let session = self.session().map_err(failed)?;
         *locked(&self.free) = None;
-        let attempt = locks::watch_client(&session).and_then(|()| locks::try_lock(&session, &self.layout, workspace));
+        let application = self.settings.application.during(&holder.operation);
+        let attempt = locks::prepare(&session, &application)
+            .and_then(|()| locks::try_lock(&session, &self.layout, workspace));
         match attempt {
             // The session may hold the lock although the response was lost. It ends here, and the lock with it.
             Err(error) => Err(failed(error)),
@@ -389,9 +392,10 @@ impl Store for Pg {
                 Ok(())
             }
             Ok(false) => Err(UnlockRefusal::NotLocked),
+            // The server frees the lock with the session.
             Err(_) => {
                 self.end_broken(&held);
-                Ok(())
+                Err(UnlockRefusal::NotLocked)
             }
         }
     }

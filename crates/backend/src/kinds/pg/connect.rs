@@ -87,7 +87,7 @@ async fn attempt(settings: &Settings, server: &Server, wanted: WantedSession) ->
     let stream = open(settings, server).await?;
     let mut config = Config::new();
     // TLS is below this connection already.
-    config.ssl_mode(SslMode::Disable).user(&settings.user).application_name(&settings.application);
+    config.ssl_mode(SslMode::Disable).user(&settings.user).application_name(settings.application.during(""));
     if let Some(password) = &server.password {
         config.password(password.reveal());
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio_postgres::types::Type;
 
+use super::application::Application;
 use super::errors::PgError;
 use super::layout::{Layout, is_lock};
 use super::session::{Session, field};
@@ -90,12 +91,13 @@ pub(super) fn release(session: &Session, key: i64) -> Result<bool, PgError> {
     session.value(&format!("SELECT pg_advisory_unlock({key})"), &[])
 }
 
-/// The server frees the lock of a dead client after about a minute, and does not end a session because it is idle.
-pub(super) fn watch_client(session: &Session) -> Result<(), PgError> {
+/// Settings of a session that takes a lock: the server frees the lock of a dead client after about a minute, does not end the
+/// session because it is idle, and shows other clients the application name.
+pub(super) fn prepare(session: &Session, application: &str) -> Result<(), PgError> {
     let settings = "SELECT set_config(name, value, false) FROM (VALUES ('tcp_keepalives_idle', '30'), \
-                    ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3'), ('idle_session_timeout', '0')) \
-                    AS wanted (name, value) JOIN pg_settings USING (name)";
-    match session.query(settings, &[]) {
+                    ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3'), ('idle_session_timeout', '0'), \
+                    ('application_name', $1)) AS wanted (name, value) JOIN pg_settings USING (name)";
+    match session.query(settings, &[(&application, Type::TEXT)]) {
         Err(error @ PgError::Broken(_)) => Err(error),
         Err(error) => {
             tracing::debug!(reason = error.reason(), "the server does not accept settings of the lock session");
@@ -149,14 +151,14 @@ impl Holder {
 
     /// As the holder of a lock. Sessions of this program name their user, host and process.
     pub(super) fn to_lock_holder(&self, key: i64) -> LockHolder {
-        let ours = self.application.as_ref().and_then(|name| name.strip_prefix("yuba ")?.rsplit_once(" pid "));
-        let (who, process) = match ours {
-            Some((who, pid)) => (who.to_owned(), format!("pid {pid}, ")),
-            None => (self.role.clone().unwrap_or_default(), String::new()),
+        let ours = self.application.as_deref().and_then(Application::parse);
+        let (who, process, operation) = match ours {
+            Some(ours) => (ours.who, format!("pid {}, ", ours.pid), ours.operation),
+            None => (self.role.clone().unwrap_or_default(), String::new(), String::new()),
         };
         LockHolder {
             id: self.id().0,
-            operation: String::new(),
+            operation,
             info: format!("{process}{}", self.in_words()),
             who,
             version: String::new(),

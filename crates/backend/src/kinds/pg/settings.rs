@@ -10,6 +10,7 @@ use tokio_rustls::rustls::ClientConfig;
 use yuba_net::trust::{Authorities, Identity, TlsSettings, Verification};
 use yuba_net::{Environment, Secret};
 
+use super::application::Application;
 use super::connection_string::{self, Parameters};
 use super::passwords;
 use crate::files::StateFiles;
@@ -17,8 +18,6 @@ use crate::process;
 
 /// Limit for connecting where the settings have none.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
-/// PostgreSQL cuts longer application names.
-const APPLICATION_LIMIT: usize = 63;
 
 /// Parameters that this backend understands, with the environment variable that sets them.
 const PARAMETERS: &[(&str, &str)] = &[
@@ -118,7 +117,7 @@ pub(super) struct Settings {
     pub(super) database: Option<String>,
     /// Options of the server process, such as `-c search_path=x`.
     pub(super) options: Option<String>,
-    pub(super) application: String,
+    pub(super) application: Application,
     /// None without TLS.
     pub(super) tls: Option<Tls>,
     pub(super) connect_timeout: Duration,
@@ -350,19 +349,11 @@ fn options(given: &Given) -> Result<Option<String>, String> {
     Ok((!all.is_empty()).then(|| all.join(" ")))
 }
 
-/// The application name tells others who holds a lock: `yuba user@host pid 4711`.
-fn application(given: &Given, environment: &Environment) -> String {
-    if let Some(name) = given.text("application_name").or(given.text("fallback_application_name")) {
-        return name.to_owned();
+fn application(given: &Given, environment: &Environment) -> Application {
+    match given.text("application_name").or(given.text("fallback_application_name")) {
+        Some(name) => Application::Given(name.to_owned()),
+        None => Application::ourselves(environment),
     }
-    let pid = format!(" pid {}", std::process::id());
-    let mut name = format!("yuba {}", process::who(environment));
-    let mut length = name.len().min(APPLICATION_LIMIT - pid.len());
-    while !name.is_char_boundary(length) {
-        length -= 1;
-    }
-    name.truncate(length);
-    name + &pid
 }
 
 fn connect_timeout(given: &Given) -> Result<Duration, String> {
