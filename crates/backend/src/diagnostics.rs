@@ -1,6 +1,7 @@
 //! Diagnostics of this crate: locations, workspaces, locks and saving. Those about journals are in `diagnostics/journals.rs`.
 
 mod journals;
+mod pg;
 mod sealing;
 
 use std::io;
@@ -18,6 +19,7 @@ use crate::store::WayBack;
 
 pub use journals::recovered;
 pub(crate) use journals::*;
+pub(crate) use pg::*;
 pub(crate) use sealing::*;
 
 yuba_syntax::catalogue! {

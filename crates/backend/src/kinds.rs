@@ -2,6 +2,7 @@
 
 mod in_memory;
 mod local;
+mod pg;
 
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 use crate::kit::{BackendKind, Constructor};
@@ -31,7 +32,7 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("kubernetes"),
     LOCAL,
     not_available("oss"),
-    not_available("pg"),
+    BackendKind { name: "pg", schema: pg::schema, check: pg::check, open: Constructor::Store(pg::open) },
     not_available("remote"),
     not_available("s3"),
 ];
