@@ -1,5 +1,6 @@
 //! Diagnostics of this crate: locations, workspaces, locks and saving. Those about journals are in `diagnostics/journals.rs`.
 
+mod http;
 mod journals;
 mod sealing;
 
@@ -16,6 +17,7 @@ use crate::local::replaced::Replaced;
 use crate::lock::{LockHolder, LockRefusal};
 use crate::store::WayBack;
 
+pub(crate) use http::*;
 pub use journals::recovered;
 pub(crate) use journals::*;
 pub(crate) use sealing::*;

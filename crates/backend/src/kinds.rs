@@ -1,5 +1,6 @@
 //! The table of backends. A new backend is one row here and one file beside.
 
+mod http;
 mod in_memory;
 mod local;
 
@@ -21,7 +22,7 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("consul"),
     not_available("cos"),
     not_available("gcs"),
-    not_available("http"),
+    BackendKind { name: "http", schema: http::schema, check: http::check, open: Constructor::Store(http::open) },
     BackendKind {
         name: "inmem",
         schema: in_memory::schema,
