@@ -89,7 +89,9 @@ impl HttpStore {
             request = request.with_header("content-type", "application/json").with_header("content-md5", digest);
             request.body = Some(body);
         }
-        redirects::exchange(&self.client, request)
+        let exchange = redirects::exchange(&self.client, request)?;
+        not_a_page(&exchange.request, &exchange.response)?;
+        Ok(exchange)
     }
 
     /// The state with its version; none if the server has none.
@@ -248,13 +250,18 @@ fn only_default(workspace: &str) -> Result<(), StoreError> {
     }
 }
 
-/// Fails if the content of a response is damaged, or is a page of a proxy.
+/// Fails if a response is the page of a proxy or a login, whatever its status.
+fn not_a_page(request: &Request, response: &Response) -> Result<(), StoreError> {
+    if response.is_success() && response.body.trim_ascii_start().starts_with(b"<") {
+        let (method, url, said) = (&request.method, shown(&request.url), excerpt(response).unwrap_or_default());
+        return Err(StoreError::lasting(format!("{method} {url}: the response does not come from a state server: {said}")));
+    }
+    Ok(())
+}
+
+/// Fails if the content of a response is damaged.
 fn checked(request: &Request, response: &Response) -> Result<(), StoreError> {
     let url = shown(&request.url);
-    if response.body.trim_ascii_start().starts_with(b"<") {
-        let said = excerpt(response).unwrap_or_default();
-        return Err(StoreError::lasting(format!("GET {url}: the response is not a state: {said}")));
-    }
     let Some(header) = response.header("content-md5").map(str::trim).filter(|header| !header.is_empty()) else {
         return Ok(());
     };
