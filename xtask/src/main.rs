@@ -2,6 +2,7 @@
 //! measure the release binary against OpenTofu.
 
 mod absences;
+mod booleans;
 mod catalogue;
 mod conformance;
 mod dependencies;
