@@ -2,6 +2,7 @@
 //! measure the release binary against OpenTofu, `cargo xtask servers` installs the servers that tests start.
 
 mod absences;
+mod booleans;
 mod catalogue;
 mod conformance;
 mod dependencies;
