@@ -21,7 +21,12 @@ pub(crate) const LOCAL: BackendKind = BackendKind {
 /// All backends that OpenTofu has. `cloud` is a block of its own.
 pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("azurerm"),
-    BackendKind { name: "consul", schema: consul::schema, check: consul::check, open: Constructor::Store(consul::open) },
+    BackendKind {
+        name: "consul",
+        schema: consul::schema,
+        check: consul::check,
+        open: Constructor::Store(consul::open),
+    },
     not_available("cos"),
     not_available("gcs"),
     BackendKind { name: "http", schema: http::schema, check: http::check, open: Constructor::Store(http::open) },
