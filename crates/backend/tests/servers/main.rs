@@ -6,6 +6,7 @@
 
 mod gcs;
 mod local_memory;
+mod pg;
 mod subject;
 mod suite;
 
@@ -21,6 +22,7 @@ fn subjects() -> Vec<Lazy> {
     let mut all = Vec::new();
     all.extend(gcs::subjects());
     all.extend(local_memory::subjects());
+    all.extend(pg::subjects());
     all
 }
 
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{}: {name}", lazy.name), run).with_ignored_flag(is_ignored));
         }
     }
+    trials.extend(pg::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     subject::stop_all();
     conclusion.exit_code()
