@@ -3,6 +3,8 @@
 //! A service creates data keys and decrypts them again. Which data is encrypted with them, and what is stored beside it, is
 //! decided in [`super`].
 
+mod gcp_kms;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,7 +32,8 @@ impl fmt::Debug for KeyServiceKind {
 }
 
 /// All key services of this version.
-pub(crate) static KEY_SERVICES: &[KeyServiceKind] = &[];
+pub(crate) static KEY_SERVICES: &[KeyServiceKind] =
+    &[KeyServiceKind { name: "gcp_kms", schema: gcp_kms::schema, open: gcp_kms::open }];
 
 /// The row with this name.
 pub fn key_service(name: &str) -> Option<KeyServiceKind> {

@@ -4,6 +4,7 @@
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
 mod full_disk;
+mod gcs;
 mod git;
 mod interchange;
 mod real_providers;
@@ -37,6 +38,10 @@ fn main() -> ExitCode {
     }
     for (name, test) in interchange::all() {
         trials.push(needs("tofu", tofu, &format!("both apply in turns: {name}"), test));
+    }
+    for (name, test) in gcs::all() {
+        let present = tofu && yuba_testkit::servers::is_installed("fake-gcs-server");
+        trials.push(needs("tofu and fake-gcs-server", present, &format!("backend \"gcs\": {name}"), test));
     }
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
