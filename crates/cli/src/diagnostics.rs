@@ -23,6 +23,8 @@ yuba_syntax::catalogue! {
     JSON_FILE_NOT_WRITTEN = error "json-file-not-written", "Invalid argument";
     /// `fmt` cannot read standard input.
     STANDARD_INPUT_UNREADABLE = error "standard-input-unreadable", "Failed to read file";
+    /// The answer to a prompt has the wrong type.
+    ANSWER_INVALID = error "answer-invalid", "Invalid value";
     /// The path of the current directory cannot be determined.
     CURRENT_DIRECTORY_UNKNOWN = error "current-directory-unknown", "Invalid path";
     /// `force-unlock` is used on a local state without `-force`.
@@ -403,4 +405,9 @@ pub(crate) fn missing_instance_allowed(problem: Diagnostic, addr: &AbsResourceIn
 pub(crate) fn deleted_workspace_had_objects(name: &str) -> Diagnostic {
     let detail = "Objects recorded in the deleted state may still exist. Yuba no longer tracks them.";
     Diagnostic::new(&DELETED_WORKSPACE_HAD_OBJECTS, detail).titled(format!("{} was non-empty", quote(name)))
+}
+
+/// The answer to a prompt for an argument of a backend.
+pub(crate) fn invalid_answer(reason: &str) -> Diagnostic {
+    Diagnostic::new(&ANSWER_INVALID, format!("The entered value is invalid: {reason}."))
 }

@@ -96,6 +96,13 @@ impl<'t> Messages<'t> {
         read.is_ok() && answer.trim_end_matches(['\r', '\n']) == "yes"
     }
 
+    /// Reports that the lock of a state takes long.
+    pub(crate) fn locking(&mut self) {
+        let text = "Acquiring state lock. This may take a few moments...";
+        self.say_with(&format!("{text}\n"), text, vec![("type", JsonValue::from("state_lock_acquire"))]);
+        self.terminal.flush();
+    }
+
     /// Reports diagnostics about a state on standard error, as standard output contains data.
     pub(crate) fn note(&mut self, notes: &Diagnostics) {
         if !self.json {
@@ -150,14 +157,34 @@ impl<'t> Messages<'t> {
             }
             InitEvent::BackendChanged => {
                 let text = "Backend configuration changed!";
-                let more = "The state was stored in another location before. Looking for states in both locations.";
-                self.say(&format!("{text}\n\n{more}\n\n"), &format!("{text} {more}"));
+                let more = "The arguments of the backend differ from those of the last initialization. Yuba looks for states in \
+                            both locations.";
+                let wrapped = yuba_view::wrap::wrap(more, 78);
+                self.say(&format!("{}\n\n{wrapped}\n", self.bold(text)), &format!("{text} {}", more.trim_end_matches('.')));
+            }
+            InitEvent::BackendTypeChanged(before, now) => {
+                let text = format!("Yuba detected that the backend type changed from {before:?} to {now:?}");
+                self.say(&format!("\n{text}.\n"), &text);
+            }
+            InitEvent::Unconfiguring(kind) => {
+                let text = format!("Yuba has detected you're unconfiguring your previously set {kind:?} backend");
+                self.say(&format!("{text}.\n"), &text);
+            }
+            InitEvent::BackendUnset(kind) => {
+                let text = format!("Successfully unset the backend {kind:?}. Yuba will now operate locally");
+                let human = self.terminal.coloured("32", &format!("{text}."));
+                self.say(&format!("\n\n{human}\n"), &text);
             }
             InitEvent::BackendReady(kind) => {
-                let text = format!("Successfully configured the backend \"{kind}\"!");
-                let more = ["Yuba will automatically", "use this backend unless the backend configuration changes."];
-                self.say(&format!("\n{text} {}\n", more.join("\n")), &format!("{text} {}", more.join(" ")));
+                let text = format!("Successfully configured the backend {kind:?}!");
+                let more = ["Yuba will automatically", "use this backend unless the backend configuration changes"];
+                let human = self.terminal.coloured("32", &format!("{text} {}.", more.join("\n")));
+                self.say(&format!("\n{human}\n"), &format!("{text} {}", more.join(" ")));
             }
+            InitEvent::InvalidAnswer(reason) => {
+                self.diagnostics(&crate::diagnostics::invalid_answer(reason).into(), &Sources::new());
+            }
+            InitEvent::Locking => self.locking(),
             InitEvent::Modules { upgrade } => {
                 let text = if *upgrade { "Upgrading modules..." } else { "Initializing modules..." };
                 self.say(&format!("{}\n", self.bold(text)), text);
