@@ -23,6 +23,8 @@ yuba_syntax::catalogue! {
     JSON_FILE_NOT_WRITTEN = error "json-file-not-written", "Invalid argument";
     /// `fmt` cannot read standard input.
     STANDARD_INPUT_UNREADABLE = error "standard-input-unreadable", "Failed to read file";
+    /// A flag that names a backup file is used with a state that is not in a file.
+    LOCAL_OPTIONS = error "local-options", "Invalid command line options: {options}";
     /// The answer to a prompt has the wrong type.
     ANSWER_INVALID = error "answer-invalid", "Invalid value";
     /// The path of the current directory cannot be determined.
@@ -410,4 +412,12 @@ pub(crate) fn deleted_workspace_had_objects(name: &str) -> Diagnostic {
 /// The answer to a prompt for an argument of a backend.
 pub(crate) fn invalid_answer(reason: &str) -> Diagnostic {
     Diagnostic::new(&ANSWER_INVALID, format!("The entered value is invalid: {reason}."))
+}
+
+/// Flags about backup files for a state that is not in a file.
+pub(crate) fn options_of_local_states(options: &[&str]) -> Diagnostic {
+    let detail = "-backup and -backup-out set backup files of local states, and the state is stored in a remote backend.";
+    Diagnostic::new(&LOCAL_OPTIONS, detail)
+        .titled(format!("Invalid command line options: {}", options.join(", ")))
+        .hint("Remove these options, or name a local state file with -state.")
 }

@@ -13,11 +13,14 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use yuba_testkit::{Host, Reply, Sandbox};
 
-const SCENARIOS: &str = include_str!("backend_scenarios.txt");
+static SCENARIOS: LazyLock<String> = LazyLock::new(|| {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/backend_scenarios.txt");
+    std::fs::read_to_string(path).expect("because the scenarios are beside the test")
+});
 
 /// A server that stores states by path, with locks, as the `http` backend expects it.
 struct StateServer {

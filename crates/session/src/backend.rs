@@ -307,8 +307,8 @@ impl StateLocation {
         self
     }
 
-    /// Whether a lock belongs to a process of this machine and ends with it.
-    pub fn locks_end_with_processes(&self) -> bool {
+    /// Whether the state is a file of this machine. Its lock belongs to a process and ends with it.
+    pub fn is_file(&self) -> bool {
         matches!(self.storage, Storage::Files(_))
     }
 

@@ -66,7 +66,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 fn unlock(messages: &mut Messages<'_>, settings: &ForceUnlockSettings) -> Result<(), Refusal> {
     let location = state_access::location(&settings.project, &settings.state)?;
     if settings.approval == Approval::Prompt {
-        if location.locks_end_with_processes() {
+        if location.is_file() {
             return Err(diagnostics::local_lock_not_removable().into());
         }
         let question = "Do you really want to force-unlock?";
