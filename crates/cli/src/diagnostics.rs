@@ -25,6 +25,10 @@ yuba_syntax::catalogue! {
     STANDARD_INPUT_UNREADABLE = error "standard-input-unreadable", "Failed to read file";
     /// A flag that names a backup file is used with a state that is not in a file.
     LOCAL_OPTIONS = error "local-options", "Invalid command line options: {options}";
+    /// A prompt for approval has no answer: standard input has ended, or the user pressed Ctrl-C.
+    NOT_CONFIRMED = error "not-confirmed", "Error asking for confirmation: {reason}";
+    /// The prompt of a change to the state has no answer: standard input has ended, or the user pressed Ctrl-C.
+    NOT_APPROVED = error "not-approved", "Error asking for approval";
     /// The answer to a prompt has the wrong type.
     ANSWER_INVALID = error "answer-invalid", "Invalid value";
     /// The path of the current directory cannot be determined.
@@ -201,7 +205,7 @@ pub(crate) fn backend_flags_conflict() -> Diagnostic {
 }
 
 pub(crate) fn migration_flags_conflict() -> Diagnostic {
-    let detail = "-reconfigure ignores the old backend, and -migrate-state and -force-copy copy the state from it.";
+    let detail = "-reconfigure ignores the old backend, and -migrate-state copies the states from it.";
     Diagnostic::new(&MIGRATION_FLAGS_CONFLICT, detail).hint("Use one of them.")
 }
 
@@ -420,4 +424,17 @@ pub(crate) fn options_of_local_states(options: &[&str]) -> Diagnostic {
     Diagnostic::new(&LOCAL_OPTIONS, detail)
         .titled(format!("Invalid command line options: {}", options.join(", ")))
         .hint("Remove these options, or name a local state file with -state.")
+}
+
+/// A prompt for approval without an answer.
+pub(crate) fn not_confirmed(reason: &str) -> Diagnostic {
+    Diagnostic::new(&NOT_CONFIRMED, "The prompt has no answer. Nothing was changed.")
+        .titled(format!("Error asking for confirmation: {reason}"))
+        .hint("Use -force to continue without a prompt.")
+}
+
+/// The prompt of a change to the state without an answer.
+pub(crate) fn not_approved(reason: &str) -> Diagnostic {
+    Diagnostic::new(&NOT_APPROVED, format!("The prompt has no answer: {reason}. The state is unchanged."))
+        .hint("Use -auto-approve to continue without a prompt.")
 }

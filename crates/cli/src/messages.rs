@@ -1,7 +1,5 @@
 //! Messages of commands: text for people, lines of JSON for programs, or both.
 
-use std::io::BufRead as _;
-
 use yuba_install::providers::installing;
 use yuba_session::backend::Refusal;
 use yuba_session::install::{InitEvent, Report};
@@ -86,14 +84,14 @@ impl<'t> Messages<'t> {
         self.line(&messages_json::line(MessageLevel::Info, program, &now(), members));
     }
 
-    /// Prompts for approval, which only `yes` gives.
-    pub(crate) fn confirm(&mut self, question: &str, description: &str) -> bool {
+    /// Prompts for approval, which only `yes` gives. The error says why there is no answer.
+    pub(crate) fn confirm(&mut self, question: &str, description: &str) -> Result<bool, String> {
         let question = format!("{}\n  {description}\n\n  {} ", self.bold(question), self.bold("Enter a value:"));
         self.terminal.out(&question);
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer);
+        self.terminal.flush();
+        let answer = crate::typing::interruptible_line()?;
         self.terminal.out("\n");
-        read.is_ok() && answer.trim_end_matches(['\r', '\n']) == "yes"
+        Ok(answer.trim_end() == "yes")
     }
 
     /// Reports that the lock of a state takes long.
@@ -163,8 +161,8 @@ impl<'t> Messages<'t> {
                 self.say(&format!("{}\n\n{wrapped}\n", self.bold(text)), &format!("{text} {}", more.trim_end_matches('.')));
             }
             InitEvent::BackendTypeChanged(before, now) => {
-                let text = format!("Yuba detected that the backend type changed from {before:?} to {now:?}");
-                self.say(&format!("\n{text}.\n"), &text);
+                let text = format!("Yuba detected that the backend type changed from {before:?} to {now:?}.");
+                self.say(&format!("\n{text}\n"), &text);
             }
             InitEvent::Unconfiguring(kind) => {
                 let text = format!("Yuba has detected you're unconfiguring your previously set {kind:?} backend");

@@ -185,8 +185,12 @@ impl Stage {
     fn conclude(mut self) -> String {
         let record = std::fs::read(self.sandbox.dir().join(".terraform/terraform.tfstate")).unwrap_or_default();
         let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
-        let backend = record["backend"].to_string();
-        let _ = writeln!(self.told, "record {}", self.plain(&backend));
+        let mut backend = record["backend"].clone();
+        // The URL has another port in every run.
+        if backend.to_string().contains(&self.server.host.url("")) {
+            backend["hash"] = "HASH".into();
+        }
+        let _ = writeln!(self.told, "record {}", self.plain(&backend.to_string()));
         let selected = std::fs::read_to_string(self.sandbox.dir().join(".terraform/environment")).unwrap_or_default();
         if !selected.is_empty() {
             let _ = writeln!(self.told, "selected {selected}");
@@ -225,7 +229,7 @@ fn state(output: &str, serial: &str) -> String {
     )
 }
 
-/// The output, serial and lineage of a state. A lineage that the program has made up is not shown.
+/// The output and the lineage of a state. A lineage that the program has made up is not shown.
 fn condensed(content: &[u8]) -> String {
     if content.is_empty() {
         return "is empty".to_owned();
@@ -233,7 +237,7 @@ fn condensed(content: &[u8]) -> String {
     let state: serde_json::Value = serde_json::from_slice(content).unwrap_or_default();
     let lineage = state["lineage"].as_str().unwrap_or_default();
     let lineage = if lineage.contains('-') { "new" } else { lineage };
-    format!("o={} serial={} lineage={lineage}", state["outputs"]["o"]["value"], state["serial"])
+    format!("o={} lineage={lineage}", state["outputs"]["o"]["value"])
 }
 
 /// The titles, prompts and status lines of an output. Messages in JSON count as lines.
@@ -271,6 +275,10 @@ fn notable(text: &str) -> Vec<String> {
         ];
         let is_end = line.ends_with("has been successfully initialized!");
         let is_name = matches!(line, "address" | "lock_id");
+        // It is part of a description.
+        if line.starts_with("Do you want to overwrite the state in") {
+            continue;
+        }
         if is_end || is_name || begins.iter().any(|begin| line.starts_with(begin)) {
             found.push(line.to_owned());
         }
@@ -279,7 +287,7 @@ fn notable(text: &str) -> Vec<String> {
 }
 
 fn of_json(message: &serde_json::Value) -> Option<String> {
-    let text = message["@message"].as_str()?;
+    let text = message["@message"].as_str()?.lines().next().unwrap_or_default();
     let (level, kind) = (message["@level"].as_str()?, message["type"].as_str());
     let own_words = ["You may now", "Backend configuration changed!"];
     let text = match own_words.iter().find(|begin| text.starts_with(*begin)) {
@@ -322,8 +330,50 @@ fn table(program: &str) -> BTreeMap<&'static str, String> {
 }
 
 /// The outcome that Yuba has on purpose where OpenTofu's differs; each rule states its reason.
-fn wanted(_name: &str, observed: &str) -> String {
-    observed.to_owned()
+fn wanted(name: &str, observed: &str) -> String {
+    // A copy has the lineage of its source, so that plans and backups stay valid. The lineage is called like the output.
+    let mut wanted = observed.to_owned();
+    for output in ["one", "two"] {
+        wanted = wanted.replace(&format!("o=\"{output}\" lineage=new"), &format!("o=\"{output}\" lineage={output}"));
+    }
+    // Local states that were not copied stay where they are. OpenTofu leaves only their backups.
+    let is_refused = ["none to local, no", "none to local, maybe twice", "none to local, other state there, no"];
+    if is_refused.contains(&name) || name.starts_with("none to http, several workspaces") {
+        wanted = with_kept(&wanted, "terraform.tfstate");
+    }
+    if name == "none to http, several workspaces, first yes then no" {
+        wanted = with_kept(&wanted, "terraform.tfstate.d/w/terraform.tfstate");
+    }
+    match name {
+        // OpenTofu's error has an empty first line.
+        "none to local, local state is broken" => {
+            wanted.replace("backend...\n  exit 1", "backend...\n  Error: Error reading local state\n  exit 1")
+        }
+        // OpenTofu leaves the record, and refuses the next command because of it.
+        "to none, reconfigure" => {
+            let record = wanted.lines().find(|line| line.starts_with("record ")).unwrap_or_default().to_owned();
+            wanted.replace(&record, "record null")
+        }
+        // The title does not contain the reason. -reconfigure ignores the record.
+        "record that cannot be read" => {
+            let reason = ": decoding CLI state file version failed: unexpected end of JSON input";
+            let failed = "  Error: Failed to load state\n  exit 1\nrecord null";
+            let done = "  Successfully configured the backend \"local\"! Yuba will automatically\n  Yuba has been successfully \
+                        initialized!\n  exit 0\nrecord {\"config\":{\"path\":\"a.tfstate\",\"workspace_dir\":null},\
+                        \"hash\":2985648108,\"type\":\"local\"}";
+            wanted.replace(reason, "").replace(failed, done)
+        }
+        _ => wanted,
+    }
+}
+
+/// A table in which a state file was not emptied after its state was written to the backup.
+fn with_kept(table: &str, path: &str) -> String {
+    let (emptied, backup) = (format!("\n{path} is empty"), format!("\n{path}.backup "));
+    match table.contains(&emptied) {
+        true => table.replace(&emptied, "").replace(&backup, &format!("\n{path} ")),
+        false => table.to_owned(),
+    }
 }
 
 #[test]

@@ -96,6 +96,7 @@ fn opened_storage(
     configuration: &BackendConfiguration,
     flags: &StateFlags,
 ) -> Result<Storage, Diagnostics> {
+    check_required(configuration, backends)?;
     Ok(match backends.open(configuration)? {
         Storage::Files(settings) => Storage::Files(LocalSettings {
             state: flags.state.clone(),

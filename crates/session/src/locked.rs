@@ -24,6 +24,7 @@ use crate::loaded::Loaded;
 use crate::operation::variables::{WithoutValue, root_variables};
 use crate::operation::{EngineInputs, Progress, diagnostics};
 use crate::validate::Validation;
+use crate::workspaces::retitled;
 
 /// Whether the whole configuration has to be valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl Loaded {
         }
         let opened = state_location(self, &options.state).and_then(|location| {
             let opened = location.open(options.operation, &options.state, waiting).map_err(|failure| match failure {
-                OpenFailure::Locked(problems) => problems,
+                OpenFailure::Locked(problems) => retitled(problems, "error loading state: workspaces not supported"),
                 OpenFailure::Unreadable(problems, _) => problems,
             });
             Ok((opened?, location.encryption, location.configuration))

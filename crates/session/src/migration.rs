@@ -203,15 +203,13 @@ impl<'m> Migration<'m> {
         destination: &mut dyn StateStore,
         approval: CopyApproval,
     ) -> Result<Copied, Diagnostics> {
-        let Some(mut state) = self.source.read(source)? else { return Ok(Copied::No) };
+        let Some(state) = self.source.read(source)? else { return Ok(Copied::No) };
         let present = self.destination.read(destination)?;
         if approval == CopyApproval::Prompt && !self.wanted(&state, present.as_ref(), (source, destination))? {
             return Ok(Copied::No);
         }
-        // Quirk: a store counts the write over another state, a file does not.
-        if present.is_some() && self.destination.files.is_none() {
-            state.serial = state.serial.saturating_add(1);
-        }
+        // The copy has the lineage and the serial of the source, so plans and backups of it stay valid. OpenTofu counts the write,
+        // and makes up another lineage in stores that were empty.
         let kinds = (self.source.kind, self.destination.kind);
         destination.push(&state, true).map_err(|problems| diagnostics::state_not_copied(kinds, &problems))?;
         Ok(Copied::Yes)
@@ -264,7 +262,7 @@ impl<'m> Migration<'m> {
         let emit = &mut *self.emit;
         let locked = acquire(store, &holder, flags.lock_timeout, &mut || emit(InitEvent::Locking))?;
         if let Some(warning) = locked.left_behind.as_ref().map(lock_left_behind) {
-            tracing::warn!(%warning.summary, "a process has left a lock");
+            tracing::warn!(title = %warning.summary, "a process has left a lock");
         }
         Ok(())
     }

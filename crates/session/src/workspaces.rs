@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use yuba_backend::workspace;
+use yuba_backend::{WORKSPACES_NOT_SUPPORTED, workspace};
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
@@ -22,7 +22,22 @@ pub struct Selected {
 
 /// All workspaces.
 pub fn list(location: &StateLocation) -> Result<Vec<String>, Diagnostics> {
-    location.backend().workspaces()
+    listed(location, "Error loading workspaces")
+}
+
+/// All workspaces. A backend with a single state refuses under this title.
+fn listed(location: &StateLocation, title: &'static str) -> Result<Vec<String>, Diagnostics> {
+    location.backend().workspaces().map_err(|problems| retitled(problems, title))
+}
+
+/// Problems, with another title for the refusal of a backend with a single state.
+pub(crate) fn retitled(problems: Diagnostics, title: &'static str) -> Diagnostics {
+    let mut retitled = Diagnostics::new();
+    retitled.extend(problems.into_iter().map(|problem| match problem.is(&WORKSPACES_NOT_SUPPORTED) {
+        true => problem.titled(title),
+        false => problem,
+    }));
+    retitled
 }
 
 /// An error if no workspace can have this name.
@@ -39,7 +54,7 @@ pub fn create(location: &StateLocation, data_dir: &Path, name: &str, selected: &
     if selected.is_overridden && selected.name != name {
         return Err(diagnostics::overridden_new().into());
     }
-    if list(location)?.iter().any(|there| there == name) {
+    if listed(location, "Error getting existing workspaces")?.iter().any(|there| there == name) {
         return Err(diagnostics::workspace_exists(name).into());
     }
     location.backend().open(name)?;

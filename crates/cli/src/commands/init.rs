@@ -98,7 +98,8 @@ impl InitSettings {
         }
         let (reconfigure, force_copy) = (args.is_on("reconfigure"), args.is_on("force-copy"));
         let migrate = args.is_on("migrate-state") || force_copy;
-        if reconfigure && migrate {
+        // Quirk: -force-copy with -reconfigure copies local states without a prompt.
+        if reconfigure && args.is_on("migrate-state") {
             return Err(Failure::usage(diagnostics::migration_flags_conflict()));
         }
         let json = JsonSettings::resolve(args)?;

@@ -9,7 +9,7 @@ use yuba_syntax::{Diagnostic, Diagnostics};
 
 yuba_syntax::catalogue! {
     /// Neither the `backend` block, `-backend-config` nor the environment sets a required argument of the backend.
-    BACKEND_ARGUMENT_MISSING = error "backend-argument-missing", "Missing required argument";
+    BACKEND_ARGUMENT_MISSING = error "backend-argument-missing", "{argument}: required field is not set";
     /// The `-backend-config` flag sets an argument that the backend does not have.
     BACKEND_ARGUMENT_UNKNOWN = error "backend-argument-unknown", "Invalid backend configuration argument";
     /// The `-backend-config` flag sets an argument to a value of the wrong type.
@@ -67,7 +67,13 @@ pub(crate) fn remote_state_arguments_invalid(backend: &str, reason: &str) -> Dia
 
 pub(crate) fn missing_backend_argument(kind: &str, name: &str) -> Diagnostic {
     let detail = eco_format!("The backend \"{kind}\" requires the argument \"{name}\".");
+    // Quirk: the title of this backend differs.
+    let title = match kind {
+        "s3" => "Invalid Value".into(),
+        _ => eco_format!("\"{name}\": required field is not set"),
+    };
     Diagnostic::new(&BACKEND_ARGUMENT_MISSING, detail)
+        .titled(title)
         .hint(eco_format!("Set it in the backend block or with -backend-config=\"{name}=VALUE\"."))
 }
 

@@ -167,8 +167,11 @@ impl<'s> Setup<'s> {
                 typing: if schema.is_secret(name) { Typing::Hidden } else { Typing::Shown },
             };
             loop {
-                let failed = |reason: String| diagnostics::argument_not_answered(given.kind(), name, &reason);
-                let line = prompt(&question).map_err(failed)?;
+                let line = prompt(&question).map_err(|reason| {
+                    let mut problems = Diagnostics::from(diagnostics::argument_not_answered(given.kind(), name, &reason));
+                    problems.extend(super::check_required(&given, project.backends()).err().unwrap_or_default());
+                    problems
+                })?;
                 match convert(&Value::string(line.trim_end()), &ty) {
                     Ok(value) => {
                         given = given.with(given.arguments().with(name, &value));

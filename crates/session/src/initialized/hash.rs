@@ -120,6 +120,18 @@ mod tests {
         assert_eq!(hash(json!({ "path": "b.tfstate" })), 2_554_194_718);
     }
 
+    /// Computed by go-cty for the same values, with all types of arguments.
+    #[test]
+    fn covers_nested_values() {
+        let hash = |arguments| of_block(&BackendConfiguration::of_json(yuba_backend::fake::FAKE, &arguments));
+        let all = json!({
+            "bucket": "b", "region": "eu", "access_key": "", "max_retries": 5, "use_lockfile": true, "allowed": ["a", "b"],
+            "endpoints": { "s3": "http://localhost:9000" }, "workspaces": { "prefix": "p-\"é\"\n\u{a0}" },
+        });
+        assert_eq!(hash(all), 473_937_596);
+        assert_eq!(hash(json!({ "bucket": "b", "max_retries": 0.25, "use_lockfile": false })), 3_731_591_667);
+    }
+
     /// As Go prints them with `%.10g`.
     #[test]
     fn numbers_have_ten_digits() {

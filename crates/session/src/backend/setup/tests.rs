@@ -130,6 +130,7 @@ fn states_move_between_all_kinds_of_backends() {
     let bucket = &["bucket=moves"];
     let without_flag = Flags { backend_config: bucket, ..Flags::default() };
     assert!(directory.init(&fake, without_flag).is_err(), "the state would be left behind");
+    let before = directory.location(&local, "default").look().expect("it can be read").state.expect("it was saved");
     let moved = directory.init(&fake, Flags { backend_config: bucket, ..MIGRATE }).expect("it may be copied");
     assert_eq!(moved, ["local to fake", "ready fake"]);
     let expected = json!({
@@ -140,6 +141,8 @@ fn states_move_between_all_kinds_of_backends() {
     let given = directory.configuration("fake", &json!({ "bucket": "moves", "key": "k" }));
     assert_eq!(directory.output(&given, "default").as_deref(), Some("first"));
     assert_eq!(directory.output(&given, "w").as_deref(), Some("second"));
+    let copy = directory.location(&given, "default").look().expect("it can be read").state.expect("it was copied");
+    assert_eq!((&copy.lineage, copy.serial), (&before.lineage, before.serial));
     let store = FakeStore::of_bucket("moves");
     assert!(!store.is_locked("default") && !store.is_locked("w"));
     assert!(store.content("default").is_some_and(|(content, _)| !is_encrypted(&content)));
@@ -173,8 +176,9 @@ fn required_arguments_come_from_anywhere() {
     let other = directory.configuration("fake", &json!({ "key": "other" }));
     let flags = Flags { prompt: Some(ended), migrate: true, ..Flags::default() };
     let problems = directory.init(&other, flags).expect_err("there is no answer");
-    let title = "Error asking for input to configure backend \"fake\": bucket: EOF";
-    assert_eq!(problems.iter().map(|problem| problem.summary.as_str()).collect::<Vec<_>>(), [title]);
+    let titles =
+        ["Error asking for input to configure backend \"fake\": bucket: EOF", "\"bucket\": required field is not set"];
+    assert_eq!(problems.iter().map(|problem| problem.summary.as_str()).collect::<Vec<_>>(), titles);
 }
 
 /// Two buckets with states, the first one initialized.
