@@ -38,7 +38,7 @@ yuba_syntax::catalogue! {
     /// `init` has both `-backend` and `-cloud`.
     BACKEND_FLAGS_CONFLICT = error "backend-flags-conflict", "Wrong combination of options";
     /// `init` has both `-reconfigure` and a flag that migrates the state.
-    MIGRATION_FLAGS_CONFLICT = error "migration-flags-conflict", "Wrong combination of migration options";
+    MIGRATION_FLAGS_CONFLICT = error "migration-flags-conflict", "Wrong combination of options";
     /// `login` runs where it cannot prompt.
     LOGIN_NOT_INTERACTIVE = error "login-not-interactive", "Login is an interactive command";
     /// The argument of `login` or `logout` is not a valid host name.

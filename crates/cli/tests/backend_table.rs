@@ -193,7 +193,7 @@ impl Stage {
         let _ = writeln!(self.told, "record {}", self.plain(&backend.to_string()));
         let selected = std::fs::read_to_string(self.sandbox.dir().join(".terraform/environment")).unwrap_or_default();
         if !selected.is_empty() {
-            let _ = writeln!(self.told, "selected {selected}");
+            let _ = writeln!(self.told, "selected {}", selected.trim());
         }
         let mut paths = Vec::new();
         state_files(&self.sandbox.dir(), Path::new(""), &mut paths);
@@ -348,6 +348,10 @@ fn wanted(name: &str, observed: &str) -> String {
         // OpenTofu's error has an empty first line.
         "none to local, local state is broken" => {
             wanted.replace("backend...\n  exit 1", "backend...\n  Error: Error reading local state\n  exit 1")
+        }
+        // `plan` names the mistake, which `init` would only repeat.
+        "unknown argument" => {
+            wanted.replace("Backend initialization required, please run \"yuba init\"", "Unsupported argument")
         }
         // OpenTofu leaves the record, and refuses the next command because of it.
         "to none, reconfigure" => {

@@ -230,15 +230,18 @@ pub fn init(mut request: InitRequest<'_>, emit: &mut dyn FnMut(InitEvent)) -> In
     } else if installs && !of_root && !about_backend.has_errors() {
         announce(&configuration, request.versions, emit);
     }
-    let backend_failed = about_backend.has_errors();
+    if about_backend.has_errors() {
+        // Errors of called modules come after those of the backend are fixed.
+        let mut problems = found.root;
+        problems.extend(about_backend);
+        return InitOutcome::Done(Report::new(problems, configuration.sources));
+    }
     let mut repeated = found.root.clone();
     let mut problems = found.into_all();
     problems.extend(about_backend);
     if problems.has_errors() {
         if installs {
-            if !backend_failed {
-                record_rest(&configuration, request.versions);
-            }
+            record_rest(&configuration, request.versions);
             return InitOutcome::Done(Report::new(problems, configuration.sources));
         }
         return InitOutcome::Invalid(Report { problems, repeated, sources: configuration.sources });

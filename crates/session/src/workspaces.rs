@@ -6,7 +6,7 @@ use yuba_backend::{WORKSPACES_NOT_SUPPORTED, workspace};
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
 
-use crate::backend::{OpenFailure, StateFlags, StateLocation};
+use crate::backend::{LockWait, OpenFailure, StateFlags, StateLocation};
 use crate::diagnostics;
 
 pub use yuba_backend::workspace::is_valid_name;
@@ -62,12 +62,18 @@ pub fn create(location: &StateLocation, data_dir: &Path, name: &str, selected: &
 }
 
 /// Gives the state of a new workspace the content of a file.
-pub fn fill(location: &StateLocation, name: &str, file: &Path, flags: &StateFlags) -> Result<Diagnostics, Diagnostics> {
+pub fn fill(
+    location: &StateLocation,
+    name: &str,
+    file: &Path,
+    flags: &StateFlags,
+    waiting: &mut dyn LockWait,
+) -> Result<Diagnostics, Diagnostics> {
     let mut state = crate::state::read_file(location.files(), file, location.encryption.state.as_ref())
         .map_err(|problems| diagnostics::under(&diagnostics::NEW_WORKSPACE_STATE_UNREADABLE, &problems))?;
     let location = location.in_workspace(name);
     let mut opened = location
-        .open("workspace-new", flags, &mut || ())
+        .open("workspace-new", flags, waiting)
         .map_err(|failure| failure.under(&diagnostics::NEW_WORKSPACE_NOT_OPENED))?;
     // A copy is a state of its own.
     state.lineage = Default::default();
@@ -145,6 +151,7 @@ pub fn delete(
     name: &str,
     deletion: Deletion,
     flags: &StateFlags,
+    waiting: &mut dyn LockWait,
 ) -> Result<bool, Diagnostics> {
     if !list(location)?.iter().any(|there| there == name) {
         return Err(diagnostics::no_workspace(name).into());
@@ -154,7 +161,7 @@ pub fn delete(
     }
     // Where the name is not one that could be made today, there is no state to look at that way.
     let there = location.in_workspace(name);
-    let mut opened = match there.open("workspace-delete", flags, &mut || ()) {
+    let mut opened = match there.open("workspace-delete", flags, waiting) {
         Ok(opened) => opened,
         Err(OpenFailure::Locked(problems)) => return Err(problems),
         Err(failure) => return Err(failure.under(&diagnostics::DELETED_WORKSPACE_UNREADABLE)),

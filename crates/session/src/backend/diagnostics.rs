@@ -20,6 +20,8 @@ yuba_syntax::catalogue! {
     BACKEND_RECORD_NOT_WRITTEN = error "backend-record-not-written", "Failed to save backend configuration";
     /// The record of the backend in the data directory cannot be read.
     BACKEND_RECORD_NOT_READ = error "backend-record-not-read", "Failed to load state";
+    /// `force-unlock` is used with a backend whose arguments enable no locks.
+    LOCKING_DISABLED = error "locking-disabled", "Locking disabled";
     /// The local states, which may have to be migrated, cannot be read.
     LOCAL_STATE_NOT_READ = error "local-state-not-read", "Error reading local state";
     /// The workspaces of the backend cannot be listed.
@@ -200,4 +202,8 @@ pub(crate) fn workspace_not_migrated(
 pub(crate) fn inspection_not_written(directory: &Path, error: &io::Error) -> Diagnostic {
     let detail = eco_format!("Failed to write copies of the two states below {}: {error}.", directory.display());
     Diagnostic::new(&INSPECTION_NOT_WRITTEN, detail)
+}
+
+pub(crate) fn locking_disabled() -> Diagnostic {
+    Diagnostic::new(&LOCKING_DISABLED, "The arguments of the backend enable no locks, so there is no lock to remove.")
 }

@@ -76,3 +76,73 @@ fn pause(delay: Duration, stopped: &AtomicBool) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use yuba_backend::fake::{Call, FAKE, FakeStore, Fault};
+    use yuba_backend::kit::store::StoreErrorKind;
+    use yuba_backend::{BackendConfiguration, BackendEnvironment, Backends};
+
+    use crate::backend::{OpenFailure, OpenState, StateFlags, StateLocation};
+    use crate::encryption::Encryption;
+
+    use super::*;
+
+    fn location(bucket: &str) -> StateLocation {
+        let data = yuba_testkit::Sandbox::new("", "").dir().join("data");
+        let backends = Backends::new(BackendEnvironment::new(Default::default(), data)).with(&[FAKE]);
+        let configuration = BackendConfiguration::of_json(FAKE, &serde_json::json!({ "bucket": bucket }));
+        StateLocation::of(&backends.into(), &configuration, Encryption::default()).expect("it opens")
+    }
+
+    #[derive(Default)]
+    struct Patience {
+        messages: u32,
+        gives_up: bool,
+    }
+
+    impl LockWait for Patience {
+        fn slow(&mut self) {
+            self.messages += 1;
+        }
+        fn is_interrupted(&mut self) -> bool {
+            self.gives_up && self.messages > 0
+        }
+    }
+
+    fn open(bucket: &str, timeout: u64, patience: &mut Patience) -> Result<OpenState, OpenFailure> {
+        let flags = StateFlags { lock_timeout: Duration::from_secs(timeout), ..StateFlags::default() };
+        location(bucket).open("test", &flags, patience)
+    }
+
+    #[test]
+    fn only_a_slow_lock_is_reported_and_only_once() {
+        let mut patience = Patience::default();
+        let held = open("slow", 0, &mut patience);
+        assert!(held.is_ok() && patience.messages == 0);
+        // The attempts are after 0 and 1 seconds.
+        assert!(open("slow", 1, &mut patience).is_err());
+        assert_eq!(patience.messages, 1);
+        drop(held);
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_wait() {
+        let held = open("interrupted", 0, &mut Patience::default());
+        let begun = Instant::now();
+        let mut patience = Patience { gives_up: true, ..Patience::default() };
+        let Err(OpenFailure::Locked(problems)) = open("interrupted", 600, &mut patience) else { panic!("it is held") };
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        assert!(problems.joined().starts_with("Error acquiring the state lock"), "{problems:?}");
+        drop(held);
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_read_is_unlocked() {
+        let store = FakeStore::of_bucket("unreadable");
+        store.script([(Call::Read, Fault::Fails(StoreErrorKind::Lasting))]);
+        assert!(matches!(open("unreadable", 0, &mut Patience::default()), Err(OpenFailure::Unreadable(..))));
+        assert!(!store.is_locked("default"));
+        assert!(store.calls().contains(&Call::Unlock));
+    }
+}
