@@ -5,6 +5,7 @@
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
 mod local_memory;
+mod pg;
 mod subject;
 mod suite;
 
@@ -19,6 +20,7 @@ use subject::{Lazy, Subject};
 fn subjects() -> Vec<Lazy> {
     let mut all = Vec::new();
     all.extend(local_memory::subjects());
+    all.extend(pg::subjects());
     all
 }
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{}: {name}", lazy.name), run).with_ignored_flag(is_ignored));
         }
     }
+    trials.extend(pg::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     subject::stop_all();
     conclusion.exit_code()
