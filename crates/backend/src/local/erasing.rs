@@ -9,6 +9,17 @@ use crate::diagnostics;
 use crate::files::{Access, LockAttempt, Open, replace};
 
 impl LocalBackend {
+    /// Whether the state of a workspace is the same file here and there, however the paths are spelled. Also true if that
+    /// cannot be determined.
+    pub fn shares_file_with(&self, other: &LocalBackend, workspace: &str) -> bool {
+        let is_same = || -> io::Result<bool> {
+            let here = self.files.resolve(&self.paths(workspace).write)?;
+            let there = self.files.resolve(&other.paths(workspace).write)?;
+            Ok(!self.files.exists(&there)? || self.files.open(&here, Open::Existing)?.is_at(&there)?)
+        };
+        is_same().unwrap_or(true)
+    }
+
     /// Empties the state file of a workspace whose state was copied to another backend. The backup has the state. A file with a
     /// journal stays: the journal has operations that the copy may lack.
     pub fn erase(&self, workspace: &str) -> Result<(), Diagnostics> {

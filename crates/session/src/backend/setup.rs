@@ -100,11 +100,9 @@ impl<'s> Setup<'s> {
         if !with_states.is_empty() {
             let copied = self.migrate(&source, &destination)?;
             // A state that the user did not copy stays where it is. OpenTofu removes it.
-            let is_same = given.is_same_location(&BackendConfiguration::default());
-            if !is_same && let Some(files) = source.files() {
+            if let Some(files) = source.files() {
                 for workspace in copied.iter().filter(|workspace| with_states.contains(workspace)) {
-                    let same_file = destination.files().is_some_and(|to| to.paths(workspace) == files.paths(workspace));
-                    if !same_file {
+                    if !destination.files().is_some_and(|to| files.shares_file_with(to, workspace)) {
                         files.erase(workspace)?;
                     }
                 }
