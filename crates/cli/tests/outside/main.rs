@@ -3,6 +3,7 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod backend_records;
 mod full_disk;
 mod gcs;
 mod git;
@@ -42,6 +43,9 @@ fn main() -> ExitCode {
     for (name, test) in gcs::all() {
         let present = tofu && yuba_testkit::servers::is_installed("fake-gcs-server");
         trials.push(needs("tofu and fake-gcs-server", present, &format!("backend \"gcs\": {name}"), test));
+    }
+    for (name, test) in backend_records::all() {
+        trials.push(needs("tofu", tofu, &format!("both accept the record of a backend: {name}"), test));
     }
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
