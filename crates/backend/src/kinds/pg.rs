@@ -154,11 +154,7 @@ impl Pg {
     }
 
     /// Reads with the session of the lock, if there is one that is alive, or another.
-    fn with_reader<T>(
-        &self,
-        workspace: &str,
-        read: impl FnOnce(&Session) -> Result<T, PgError>,
-    ) -> Result<T, PgError> {
+    fn with_reader<T>(&self, workspace: &str, read: impl FnOnce(&Session) -> Result<T, PgError>) -> Result<T, PgError> {
         let held = self.held(workspace).filter(|held| !held.session.is_closed());
         let session = match held {
             Some(held) => held.session,
@@ -360,8 +356,8 @@ impl Store for Pg {
         let session = self.session().map_err(failed)?;
         *locked(&self.free) = None;
         let application = self.settings.application.during(&holder.operation);
-        let attempt = locks::prepare(&session, &application)
-            .and_then(|()| locks::try_lock(&session, &self.layout, workspace));
+        let attempt =
+            locks::prepare(&session, &application).and_then(|()| locks::try_lock(&session, &self.layout, workspace));
         match attempt {
             // The session may hold the lock although the response was lost. It ends here, and the lock with it.
             Err(error) => Err(failed(error)),
@@ -407,9 +403,7 @@ impl Store for Pg {
         match held.session.value::<bool>(&format!("SELECT {}", holds(held.key)), &[]) {
             Ok(true) => Ok(LockCheck::Held),
             Ok(false) => Ok(LockCheck::Lost("the session does not hold it any more".to_owned())),
-            Err(error @ PgError::Broken(_)) => {
-                Ok(LockCheck::Lost(format!("{}, which frees the lock", error.reason())))
-            }
+            Err(error @ PgError::Broken(_)) => Ok(LockCheck::Lost(format!("{}, which frees the lock", error.reason()))),
             Err(error) => Err(self.failed("check the lock", &error)),
         }
     }

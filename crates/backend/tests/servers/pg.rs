@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use serde_json::{Value as Json, json};
-use yuba_backend::{Backends, BackendConfiguration, BackendEnvironment, LockRefusal};
 use yuba_backend::kit::Retries;
+use yuba_backend::{BackendConfiguration, BackendEnvironment, Backends, LockRefusal};
 use yuba_net::Environment;
 use yuba_testkit::servers::{PostgreSql, is_installed, is_required, postgresql};
 
@@ -205,7 +205,8 @@ fn a_wrong_password_is_named(pg: &Pg) {
     pg.server.sql(DATABASE, "create role pwuser login password 'right'; grant create on database tofu_state to pwuser");
     pg.server.sql(DATABASE, "grant create on schema public to pwuser");
     let schema = unique("password");
-    let with = |user: &str| json!({ "conn_str": connection(pg, user, DATABASE, "sslmode=disable"), "schema_name": schema });
+    let with =
+        |user: &str| json!({ "conn_str": connection(pg, user, DATABASE, "sslmode=disable"), "schema_name": schema });
     let message = refused(&with("pwuser:wr0ng%20one"), &[]).expect("the password is wrong");
     assert!(message.contains("28P01") && message.contains("127.0.0.1:"), "{message}");
     assert!(!message.contains("wr0ng"), "{message}");
@@ -320,7 +321,8 @@ fn the_socket_is_used(pg: &Pg) {
     assert_eq!(refused(&json!({ "conn_str": string, "schema_name": schema }), &variables), None);
     let message = refused(&json!({ "conn_str": "user=tofu dbname=tofu_state no_such_setting=1" }), &variables);
     assert!(message.is_some_and(|message| message.contains("no_such_setting")));
-    let message = refused(&json!({ "conn_str": "user=tofu dbname=tofu_state target_session_attrs=standby" }), &variables);
+    let message =
+        refused(&json!({ "conn_str": "user=tofu dbname=tofu_state target_session_attrs=standby" }), &variables);
     assert!(message.is_some_and(|message| message.contains("not a standby")));
 }
 

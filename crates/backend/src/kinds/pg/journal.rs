@@ -69,7 +69,9 @@ impl Pg {
         let before = match mode {
             Appending::Continue => String::new(),
             Appending::Restart => {
-                format!("WITH before AS (DELETE FROM {journal} WHERE state_table = $1 AND workspace = $2 AND {condition}) ")
+                format!(
+                    "WITH before AS (DELETE FROM {journal} WHERE state_table = $1 AND workspace = $2 AND {condition}) "
+                )
             }
         };
         let statement = format!(
