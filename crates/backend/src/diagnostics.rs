@@ -1,5 +1,7 @@
 //! Diagnostics of this crate: locations, workspaces, locks and saving. Those about journals are in `diagnostics/journals.rs`.
 
+mod consul;
+mod http;
 mod journals;
 mod pg;
 mod sealing;
@@ -17,6 +19,8 @@ use crate::local::replaced::Replaced;
 use crate::lock::{LockHolder, LockRefusal};
 use crate::store::WayBack;
 
+pub(crate) use consul::*;
+pub(crate) use http::*;
 pub use journals::recovered;
 pub(crate) use journals::*;
 pub(crate) use pg::*;

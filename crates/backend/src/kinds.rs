@@ -1,5 +1,7 @@
 //! The table of backends. A new backend is one row here and one file beside.
 
+mod consul;
+mod http;
 mod in_memory;
 mod local;
 mod pg;
@@ -19,10 +21,15 @@ pub(crate) const LOCAL: BackendKind = BackendKind {
 /// All backends that OpenTofu has. `cloud` is a block of its own.
 pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("azurerm"),
-    not_available("consul"),
+    BackendKind {
+        name: "consul",
+        schema: consul::schema,
+        check: consul::check,
+        open: Constructor::Store(consul::open),
+    },
     not_available("cos"),
     not_available("gcs"),
-    not_available("http"),
+    BackendKind { name: "http", schema: http::schema, check: http::check, open: Constructor::Store(http::open) },
     BackendKind {
         name: "inmem",
         schema: in_memory::schema,

@@ -334,3 +334,47 @@ fn every_fault_of_the_disk_leaves_what_was_reported() {
         }
     }
 }
+
+#[test]
+fn a_copy_of_the_journal_that_cannot_be_written_stops_the_run() {
+    let remote = Remote::new("copy");
+    remote.save([1]);
+    let mut store = remote.locked();
+    let mut state = store.read().expect("the state is readable").state.expect("it was saved");
+    let mut journal = store.journal(&mut state).expect("the sandbox can be written");
+    let id = begin(journal.as_mut(), 10);
+    journal.hand_over().expect("the sandbox can be written");
+    journal.finish(id, &[edit(10)]);
+    remote.store.script([(Call::Append, Fault::Fails(LockLost))]);
+    journal.flush().expect("it is on this machine, so it counts as finished");
+    let problems = journal.hand_over().expect_err("nothing new starts");
+    assert!(problems.iter().all(|problem| problem.is(&diagnostics::STATE_LOCK_LOST)), "{problems:?}");
+    state.apply(edit(10));
+    let problems = journal.close(&mut state).expect_err("the state is not written without the lock");
+    assert!(problems.is_empty(), "it was reported before: {problems:?}");
+    drop(store);
+    let recovered = remote.locked().read().expect("it is readable").recovered.expect("it was recovered");
+    assert_eq!(recovered.addresses, ["terraform_data.r[10]"]);
+}
+
+#[test]
+fn the_copy_of_the_journal_is_encrypted_and_goes_with_the_run() {
+    let remote = Remote { sealing: Some(sealing()), ..Remote::new("sealed-copy") };
+    remote.save([1]);
+    remote.interrupted();
+    let copy = remote.store.journal("default").expect("it was appended");
+    let text = String::from_utf8_lossy(&copy).into_owned();
+    assert!(!text.contains("terraform_data") && text.lines().count() > 1, "{text}");
+    remote.locked().read().expect("the state is readable");
+    assert_eq!(remote.store.journal("default"), None);
+    let mut store = remote.locked();
+    let mut state = store.read().expect("the state is readable").state.expect("it was saved");
+    let mut journal = store.journal(&mut state).expect("the sandbox can be written");
+    let id = begin(journal.as_mut(), 11);
+    journal.finish(id, &[edit(11)]);
+    state.apply(edit(11));
+    journal.flush().expect("the sandbox can be written");
+    assert!(remote.store.journal("default").is_some());
+    journal.close(&mut state).expect("nothing is scripted to fail");
+    assert_eq!(remote.store.journal("default"), None);
+}
