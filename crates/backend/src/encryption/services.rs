@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::openbao;
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 
@@ -30,7 +31,8 @@ impl fmt::Debug for KeyServiceKind {
 }
 
 /// All key services of this version.
-pub(crate) static KEY_SERVICES: &[KeyServiceKind] = &[];
+pub(crate) static KEY_SERVICES: &[KeyServiceKind] =
+    &[KeyServiceKind { name: "openbao", schema: openbao::schema, open: openbao::open }];
 
 /// The row with this name.
 pub fn key_service(name: &str) -> Option<KeyServiceKind> {

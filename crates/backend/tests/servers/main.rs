@@ -4,6 +4,8 @@
 //! identically over all of them. Tests of a server that is not installed report themselves as ignored, with the server in
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
+mod consul;
+mod http;
 mod local_memory;
 mod subject;
 mod suite;
@@ -18,6 +20,8 @@ use subject::{Lazy, Subject};
 /// All backends on all servers.
 fn subjects() -> Vec<Lazy> {
     let mut all = Vec::new();
+    all.extend(consul::subjects());
+    all.extend(http::subjects());
     all.extend(local_memory::subjects());
     all
 }
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{}: {name}", lazy.name), run).with_ignored_flag(is_ignored));
         }
     }
+    trials.extend(consul::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     subject::stop_all();
     conclusion.exit_code()

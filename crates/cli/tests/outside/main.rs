@@ -3,11 +3,13 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod encryption;
 mod full_disk;
 mod git;
 mod interchange;
 mod real_providers;
 mod records;
+mod remote_states;
 
 use std::process::ExitCode;
 
@@ -38,6 +40,17 @@ fn main() -> ExitCode {
     for (name, test) in interchange::all() {
         trials.push(needs("tofu", tofu, &format!("both apply in turns: {name}"), test));
     }
+    let [has_consul, has_vault] = ["consul", "vault-transit"].map(yuba_testkit::servers::is_installed);
+    trials.push(needs("tofu", tofu, "one remote state: http", remote_states::on_http));
+    let with_consul = tofu && has_consul;
+    trials.push(needs("tofu and consul", with_consul, "one remote state: consul", remote_states::on_consul));
+    let gzip = remote_states::on_consul_with_gzip;
+    trials.push(needs("tofu and consul", with_consul, "one remote state: consul with gzip", gzip));
+    let openbao = encryption::with_openbao;
+    trials.push(needs("tofu and vault-transit", tofu && has_vault, "both encrypt: key provider openbao", openbao));
+    let external = encryption::with_an_external_method;
+    let has_python = has_program("python3");
+    trials.push(needs("tofu and python3", tofu && has_python, "both encrypt: method external", external));
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));
