@@ -18,6 +18,9 @@ use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{Argument, ArgumentSchema, Arguments};
 use crate::kit::requests::excerpt;
 
+#[cfg(test)]
+mod tests;
+
 const DEFAULT_ADDRESS: &str = "https://127.0.0.1:8200";
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 const DEFAULT_RETRIES: u32 = 2;

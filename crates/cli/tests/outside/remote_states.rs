@@ -43,7 +43,7 @@ variable "size" {
   default = 1
 }
 resource "terraform_data" "x" {
-  input = { v = var.v, large = [for n in range(var.size) : "${n} ${sha512(n)}"] }
+  input = { v = var.v, large = [for n in range(var.size) : [for m in range(100) : sha512("${n} ${m}")]] }
 }
 resource "terraform_data" "wait" {
   triggers_replace = var.v
@@ -138,8 +138,8 @@ fn take_turns(remote: &dyn Remote) {
         pair.apply(second, &[&two]);
         pair.sees_no_change(first, &[&two]);
         // States of several chunks.
-        pair.apply(first, &[&two, "-var=size=9000"]);
-        pair.sees_no_change(second, &[&two, "-var=size=9000"]);
+        pair.apply(first, &[&two, "-var=size=90"]);
+        pair.sees_no_change(second, &[&two, "-var=size=90"]);
         pair.apply(second, &[&two]);
         pair.sees_no_change(first, &[&two]);
     }
