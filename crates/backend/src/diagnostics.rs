@@ -3,6 +3,7 @@
 mod consul;
 mod http;
 mod journals;
+mod pg;
 mod sealing;
 
 use std::io;
@@ -22,6 +23,7 @@ pub(crate) use consul::*;
 pub(crate) use http::*;
 pub use journals::recovered;
 pub(crate) use journals::*;
+pub(crate) use pg::*;
 pub(crate) use sealing::*;
 
 yuba_syntax::catalogue! {

@@ -4,6 +4,7 @@ mod consul;
 mod http;
 mod in_memory;
 mod local;
+mod pg;
 
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 use crate::kit::{BackendKind, Constructor};
@@ -20,7 +21,12 @@ pub(crate) const LOCAL: BackendKind = BackendKind {
 /// All backends that OpenTofu has. `cloud` is a block of its own.
 pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("azurerm"),
-    BackendKind { name: "consul", schema: consul::schema, check: consul::check, open: Constructor::Store(consul::open) },
+    BackendKind {
+        name: "consul",
+        schema: consul::schema,
+        check: consul::check,
+        open: Constructor::Store(consul::open),
+    },
     not_available("cos"),
     not_available("gcs"),
     BackendKind { name: "http", schema: http::schema, check: http::check, open: Constructor::Store(http::open) },
@@ -33,7 +39,7 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("kubernetes"),
     LOCAL,
     not_available("oss"),
-    not_available("pg"),
+    BackendKind { name: "pg", schema: pg::schema, check: pg::check, open: Constructor::Store(pg::open) },
     not_available("remote"),
     not_available("s3"),
 ];

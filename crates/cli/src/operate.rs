@@ -28,8 +28,8 @@ pub(crate) use settings::{Kind, parallelism};
 
 pub(crate) fn run(terminal: &mut Terminal, args: &Args, kind: Kind) -> Outcome {
     let environment = args.hosts.environment();
-    let settings = OperationSettings::resolve(args, environment, kind)?;
     let project = Project::new(project(args));
+    let settings = OperationSettings::resolve(args, environment, project.files(), kind)?;
     let mut output = OperationOutput::new(terminal, OutputSettings::resolve(args, environment)?);
     match &settings.saved_plan {
         Some(path) => apply_saved(&mut output, &project, &settings, path),

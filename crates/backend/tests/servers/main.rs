@@ -7,6 +7,7 @@
 mod consul;
 mod http;
 mod local_memory;
+mod pg;
 mod subject;
 mod suite;
 
@@ -23,6 +24,7 @@ fn subjects() -> Vec<Lazy> {
     all.extend(consul::subjects());
     all.extend(http::subjects());
     all.extend(local_memory::subjects());
+    all.extend(pg::subjects());
     all
 }
 
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         }
     }
     trials.extend(consul::trials());
+    trials.extend(pg::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     subject::stop_all();
     conclusion.exit_code()

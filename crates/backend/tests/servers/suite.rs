@@ -242,7 +242,7 @@ fn concurrent_writers_lose_no_update(subject: &dyn Subject) {
 }
 
 /// A run that finishes object 10, begins object 77, and is killed.
-fn interrupted_run(machine: &Machine) {
+pub(crate) fn interrupted_run(machine: &Machine) {
     let mut store = locked(machine, "default");
     let mut state = read(store.as_mut());
     let mut journal = store.journal(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));

@@ -1,7 +1,6 @@
 //! The real executable, from the outside: what it prints and how it exits.
 
 mod bad_input;
-mod clear_text;
 mod console;
 mod examples;
 mod flags;

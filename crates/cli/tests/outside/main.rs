@@ -3,6 +3,7 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod clear_text;
 mod encryption;
 mod full_disk;
 mod git;
@@ -51,6 +52,11 @@ fn main() -> ExitCode {
     let external = encryption::with_an_external_method;
     let has_python = has_program("python3");
     trials.push(needs("tofu and python3", tofu && has_python, "both encrypt: method external", external));
+    let has_postgresql = yuba_testkit::servers::is_installed("postgresql");
+    trials.push(needs("sh", has_program("sh"), "no clear text with the local backend", clear_text::on_local));
+    trials.push(needs("sh", has_program("sh"), "no clear text with the http backend", clear_text::on_http));
+    trials.push(needs("postgresql", has_postgresql, "no clear text with the pg backend", clear_text::on_pg));
+    trials.push(needs("sh", has_program("sh"), "clear text is found where nothing is encrypted", clear_text::the_search_works));
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));
