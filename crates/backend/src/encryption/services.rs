@@ -8,6 +8,7 @@ mod gcp_kms;
 use std::fmt;
 use std::sync::Arc;
 
+use super::openbao;
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 
@@ -32,8 +33,10 @@ impl fmt::Debug for KeyServiceKind {
 }
 
 /// All key services of this version.
-pub(crate) static KEY_SERVICES: &[KeyServiceKind] =
-    &[KeyServiceKind { name: "gcp_kms", schema: gcp_kms::schema, open: gcp_kms::open }];
+pub(crate) static KEY_SERVICES: &[KeyServiceKind] = &[
+    KeyServiceKind { name: "gcp_kms", schema: gcp_kms::schema, open: gcp_kms::open },
+    KeyServiceKind { name: "openbao", schema: openbao::schema, open: openbao::open },
+];
 
 /// The row with this name.
 pub fn key_service(name: &str) -> Option<KeyServiceKind> {

@@ -5,6 +5,8 @@
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
 mod gcs;
+mod consul;
+mod http;
 mod local_memory;
 mod pg;
 mod subject;
@@ -21,6 +23,8 @@ use subject::{Lazy, Subject};
 fn subjects() -> Vec<Lazy> {
     let mut all = Vec::new();
     all.extend(gcs::subjects());
+    all.extend(consul::subjects());
+    all.extend(http::subjects());
     all.extend(local_memory::subjects());
     all.extend(pg::subjects());
     all
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{}: {name}", lazy.name), run).with_ignored_flag(is_ignored));
         }
     }
+    trials.extend(consul::trials());
     trials.extend(pg::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     subject::stop_all();
