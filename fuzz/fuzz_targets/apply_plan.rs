@@ -16,11 +16,11 @@ use sha2::{Digest as _, Sha256};
 use yuba_engine::{Interrupt, PlanOptions, ProvisionOrder, Provisioners};
 use yuba_eval::tree::Purpose;
 use yuba_plan::{Action, Event, Phase};
-use yuba_session::SystemWorld;
 use yuba_session::backend::StateFlags;
-use yuba_session::load::{LoadRequest, Snapshot};
-use yuba_session::operation::{Operation, OperationRequest, Watch, read_plan};
-use yuba_session::providers::InstalledProviders;
+use yuba_session::load::Snapshot;
+use yuba_session::{
+    ConfigurationCheck, ForgottenInstances, LoadOptions, Loaded, LockOptions, Progress, Project, ProjectSettings,
+};
 use yuba_value::EcoString;
 
 const FIRST: &str = "resource \"terraform_data\" \"a\" {\n  count = 2\n}\nresource \"terraform_data\" \"b\" {\n  input = terraform_data.a[0].id\n}\n";
@@ -38,26 +38,20 @@ impl Provisioners for NoProvisioners {
     }
 }
 
-fn request<'a>(providers: &'a InstalledProviders, snapshot: Option<&'a Snapshot>) -> OperationRequest<'a> {
-    let load = LoadRequest {
-        dir: ".",
-        data_dir: Path::new(".terraform"),
-        world: &SystemWorld,
-        providers,
-        original_dir: None,
-        workspace: "default",
-        variables: &[],
-        environment: &[],
-        test_dir: None,
-        purpose: Purpose::Use,
-        snapshot,
-    };
-    OperationRequest { load, ask: None, state: StateFlags::default(), name: "fuzz", parallelism: 2, validate: true }
+fn load(project: &Project, snapshot: Option<&Snapshot>) -> Option<Loaded> {
+    project.load(LoadOptions::new(Purpose::Use).of_snapshot(snapshot)).and_then(Loaded::ready).ok()
 }
 
-/// The entries of a plan that is not forged, and the state that it was made from.
+fn lock_options() -> LockOptions {
+    LockOptions { operation: "fuzz", state: StateFlags::default(), parallelism: 2, check: ConfigurationCheck::Full }
+}
+
+/// A plan that is not forged.
 struct Honest {
+    project: Project,
+    /// The entries of its archive.
     entries: BTreeMap<String, Vec<u8>>,
+    /// The state file that the plan was made from.
     state: Vec<u8>,
 }
 
@@ -66,20 +60,23 @@ static HONEST: OnceLock<Honest> = OnceLock::new();
 fn honest() -> Honest {
     let dir = std::env::temp_dir().join(format!("fuzz-apply-{}", std::process::id()));
     fs::create_dir_all(&dir).expect("the directory for temporary files is writable");
-    std::env::set_current_dir(&dir).expect("it was made");
-    let providers = InstalledProviders::built_in();
-    let watch = Watch { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
+    let project = Project::new(ProjectSettings::bare(&dir));
+    let progress = Progress { events: &|_| {}, interrupt: &Interrupt::new(), tick: None };
     for (text, applies) in [(FIRST, true), (SECOND, false)] {
-        fs::write("main.tf", text).expect("the directory is writable");
-        let Ok(mut operation) = Operation::begin(request(&providers, None), &mut || {}) else { panic!("it cannot begin") };
-        let plan = operation.plan(&PlanOptions::default(), watch).0.expect("there is nothing wrong");
+        fs::write(dir.join("main.tf"), text).expect("the directory is writable");
+        let loaded = load(&project, None).expect("the configuration is valid");
+        let Ok(locked) = loaded.lock(&lock_options(), &mut || {}) else { panic!("the state can be locked") };
+        let mut planned = locked.plan(&PlanOptions::default(), progress);
+        assert!(!planned.has_failed());
         match applies {
-            true => drop(operation.apply(&plan, &NoProvisioners, watch)),
-            false => drop(operation.save_plan(plan, Path::new("plan")).expect("it can be saved")),
+            true => assert!(!planned.apply(ForgottenInstances::Error, &NoProvisioners, progress).has_failed()),
+            false => {
+                planned.save(Path::new("plan")).expect("the directory is writable");
+                planned.end();
+            }
         }
-        operation.end();
     }
-    let bytes = fs::read("plan").expect("it was saved");
+    let bytes = fs::read(dir.join("plan")).expect("it was saved");
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).expect("it is an archive");
     let mut entries = BTreeMap::new();
     for at in 0..archive.len() {
@@ -88,7 +85,8 @@ fn honest() -> Honest {
         entry.read_to_end(&mut content).expect("it is whole");
         entries.insert(entry.name().to_owned(), content);
     }
-    Honest { entries, state: fs::read("terraform.tfstate").expect("it was applied") }
+    let state = fs::read(dir.join("terraform.tfstate")).expect("it was applied");
+    Honest { project, entries, state }
 }
 
 /// Writes the archive with a checksum that is right.
@@ -116,14 +114,14 @@ fn sealed(mut entries: BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 fn forged(honest: &Honest, edits: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut entries = honest.entries.clone();
     for edit in edits.chunks_exact(3) {
-        let [choice, place, byte] = *edit else { continue };
+        let [choice, offset, byte] = *edit else { continue };
         let name = match choice % 8 {
             0 => "tfstate",
             1 => "tfconfig/m-/main.tf",
             _ => "tfplan",
         };
         let Some(content) = entries.get_mut(name) else { continue };
-        let at = (usize::from(choice >> 5) << 8 | usize::from(place)) % content.len().max(1);
+        let at = (usize::from(choice >> 5) << 8 | usize::from(offset)) % content.len().max(1);
         match choice >> 3 & 3 {
             0 => content.insert(at, byte),
             1 if at < content.len() => drop(content.remove(at)),
@@ -135,24 +133,27 @@ fn forged(honest: &Honest, edits: &[u8]) -> BTreeMap<String, Vec<u8>> {
 
 fuzz_target!(|edits: &[u8]| {
     let honest = HONEST.get_or_init(honest);
-    fs::write("terraform.tfstate", &honest.state).expect("the directory is writable");
-    fs::write("plan", sealed(forged(honest, edits))).expect("the directory is writable");
-    let providers = InstalledProviders::built_in();
-    let Ok(saved) = read_plan(Path::new("plan"), &request(&providers, None).load) else { return };
-    let Ok(mut operation) = Operation::begin(request(&providers, Some(&saved.snapshot)), &mut || {}) else { return };
+    let project = &honest.project;
+    fs::write(project.path("terraform.tfstate"), &honest.state).expect("the directory is writable");
+    fs::write(project.path("plan"), sealed(forged(honest, edits))).expect("the directory is writable");
+    let Ok(saved) = project.read_plan(Path::new("plan")) else { return };
+    let Some(loaded) = load(project, Some(&saved.snapshot)) else { return };
+    let Ok(locked) = loaded.lock(&lock_options(), &mut || {}) else { return };
+    let changes = saved.plan.changes.clone();
+    let Ok(planned) = locked.resume(saved) else { return };
     let done = RefCell::new(Vec::new());
     let events = |event: Event| {
         if let Event::Started { addr, phase: Phase::Apply(action), .. } = event {
             done.borrow_mut().push((addr, action));
         }
     };
-    if operation.check_fresh(&saved).is_ok() && !saved.plan.errored {
-        let watch = Watch { events: &events, interrupt: &Interrupt::new(), tick: None };
-        operation.apply(&saved.plan, &NoProvisioners, watch);
-    }
-    operation.end();
+    planned.apply(
+        ForgottenInstances::Error,
+        &NoProvisioners,
+        Progress { events: &events, interrupt: &Interrupt::new(), tick: None },
+    );
     for (addr, action) in done.take() {
-        let is_planned = saved.plan.changes.iter().any(|change| {
+        let is_planned = changes.iter().any(|change| {
             let fits = match action {
                 Action::Delete | Action::Forget => change.action.ends(),
                 _ => change.action.makes(),

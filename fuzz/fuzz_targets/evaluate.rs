@@ -6,12 +6,12 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use yuba_eval::MemoryWorld;
 use yuba_session::console::{ConsoleAnswer, ConsoleSession};
-use yuba_session::providers::{InstalledProviders, ProviderSettings};
+use yuba_session::{Project, ProjectSettings};
 
 fuzz_target!(|text: &str| {
     let world = MemoryWorld::new().with_file("a.tmpl", "hello ${name}").with_file("loop.tmpl", "${templatefile(\"loop.tmpl\", {})}");
-    let providers = InstalledProviders::new(ProviderSettings::new(".terraform"));
-    let mut session = ConsoleSession::new(Arc::new(world), Arc::new(providers), None);
+    let project = Project::new(ProjectSettings::bare(std::env::temp_dir())).with_world(Arc::new(world));
+    let mut session = ConsoleSession::new(project);
     match session.evaluate(text) {
         ConsoleAnswer::Value(value, _) => drop(yuba_view::value::format_value(&value)),
         ConsoleAnswer::Failed(diagnostics) => {

@@ -69,7 +69,7 @@ pub(crate) fn check(files: &[(String, String)], breaches: &mut Vec<String>) {
 }
 
 /// Whether a file holds only tests or what tests use.
-fn is_test_file(path: &str) -> bool {
+pub(crate) fn is_test_file(path: &str) -> bool {
     let inner = path.split_once("/src/").map_or("", |(_, inner)| inner);
     let is_test_name = |part: &str| {
         let stem = part.trim_end_matches(".rs");
@@ -80,7 +80,7 @@ fn is_test_file(path: &str) -> bool {
 
 /// Lines that are compiled into the product, without comments. An item for tests ends with a bracket or a semicolon in the
 /// column of its attribute.
-fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut column_of_tests = None;
     let is_shipped = move |(_, line): &(usize, &str)| {
         let column = line.len() - line.trim_start().len();

@@ -41,6 +41,7 @@ pub(crate) fn run() -> Result<String, String> {
     let sources = sources();
     crate::catalogue::check(&sources, &mut breaches);
     crate::absences::check(&sources, &mut breaches);
+    crate::booleans::check(&sources, &mut breaches);
     crate::recipes::check(&mut breaches);
     crate::dependencies::check(&mut breaches);
     if breaches.is_empty() {

@@ -23,6 +23,8 @@ pub trait StateFiles: Debug + Send + Sync {
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
     /// Whether a file or directory is there.
     fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// The permissions of a file.
+    fn permissions(&self, path: &Path) -> io::Result<std::fs::Permissions>;
     /// Gives a file another name, in place of what has that name now.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.

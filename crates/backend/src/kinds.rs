@@ -1,7 +1,11 @@
 //! The table of backends. A new backend is one row here and one file beside.
 
+mod consul;
+mod gcs;
+mod http;
 mod in_memory;
 mod local;
+mod pg;
 mod s3;
 
 use crate::kit::arguments::{ArgumentSchema, Arguments};
@@ -21,10 +25,15 @@ pub(crate) const LOCAL: BackendKind = BackendKind {
 /// All backends that OpenTofu has. `cloud` is a block of its own.
 pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("azurerm"),
-    not_available("consul"),
+    BackendKind {
+        name: "consul",
+        schema: consul::schema,
+        check: consul::check,
+        open: Constructor::Store(consul::open),
+    },
     not_available("cos"),
-    not_available("gcs"),
-    not_available("http"),
+    BackendKind { name: "gcs", schema: gcs::schema, check: gcs::check, open: Constructor::Store(gcs::open) },
+    BackendKind { name: "http", schema: http::schema, check: http::check, open: Constructor::Store(http::open) },
     BackendKind {
         name: "inmem",
         schema: in_memory::schema,
@@ -34,7 +43,7 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("kubernetes"),
     LOCAL,
     not_available("oss"),
-    not_available("pg"),
+    BackendKind { name: "pg", schema: pg::schema, check: pg::check, open: Constructor::Store(pg::open) },
     not_available("remote"),
     BackendKind { name: "s3", schema: s3::schema, check: s3::check, open: Constructor::Store(s3::open) },
 ];

@@ -113,7 +113,7 @@ pub(crate) fn decode(
             }
             problems.extend(found);
         } else if let Some(first) = &data {
-            problems.push(diagnostics::second_data_in_check(&with.place(first.span), inner.header_span));
+            problems.push(diagnostics::second_data_in_check(&with.location(first.span), inner.header_span));
         } else {
             let (resource, found) = resource::decode(inner, ResourceMode::Data, BlockContext::Check, with);
             if !found.has_errors() {

@@ -113,7 +113,7 @@ impl<'a> Decoding<'a> {
     }
 
     /// A place as text: `main.tf:3,1`.
-    pub(crate) fn place(&self, span: Span) -> EcoString {
+    pub(crate) fn location(&self, span: Span) -> EcoString {
         match self.sources.get(span.file) {
             Some(source) => {
                 let position = source.position(span.start as usize);

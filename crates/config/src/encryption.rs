@@ -158,8 +158,8 @@ fn single<'c>(
     let mut blocks = content.blocks_of(kind);
     let first = blocks.next()?;
     if let Some(second) = blocks.next() {
-        let place = decoding.place(first.header_span);
-        diagnostics.push(diagnostics::duplicate_block(kind, &place, second.header_span));
+        let location = decoding.location(first.header_span);
+        diagnostics.push(diagnostics::duplicate_block(kind, &location, second.header_span));
         return None;
     }
     Some(first)

@@ -160,7 +160,7 @@ pub(crate) fn decode(block: &Block, kind: FileKind, decoding: &Decoding<'_>) -> 
     }
     for nested in content.blocks_of("compatible_with") {
         if let Some((_, first)) = &language.compatible_with {
-            let first = decoding.place(*first);
+            let first = decoding.location(*first);
             diagnostics.push(diagnostics::duplicate_compatible_with(&first, block.header_span));
             continue;
         }

@@ -11,7 +11,7 @@ use crate::constant::Decoding;
 use crate::diagnostics;
 use crate::file::{self, File, ParsedConfigFile};
 use crate::module::Module;
-use crate::module_call;
+use crate::module_call::{self, Collections};
 use crate::overriding;
 use crate::resource::Resource;
 use crate::test_file;
@@ -70,8 +70,8 @@ impl Merging<'_> {
         for requirements in primary.iter_mut().flat_map(|file| file.settings.requirements.drain(..)) {
             match (self.module.requirements.span, requirements.span) {
                 (Some(first), Some(second)) => {
-                    let place = self.decoding.place(first);
-                    self.diagnostics.push(diagnostics::duplicate_requirements(&place, second));
+                    let location = self.decoding.location(first);
+                    self.diagnostics.push(diagnostics::duplicate_requirements(&location, second));
                 }
                 _ => self.module.requirements = requirements,
             }
@@ -88,8 +88,8 @@ impl Merging<'_> {
         for backend in settings.backends {
             match &self.module.backend {
                 Some(first) => {
-                    let place = self.decoding.place(first.span);
-                    self.diagnostics.push(diagnostics::duplicate_backend(&place, backend.span));
+                    let location = self.decoding.location(first.span);
+                    self.diagnostics.push(diagnostics::duplicate_backend(&location, backend.span));
                 }
                 None => self.module.backend = Some(backend),
             }
@@ -97,22 +97,22 @@ impl Merging<'_> {
         for cloud in settings.clouds {
             match &self.module.cloud {
                 Some(first) => {
-                    let place = self.decoding.place(first.span);
-                    self.diagnostics.push(diagnostics::duplicate_cloud(&place, cloud.span));
+                    let location = self.decoding.location(first.span);
+                    self.diagnostics.push(diagnostics::duplicate_cloud(&location, cloud.span));
                 }
                 None => self.module.cloud = Some(cloud),
             }
         }
         // Quirk: said again for every file after.
         if let (Some(backend), Some(cloud)) = (&self.module.backend, &self.module.cloud) {
-            let place = self.decoding.place(cloud.span);
-            self.diagnostics.push(diagnostics::backend_and_cloud(&place, backend.span));
+            let location = self.decoding.location(cloud.span);
+            self.diagnostics.push(diagnostics::backend_and_cloud(&location, backend.span));
         }
         for config in std::mem::take(&mut file.providers) {
             match self.module.providers.entry(config.key.clone()) {
                 Entry::Occupied(first) => {
-                    let place = self.decoding.place(first.get().span);
-                    self.diagnostics.push(diagnostics::duplicate_provider(&config.key, &place, config.span));
+                    let location = self.decoding.location(first.get().span);
+                    self.diagnostics.push(diagnostics::duplicate_provider(&config.key, &location, config.span));
                 }
                 Entry::Vacant(entry) => {
                     entry.insert(config);
@@ -123,15 +123,15 @@ impl Merging<'_> {
             let Some(provider) = self.module.provider_for_local_name(&meta.provider) else { continue };
             let (name, span) = (meta.provider.clone(), meta.span);
             if let Some(first) = self.module.provider_metas.insert(provider, meta) {
-                let place = self.decoding.place(first.span);
-                self.diagnostics.push(diagnostics::duplicate_provider_meta(&name, &place, span));
+                let location = self.decoding.location(first.span);
+                self.diagnostics.push(diagnostics::duplicate_provider_meta(&name, &location, span));
             }
         }
         for encryption in settings.encryptions {
             match &self.module.encryption {
                 Some(first) => {
-                    let place = self.decoding.place(first.span);
-                    self.diagnostics.push(diagnostics::duplicate_encryption_block(&place, encryption.span));
+                    let location = self.decoding.location(first.span);
+                    self.diagnostics.push(diagnostics::duplicate_encryption_block(&location, encryption.span));
                 }
                 None => self.module.encryption = Some(encryption),
             }
@@ -145,36 +145,36 @@ impl Merging<'_> {
         for variable in std::mem::take(&mut file.variables) {
             let (name, span) = (variable.name.clone(), variable.span);
             if let Some(first) = self.module.variables.insert(name.clone(), variable) {
-                let place = self.decoding.place(first.span);
-                self.diagnostics.push(diagnostics::duplicate_variable(&name, &place, span));
+                let location = self.decoding.location(first.span);
+                self.diagnostics.push(diagnostics::duplicate_variable(&name, &location, span));
             }
         }
         for local in std::mem::take(&mut file.locals) {
             let (name, span) = (local.name.clone(), local.span);
             if let Some(first) = self.module.locals.insert(name.clone(), local) {
-                let place = self.decoding.place(first.span);
-                self.diagnostics.push(diagnostics::duplicate_local_value(&name, &place, span));
+                let location = self.decoding.location(first.span);
+                self.diagnostics.push(diagnostics::duplicate_local_value(&name, &location, span));
             }
         }
         for output in std::mem::take(&mut file.outputs) {
             let (name, span) = (output.name.clone(), output.span);
             if let Some(first) = self.module.outputs.insert(name.clone(), output) {
-                let place = self.decoding.place(first.span);
-                self.diagnostics.push(diagnostics::duplicate_output(&name, &place, span));
+                let location = self.decoding.location(first.span);
+                self.diagnostics.push(diagnostics::duplicate_output(&name, &location, span));
             }
         }
         for call in std::mem::take(&mut file.calls) {
             let (name, span) = (call.name.clone(), call.span);
             if let Some(first) = self.module.calls.insert(name.clone(), call) {
-                let place = self.decoding.place(first.span);
-                self.diagnostics.push(diagnostics::duplicate_module_call(&name, &place, span));
+                let location = self.decoding.location(first.span);
+                self.diagnostics.push(diagnostics::duplicate_module_call(&name, &location, span));
             }
         }
         for library in std::mem::take(&mut file.symbols) {
             let (name, span) = (library.name.clone(), library.span);
             if let Some(first) = self.module.symbols.insert(name.clone(), library) {
-                let place = self.decoding.place(first.span);
-                self.diagnostics.push(diagnostics::duplicate_symbols_block(&name, &place, span));
+                let location = self.decoding.location(first.span);
+                self.diagnostics.push(diagnostics::duplicate_symbols_block(&name, &location, span));
             }
         }
     }
@@ -190,8 +190,8 @@ impl Merging<'_> {
             }
             match self.module.checks.entry(check.name.clone()) {
                 Entry::Occupied(first) => {
-                    let place = self.decoding.place(first.get().span);
-                    self.diagnostics.push(diagnostics::duplicate_check(&check.name, &place, check.span));
+                    let location = self.decoding.location(first.get().span);
+                    self.diagnostics.push(diagnostics::duplicate_check(&check.name, &location, check.span));
                 }
                 Entry::Vacant(entry) => {
                     entry.insert(check);
@@ -205,8 +205,8 @@ impl Merging<'_> {
                 let earlier = self.imported.entry(address.clone()).or_default();
                 // Quirk: said once for every earlier one; not without limit.
                 for first in earlier.iter().take(MAX_DUPLICATES) {
-                    let place = self.decoding.place(*first);
-                    self.diagnostics.push(diagnostics::duplicate_import(&address, &place, import.span));
+                    let location = self.decoding.location(*first);
+                    self.diagnostics.push(diagnostics::duplicate_import(&address, &location, import.span));
                 }
                 earlier.push(import.span);
             }
@@ -219,13 +219,13 @@ impl Merging<'_> {
     fn add_resource(&mut self, resource: Resource) -> bool {
         match self.module.resources.entry(resource.key.clone()) {
             Entry::Occupied(first) => {
-                let place = self.decoding.place(first.get().span);
+                let location = self.decoding.location(first.get().span);
                 let what = match resource.key.mode {
                     ResourceMode::Managed => "resource",
                     ResourceMode::Data => "data",
                     ResourceMode::Ephemeral => "ephemeral resource",
                 };
-                self.diagnostics.push(diagnostics::duplicate_resource(what, &resource.key, &place, resource.span));
+                self.diagnostics.push(diagnostics::duplicate_resource(what, &resource.key, &location, resource.span));
                 false
             }
             Entry::Vacant(entry) => {
@@ -261,11 +261,14 @@ impl Merging<'_> {
     /// What depends on the features that the whole module has opted in to.
     fn features(&mut self) {
         self.diagnostics.extend(self.module.features.experiments_warning());
-        let collections = self.module.features.contains(Feature::ProviderCollections);
+        let collections = match self.module.features.contains(Feature::ProviderCollections) {
+            true => Collections::Allowed,
+            false => Collections::Refused,
+        };
         for call in self.module.calls.values() {
             self.diagnostics.extend(module_call::check_collections(&call.providers, collections));
         }
-        if !collections {
+        if collections == Collections::Refused {
             let aliases = self.module.requirements.providers.values().flat_map(|required| &required.aliases);
             for alias in aliases.filter(|alias| alias.all_instances) {
                 self.diagnostics.push(diagnostics::collection_alias(alias.span));

@@ -93,7 +93,7 @@ pub(crate) fn decode(block: &Block, kind: FileKind, with: &Decoding<'_>) -> (Opt
         let at = inner.header_span;
         match (inner.kind.as_str(), lifecycle, escape) {
             ("lifecycle", Some(first), _) => {
-                problems.push(diagnostics::duplicate_block("lifecycle", "module", &with.place(first), at));
+                problems.push(diagnostics::duplicate_block("lifecycle", "module", &with.location(first), at));
             }
             ("lifecycle", None, _) => {
                 lifecycle = Some(at);
@@ -103,7 +103,7 @@ pub(crate) fn decode(block: &Block, kind: FileKind, with: &Decoding<'_>) -> (Opt
             }
             ("_", _, Some(first)) => {
                 let specific = "input variables of the module";
-                problems.push(diagnostics::duplicate_escape("module", specific, &with.place(first), at));
+                problems.push(diagnostics::duplicate_escape("module", specific, &with.location(first), at));
             }
             ("_", _, None) => {
                 escape = Some(at);
@@ -116,13 +116,20 @@ pub(crate) fn decode(block: &Block, kind: FileKind, with: &Decoding<'_>) -> (Opt
     (Some(call), problems)
 }
 
+/// Whether all instances of a provider can be passed as one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Collections {
+    Allowed,
+    Refused,
+}
+
 /// What is wrong with passing all instances of providers: without the feature that is not possible, and with it both
 /// sides have to say so.
-pub(crate) fn check_collections(providers: &[PassedProvider], is_possible: bool) -> Diagnostics {
+pub(crate) fn check_collections(providers: &[PassedProvider], collections: Collections) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for PassedProvider { in_child, in_parent } in providers {
         for reference in [in_child, in_parent].into_iter().filter(|reference| reference.all_instances) {
-            if !is_possible {
+            if collections == Collections::Refused {
                 problems.push(diagnostics::not_a_provider_reference("providers", reference.span));
             } else if in_child.all_instances != in_parent.all_instances {
                 problems.push(diagnostics::collection_on_one_side(reference.span));
@@ -155,7 +162,7 @@ pub(crate) fn decode_providers(
         let (Some(in_child), Some(in_parent), false) = (in_child, in_parent, failed) else { continue };
         if let Some(first) = seen.get(&in_child.key) {
             let name = ecow::eco_format!("{}", in_child.key);
-            problems.push(diagnostics::provider_passed_twice(&name, &with.place(*first), item.value.span));
+            problems.push(diagnostics::provider_passed_twice(&name, &with.location(*first), item.value.span));
             continue;
         }
         seen.insert(in_child.key.clone(), item.key.span.to(item.value.span));

@@ -81,14 +81,14 @@ fn storage(merging: &mut Merging<'_>, settings: &Settings) {
         [] => {}
         [backend] => (module.backend, module.cloud) = (Some(backend.clone()), None),
         [first, second, ..] => {
-            diagnostics.push(diagnostics::duplicate_backend(&decoding.place(first.span), second.span));
+            diagnostics.push(diagnostics::duplicate_backend(&decoding.location(first.span), second.span));
         }
     }
     match &settings.clouds[..] {
         [] => {}
         [cloud] => (module.backend, module.cloud) = (None, Some(cloud.clone())),
         [first, second, ..] => {
-            diagnostics.push(diagnostics::duplicate_cloud(&decoding.place(first.span), second.span));
+            diagnostics.push(diagnostics::duplicate_cloud(&decoding.location(first.span), second.span));
         }
     }
 }
@@ -117,8 +117,8 @@ fn encryption(merging: &mut Merging<'_>, blocks: &[Encryption]) {
             None => module.encryption = Some(encryption.clone()),
         },
         [first, second, ..] => {
-            let place = decoding.place(first.span);
-            diagnostics.push(diagnostics::duplicate_encryption_block(&place, second.span));
+            let location = decoding.location(first.span);
+            diagnostics.push(diagnostics::duplicate_encryption_block(&location, second.span));
         }
     }
 }
@@ -469,7 +469,7 @@ mod tests {
             let (_, problems) = module(&[("main.tf", base), ("x_override.tf", overriding)]);
             let short =
                 problems.iter().map(|problem| match problem.replace("x_override.tf", "o").split_once(" Warning:") {
-                    Some((place, summary)) => format!("({place}{summary})"),
+                    Some((location, summary)) => format!("({location}{summary})"),
                     None => problem.replace("x_override.tf", "o").replace(" Error:", ""),
                 });
             assert_eq!(short.collect::<Vec<_>>().join("; "), expect, "{base}\n{overriding}");

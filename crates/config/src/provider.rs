@@ -110,7 +110,7 @@ pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<ProviderConf
     for inner in &content.blocks {
         match (inner.kind.as_str(), escape) {
             ("_", Some(first)) => {
-                let (first, at) = (with.place(first), inner.header_span);
+                let (first, at) = (with.location(first), inner.header_span);
                 problems.push(diagnostics::duplicate_escape("provider", "those of the provider", &first, at));
             }
             ("_", None) => {

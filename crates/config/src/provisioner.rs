@@ -104,14 +104,14 @@ pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<Provisioner>
         match (inner.kind.as_str(), escape, &provisioner.connection) {
             ("_", Some(first), _) => {
                 let specific = "those of the provisioner type";
-                problems.push(diagnostics::duplicate_escape("provisioner", specific, &with.place(first), at));
+                problems.push(diagnostics::duplicate_escape("provisioner", specific, &with.location(first), at));
             }
             ("_", None, _) => {
                 escape = Some(at);
                 provisioner.body = Body::merged(vec![provisioner.body, inner.body.clone()]);
             }
             ("connection", _, Some(first)) => {
-                let first = with.place(first.span);
+                let first = with.location(first.span);
                 problems.push(diagnostics::duplicate_block("connection", "provisioner", &first, at));
             }
             ("connection", _, None) => {

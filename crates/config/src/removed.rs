@@ -54,7 +54,7 @@ pub(crate) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<Removed>, Di
                 provisioner => provisioners.extend(provisioner),
             }
         } else if let Some(first) = lifecycle {
-            problems.push(diagnostics::duplicate_block("lifecycle", "removed block", &with.place(first), at));
+            problems.push(diagnostics::duplicate_block("lifecycle", "removed block", &with.location(first), at));
         } else {
             lifecycle = Some(at);
             let (content, found) = inner.body.content(&LIFECYCLE);

@@ -274,7 +274,7 @@ impl Decoder<'_> {
                 }
                 ("_", _) => match escape {
                     Some(first) => {
-                        let first = self.with.place(first);
+                        let first = self.with.location(first);
                         let specific = "those of the resource type";
                         self.problems.push(diagnostics::duplicate_escape(self.words.block, specific, &first, at));
                     }
@@ -292,7 +292,7 @@ impl Decoder<'_> {
     fn is_first(&mut self, kind: &str, seen: &mut Option<Span>, at: Span) -> bool {
         match *seen {
             Some(first) => {
-                let first = self.with.place(first);
+                let first = self.with.location(first);
                 self.problems.push(diagnostics::duplicate_block(kind, self.words.block, &first, at));
                 false
             }

@@ -169,7 +169,7 @@ pub fn decode_library<'b>(files: impl IntoIterator<Item = &'b Body>, with: &Deco
                 }
                 _ => match language_span {
                     Some(first) => {
-                        let (first, at) = (with.place(first), block.header_span);
+                        let (first, at) = (with.location(first), block.header_span);
                         problems.push(diagnostics::second_language(&first, at));
                     }
                     None => {
@@ -200,7 +200,7 @@ fn is_new(
     problems: &mut Diagnostics,
 ) -> bool {
     if let Some(first) = first {
-        problems.push(diagnostics::duplicate(object, name, &with.place(first), at));
+        problems.push(diagnostics::duplicate(object, name, &with.location(first), at));
     }
     first.is_none()
 }

@@ -107,7 +107,7 @@ fn variables(
     problems: &mut Diagnostics,
 ) {
     if let Some(first) = slot {
-        problems.push(diagnostics::second_block("variables", what, &with.place(first.span), block.header_span));
+        problems.push(diagnostics::second_block("variables", what, &with.location(first.span), block.header_span));
         return;
     }
     let (attributes, found) = block.body.just_attributes();

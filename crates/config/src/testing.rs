@@ -26,7 +26,7 @@ pub(crate) fn check_override(text: &str, expect: &Expect) {
     check_file(text, BlockContext::Override, expect);
 }
 
-fn check_file(text: &str, place: BlockContext, expect: &Expect) {
+fn check_file(text: &str, location: BlockContext, expect: &Expect) {
     expect.assert_eq(&problems(text, |file, with| {
         let (content, mut problems) = file.body.content(&schema(
             &[],
@@ -45,18 +45,18 @@ fn check_file(text: &str, place: BlockContext, expect: &Expect) {
             ],
         ));
         for block in &content.blocks {
-            problems.extend(decode(block, place, with));
+            problems.extend(decode(block, location, with));
         }
         problems
     }));
 }
 
-fn decode(block: &Block, place: BlockContext, with: &Decoding<'_>) -> Diagnostics {
-    let kind = place.file_kind();
+fn decode(block: &Block, location: BlockContext, with: &Decoding<'_>) -> Diagnostics {
+    let kind = location.file_kind();
     match block.kind.as_str() {
-        "resource" => resource::decode(block, ResourceMode::Managed, place, with).1,
-        "data" => resource::decode(block, ResourceMode::Data, place, with).1,
-        "ephemeral" => resource::decode(block, ResourceMode::Ephemeral, place, with).1,
+        "resource" => resource::decode(block, ResourceMode::Managed, location, with).1,
+        "data" => resource::decode(block, ResourceMode::Data, location, with).1,
+        "ephemeral" => resource::decode(block, ResourceMode::Ephemeral, location, with).1,
         "provider" => provider::decode(block, with).1,
         "module" => module_call::decode(block, kind, with).1,
         "check" => check::decode(block, kind, with).2,
@@ -103,14 +103,14 @@ pub(crate) fn module(files: &[(&str, &str)]) -> (Module, Vec<String>) {
     }
     let (module, problems) = decode_module(".", &parsed, &Decoding::new(&constants, &sources));
     let print = |problem: &Diagnostic| {
-        let place = match problem.subject.and_then(|span| Some((span, sources.get(span.file)?))) {
+        let location = match problem.subject.and_then(|span| Some((span, sources.get(span.file)?))) {
             Some((span, source)) => {
                 let at = source.position(span.start as usize);
                 format!("{}:{}:{}", source.name, at.line, at.column)
             }
             None => "-".to_owned(),
         };
-        format!("{place} {:?}: {}", problem.severity, problem.summary)
+        format!("{location} {:?}: {}", problem.severity, problem.summary)
     };
     let printed = problems.iter().map(print).collect();
     (module, printed)
@@ -129,7 +129,7 @@ pub(crate) fn check_each(name: &str, around: &str, cases: &[(&str, &str)]) {
         let short = problems.iter().map(|problem| {
             let problem = problem.strip_prefix(name).map_or(problem.as_str(), |rest| rest.trim_start_matches(':'));
             match problem.split_once(" Warning:") {
-                Some((place, summary)) => format!("({place}{summary})"),
+                Some((location, summary)) => format!("({location}{summary})"),
                 None => problem.replace(" Error:", ""),
             }
         });

@@ -639,14 +639,14 @@ fn unkept(event: &mut Event) -> Option<EcoString> {
 
 /// Why results could not be kept, and which.
 fn unrecorded(found: Diagnostics, lost: &[EcoString]) -> Diagnostics {
-    let mut told = Diagnostics::new();
+    let mut reported = Diagnostics::new();
     let mut found = found.into_iter();
-    told.extend(found.next().map(|first| match lost.is_empty() {
+    reported.extend(found.next().map(|first| match lost.is_empty() {
         true => first,
         false => diagnostics::with_unsaved_operations(first, lost),
     }));
-    told.extend(found);
-    told
+    reported.extend(found);
+    reported
 }
 
 /// What was written for an imported object has to be part of the configuration before it can be changed by it.

@@ -304,8 +304,8 @@ impl Simulation {
         }
         for (id, name) in &known {
             let named = |line: &EcoString| line.strip_prefix("delete ").is_some_and(|of| name.starts_with(of));
-            let told = happened.iter().any(|(line, _)| named(line));
-            if !real.contains_key(id) && !told && refreshed {
+            let is_named = happened.iter().any(|(line, _)| named(line));
+            if !real.contains_key(id) && !is_named && refreshed {
                 self.fail(&format!("{id} ({name}) is in the state and does not exist"));
             }
         }

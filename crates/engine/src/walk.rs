@@ -64,7 +64,7 @@ pub(crate) struct Walk<'a> {
     stranded: Vec<Stranded>,
     /// Instances whose provider instance does not exist, reported together at the end.
     undeclared: Vec<Undeclared>,
-    told: HashSet<DiagnosticKey>,
+    reported: HashSet<DiagnosticKey>,
 }
 
 /// What jobs report that planning and applying have in common.
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
             failed: false,
             stranded: Vec::new(),
             undeclared: Vec::new(),
-            told: HashSet::default(),
+            reported: HashSet::default(),
         }
     }
 
@@ -108,7 +108,7 @@ impl<'a> Walk<'a> {
         let mut ok = true;
         for problem in found {
             ok &= !problem.is_error();
-            if problem.deprecation().is_some() && !self.told.insert(problem.key()) {
+            if problem.deprecation().is_some() && !self.reported.insert(problem.key()) {
                 continue;
             }
             self.problems.push(problem);
@@ -417,14 +417,14 @@ pub(crate) fn data_verdict(found: &Diagnostics) -> Verdict {
 
 /// Diagnostics, of which those that report the result of a condition get the address of its object.
 fn from_condition(found: Diagnostics, object: &EcoString) -> Diagnostics {
-    let mut told = Diagnostics::new();
-    told.extend(found.into_iter().map(|mut problem| {
+    let mut reported = Diagnostics::new();
+    reported.extend(found.into_iter().map(|mut problem| {
         if is_about_condition(&problem) {
             problem.extra.get_or_insert_default().condition_of = Some(object.clone());
         }
         problem
     }));
-    told
+    reported
 }
 
 /// What is wrong with the data of a check, as a result of the check.

@@ -348,9 +348,9 @@ pub(crate) fn reference_in_constant(span: Span) -> Diagnostic {
 
 // Values of input variables.
 
-pub(crate) fn invalid_input(variable: &Variable, reason: &str, place: GivenAt<'_>) -> Diagnostic {
+pub(crate) fn invalid_input(variable: &Variable, reason: &str, location: GivenAt<'_>) -> Diagnostic {
     let name = &variable.name;
-    let source = match place {
+    let source = match location {
         GivenAt::Outside(InputOrigin::CommandLine) => eco_format!(", set with -var=\"{name}=...\","),
         GivenAt::Outside(InputOrigin::Environment) => {
             eco_format!(", set in the environment variable {ENVIRONMENT_PREFIX}{name},")
@@ -366,7 +366,7 @@ pub(crate) fn invalid_input(variable: &Variable, reason: &str, place: GivenAt<'_
         _ => EcoString::new(),
     };
     let detail = eco_format!("The value of var.{name}{source} is not valid: {reason}.");
-    let subject = match place {
+    let subject = match location {
         GivenAt::Argument(span) => span,
         GivenAt::Nowhere | GivenAt::Outside(_) | GivenAt::File(..) => variable.span,
     };
@@ -383,12 +383,12 @@ pub(crate) fn unreadable_input(variable: &Variable, problems: &Diagnostics) -> D
     Diagnostic::new(&INVALID_INPUT_VALUE, detail).at(variable.span)
 }
 
-pub(crate) fn null_for_required(variable: &Variable, place: GivenAt<'_>) -> Diagnostic {
+pub(crate) fn null_for_required(variable: &Variable, location: GivenAt<'_>) -> Diagnostic {
     let detail = eco_format!(
         "The value of var.{} is null, but the variable is declared with \"nullable = false\" and has no default.",
         variable.name
     );
-    Diagnostic::new(&NULL_FOR_REQUIRED_VARIABLE, detail).at(place.span().unwrap_or(variable.span))
+    Diagnostic::new(&NULL_FOR_REQUIRED_VARIABLE, detail).at(location.span().unwrap_or(variable.span))
 }
 
 /// An argument of a module call that is null. `path` is the called module.

@@ -49,12 +49,12 @@ pub enum RuleKind {
 
 /// Messages about the configuration of a provider, with the address of the instance that they are about.
 pub fn of_provider_instance(found: Diagnostics, config: &AbsProviderConfig, key: &InstanceKey) -> Diagnostics {
-    let mut told = Diagnostics::new();
-    told.extend(found.into_iter().map(|mut problem| {
+    let mut addressed = Diagnostics::new();
+    addressed.extend(found.into_iter().map(|mut problem| {
         problem.address.get_or_insert_with(|| eco_format!("{config}{key}"));
         problem
     }));
-    told
+    addressed
 }
 
 /// What an expression of `replace_triggered_by` names.

@@ -186,10 +186,10 @@ impl<'a> RefGraph<'a> {
         };
         let mut lines = EcoString::new();
         for (step, at) in around.iter().take(SHOWN).enumerate() {
-            let place = self.span(*at, tree).and_then(|span| crate::template::place(sources, span));
-            let place = place.map(|place| eco_format!(" ({place})")).unwrap_or_default();
+            let location = self.span(*at, tree).and_then(|span| crate::template::location(sources, span));
+            let location = location.map(|location| eco_format!(" ({location})")).unwrap_or_default();
             let link = if step == 0 { "" } else { " depends on" };
-            lines.push_str(&eco_format!("{link}\n  {}{place}", self.name(*at, tree)));
+            lines.push_str(&eco_format!("{link}\n  {}{location}", self.name(*at, tree)));
         }
         let more = if around.len() > SHOWN { ", and so on, which" } else { "" };
         if let Some(first) = around.first() {

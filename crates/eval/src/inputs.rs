@@ -412,7 +412,7 @@ impl GivenAt<'_> {
 
 /// The value of a variable as expressions of its module see it: the default where nothing was given, defaults of optional
 /// attributes filled in, converted to the declared type, marked as declared.
-pub fn prepare(variable: &Variable, given: Option<Value>, place: GivenAt<'_>) -> (Value, Diagnostics) {
+pub fn prepare(variable: &Variable, given: Option<Value>, location: GivenAt<'_>) -> (Value, Diagnostics) {
     let mut problems = Diagnostics::new();
     let is_given = given.is_some();
     let mut value = match given.or_else(|| variable.default.clone()) {
@@ -430,14 +430,14 @@ pub fn prepare(variable: &Variable, given: Option<Value>, place: GivenAt<'_>) ->
         Err(reason) => {
             let hidden = variable.sensitive == Some(true) || variable.ephemeral == Some(true);
             let reason = if hidden { reason.located_without_keys() } else { reason.located_in(&value) };
-            problems.push(diagnostics::invalid_input(variable, &reason, place));
+            problems.push(diagnostics::invalid_input(variable, &reason, location));
             return (Value::unknown_dynamic(), problems);
         }
     };
     if value.is_null() && variable.nullable == Some(false) {
         match &variable.default {
             Some(default) => value = default.clone(),
-            None => problems.push(diagnostics::null_for_required(variable, place)),
+            None => problems.push(diagnostics::null_for_required(variable, location)),
         }
     }
     if variable.sensitive == Some(true) {
@@ -474,19 +474,19 @@ mod tests {
             if given.is_none() && variable.default.is_none() {
                 continue;
             }
-            let place = inputs.given_at(variable, given.and_then(|given| given.span), &sources);
-            let (value, found) = prepare(variable, given.map(|given| given.value.clone()), place);
+            let location = inputs.given_at(variable, given.and_then(|given| given.span), &sources);
+            let (value, found) = prepare(variable, given.map(|given| given.value.clone()), location);
             let origin = given.map(|given| format!("{:?}", given.origin)).unwrap_or_default();
             let text = yuba_value::json::encode_plain(&value.unmark_deep().0).unwrap_or_default();
             out += &format!("{name} = {text} {origin}\n");
             problems.extend(found);
         }
         for problem in problems.iter() {
-            let place = problem.subject.and_then(|span| crate::template::place(Some(&sources), span));
+            let location = problem.subject.and_then(|span| crate::template::location(Some(&sources), span));
             let severity = if problem.is_error() { "error" } else { "warning" };
             let explanation = problem.explanation();
             let detail = explanation.lines().next().unwrap_or_default();
-            out += &format!("{severity} {} {}: {detail}\n", place.as_deref().unwrap_or("-"), problem.summary);
+            out += &format!("{severity} {} {}: {detail}\n", location.as_deref().unwrap_or("-"), problem.summary);
         }
         expect.assert_eq(&out);
     }

@@ -338,12 +338,12 @@ impl Live {
         at: ModuleInstanceId,
         resource: &ResourceKey,
         missing: impl Fn() -> Value,
-        told: impl Fn(Value) -> Value,
+        mark: impl Fn(Value) -> Value,
         null: impl FnOnce() -> Value,
     ) -> Option<Value> {
         self.with(at, |live| {
             let resource = live.resources.get(resource)?;
-            let value = |key: Option<InstanceKey>| resource.instances.get(&key).cloned().map_or_else(&missing, &told);
+            let value = |key: Option<InstanceKey>| resource.instances.get(&key).cloned().map_or_else(&missing, &mark);
             let expansion = resource.seen.as_ref().unwrap_or(&resource.expansion);
             let whole = resource.whole.get_or_init(|| together(expansion, value, null));
             Some(whole.clone())

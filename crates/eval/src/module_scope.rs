@@ -428,7 +428,7 @@ impl<'a> Evaluation<'a> {
             let null = || Value::null(ty().unwrap_or_else(Type::dynamic));
             let missing = || Value::unknown(ty().unwrap_or_else(Type::dynamic));
             // What is deprecated by the schema is said to those who read it.
-            let told = |value: Value| {
+            let mark = |value: Value| {
                 let schemas = self.schemas_of(module, resource);
                 match schemas.as_deref().and_then(|schemas| schema_of(schemas, &resource.key)) {
                     Some(schema) if schema.asks_for_marks() => {
@@ -438,7 +438,7 @@ impl<'a> Evaluation<'a> {
                     _ => value,
                 }
             };
-            return live.whole_resource(at, &resource.key, missing, told, null).unwrap_or_else(Value::unknown_dynamic);
+            return live.whole_resource(at, &resource.key, missing, mark, null).unwrap_or_else(Value::unknown_dynamic);
         }
         self.remembered((module, Name::Resource(resource.key.clone())), || {
             let schemas = self.schemas_of(module, resource);

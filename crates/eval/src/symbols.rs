@@ -32,7 +32,7 @@ use yuba_syntax::{Diagnostics, Expr};
 use yuba_value::{Value, convert};
 
 pub(crate) use diagnostics::unknown_function;
-pub(crate) use link::{Base, LinkContext, Linker, place};
+pub(crate) use link::{Base, LinkContext, Linker, location};
 pub use link::{Downloads, LibraryFiles, UnreadableLibrary};
 pub(crate) use names::LibraryNames;
 
@@ -43,7 +43,7 @@ pub type Libraries = BTreeMap<EcoString, Included>;
 #[derive(Clone, Debug)]
 pub struct Included {
     /// Where the block is: `main.tf:3`.
-    pub place: EcoString,
+    pub location: EcoString,
     /// The library; none where something is wrong with it, which was reported.
     pub library: Option<Arc<Library>>,
 }
@@ -71,7 +71,7 @@ pub struct NamedType {
     /// How large it is, written out.
     pub(crate) size: usize,
     /// Where it is defined: `lib.tfsym.hcl:3`.
-    pub place: EcoString,
+    pub location: EcoString,
 }
 
 /// A function of a library.
@@ -88,7 +88,7 @@ pub struct LibraryFunction {
     /// `return`
     pub(crate) result: Arc<Expr>,
     /// Where it is defined: `lib.tfsym.hcl:3`.
-    pub place: EcoString,
+    pub location: EcoString,
 }
 
 /// A parameter of a library's function.
@@ -176,17 +176,17 @@ pub fn check(reference: &Reference, libraries: &Libraries, context: &dyn ParseRe
     let problem = match &reference.subject {
         Subject::Symbol(symbol) => match (libraries.get(&symbol.library), &symbol.name) {
             (None, _) => reference.undefined_symbol(context),
-            (Some(Included { library: Some(library), place }), Some(name)) if !library.values.contains_key(name) => {
-                Some(diagnostics::no_value(reference, symbol, name, library, place, context))
+            (Some(Included { library: Some(library), location }), Some(name)) if !library.values.contains_key(name) => {
+                Some(diagnostics::no_value(reference, symbol, name, library, location, context))
             }
             _ => None,
         },
         Subject::SymbolFunction(function) => match function.library.as_ref().map(|label| libraries.get(label)) {
             None => Some(diagnostics::function_without_library(function, libraries, reference.span)),
             Some(None) => reference.undefined_symbol(context),
-            Some(Some(Included { library: Some(library), place })) => match library.functions.get(&function.name) {
+            Some(Some(Included { library: Some(library), location })) => match library.functions.get(&function.name) {
                 Some(_) => None,
-                None => Some(diagnostics::no_function(function, library, Some(place), reference.span)),
+                None => Some(diagnostics::no_function(function, library, Some(location), reference.span)),
             },
             Some(Some(_)) => None,
         },

@@ -132,9 +132,9 @@ impl Template<'_> {
             }
         });
         if let Some((root, span)) = missing {
-            let place = self.name.and_then(|_| place(Some(sources), span));
-            let place = place.map(|p| format!(", which the template uses at {p}")).unwrap_or_default();
-            return Err(FunctionError::arg(1, eco_format!("there is no value for {root:?}{place}")));
+            let location = self.name.and_then(|_| location(Some(sources), span));
+            let location = location.map(|p| format!(", which the template uses at {p}")).unwrap_or_default();
+            return Err(FunctionError::arg(1, eco_format!("there is no value for {root:?}{location}")));
         }
         let (value, problems) = evaluate(expr, &variables, CallContext { sources: Some(sources), ..*context });
         if problems.has_errors() {
@@ -168,19 +168,19 @@ fn problem_text(
 ) -> EcoString {
     let mut errors = problems.iter().filter(|d| d.is_error());
     let Some(first) = errors.next() else { return EcoString::new() };
-    let place = first.subject.and_then(|span| place(Some(sources), span));
-    let place = place.map(|p| format!("{p}: ")).unwrap_or_default();
+    let location = first.subject.and_then(|span| location(Some(sources), span));
+    let location = location.map(|p| format!("{p}: ")).unwrap_or_default();
     let details = details(first);
     let more = match errors.count() {
         0 => String::new(),
         1 => "; and 1 more error".to_owned(),
         n => format!("; and {n} more errors"),
     };
-    eco_format!("{place}{}{details}{more}", first.summary)
+    eco_format!("{location}{}{details}{more}", first.summary)
 }
 
 /// `name:line,column-column` or `name:line,column-line,column`
-pub(crate) fn place(sources: Option<&Sources>, span: Span) -> Option<String> {
+pub(crate) fn location(sources: Option<&Sources>, span: Span) -> Option<String> {
     let file = sources?.get(span.file)?;
     let (start, end) = (file.position(span.start as usize), file.position(span.end as usize));
     Some(match start.line == end.line {

@@ -61,6 +61,8 @@ pub enum Verification {
     /// It is.
     #[default]
     Full,
+    /// A listed authority has to have signed it, and it may belong to another host.
+    Authority,
     /// Any certificate is accepted, because the user asked for it.
     Skipped,
 }
@@ -108,7 +110,8 @@ fn verifier(settings: &TlsSettings) -> Result<Option<Arc<dyn ServerCertVerifier>
             Some(parsed.map_err(|_| format!("\"{name}\" is not a valid host name"))?)
         }
     };
-    let verifier = Verifier::new(authorities)?.map(|verifier| Verifier { host_name, ..verifier });
+    let names = if settings.verification == Verification::Authority { Names::Ignored } else { Names::Compared };
+    let verifier = Verifier::new(authorities)?.map(|verifier| Verifier { host_name, names, ..verifier });
     Ok(verifier.map(|verifier| Arc::new(verifier) as Arc<dyn ServerCertVerifier>))
 }
 
@@ -120,9 +123,20 @@ fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, 
     }
 }
 
-/// Accepts any certificate. Signatures of the handshake are verified.
+/// Accepts any certificate. Signatures of the handshake are verified, except for certificates of X.509 version 1, which WebPKI
+/// cannot read: whoever could forge such a signature can present a certificate of their own as well.
 #[derive(Debug)]
 struct AcceptAll;
+
+impl AcceptAll {
+    fn or_version_1(verdict: Result<HandshakeSignatureValid, Error>) -> Result<HandshakeSignatureValid, Error> {
+        let Err(Error::InvalidCertificate(CertificateError::Other(other))) = &verdict else { return verdict };
+        match other.0.downcast_ref() {
+            Some(webpki::Error::UnsupportedCertVersion) => Ok(HandshakeSignatureValid::assertion()),
+            _ => verdict,
+        }
+    }
+}
 
 impl ServerCertVerifier for AcceptAll {
     fn verify_server_cert(
@@ -143,7 +157,7 @@ impl ServerCertVerifier for AcceptAll {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signed, &algorithms)
+        AcceptAll::or_version_1(rustls::crypto::verify_tls12_signature(message, certificate, signed, &algorithms))
     }
 
     fn verify_tls13_signature(
@@ -153,7 +167,7 @@ impl ServerCertVerifier for AcceptAll {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let algorithms = aws_lc_rs::default_provider().signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, &algorithms)
+        AcceptAll::or_version_1(rustls::crypto::verify_tls13_signature(message, certificate, signed, &algorithms))
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -168,6 +182,15 @@ struct Verifier {
     authorities: HashSet<CertificateDer<'static>>,
     /// The name to look for in certificates, instead of the one in the URL.
     host_name: Option<ServerName<'static>>,
+    /// Whether the name in a certificate counts.
+    names: Names,
+}
+
+/// Whether the name in a certificate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Compared,
+    Ignored,
 }
 
 impl Verifier {
@@ -180,7 +203,8 @@ impl Verifier {
         let crypto = Arc::new(aws_lc_rs::default_provider());
         let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), crypto).build();
         let usual = usual.map_err(|error| error.to_string())?;
-        Ok(Some(Verifier { usual, authorities: authorities.into_iter().collect(), host_name: None }))
+        let authorities = authorities.into_iter().collect();
+        Ok(Some(Verifier { usual, authorities, host_name: None, names: Names::Compared }))
     }
 }
 
@@ -198,11 +222,15 @@ impl ServerCertVerifier for Verifier {
             // WebPKI reports this only for certificates that are valid now.
             Err(error) if is_authority(&error) => match self.authorities.contains(shown) {
                 true => {
-                    rustls::client::verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
+                    if self.names == Names::Compared {
+                        rustls::client::verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
+                    }
                     Ok(ServerCertVerified::assertion())
                 }
                 false => Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)),
             },
+            // The name is compared after everything else.
+            Err(error) if self.names == Names::Ignored && is_other_name(&error) => Ok(ServerCertVerified::assertion()),
             verdict => verdict,
         }
     }
@@ -236,6 +264,12 @@ pub(crate) fn is_unknown(error: &(dyn std::error::Error + 'static)) -> bool {
         Some(error) => error.get_ref().is_some_and(|inner| is_unknown(inner)),
         None => matches!(error.downcast_ref(), Some(Error::InvalidCertificate(CertificateError::UnknownIssuer))),
     }
+}
+
+/// Whether the only fault of a certificate is the name in it.
+fn is_other_name(error: &Error) -> bool {
+    let Error::InvalidCertificate(error) = error else { return false };
+    matches!(error, CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. })
 }
 
 /// Whether the only fault of a certificate is that it belongs to an authority.

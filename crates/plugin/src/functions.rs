@@ -124,7 +124,10 @@ mod tests {
     fn nonsense_is_told() {
         let bad =
             wire::Function { parameters: vec![parameter("p", "nonsense", false, false)], ..wire::Function::default() };
-        let told = signatures(BTreeMap::from([("f".to_owned(), bad)])).err().unwrap_or_default();
-        assert!(told.starts_with("in the function \"f\" the type of the parameter \"p\" is not a type: "), "{told}");
+        let problem = signatures(BTreeMap::from([("f".to_owned(), bad)])).err().unwrap_or_default();
+        assert!(
+            problem.starts_with("in the function \"f\" the type of the parameter \"p\" is not a type: "),
+            "{problem}"
+        );
     }
 }

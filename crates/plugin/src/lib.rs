@@ -21,7 +21,7 @@
 mod connection;
 mod diagnostics;
 mod functions;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod handshake;
 mod last_words;

@@ -191,9 +191,9 @@ mod tests {
         }
         assert_eq!(*taken.lock().expect("because nobody panics"), [LogLevel::Info, LogLevel::Error]);
         assert!(!LogSink::off().is_on());
-        let told = sink.environment("google-beta");
-        assert!(told.contains(&("TF_LOG_SDK_PROTO".to_owned(), "INFO")));
-        assert!(told.contains(&("TF_LOG_PROVIDER_GOOGLE_BETA".to_owned(), "INFO")));
+        let variables = sink.environment("google-beta");
+        assert!(variables.contains(&("TF_LOG_SDK_PROTO".to_owned(), "INFO")));
+        assert!(variables.contains(&("TF_LOG_PROVIDER_GOOGLE_BETA".to_owned(), "INFO")));
         assert!(LogSink::new(LogLevel::Trace, |_| {}).environment("x").is_empty());
         assert!(LogSink::off().environment("x").iter().all(|(_, level)| *level == "ERROR"));
     }

@@ -44,7 +44,7 @@ pub(crate) struct Process {
     exit: watch::Receiver<Option<EcoString>>,
     words: Arc<Mutex<LastWords>>,
     /// Whether somebody was told what it said last.
-    told: AtomicBool,
+    is_death_reported: AtomicBool,
 }
 
 /// What its keeper is told.
@@ -107,19 +107,26 @@ impl Launch<'_> {
         let log = self.log;
         log.say(LogLevel::Debug, &logger, || eco_format!("started {} as process {pid}", self.executable.display()));
         let words = Arc::new(Mutex::new(LastWords::default()));
-        let (said, line) = oneshot::channel();
+        let (greeting, line) = oneshot::channel();
         let drained = match child.stderr.take() {
             Some(stderr) => tokio::spawn(listen(stderr, words.clone(), log.clone(), logger.clone())),
             None => tokio::spawn(std::future::ready(())),
         };
         if let Some(stdout) = child.stdout.take() {
-            tokio::spawn(greet(stdout, said, log.clone(), logger.clone()));
+            tokio::spawn(greet(stdout, greeting, log.clone(), logger.clone()));
         }
         let (orders, for_keeper) = mpsc::unbounded_channel();
         let (ended, exit) = watch::channel(None);
         tokio::spawn(keep(child, for_keeper, ended, drained, log.clone(), logger.clone()));
-        let process =
-            Process { logger, group, connection: OnceLock::new(), orders, exit, words, told: AtomicBool::new(false) };
+        let process = Process {
+            logger,
+            group,
+            connection: OnceLock::new(),
+            orders,
+            exit,
+            words,
+            is_death_reported: AtomicBool::new(false),
+        };
 
         match timeout(self.patience, process.greeting(line)).await {
             Err(_) => {
@@ -164,7 +171,7 @@ impl Process {
     /// others that it has started may hold that open.
     async fn greeting(&self, mut line: oneshot::Receiver<String>) -> Option<String> {
         tokio::select! {
-            said = &mut line => said.ok(),
+            greeting = &mut line => greeting.ok(),
             _ = self.exited() => timeout(DRAIN, line).await.ok()?.ok(),
         }
     }
@@ -190,7 +197,7 @@ impl Process {
     }
     /// Whether its last words are still to be told: they need not stand in every message about its end.
     pub(crate) fn first_to_tell(&self) -> bool {
-        !self.told.swap(true, Ordering::Relaxed)
+        !self.is_death_reported.swap(true, Ordering::Relaxed)
     }
     /// Asks it to end; it is killed if it does not.
     pub(crate) fn stop(&self) {
@@ -284,10 +291,10 @@ async fn listen(stderr: impl AsyncRead + Unpin, words: Arc<Mutex<LastWords>>, lo
 }
 
 /// Takes the first line of standard output, and reads the rest, which should not be there.
-async fn greet(stdout: impl AsyncRead + Unpin, said: oneshot::Sender<String>, log: LogSink, logger: EcoString) {
+async fn greet(stdout: impl AsyncRead + Unpin, greeting: oneshot::Sender<String>, log: LogSink, logger: EcoString) {
     let mut reader = BufReader::new(stdout);
     let Some(first) = next_line(&mut reader).await else { return };
-    let _ = said.send(first);
+    let _ = greeting.send(first);
     while let Some(line) = next_line(&mut reader).await {
         log.say(LogLevel::Warn, &logger, || eco_format!("unexpected data on standard output: {}", line.trim()));
     }

@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn mistakes_are_told() {
         let start = "Invalid TF_REATTACH_PROVIDERS: ";
-        let told = |env: &str| match reattached(env) {
+        let problem = |env: &str| match reattached(env) {
             Ok(_) => "nothing".to_owned(),
             Err(problem) => format!("{}: {}", problem.summary, problem.detail),
         };
@@ -104,8 +104,8 @@ mod tests {
             (r#"{"a": {"Protocol": "grpc"}}"#, "the network \"\" is neither"),
             (r#"{"a": {"Protocol": "grpc", "Addr": {"Network": "tcp", "String": "x"}}}"#, "\"x\" is not an address"),
         ] {
-            let told = told(env);
-            assert!(told.starts_with(start) && told.contains(part), "{env}: {told}");
+            let problem = problem(env);
+            assert!(problem.starts_with(start) && problem.contains(part), "{env}: {problem}");
         }
     }
 }

@@ -433,23 +433,25 @@ pub(crate) mod tests {
 
     #[test]
     fn nonsense_is_found_and_named() {
-        let told = |block: wire::Block<AttributeV6>| {
+        let problem = |block: wire::Block<AttributeV6>| {
             let mut described = described(Protocol::V6);
             described.data = Types::Memory(BTreeMap::from([("d".into(), bytes(block))]));
             described.check().err().unwrap_or_default()
         };
         let start = "in the data source type \"d\" ";
         assert!(
-            told(block_of(vec![attribute("a", "what")]))
+            problem(block_of(vec![attribute("a", "what")]))
                 .starts_with(&format!("{start}in the attribute \"a\" the type is not a type"))
         );
         let deep = block_of(vec![nested(vec![attribute("x", "")], NestingMode::Map)]);
-        assert!(told(deep).starts_with(&format!("{start}in the attribute \"nested\" in the attribute \"x\" the type")));
+        assert!(
+            problem(deep).starts_with(&format!("{start}in the attribute \"nested\" in the attribute \"x\" the type"))
+        );
         let lost = wire::Block {
             block_types: vec![in_block("b", NestingMode::Invalid, block_of(Vec::new()))],
             ..wire::Block::default()
         };
-        assert!(told(lost).starts_with(&format!("{start}in blocks of type \"b\" it is not said how many")));
+        assert!(problem(lost).starts_with(&format!("{start}in blocks of type \"b\" it is not said how many")));
         let mut broken = described(Protocol::V6);
         broken.ephemeral = Types::Memory(BTreeMap::from([("e".into(), Bytes::from_static(b"\xff\xff"))]));
         assert!(

@@ -201,8 +201,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_found_again() {
-        let place = SocketDir::new(&std::env::temp_dir()).expect("because there is a place for temporary files");
-        let path = file(&place.path().join("deep"), "h1:x", Path::new("/nowhere"));
+        let dir = SocketDir::new(&std::env::temp_dir()).expect("because there is a place for temporary files");
+        let path = file(&dir.path().join("deep"), "h1:x", Path::new("/nowhere"));
         assert!(read(&path).is_none());
         for protocol in [Protocol::V5, Protocol::V6] {
             let one = described(protocol);
@@ -212,19 +212,18 @@ mod tests {
                 |described: Described| text(&described.into_schema(&LogSink::off()).expect("because it is valid"));
             assert_eq!(schema(one), schema(other));
         }
-        let names = fs::read_dir(place.path().join("deep")).expect("because it was made");
+        let names = fs::read_dir(dir.path().join("deep")).expect("because it was made");
         assert_eq!(names.count(), 1);
 
         let old = |name: &str| {
-            let file = File::create(place.path().join("deep").join(name)).expect("because the place is ours");
+            let file = File::create(dir.path().join("deep").join(name)).expect("because the place is ours");
             file.set_modified(SystemTime::now() - 2 * UNFINISHED).expect("because the file is ours");
         };
         old("a.schemas");
         old("a.schemas.1");
         old("other");
         write(&path, &described(Protocol::V6)).expect("because the place is ours");
-        let mut names: Vec<_> =
-            fs::read_dir(place.path().join("deep")).expect("because it was made").flatten().collect();
+        let mut names: Vec<_> = fs::read_dir(dir.path().join("deep")).expect("because it was made").flatten().collect();
         names.retain(|entry| entry.path() != path);
         names.sort_by_key(fs::DirEntry::file_name);
         let names: Vec<_> = names.iter().map(fs::DirEntry::file_name).collect();
@@ -235,6 +234,6 @@ mod tests {
             fs::write(&path, &whole[..length]).expect("because the place is ours");
             assert!(read(&path).is_none(), "{length}");
         }
-        assert_ne!(path, file(&place.path().join("deep"), "h1:y", Path::new("/nowhere")));
+        assert_ne!(path, file(&dir.path().join("deep"), "h1:y", Path::new("/nowhere")));
     }
 }

@@ -152,12 +152,12 @@ mod tests {
             wire::Diagnostic { summary: "no severity".into(), ..wire::Diagnostic::default() },
         ]);
         let text = found.iter().map(|problem| {
-            let place = match &problem.location {
+            let location = match &problem.location {
                 ProblemLocation::Value(path) => path_text(path),
                 other => eco_format!("{other:?}"),
             };
             format!(
-                "{} {} {place}\n",
+                "{} {} {location}\n",
                 if problem.diagnostic.is_error() { "error" } else { "warning" },
                 problem.diagnostic.summary
             )

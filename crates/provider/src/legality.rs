@@ -33,10 +33,10 @@ pub struct Violation {
 impl Violation {
     /// `.tags["a"]: was "x", but is null now`, with an address before the path if there is one.
     pub fn text(&self, address: &str) -> EcoString {
-        let place = path_text(&self.path);
-        match (address, place.as_str()) {
+        let location = path_text(&self.path);
+        match (address, location.as_str()) {
             ("", "") => self.message.clone(),
-            _ => eco_format!("{address}{place}: {}", self.message),
+            _ => eco_format!("{address}{location}: {}", self.message),
         }
     }
 }

@@ -20,6 +20,7 @@ use yuba_backend::{Backends, DiskAt};
 use yuba_eval::inputs::ENVIRONMENT_PREFIX;
 use yuba_eval::{EvalEnv, World};
 use yuba_install::Hosts;
+use yuba_install::providers::selected::PackageDir;
 use yuba_net::Environment;
 use yuba_syntax::Sources;
 use yuba_syntax::files::Files;
@@ -102,6 +103,7 @@ impl Project {
         settings.providers.backends = Arc::new(backends);
         let files: Arc<dyn Files> = Arc::new(DiskFiles::new(settings.root.clone()));
         settings.providers.files = Arc::clone(&files);
+        settings.providers.packages = PackageDir::of_project(&settings.root, &settings.data_dir);
         let workspace = match settings.environment.get(WORKSPACE) {
             Some(name) => Selected { name: name.to_owned(), is_overridden: true },
             None => {

@@ -13,7 +13,7 @@ use yuba_install::providers::configured::{self, Means};
 use yuba_install::providers::diagnostics as about;
 use yuba_install::providers::installing::{self, Cache, Failure, SelectionPolicy};
 use yuba_install::providers::platform::Platform;
-use yuba_install::providers::selected::{check_selections, packages_dir};
+use yuba_install::providers::selected::{PackageDir, check_selections};
 use yuba_install::providers::source::{PackageSource, PackageSources, QueryError};
 use yuba_install::providers::unpacked::UnpackedPackages;
 use yuba_install::providers::verified::Verified;
@@ -73,7 +73,7 @@ pub(crate) fn install(
     let package_sources = match flags.plugin_dirs.is_empty() {
         true if needed.is_empty() => PackageSources::default(),
         true => {
-            let dir = project.original_dir().map_or_else(|| PathBuf::from("."), PathBuf::from);
+            let dir = project.original_dir().map_or_else(|| project.root().to_path_buf(), PathBuf::from);
             let (package_sources, found) = configured::package_sources(&means, &dir, hosts.environment());
             problems.extend(found);
             package_sources
@@ -98,7 +98,7 @@ pub(crate) fn install(
         locks: &before,
         sources: &package_sources,
         client: means.services.client(),
-        base: &packages_dir(project.data_dir()),
+        base: &PackageDir::of_project(project.root(), project.data_dir()),
         platform: &platform,
         cache: cache.as_ref(),
         mode: if flags.upgrade { SelectionPolicy::Upgrade } else { SelectionPolicy::Keep },

@@ -97,3 +97,29 @@ fn a_lock_that_nobody_ends_is_released() {
     drop(planned);
     assert!(!is_locked(), "a plan that is dropped holds no lock");
 }
+
+#[test]
+fn packages_of_providers_are_those_of_the_project() {
+    let package = format!(
+        ".terraform/providers/registry.opentofu.org/hashicorp/null/1.2.3/{}/terraform-provider-null",
+        yuba_install::providers::platform::Platform::current()
+    );
+    let lock = "provider \"registry.opentofu.org/hashicorp/null\" {\n  version = \"1.2.3\"\n}\n";
+    let sandboxes = [Sandbox::new("", ""), Sandbox::new("", "")];
+    for sandbox in &sandboxes {
+        sandbox.write(".terraform.lock.hcl", lock);
+    }
+    sandboxes[0].write(&package, "#!/bin/sh");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(sandboxes[0].dir().join(&package), executable).expect("it was written");
+    let found = sandboxes.each_ref().map(|sandbox| {
+        let providers = yuba_session::providers::ProviderSettings::new(".terraform");
+        let project = Project::new(ProjectSettings { providers, ..ProjectSettings::bare(sandbox.dir()) });
+        let packages = &project.providers().selection().packages;
+        let package = packages.values().next().expect("the lock file selects one");
+        package.as_ref().map(|package| package.executable.clone()).map_err(|problem| problem.reason().to_string())
+    });
+    assert_eq!(found[0], Ok(sandboxes[0].dir().join(&package)));
+    let missing = "there is no package for registry.opentofu.org/hashicorp/null 1.2.3 cached in .terraform/providers";
+    assert_eq!(found[1], Err(missing.to_owned()));
+}

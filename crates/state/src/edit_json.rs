@@ -133,7 +133,7 @@ fn broken(fault: Fault) -> EditError {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "because it is for map_err")]
-fn told(problems: Diagnostics) -> EditError {
+fn edit_error(problems: Diagnostics) -> EditError {
     let all: Vec<EcoString> = problems.iter().map(yuba_syntax::Diagnostic::explanation).collect();
     EditError(all.join(" ").into())
 }
@@ -210,7 +210,7 @@ fn address(writer: &mut Writer<'_>, key: &str, addr: &AbsResourceInstance) {
 fn instance(raw: &str) -> Result<AbsResourceInstance> {
     let mut reader = Reader::new(raw);
     if reader.peek() != Some(b'{') {
-        return Addresses::instance(&reader.string("addr").map_err(broken)?).map_err(told);
+        return Addresses::instance(&reader.string("addr").map_err(broken)?).map_err(edit_error);
     }
     let (mut module, mut mode, mut key) = (Cow::Borrowed(""), ResourceMode::Managed, RawKey::None);
     let (mut kind, mut name) = (EcoString::new(), EcoString::new());
@@ -229,13 +229,13 @@ fn instance(raw: &str) -> Result<AbsResourceInstance> {
     read.map_err(broken)?;
     let module = match &*module {
         "" => ModuleInstance::ROOT,
-        text => ModuleInstance::parse_text(FileId(0), text).map_err(told)?,
+        text => ModuleInstance::parse_text(FileId(0), text).map_err(edit_error)?,
     };
     Ok(AbsResourceInstance { module, resource: Resource { mode, kind, name }, key: instance_key(&key)? })
 }
 
 fn provider(text: &str) -> Result<AbsProviderConfig> {
-    AbsProviderConfig::parse_text(FileId(0), text).map_err(told)
+    AbsProviderConfig::parse_text(FileId(0), text).map_err(edit_error)
 }
 
 fn deposed(text: &str) -> Result<DeposedKey> {
@@ -264,11 +264,11 @@ fn object(raw: &str) -> Result<Object> {
             Ok(())
         });
         read.map_err(broken)?;
-        problem.map_or(Ok(()), |problem| Err(told(problem)))?;
+        problem.map_or(Ok(()), |problem| Err(edit_error(problem)))?;
     }
     let mut problems = Diagnostics::new();
     let object = raw.into_object(dependencies, "of the edit", &mut problems);
-    object.filter(|_| !problems.has_errors()).ok_or_else(|| told(problems))
+    object.filter(|_| !problems.has_errors()).ok_or_else(|| edit_error(problems))
 }
 
 fn output(raw: &str) -> Result<Output> {
@@ -291,5 +291,5 @@ fn output(raw: &str) -> Result<Output> {
 
 fn results(raw: &str) -> Result<Vec<CheckResult>> {
     let (results, problems) = read_check_results(&mut Reader::new(raw)).map_err(broken)?;
-    if problems.is_empty() { Ok(results) } else { Err(told(problems)) }
+    if problems.is_empty() { Ok(results) } else { Err(edit_error(problems)) }
 }

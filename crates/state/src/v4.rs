@@ -242,11 +242,11 @@ impl Loader {
         };
         let module = match &*raw.module {
             "" => ModuleInstance::ROOT,
-            text => self.told(|addresses| addresses.module(text))?,
+            text => self.or_report(|addresses| addresses.module(text))?,
         };
         let provider = match &*raw.provider {
             "" => None,
-            text => Some(self.told(|addresses| addresses.provider(text))?),
+            text => Some(self.or_report(|addresses| addresses.provider(text))?),
         };
         let addr = ResourceName { mode, kind: (&*raw.kind).into(), name: (&*raw.name).into() }.absolute(module);
         let before = self.state.resources.remove(&addr);
@@ -271,7 +271,7 @@ impl Loader {
         }
     }
 
-    fn told<T>(&mut self, read: impl FnOnce(&mut Addresses) -> std::result::Result<T, Diagnostics>) -> Option<T> {
+    fn or_report<T>(&mut self, read: impl FnOnce(&mut Addresses) -> std::result::Result<T, Diagnostics>) -> Option<T> {
         match read(&mut self.addresses) {
             Ok(addr) => Some(addr),
             Err(problems) => {
@@ -352,7 +352,7 @@ impl Loader {
                 self.problems.push(diagnostics::provider_conflict(&instance, &resource.provider, &raw.provider));
             }
         }
-        let (provider, key) = self.told(|addresses| addresses.provider_instance(&raw.provider))?;
+        let (provider, key) = self.or_report(|addresses| addresses.provider_instance(&raw.provider))?;
         match &loaded.own_provider {
             Some(first) if *first != provider => {
                 if !loaded.differs_told {
@@ -375,7 +375,7 @@ impl Loader {
         let mut list = EcoVec::new();
         Reader::new(raw).array("resources.instances.dependencies", |reader| {
             let text = reader.string("resources.instances.dependencies")?;
-            list.extend(self.told(|addresses| addresses.dependency(&text)));
+            list.extend(self.or_report(|addresses| addresses.dependency(&text)));
             Ok(())
         })?;
         self.addresses.keep_dependency_list(raw, list.clone());

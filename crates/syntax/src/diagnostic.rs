@@ -181,11 +181,18 @@ impl Diagnostic {
     }
     /// A diagnostic with the severity and the title of its code, without a location.
     pub fn new(code: &'static Code, detail: impl Into<EcoString>) -> Diagnostic {
+        Diagnostic::with_detail(code, detail.into())
+    }
+    /// Cold: the compiler moves the code that only reports a mistake away from the code that every run executes, so that a
+    /// run maps fewer pages of the executable.
+    #[cold]
+    #[inline(never)]
+    fn with_detail(code: &'static Code, detail: EcoString) -> Diagnostic {
         Diagnostic {
             code,
             severity: code.severity,
             summary: code.summary.into(),
-            detail: detail.into(),
+            detail,
             hint: None,
             subject: None,
             context: None,

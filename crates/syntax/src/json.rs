@@ -122,8 +122,8 @@ mod tests {
     use crate::{Diagnostic, Diagnostics};
 
     fn show_diags(diagnostics: &Diagnostics) -> String {
-        let place = |d: &Diagnostic| d.subject.map(|s| format!(" @{}-{}", s.start, s.end)).unwrap_or_default();
-        diagnostics.iter().map(|d| format!("! {}{}\n", d.summary, place(d))).collect()
+        let location = |d: &Diagnostic| d.subject.map(|s| format!(" @{}-{}", s.start, s.end)).unwrap_or_default();
+        diagnostics.iter().map(|d| format!("! {}{}\n", d.summary, location(d))).collect()
     }
 
     fn schema() -> BodySchema {

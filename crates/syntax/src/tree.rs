@@ -87,9 +87,9 @@ impl SyntaxTree {
             while ancestors.last().is_some_and(|(_, parent_begins)| *parent_begins > at) {
                 ancestors.pop();
             }
-            let place = ancestors.last().map_or(begins, |(parent, parent_begins)| parent + 1 + begins - parent_begins);
-            nodes[place] = *node;
-            ancestors.push((place, begins));
+            let index = ancestors.last().map_or(begins, |(parent, parent_begins)| parent + 1 + begins - parent_begins);
+            nodes[index] = *node;
+            ancestors.push((index, begins));
         }
         SyntaxTree { tokens, nodes }
     }

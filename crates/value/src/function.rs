@@ -181,14 +181,17 @@ pub struct FunctionError {
 
 impl FunctionError {
     /// The call as a whole failed.
+    #[cold]
     pub fn new(reason: impl Into<Reason>) -> FunctionError {
         FunctionError { arg: None, path: Path::new(), reason: reason.into() }
     }
     /// One argument is to blame.
+    #[cold]
     pub fn arg(index: usize, reason: impl Into<Reason>) -> FunctionError {
         FunctionError { arg: Some(index), path: Path::new(), reason: reason.into() }
     }
     /// Something inside one argument is to blame.
+    #[cold]
     pub fn arg_path(index: usize, path: Path, reason: impl Into<Reason>) -> FunctionError {
         FunctionError { arg: Some(index), path, reason: reason.into() }
     }

@@ -119,8 +119,12 @@ impl Number {
         Number::from_f64(self.to_f64()).filter(|float| float.cmp(self).is_eq())
     }
     /// Infinity, of no particular precision.
-    pub fn infinity(negative: bool) -> Number {
-        Number::big(negative, Form::Infinite, 0)
+    pub fn infinity() -> Number {
+        Number::big(false, Form::Infinite, 0)
+    }
+    /// Negative infinity, of no particular precision.
+    pub fn minus_infinity() -> Number {
+        Number::big(true, Form::Infinite, 0)
     }
 
     fn big(negative: bool, form: Form, precision: u32) -> Number {

@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn what_has_no_answer_is_an_error() {
         let list = Value::list(Type::string(), vec!["a".into()]);
-        let infinite = Value::number(Number::infinity(false));
+        let infinite = Value::number(Number::infinity());
         let text: String = [
             add(&Value::null_dynamic(), &Value::int(1)),
             not(&Value::int(1)),

@@ -146,7 +146,7 @@ impl Refine {
         });
         if self.original.ty() == &Type::number()
             && tighter
-            && bound.value != Number::infinity(true)
+            && bound.value != Number::minus_infinity()
             && consistent(Some(&bound), self.refinement.max.as_ref())
         {
             self.refinement.min = Some(bound);
@@ -160,7 +160,7 @@ impl Refine {
         });
         if self.original.ty() == &Type::number()
             && tighter
-            && bound.value != Number::infinity(false)
+            && bound.value != Number::infinity()
             && consistent(self.refinement.min.as_ref(), Some(&bound))
         {
             self.refinement.max = Some(bound);

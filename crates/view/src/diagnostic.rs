@@ -303,11 +303,11 @@ fn sameness(diagnostic: &Diagnostic) -> Sameness<'_> {
 fn sorted<'a>(diagnostics: &'a Diagnostics, sources: &Sources) -> Vec<&'a Diagnostic> {
     let mut sorted: Vec<&Diagnostic> = diagnostics.iter().collect();
     sorted.sort_by_cached_key(|diagnostic| {
-        let place = diagnostic.subject.map(|subject| {
+        let location = diagnostic.subject.map(|subject| {
             let name = sources.get(subject.file).map_or("", |file| &file.name);
             (name.matches('/').count(), name.to_owned(), subject.start, subject.end)
         });
-        (diagnostic.is_error(), place)
+        (diagnostic.is_error(), location)
     });
     sorted
 }

@@ -27,8 +27,8 @@ pub fn render(
     if let Some(address) = &diagnostic.address {
         members.push(("address", JsonValue::from(address.as_str())));
     }
-    if let Some(place) = excerpts.place(diagnostic) {
-        members.push(("range", range(&place)));
+    if let Some(location) = excerpts.location(diagnostic) {
+        members.push(("range", range(&location)));
     }
     if let Some(snippet) = excerpts.snippet(diagnostic, usize::MAX) {
         members.push(("snippet", code(&snippet, diagnostic, signature)));
@@ -75,9 +75,9 @@ fn no_secrets(value: &Value) -> String {
     }
 }
 
-fn range(place: &SourceRange) -> JsonValue {
-    let filename = JsonValue::from(place.filename.as_str());
-    JsonValue::object([("filename", filename), ("start", position(place.start)), ("end", position(place.end))])
+fn range(location: &SourceRange) -> JsonValue {
+    let filename = JsonValue::from(location.filename.as_str());
+    JsonValue::object([("filename", filename), ("start", position(location.start)), ("end", position(location.end))])
 }
 
 fn position(position: Position) -> JsonValue {

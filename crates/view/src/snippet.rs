@@ -64,7 +64,7 @@ impl<'a> Excerpts<'a> {
     }
 
     /// Where a diagnostic points; `None` if it points nowhere or its file is not known.
-    pub fn place(&self, diagnostic: &Diagnostic) -> Option<SourceRange> {
+    pub fn location(&self, diagnostic: &Diagnostic) -> Option<SourceRange> {
         let subject = diagnostic.subject?;
         let file = self.sources.get(subject.file)?;
         let start = file.position(subject.start as usize);

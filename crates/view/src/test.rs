@@ -112,11 +112,12 @@ pub fn destroy_failed(run: &str, width: usize) -> String {
 
 /// Objects that still exist, with where their state is.
 pub fn leftovers(run: &str, left: &[String], saved: Option<&str>, width: usize) -> String {
-    let place = match saved {
+    let file_note = match saved {
         Some(path) => format!(" Their state is in the file {path}."),
         None => String::new(),
     };
-    let head = format!("\n{run} created the following objects, and they still exist. Remove them manually.{place}\n");
+    let head =
+        format!("\n{run} created the following objects, and they still exist. Remove them manually.{file_note}\n");
     let mut text = wrap(&head, width);
     for one in left {
         text += &format!("  - {one}\n");

@@ -57,6 +57,10 @@ impl StateFiles for Disk {
         path.try_exists()
     }
 
+    fn permissions(&self, path: &Path) -> io::Result<std::fs::Permissions> {
+        Ok(std::fs::metadata(path)?.permissions())
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
     }

@@ -73,6 +73,10 @@ impl StateFiles for Faulty {
         self.step(false)?;
         Disk.exists(path)
     }
+    fn permissions(&self, path: &Path) -> io::Result<std::fs::Permissions> {
+        self.step(false)?;
+        Disk.permissions(path)
+    }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.step(false)?;
         Disk.rename(from, to)

@@ -45,6 +45,10 @@ impl StateFiles for DiskAt {
         Disk.exists(&self.at(path))
     }
 
+    fn permissions(&self, path: &Path) -> io::Result<std::fs::Permissions> {
+        Disk.permissions(&self.at(path))
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         Disk.rename(&self.at(from), &self.at(to))
     }

@@ -122,6 +122,11 @@ impl ArgumentSchema {
         self.arguments.get(name).map(|argument| argument.attribute.spec_type())
     }
 
+    /// The description of an argument for people.
+    pub fn description_of(&self, name: &str) -> &str {
+        self.arguments.get(name).map_or("", |argument| argument.attribute.description.as_str())
+    }
+
     /// Whether the value of an argument is a credential.
     pub fn is_secret(&self, name: &str) -> bool {
         self.arguments.get(name).is_some_and(|argument| argument.attribute.sensitive)
@@ -189,6 +194,11 @@ impl Arguments {
     pub fn to_json(&self) -> Json {
         let text = yuba_value::json::encode(&self.0, self.0.ty()).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// The object with all arguments and nested blocks.
+    pub fn value(&self) -> &Value {
+        &self.0
     }
 
     /// The value of an argument or nested block; null if it is not set.

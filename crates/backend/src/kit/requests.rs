@@ -52,12 +52,18 @@ pub(crate) fn unexpected(request: &Request, response: &Response) -> StoreError {
     error
 }
 
+/// The message in an error document of JSON: `{"error": {"message": ..}}`.
+fn message(body: &[u8]) -> Option<String> {
+    let document: serde_json::Value = serde_json::from_slice(body).ok()?;
+    document["error"]["message"].as_str().map(str::to_owned)
+}
+
 /// The beginning of what a server said, on one line; none for an empty response.
 pub(crate) fn excerpt(response: &Response) -> Option<String> {
     if response.media_type().is_some_and(|kind| kind == "text/html") {
         return Some("the response is an HTML page, so the URL may be that of a proxy or a login page".to_owned());
     }
-    let text = String::from_utf8_lossy(&response.body);
+    let text = message(&response.body).unwrap_or_else(|| String::from_utf8_lossy(&response.body).into_owned());
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut line = words.join(" ");
     if let Some((end, _)) = line.char_indices().nth(EXCERPT) {

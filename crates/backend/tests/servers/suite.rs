@@ -27,7 +27,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
 ];
 
 /// An object is made at `terraform_data.r[n]`.
-fn edit(n: usize) -> Edit {
+pub(crate) fn edit(n: usize) -> Edit {
     let line = format!(
         r#"{{"edit":"set_object","addr":"terraform_data.r[{n}]","provider":"provider[\"terraform.io/builtin/terraform\"]","object":{{"schema_version":0,"attributes":{{"id":"{n:0>200}"}},"sensitive_attributes":[]}}}}"#
     );
@@ -35,7 +35,7 @@ fn edit(n: usize) -> Edit {
 }
 
 /// Numbers of the objects in a state.
-fn numbers(state: Option<&State>) -> Vec<usize> {
+pub(crate) fn numbers(state: Option<&State>) -> Vec<usize> {
     let instances = state.into_iter().flat_map(State::instances);
     let texts = instances.map(|(addr, ..)| addr.to_string());
     let mut found: Vec<usize> =
@@ -44,17 +44,17 @@ fn numbers(state: Option<&State>) -> Vec<usize> {
     found
 }
 
-fn read(store: &mut dyn StateStore) -> State {
+pub(crate) fn read(store: &mut dyn StateStore) -> State {
     let reading = store.read().unwrap_or_else(|problems| panic!("{problems:?}"));
     reading.state.unwrap_or_else(State::empty)
 }
 
-fn write(store: &mut dyn StateStore, state: &mut State) -> Saved {
+pub(crate) fn write(store: &mut dyn StateStore, state: &mut State) -> Saved {
     store.write(state).unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 
 /// Adds an object under the lock.
-fn add(machine: &Machine, workspace: &str, n: usize) -> State {
+pub(crate) fn add(machine: &Machine, workspace: &str, n: usize) -> State {
     let mut store = locked(machine, workspace);
     let mut state = read(store.as_mut());
     state.apply(edit(n));
@@ -64,7 +64,7 @@ fn add(machine: &Machine, workspace: &str, n: usize) -> State {
 }
 
 /// Opens a state and takes its lock. Waits for other holders for up to a minute.
-fn locked(machine: &Machine, workspace: &str) -> Box<dyn StateStore> {
+pub(crate) fn locked(machine: &Machine, workspace: &str) -> Box<dyn StateStore> {
     let mut store = machine.open(workspace);
     let until = Instant::now() + Duration::from_secs(60);
     loop {
@@ -242,7 +242,7 @@ fn concurrent_writers_lose_no_update(subject: &dyn Subject) {
 }
 
 /// A run that finishes object 10, begins object 77, and is killed.
-fn interrupted_run(machine: &Machine) {
+pub(crate) fn interrupted_run(machine: &Machine) {
     let mut store = locked(machine, "default");
     let mut state = read(store.as_mut());
     let mut journal = store.journal(&mut state).unwrap_or_else(|problems| panic!("{problems:?}"));
@@ -353,7 +353,7 @@ fn a_damaged_state_is_an_error(subject: &dyn Subject) {
     }
 }
 
-fn an_outage_loses_nothing(subject: &dyn Subject) {
+pub(crate) fn an_outage_loses_nothing(subject: &dyn Subject) {
     let name = unique("outage");
     let machine = Machine::new(subject, &name);
     add(&machine, "default", 1);

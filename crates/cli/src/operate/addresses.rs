@@ -1,10 +1,9 @@
 //! Addresses of resources in flags: `-target`, `-exclude`, their files, and `-replace`.
 
-use std::path::Path;
-
 use yuba_addrs::{AbsResourceInstance, ResourceMode, Target};
 use yuba_engine::PlanOptions;
 use yuba_engine::targets::{parse_file, parse_option};
+use yuba_syntax::files::Files;
 use yuba_syntax::{Diagnostics, SourceFile, Sources};
 
 use super::diagnostics;
@@ -17,7 +16,7 @@ pub(super) struct InvalidFlags {
 }
 
 /// Reads the addresses of `-target`, `-exclude` and `-replace` into the options of a plan.
-pub(super) fn read(args: &Args, plan: &mut PlanOptions) -> InvalidFlags {
+pub(super) fn read(args: &Args, files: &dyn Files, plan: &mut PlanOptions) -> InvalidFlags {
     let mut sources = Sources::new();
     let mut problems = Diagnostics::new();
     let has = |names: [&str; 2]| args.iter().any(|(name, _)| names.contains(&name));
@@ -28,7 +27,7 @@ pub(super) fn read(args: &Args, plan: &mut PlanOptions) -> InvalidFlags {
     for (name, text) in args.iter().filter(|_| !contradicts) {
         let (found, wrong) = match name {
             "target" | "exclude" => parse_option(name, &[text]),
-            "target-file" | "exclude-file" => read_file(&mut sources, Path::new(text), name),
+            "target-file" | "exclude-file" => read_file(files, text, name, &mut sources),
             _ => continue,
         };
         problems.extend(wrong);
@@ -55,10 +54,10 @@ pub(super) fn read(args: &Args, plan: &mut PlanOptions) -> InvalidFlags {
 }
 
 /// Addresses from a file.
-fn read_file(sources: &mut Sources, path: &Path, flag: &str) -> (Vec<Target>, Diagnostics) {
-    match std::fs::read(path) {
+fn read_file(files: &dyn Files, path: &str, flag: &str, sources: &mut Sources) -> (Vec<Target>, Diagnostics) {
+    match files.read(path) {
         Ok(bytes) => {
-            let file = sources.add(SourceFile::new(path.display().to_string(), bytes.as_slice()));
+            let file = sources.add(SourceFile::new(path, bytes.clone()));
             parse_file(file, &bytes)
         }
         Err(error) => (Vec::new(), diagnostics::target_file_unreadable(flag, path, &error).into()),

@@ -116,8 +116,8 @@ pub(crate) fn invalid_replace(text: &str, reason: &str) -> Diagnostic {
     Diagnostic::new(&INVALID_REPLACE_ADDRESS, reason).titled(format!("Invalid force-replace address {text:?}"))
 }
 
-pub(crate) fn target_file_unreadable(flag: &str, path: &Path, error: &io::Error) -> Diagnostic {
-    let detail = format!("Failed to read the file {} of -{flag}: {error}.", path.display());
+pub(crate) fn target_file_unreadable(flag: &str, path: &str, error: &io::Error) -> Diagnostic {
+    let detail = format!("Failed to read the file {path} of -{flag}: {error}.");
     Diagnostic::new(&TARGET_FILE_UNREADABLE, detail)
 }
 

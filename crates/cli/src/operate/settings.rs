@@ -9,6 +9,7 @@ use yuba_plan::Mode;
 use yuba_session::backend::StateFlags;
 use yuba_session::{ConfigurationCheck, ForgottenInstances, LockOptions};
 use yuba_syntax::Sources;
+use yuba_syntax::files::Files;
 
 use super::{addresses, diagnostics};
 use crate::exit::Failure;
@@ -63,7 +64,13 @@ pub(super) struct OperationSettings {
 
 impl OperationSettings {
     /// Resolves the settings of a command. Flags that contradict each other are refused.
-    pub(super) fn resolve(args: &Args, environment: &Environment, kind: Kind) -> Result<OperationSettings, Failure> {
+    /// Reads the files of `-target-file` and `-exclude-file`.
+    pub(super) fn resolve(
+        args: &Args,
+        environment: &Environment,
+        files: &dyn Files,
+        kind: Kind,
+    ) -> Result<OperationSettings, Failure> {
         check_arguments(args, kind)?;
         let path = |flag: &str| {
             let given = args.table_has(flag).then(|| args.text(flag)).flatten();
@@ -82,7 +89,7 @@ impl OperationSettings {
             generate_config: generated.is_some(),
             ..PlanOptions::default()
         };
-        read_addresses(args, &mut plan)?;
+        read_addresses(args, files, &mut plan)?;
         if kind == Kind::Refresh {
             // The command accepts the options of a plan, and uses the targets only.
             (plan.mode, plan.refresh) = (Mode::Normal, true);
@@ -136,8 +143,8 @@ fn check_arguments(args: &Args, kind: Kind) -> Result<(), Failure> {
 }
 
 /// Reads the addresses in flags, and refuses modes that contradict each other.
-fn read_addresses(args: &Args, plan: &mut PlanOptions) -> Result<(), Failure> {
-    let addresses::InvalidFlags { mut problems, sources } = addresses::read(args, plan);
+fn read_addresses(args: &Args, files: &dyn Files, plan: &mut PlanOptions) -> Result<(), Failure> {
+    let addresses::InvalidFlags { mut problems, sources } = addresses::read(args, files, plan);
     let in_files = problems.iter().any(|problem| problem.subject.is_some());
     if plan.mode == Mode::Destroy && args.is_on("refresh-only") {
         problems.push(diagnostics::destroy_with_refresh_only());

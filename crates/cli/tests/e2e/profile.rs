@@ -81,9 +81,13 @@ fn an_interrupted_command_has_a_complete_profile() {
         assert_eq!(stderr.read(&mut byte).ok(), Some(1), "{}", String::from_utf8_lossy(&said));
         said.extend(byte);
     }
+    // Waiting closes standard input unless it is taken. The command would read its end as the answer, and could exit before
+    // it handles the signal.
+    let stdin = child.stdin.take();
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()));
     let status = child.wait().expect("because it was started");
+    drop(stdin);
     assert_eq!(status.signal(), Some(2), "{status}");
     let all = slices(&s, "p.json");
     assert_eq!(only(&all, "command").args["unfinished"], true);

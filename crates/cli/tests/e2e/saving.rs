@@ -54,7 +54,8 @@ fn a_limit_for_files_loses_nothing() {
     let run = sandbox.shell(&["sh", "-c"], script);
     assert_eq!(run.code, 1, "{run}");
     let complete = complete(&run);
-    assert!(complete.len() > 5 && complete.len() < 80, "{}", complete.len());
+    // How many objects fit depends on how many were begun at the same time: room is reserved for each result.
+    assert!(!complete.is_empty() && complete.len() < 80, "{}", complete.len());
     let said = flowing(&run.stderr);
     assert_eq!(said.matches("Failed to save state").count(), 1, "{said}");
     assert!(said.contains("No further operation starts."), "{said}");

@@ -16,7 +16,7 @@ use crate::diagnostics::{blocks, tests as diagnostics};
 use crate::file::FileKind;
 use crate::language::version_constraint;
 use crate::module::Module;
-use crate::module_call::{PassedProvider, check_collections, decode_providers};
+use crate::module_call::{Collections, PassedProvider, check_collections, decode_providers};
 use crate::quoted::Syntax;
 use crate::schema::schema;
 
@@ -152,7 +152,7 @@ pub(super) fn decode(block: &Block, with: &Decoding<'_>) -> (Option<TestRun>, Di
     }
     if let Some(attribute) = content.attribute("providers") {
         run.providers = decode_providers(attribute, Syntax::of(&block.body), with, &mut problems);
-        problems.extend(check_collections(&run.providers, false));
+        problems.extend(check_collections(&run.providers, Collections::Refused));
     }
     run.expect_failures = references(content.attribute("expect_failures"), &mut problems);
     (Some(run), problems)
@@ -168,14 +168,14 @@ fn decode_inner(block: &Block, run: &mut TestRun, with: &Decoding<'_>, problems:
         }
         "plan_options" => match run.options.span {
             Some(first) => {
-                problems.push(diagnostics::second_block("plan_options", "run block", &with.place(first), at));
+                problems.push(diagnostics::second_block("plan_options", "run block", &with.location(first), at));
             }
             None => run.options = plan_options(block, with, problems).unwrap_or_default(),
         },
         "variables" => variables(block, "run block", &mut run.variables, with, problems),
         "module" => {
             if let Some(first) = &run.module {
-                let first = with.place(first.span);
+                let first = with.location(first.span);
                 problems.push(diagnostics::second_block("module", "run block", &first, at));
             }
             if let Some(module) = test_module(block, with, problems) {

@@ -73,7 +73,7 @@ impl<'a> Applier<'a> {
         // Until its provisioners are done the object is not fit for use, and what is done with it is not over.
         self.record((!provisions || !ok).then_some(job.operation), edits);
         let Some(result) = result.filter(|_| ok) else {
-            self.told(&job.subject, action, None, Ended::Failed);
+            self.emit_finished(&job.subject, action, None, Ended::Failed);
             if let Some(there) = there.filter(|_| attempted) {
                 self.walk.postconditions(job.at, job.resource, &addr, there).await;
             }
@@ -118,7 +118,7 @@ impl<'a> Applier<'a> {
         action: Action,
         result: &Existing,
     ) -> bool {
-        self.told(subject, action, Some(result), Ended::Completed);
+        self.emit_finished(subject, action, Some(result), Ended::Completed);
         match action {
             Action::Create => self.counts.added += 1,
             _ => self.counts.changed += 1,
@@ -138,7 +138,7 @@ impl<'a> Applier<'a> {
         self.walk.postconditions(at, resource, addr, result.value.clone()).await
     }
 
-    fn told(&mut self, subject: &Subject<'a>, action: Action, result: Option<&Existing>, ended: Ended) {
+    fn emit_finished(&mut self, subject: &Subject<'a>, action: Action, result: Option<&Existing>, ended: Ended) {
         let ok = ended == Ended::Completed;
         let id = result.and_then(|result| object_id(&result.value));
         let (addr, deposed) = (subject.addr.clone(), subject.deposed.clone());
@@ -188,7 +188,7 @@ impl<'a> Applier<'a> {
             self.tainted.remove(&position);
             return self.done(&subject, resource, at, change, Action::Create, &result).await;
         }
-        self.told(&subject, Action::Create, Some(&result), Ended::Failed);
+        self.emit_finished(&subject, Action::Create, Some(&result), Ended::Failed);
         self.walk.postconditions(at, resource, &change.addr, result.value).await;
         false
     }

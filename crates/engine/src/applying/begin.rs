@@ -298,13 +298,13 @@ impl<'a> Applier<'a> {
         let id = object_id(&change.before);
         let phase = Phase::Apply(Action::Forget);
         let addr = change.addr.clone();
-        let told = change.action == Action::Forget;
-        if told {
+        let is_forgotten = change.action == Action::Forget;
+        if is_forgotten {
             let (addr, deposed, id) = (addr.clone(), deposed.clone(), id.clone());
             (self.walk.context.events)(Event::Started { addr, deposed, phase, id });
         }
         self.record(None, vec![edit]);
-        if told {
+        if is_forgotten {
             self.untold.borrow_mut().push(Event::Finished { addr, deposed, phase, id, ok: true });
             self.counts.forgotten += 1;
         }

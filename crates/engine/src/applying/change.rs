@@ -333,13 +333,13 @@ impl<'a> EndJob<'a> {
             Err(found) => return (None, found),
         };
         subject.started(Phase::Apply(Action::Delete), &existing.value);
-        let mut told = before.await;
-        if told.has_errors() {
-            return (None, told);
+        let mut collected = before.await;
+        if collected.has_errors() {
+            return (None, collected);
         }
         let (left, found) = self.destroy_now(existing).await;
-        told.extend(found);
-        (left, told)
+        collected.extend(found);
+        (left, collected)
     }
 
     async fn destroy_now(&self, existing: Existing) -> (Option<Existing>, Diagnostics) {

@@ -67,7 +67,7 @@ impl Hidden {
 pub(crate) struct Provisioning {
     order: ProvisionOrder,
     on_failure: OnFailure,
-    place: Provisioner,
+    block: Provisioner,
 }
 
 /// The provisioners of a resource for an occasion, with their arguments; or what is wrong with these.
@@ -102,7 +102,7 @@ pub(crate) fn prepare(
             connection: reach.unmark_deep().0,
             hidden,
         };
-        prepared.push(Provisioning { order, on_failure: provisioner.on_failure, place: provisioner.clone() });
+        prepared.push(Provisioning { order, on_failure: provisioner.on_failure, block: provisioner.clone() });
     }
     (prepared, problems)
 }
@@ -138,7 +138,7 @@ pub(crate) async fn run(
             Some(hidden) => hidden_provisioner_reason(hidden.word()),
             None => reason,
         };
-        problems.push(provisioner_failed(&provisioner, addr, reason, step.place.body.missing_item_span()));
+        problems.push(provisioner_failed(&provisioner, addr, reason, step.block.body.missing_item_span()));
         break;
     }
     problems

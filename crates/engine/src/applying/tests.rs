@@ -342,11 +342,11 @@ output "s" {{
 }}
 "#
             );
-            let told = run(&text);
-            let tells = |summary: &str| told.contains(summary);
-            assert_eq!(tells("Output refers to sensitive values"), sensitive, "{text}\n{told}");
-            assert_eq!(tells("Ephemeral value used in non-ephemeral context"), ephemeral, "{text}\n{told}");
-            assert_eq!(tells("Value derived from a deprecated source"), deprecated, "{text}\n{told}");
+            let reported = run(&text);
+            let tells = |summary: &str| reported.contains(summary);
+            assert_eq!(tells("Output refers to sensitive values"), sensitive, "{text}\n{reported}");
+            assert_eq!(tells("Ephemeral value used in non-ephemeral context"), ephemeral, "{text}\n{reported}");
+            assert_eq!(tells("Value derived from a deprecated source"), deprecated, "{text}\n{reported}");
         }
     }
 }
@@ -682,10 +682,10 @@ resource "fake_thing" "c" { name = fake_thing.b.name }
         let options = PlanOptions::default();
         let mut recorder = Full { hand_overs: 99, flushes: 99, lines: Lines(String::new()) };
         let mut state = State::empty();
-        let told = std::cell::RefCell::new(String::new());
+        let reported = std::cell::RefCell::new(String::new());
         let events = |event| {
             if let Event::Finished { addr, ok, phase: Phase::Apply(_), .. } = event {
-                *told.borrow_mut() += &format!("{addr} {}\n", if ok { "is complete" } else { "failed" });
+                *reported.borrow_mut() += &format!("{addr} {}\n", if ok { "is complete" } else { "failed" });
             }
         };
         let context = Context { events: &events, ..context };
@@ -699,17 +699,17 @@ resource "fake_thing" "c" { name = fake_thing.b.name }
         for options in [&options, &replace] {
             let (planned, _) = plan(context, state, options).now_or_never().expect("because nothing is slow");
             let planned = planned.expect("because the configuration is right");
-            told.borrow_mut().clear();
+            reported.borrow_mut().clear();
             recorder.lines.0.clear();
             let doors = ApplyDoors { recorder: &mut recorder, provisioners: &NoProvisioners, random: &|| 1 };
             let applied = apply(context, &planned, doors).now_or_never().expect("because nothing is slow");
             for problem in applied.problems.iter() {
-                *told.borrow_mut() += &format!("{}: {}\n", problem.summary, problem.detail);
+                *reported.borrow_mut() += &format!("{}: {}\n", problem.summary, problem.detail);
             }
             state = applied.state;
             (recorder.hand_overs, recorder.flushes) = (hand_overs, flushes);
         }
-        let mut out = told.into_inner() + &recorder.lines.0;
+        let mut out = reported.into_inner() + &recorder.lines.0;
         for (addr, _, instance) in state.instances() {
             out += &format!("{addr}: {} deposed, current: {}\n", instance.deposed.len(), instance.current.is_some());
         }

@@ -72,7 +72,7 @@ pub(super) fn duplicate(
     first: Span,
     second: Span,
 ) -> Diagnostic {
-    let place = |span: Span| match sources.and_then(|sources| sources.get(span.file)) {
+    let location = |span: Span| match sources.and_then(|sources| sources.get(span.file)) {
         Some(file) => {
             let at = file.position(span.start as usize);
             eco_format!("{}:{},{}", file.name, at.line, at.column)
@@ -81,8 +81,8 @@ pub(super) fn duplicate(
     };
     let detail = eco_format!(
         "The import blocks at {} and {} both import to {address}. Only one object can be imported to an instance.",
-        place(first),
-        place(second)
+        location(first),
+        location(second)
     );
     Diagnostic::new(&DUPLICATE_IMPORT_TARGET, detail)
         .titled(eco_format!("Duplicate import configuration for {:?}", address.to_string()))

@@ -24,7 +24,7 @@ yuba_syntax::catalogue! {
 }
 
 /// A location as text: `main.tf:3,1`.
-pub(super) fn place(sources: Option<&Sources>, span: Span) -> EcoString {
+pub(super) fn location(sources: Option<&Sources>, span: Span) -> EcoString {
     match sources.and_then(|sources| sources.get(span.file)) {
         Some(file) => {
             let position = file.position(span.start as usize);
@@ -42,26 +42,32 @@ pub(super) fn redundant(from: &Moveable, at: Span) -> Diagnostic {
 
 pub(super) fn still_exists(from: &Moveable, to: &Moveable, declared: Option<&str>, at: Span) -> Diagnostic {
     let (noun, short) = from.noun();
-    let declared = declared.map(|place| eco_format!(" at {place}")).unwrap_or_default();
+    let declared = declared.map(|location| eco_format!(" at {location}")).unwrap_or_default();
     let detail = eco_format!("This block moves {from} to {to}, but the {noun} {from} is still declared{declared}.");
     Diagnostic::new(&MOVED_OBJECT_STILL_EXISTS, detail)
         .hint(eco_format!("Declare the {short} as {to} instead, or remove this block."))
         .at(at)
 }
 
-pub(super) fn two_targets(from: &Moveable, first: &Moveable, second: &Moveable, place: &str, at: Span) -> Diagnostic {
+pub(super) fn two_targets(
+    from: &Moveable,
+    first: &Moveable,
+    second: &Moveable,
+    location: &str,
+    at: Span,
+) -> Diagnostic {
     let (noun, short) = from.noun();
     let detail = eco_format!(
-        "The block at {place} moves {from} to {first}, but this block moves it to {second}. A {noun} can only move to one \
+        "The block at {location} moves {from} to {first}, but this block moves it to {second}. A {noun} can only move to one \
          {short}."
     );
     Diagnostic::new(&AMBIGUOUS_MOVE, detail).hint("Remove one of the blocks.").at(at)
 }
 
-pub(super) fn two_sources(to: &Moveable, first: &Moveable, second: &Moveable, place: &str, at: Span) -> Diagnostic {
+pub(super) fn two_sources(to: &Moveable, first: &Moveable, second: &Moveable, location: &str, at: Span) -> Diagnostic {
     let (noun, short) = to.noun();
     let detail = eco_format!(
-        "The block at {place} moves {first} to {to}, but this block moves {second} to the same address. Only one {short} can \
+        "The block at {location} moves {first} to {to}, but this block moves {second} to the same address. Only one {short} can \
          move to a {noun}."
     );
     Diagnostic::new(&AMBIGUOUS_MOVE, detail).hint("Remove one of the blocks.").at(at)

@@ -34,15 +34,15 @@ pub fn validate(
             }
             // What is about to be destroyed may exist.
             if mode != Mode::Destroy && exists(&from, live) {
-                let place = declaration(&from, tree).map(|span| diagnostics::place(sources, span));
-                problems.push(diagnostics::still_exists(&from, &to, place.as_deref(), statement.span));
+                let location = declaration(&from, tree).map(|span| diagnostics::location(sources, span));
+                problems.push(diagnostics::still_exists(&from, &to, location.as_deref(), statement.span));
             }
             match by_from.entry(from.clone()) {
                 Entry::Occupied(other) => {
                     let (other, span) = other.get();
                     if *other != to {
-                        let place = diagnostics::place(sources, *span);
-                        problems.push(diagnostics::two_targets(&from, other, &to, &place, statement.span));
+                        let location = diagnostics::location(sources, *span);
+                        problems.push(diagnostics::two_targets(&from, other, &to, &location, statement.span));
                     }
                 }
                 Entry::Vacant(entry) => {
@@ -53,8 +53,8 @@ pub fn validate(
                 Entry::Occupied(other) => {
                     let (other, span) = other.get();
                     if *other != from {
-                        let place = diagnostics::place(sources, *span);
-                        problems.push(diagnostics::two_sources(&to, other, &from, &place, statement.span));
+                        let location = diagnostics::location(sources, *span);
+                        problems.push(diagnostics::two_sources(&to, other, &from, &location, statement.span));
                     }
                 }
                 Entry::Vacant(entry) => {
@@ -70,8 +70,8 @@ pub fn validate(
                 .iter()
                 .map(|at| {
                     let statement = &statements.list[*at as usize];
-                    let place = diagnostics::place(sources, statement.span);
-                    format!("\n  - {place}: {} → {}", statement.show(&statement.from), statement.show(&statement.to))
+                    let location = diagnostics::location(sources, statement.span);
+                    format!("\n  - {location}: {} → {}", statement.show(&statement.from), statement.show(&statement.to))
                 })
                 .collect();
             lines.sort();

@@ -300,7 +300,7 @@ impl<'a> Planner<'a> {
 
     /// Imports for which configuration is written.
     pub(super) async fn begin_generated(&mut self, jobs: &mut Jobs<'a, Answer<'a>>) {
-        let mut told = false;
+        let mut is_reported = false;
         for (addr, import) in std::mem::take(&mut self.undeclared) {
             if !self.selection.selects_orphan(&addr) {
                 continue;
@@ -322,7 +322,7 @@ impl<'a> Planner<'a> {
             let request = self.imports.get(&addr, &self.state).and_then(RequestedImport::request);
             self.imports.settle(&addr);
             let Some((by, importing)) = request else { continue };
-            if !std::mem::replace(&mut told, true) {
+            if !std::mem::replace(&mut is_reported, true) {
                 self.walk.tell(std::iter::once(crate::generate::experimental()));
             }
             let (at, values) = (ModuleInstanceId::ROOT, InstanceValues::default());

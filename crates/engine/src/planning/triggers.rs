@@ -61,13 +61,13 @@ fn no_change(
     existing: Option<&InstanceKey>,
     module: &ModuleInstance,
 ) -> Diagnostic {
-    let place = match module.is_root() {
+    let location = match module.is_root() {
         true => "the root module".into(),
         false => eco_format!("{module}"),
     };
     let text = |key: Option<&InstanceKey>| key.map(|key| eco_format!("{key}")).unwrap_or_default();
     let (named, existing) = (eco_format!("{resource}{}", text(key)), eco_format!("{resource}{}", text(existing)));
-    trigger_instance_missing(&eco_format!("{resource}"), &named, &existing, &place)
+    trigger_instance_missing(&eco_format!("{resource}"), &named, &existing, &location)
 }
 
 fn changes_at(change: &ResourceChange, path: &Path) -> bool {

@@ -112,16 +112,16 @@ impl<'a> Walk<'a> {
         }
         let tree = self.context.tree;
         let module = tree.find(&addr.module.module());
-        let said = module.and_then(|module| tree.node(module).module.provider_metas.get(&server.config.provider));
-        let value = match (said, self.live.find(&addr.module), &schemas.meta) {
-            (Some(said), Some(at), Some(schema)) => {
-                let (value, found) = self.settle(|| self.scope(at).eval_body(&said.body, &schema.block)).await;
+        let meta = module.and_then(|module| tree.node(module).module.provider_metas.get(&server.config.provider));
+        let value = match (meta, self.live.find(&addr.module), &schemas.meta) {
+            (Some(meta), Some(at), Some(schema)) => {
+                let (value, found) = self.settle(|| self.scope(at).eval_body(&meta.body, &schema.block)).await;
                 self.tell(found);
                 value.unmark_deep().0
             }
-            (Some(said), _, None) => {
+            (Some(meta), _, None) => {
                 let provider = server.config.provider.for_display();
-                let problem = diagnostics::provider_meta_unsupported(&provider, addr, said.span);
+                let problem = diagnostics::provider_meta_unsupported(&provider, addr, meta.span);
                 self.tell(std::iter::once(problem));
                 Value::null_dynamic()
             }

@@ -98,14 +98,14 @@ impl<'a> ProviderJob<'a> {
             }
         };
         if let Some(started) = &provider {
-            let place = |problem: yuba_provider::Problem| match self.body {
+            let located = |problem: yuba_provider::Problem| match self.body {
                 Some(body) => problem.in_body(body, Some(&address)),
                 None => problem.diagnostic,
             };
             let found = started.validate_provider_config(self.value.clone()).await;
-            problems.extend(found.into_iter().map(place));
+            problems.extend(found.into_iter().map(located));
             if !problems.has_errors() {
-                problems.extend(started.configure(self.value.clone()).await.into_iter().map(place));
+                problems.extend(started.configure(self.value.clone()).await.into_iter().map(located));
             }
             if problems.has_errors() {
                 provider = None;

@@ -182,8 +182,8 @@ impl ProviderBlocks<'_> {
     fn provider_block(&self, config: &AbsProviderConfig) -> EcoString {
         let blocks = super::prepare::blocks_of(self.tree, std::iter::once(config));
         let block = blocks.first().and_then(|(module, key)| self.tree.node(*module).module.providers.get(key));
-        match block.and_then(|block| self.place(block.span)) {
-            Some(place) => eco_format!("the provider block at {place}"),
+        match block.and_then(|block| self.location(block.span)) {
+            Some(location) => eco_format!("the provider block at {location}"),
             None => eco_format!("the provider block of {config}"),
         }
     }
@@ -196,7 +196,7 @@ impl ProviderBlocks<'_> {
         let mut ways = Vec::new();
         for (text, config) in resources.iter().take(LISTED) {
             ways.push(match self.resource_block(config) {
-                Some(place) => eco_format!("\n  - Set destroy = false in the lifecycle block of {text} at {place}."),
+                Some(location) => eco_format!("\n  - Set destroy = false in the lifecycle block of {text} at {location}."),
                 None => eco_format!(
                     "\n  - Add this block to the root module:\n    removed {{\n      from = {text}\n      lifecycle {{\n        \
                      destroy = false\n      }}\n    }}"
@@ -213,10 +213,10 @@ impl ProviderBlocks<'_> {
     fn resource_block(&self, config: &ConfigResource) -> Option<EcoString> {
         let module = self.tree.find(&config.module)?;
         let block = self.tree.node(module).module.resources.get(&ResourceKey::from(&config.resource))?;
-        self.place(block.span)
+        self.location(block.span)
     }
 
-    fn place(&self, span: Span) -> Option<EcoString> {
+    fn location(&self, span: Span) -> Option<EcoString> {
         let file = self.sources?.get(span.file)?;
         Some(eco_format!("{}:{}", file.name, file.position(span.start as usize).line))
     }

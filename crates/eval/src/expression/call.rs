@@ -254,9 +254,9 @@ impl Evaluator<'_> {
                 return if value.is_wholly_known() { value } else { Value::unknown_dynamic() };
             }
             for diagnostic in diags {
-                let place = diagnostic.subject.and_then(|span| self.place(span));
-                let place = place.map(|p| format!(" (at {p})")).unwrap_or_default();
-                reasons.push_str(&eco_format!("- {}{place}\n  {}\n", diagnostic.summary, diagnostic.explanation()));
+                let location = diagnostic.subject.and_then(|span| self.location(span));
+                let location = location.map(|p| format!(" (at {p})")).unwrap_or_default();
+                reasons.push_str(&eco_format!("- {}{location}\n  {}\n", diagnostic.summary, diagnostic.explanation()));
             }
         }
         let message = match args {
@@ -280,8 +280,8 @@ impl Evaluator<'_> {
     }
 
     /// `name:line,column-column`
-    fn place(&self, span: Span) -> Option<String> {
-        crate::template::place(self.context.sources, span)
+    fn location(&self, span: Span) -> Option<String> {
+        crate::template::location(self.context.sources, span)
     }
 
     pub(super) fn arg_span(&self, arg: &Argument<'_>) -> Span {

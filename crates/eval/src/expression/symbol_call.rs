@@ -70,7 +70,7 @@ impl<'a> Evaluator<'a> {
             };
             let Some(param) = function.params.get(at).or(function.variadic.as_ref()) else { continue };
             values.push(param.accept(value).unwrap_or_else(|reason| {
-                let reason = eco_format!("{reason} (the function is defined at {})", function.place);
+                let reason = eco_format!("{reason} (the function is defined at {})", function.location);
                 let diagnostic =
                     diagnostics::invalid_argument(&e.name, &param.name, &reason, self.arg_span(arg), expr.span);
                 let diagnostic = self.in_call(diagnostic, &e.name, function);
@@ -97,10 +97,10 @@ impl<'a> Evaluator<'a> {
         }
         let Some(included) = self.context.symbols.and_then(|symbols| symbols.libraries.get(label)) else { return };
         let path = included.library.as_deref().map(|library| library.path.as_str()).unwrap_or_default();
-        let place = &included.place;
+        let location = &included.location;
         for problem in self.diagnostics.iter_mut().skip(before) {
             problem.detail.push_str(&eco_format!(
-                "\n\nThe expression was understood as a reference to the block {root} {label:?} at {place}, whose library is \
+                "\n\nThe expression was understood as a reference to the block {root} {label:?} at {location}, whose library is \
                  {path}."
             ));
         }
@@ -147,9 +147,9 @@ impl<'a> Evaluator<'a> {
             }
             return value;
         };
-        let place = problem.subject.and_then(|span| crate::template::place(self.context.sources, span));
-        let place = place.unwrap_or_else(|| function.place.to_string());
-        let reason = format!("{place}: {}; {}", problem.summary, problem.explanation().trim_end_matches('.'));
+        let location = problem.subject.and_then(|span| crate::template::location(self.context.sources, span));
+        let location = location.unwrap_or_else(|| function.location.to_string());
+        let reason = format!("{location}: {}; {}", problem.summary, problem.explanation().trim_end_matches('.'));
         let start = e.name_span.to(e.open_span);
         let diagnostic = diagnostics::call_failed(&e.name, &reason, start, expr.span);
         let diagnostic = self.in_call(diagnostic, &e.name, function);

@@ -51,14 +51,14 @@ pub fn is_unavailable(problem: &Diagnostic) -> bool {
     problem.is(&STATIC_VALUE_UNAVAILABLE)
 }
 
-pub(super) fn not_static(subject: &Subject, place: &str, span: Option<Span>) -> Diagnostic {
+pub(super) fn not_static(subject: &Subject, location: &str, span: Option<Span>) -> Diagnostic {
     let code: &'static Code = match subject {
         Subject::ModuleOutput(..) => &MODULE_OUTPUT_NOT_STATIC,
         Subject::ProviderFunction(_) => &PROVIDER_FUNCTION_NOT_STATIC,
         _ => &VALUE_NOT_STATIC,
     };
     let detail = eco_format!(
-        "{place} is evaluated before planning, so it cannot use {subject}. It can use input variables, static local values, \
+        "{location} is evaluated before planning, so it cannot use {subject}. It can use input variables, static local values, \
          path and terraform.workspace."
     );
     Diagnostic::new(code, detail).at(span)
@@ -107,13 +107,13 @@ pub(super) fn circular(name: &str, asked_by: &str, span: Span) -> Diagnostic {
     Diagnostic::new(&CIRCULAR_STATIC_VALUE, detail).at(span)
 }
 
-pub(super) fn not_available(place: &str, needed: &str, span: Option<Span>) -> Diagnostic {
-    let detail = eco_format!("{place} depends on {needed} which is not available");
+pub(super) fn not_available(location: &str, needed: &str, span: Option<Span>) -> Diagnostic {
+    let detail = eco_format!("{location} depends on {needed} which is not available");
     Diagnostic::new(&STATIC_VALUE_UNAVAILABLE, detail).at(span)
 }
 
-pub(super) fn too_deep(place: &str, limit: u32, span: Span) -> Diagnostic {
-    let detail = eco_format!("{place} depends on other values over more than {limit} levels.");
+pub(super) fn too_deep(location: &str, limit: u32, span: Span) -> Diagnostic {
+    let detail = eco_format!("{location} depends on other values over more than {limit} levels.");
     Diagnostic::new(&STATIC_VALUE_UNAVAILABLE, detail).at(span)
 }
 
@@ -126,15 +126,15 @@ pub(crate) fn const_not_available(variable: &Variable, at: Span) -> Diagnostic {
     Diagnostic::new(&STATIC_VALUE_UNAVAILABLE, detail).at(at)
 }
 
-pub(super) fn secret(kind: &str, place: &str, span: Span) -> Diagnostic {
+pub(super) fn secret(kind: &str, location: &str, span: Span) -> Diagnostic {
     let detail = eco_format!(
-        "{kind} values, or values derived from them, cannot be used as {place}: it is displayed and stored in plain text."
+        "{kind} values, or values derived from them, cannot be used as {location}: it is displayed and stored in plain text."
     );
     Diagnostic::new(&SECRET_STATIC_VALUE, detail).titled(eco_format!("{kind} value not allowed")).at(span)
 }
 
-pub(super) fn unsuitable(place: &str, reason: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(&UNSUITABLE_STATIC_VALUE, eco_format!("Unsuitable value for {place}: {reason}.")).at(span)
+pub(super) fn unsuitable(location: &str, reason: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(&UNSUITABLE_STATIC_VALUE, eco_format!("Unsuitable value for {location}: {reason}.")).at(span)
 }
 
 pub(super) fn no_input(variable: &Variable) -> Diagnostic {
@@ -160,14 +160,14 @@ pub(super) fn rule_broken(
     given: Option<Span>,
     sources: Option<&Sources>,
 ) -> Diagnostic {
-    let place = sources
-        .and_then(|sources| crate::template::place(Some(sources), rule))
-        .map(|place| eco_format!(" at {place}"))
+    let location = sources
+        .and_then(|sources| crate::template::location(Some(sources), rule))
+        .map(|location| eco_format!(" at {location}"))
         .unwrap_or_default();
     let message = message.unwrap_or_else(|| {
         eco_format!("The value of var.{} does not meet a condition of its declaration.", variable.name)
     });
-    let detail = eco_format!("{message}\n\nThis was checked by the validation rule{place}.");
+    let detail = eco_format!("{message}\n\nThis was checked by the validation rule{location}.");
     Diagnostic::new(&VARIABLE_VALIDATION_FAILED, detail).at(given.unwrap_or(variable.span))
 }
 
@@ -213,7 +213,7 @@ pub(crate) fn is_unpredictable_call(problem: &Diagnostic) -> bool {
 }
 
 /// Calls of functions whose results differ between calls: every command evaluates a static place again.
-pub(crate) fn unpredictable_call(expr: &Expr, place: &str) -> Diagnostics {
+pub(crate) fn unpredictable_call(expr: &Expr, location: &str) -> Diagnostics {
     let mut problems = Diagnostics::new();
     each_call(expr, &mut |call| {
         let unpredictable = match FunctionTable::module().get(&call.name) {
@@ -222,7 +222,7 @@ pub(crate) fn unpredictable_call(expr: &Expr, place: &str) -> Diagnostics {
         };
         if unpredictable {
             let detail = eco_format!(
-                "Every command evaluates {place} again, but the result of the function {:?} differs between calls.",
+                "Every command evaluates {location} again, but the result of the function {:?} differs between calls.",
                 call.name
             );
             let problem = Diagnostic::new(&UNPREDICTABLE_STATIC_FUNCTION, detail);

@@ -89,13 +89,13 @@ pub(super) fn no_value(
     symbol: &Symbol,
     name: &str,
     library: &Library,
-    place: &str,
+    location: &str,
     context: &dyn ParseRefContext,
 ) -> Diagnostic {
     let (root, label) = (symbol.feature.root_word(), &symbol.library);
     let hint = hint_for(library, &eco_format!("{root}::{label}::"), name, "value", names(&library.values));
     let mut detail = eco_format!(
-        "This is a reference to the block {root} {label:?} at {place}, whose library {} has no value named {name:?}.",
+        "This is a reference to the block {root} {label:?} at {location}, whose library {} has no value named {name:?}.",
         library.path
     );
     detail.push_str(&reference.resource_hint(context));
@@ -126,13 +126,13 @@ pub(super) fn function_without_library(
 pub(super) fn no_function(
     function: &SymbolFunction,
     library: &Library,
-    place: Option<&str>,
+    location: Option<&str>,
     span: Option<Span>,
 ) -> Diagnostic {
     let called = eco_format!("{function}");
     let prefix = called.strip_suffix(function.name.as_str()).unwrap_or_default();
     let hint = hint_for(library, prefix, &function.name, "function", names(&library.functions));
-    let included = place.map(|place| eco_format!(", included at {place},")).unwrap_or_default();
+    let included = location.map(|location| eco_format!(", included at {location},")).unwrap_or_default();
     let detail =
         eco_format!("The symbol library {}{included} has no function named {:?}.", library.path, function.name);
     Diagnostic::new(&UNKNOWN_FUNCTION, detail).hint(hint).at(span)
@@ -145,22 +145,22 @@ pub(crate) fn unknown_function(name: &str, at: Span, call: Span) -> Diagnostic {
 }
 
 /// A library does not define a type.
-pub(super) fn no_type(function: &SymbolFunction, library: &Library, place: Option<&str>, span: Span) -> Diagnostic {
+pub(super) fn no_type(function: &SymbolFunction, library: &Library, location: Option<&str>, span: Span) -> Diagnostic {
     let called = eco_format!("{function}");
     let prefix = called.strip_suffix(function.name.as_str()).unwrap_or_default();
     let hint = hint_for(library, prefix, &function.name, "type", names(&library.types));
-    let included = place.map(|place| eco_format!(", included at {place},")).unwrap_or_default();
+    let included = location.map(|location| eco_format!(", included at {location},")).unwrap_or_default();
     let detail = eco_format!("The symbol library {}{included} has no typedef named {:?}.", library.path, function.name);
     Diagnostic::new(&UNDEFINED_TYPE, detail).hint(hint).at(span)
 }
 
-pub(super) fn type_arguments(name: &str, place: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!("The type {name}(), defined at {place}, does not accept arguments.");
+pub(super) fn type_arguments(name: &str, location: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!("The type {name}(), defined at {location}, does not accept arguments.");
     Diagnostic::new(&INVALID_LIBRARY_TYPE, detail).at(span)
 }
 
-pub(super) fn type_too_large(name: &str, place: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!("The type {name}(), defined at {place}, makes this type too large.");
+pub(super) fn type_too_large(name: &str, location: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!("The type {name}(), defined at {location}, makes this type too large.");
     Diagnostic::new(&INVALID_LIBRARY_TYPE, detail).at(span)
 }
 
@@ -173,9 +173,9 @@ pub(super) fn type_too_deep(limit: u32, span: Span) -> Diagnostic {
 pub(super) fn cycle(what: &str, chain: &[(EcoString, EcoString)], span: Span) -> Diagnostic {
     let start = chain.first().map(|(name, _)| name.clone()).unwrap_or_default();
     let mut detail = eco_format!("{start} depends on itself:");
-    for (at, (name, place)) in chain.iter().enumerate() {
+    for (at, (name, location)) in chain.iter().enumerate() {
         let next = chain.get(at + 1).map_or(&start, |(name, _)| name);
-        detail.push_str(&eco_format!("\n  - {name} ({place}) uses {next}"));
+        detail.push_str(&eco_format!("\n  - {name} ({location}) uses {next}"));
     }
     detail.push_str(&eco_format!("\n\nSymbol libraries do not support recursion, so this {what} has no result."));
     Diagnostic::new(&CIRCULAR_SYMBOL, detail).at(span)
@@ -185,9 +185,9 @@ pub(super) fn cycle(what: &str, chain: &[(EcoString, EcoString)], span: Span) ->
 pub(super) fn includes_itself(chain: &[(EcoString, EcoString)], span: Span) -> Diagnostic {
     let start = chain.first().map(|(path, _)| path.clone()).unwrap_or_default();
     let mut detail = eco_format!("The symbol library {start} includes itself:");
-    for (at, (path, place)) in chain.iter().enumerate() {
+    for (at, (path, location)) in chain.iter().enumerate() {
         let next = chain.get(at + 1).map_or(&start, |(path, _)| path);
-        detail.push_str(&eco_format!("\n  - {path} includes {next} ({place})"));
+        detail.push_str(&eco_format!("\n  - {path} includes {next} ({location})"));
     }
     Diagnostic::new(&LIBRARY_INCLUDES_ITSELF, detail)
         .hint("Move the shared symbols to a library of their own.")
@@ -291,10 +291,10 @@ pub(super) fn undefined_library(label: &str, known: &Libraries, span: Span) -> D
 }
 
 /// A library uses a value that an included library does not define.
-pub(super) fn no_nested_value(label: &str, name: &str, library: &Library, place: &str, span: Span) -> Diagnostic {
+pub(super) fn no_nested_value(label: &str, name: &str, library: &Library, location: &str, span: Span) -> Diagnostic {
     let hint = hint_for(library, &eco_format!("symbols::{label}::"), name, "value", names(&library.values));
     let detail = eco_format!(
-        "The symbol library {}, included at {place} as {label:?}, has no value named {name:?}.",
+        "The symbol library {}, included at {location} as {label:?}, has no value named {name:?}.",
         library.path
     );
     Diagnostic::new(&UNDEFINED_SYMBOL, detail).hint(hint).at(span)

@@ -136,7 +136,7 @@ fn prepare(
         params,
         variadic,
         result: Arc::clone(function.result.as_ref()?),
-        place: super::link::place(decoding.sources, function.span),
+        location: super::link::location(decoding.sources, function.span),
     })
 }
 

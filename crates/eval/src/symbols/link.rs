@@ -93,7 +93,7 @@ pub(crate) struct Linker {
     /// Libraries that are being linked, outermost first.
     open: Vec<Open>,
     /// Diagnostics reported so far.
-    told: HashSet<DiagnosticKey>,
+    reported: HashSet<DiagnosticKey>,
     linked: usize,
 }
 
@@ -178,15 +178,15 @@ impl Linking<'_> {
     ) -> Libraries {
         let mut libraries = Libraries::new();
         for call in calls.values() {
-            let place = self.files.sources().map(|sources| place(sources, call.span)).unwrap_or_default();
+            let location = self.files.sources().map(|sources| location(sources, call.span)).unwrap_or_default();
             if let Some(open) = self.linker.open.last_mut() {
-                open.included.clone_from(&place);
+                open.included.clone_from(&location);
             }
             let library = match self.locate(call, base, problems) {
                 Some(location) => with_stack(|| self.library(call, location, problems)),
                 None => None,
             };
-            libraries.insert(call.name.clone(), Included { place, library });
+            libraries.insert(call.name.clone(), Included { location, library });
         }
         libraries
     }
@@ -346,7 +346,7 @@ impl Linking<'_> {
             found.extend(wrong);
         }
         let usable = !broken && !found.has_errors();
-        found.retain(|problem| self.linker.told.insert(problem.key()));
+        found.retain(|problem| self.linker.reported.insert(problem.key()));
         self.about_libraries.extend(found);
         let library = usable.then(|| Arc::new(library));
         match is_shared {
@@ -358,7 +358,7 @@ impl Linking<'_> {
 }
 
 /// A place as text: `main.tf:3`.
-pub(crate) fn place(sources: &Sources, span: Span) -> EcoString {
+pub(crate) fn location(sources: &Sources, span: Span) -> EcoString {
     match sources.get(span.file) {
         Some(source) => eco_format!("{}:{}", source.name, source.position(span.start as usize).line),
         None => "another file".into(),

@@ -89,10 +89,10 @@ fn check_name(
         }
         _ => match (library.libraries.get(name), traversal.steps.get(1)) {
             (None, _) => Some(diagnostics::undefined_library(name, &library.libraries, at)),
-            (Some(Included { library: Some(nested), place }), Some(TraversalStep::Attr { name: value, span }))
+            (Some(Included { library: Some(nested), location }), Some(TraversalStep::Attr { name: value, span }))
                 if !nested.values.contains_key(value) =>
             {
-                Some(diagnostics::no_nested_value(name, value, nested, place, at.to(*span)))
+                Some(diagnostics::no_nested_value(name, value, nested, location, at.to(*span)))
             }
             _ => None,
         },
@@ -101,16 +101,16 @@ fn check_name(
 
 fn check_call(call: &CallExpr, library: &Library) -> Option<Diagnostic> {
     if let Some(name) = SymbolFunction::parse(&call.name) {
-        let (owner, place) = match &name.library {
+        let (owner, location) = match &name.library {
             None => (library, None),
             Some(label) => match library.libraries.get(label) {
                 None => return Some(diagnostics::undefined_library(label, &library.libraries, call.name_span)),
                 Some(Included { library: None, .. }) => return None,
-                Some(Included { library: Some(nested), place }) => (&**nested, Some(place.as_str())),
+                Some(Included { library: Some(nested), location }) => (&**nested, Some(location.as_str())),
             },
         };
         let missing = !owner.functions.contains_key(&name.name);
-        return missing.then(|| diagnostics::no_function(&name, owner, place, Some(call.name_span)));
+        return missing.then(|| diagnostics::no_function(&name, owner, location, Some(call.name_span)));
     }
     if ProviderFunction::parse(&call.name).is_some() {
         return Some(diagnostics::provider_function(&call.name, call.name_span));

@@ -6,7 +6,7 @@ use yuba_addrs::SymbolFunction;
 use yuba_config::symbols::Library as Declared;
 use yuba_syntax::{Diagnostics, Expr, Sources, Span, TraversalStep};
 
-use super::{diagnostics, link::place};
+use super::{diagnostics, link::location};
 use crate::expression::with_stack;
 use crate::references::{each_call, each_traversal};
 
@@ -89,7 +89,7 @@ impl<'a> Search<'a> {
                 };
                 let at = self.declaration(item).map(|(_, at)| at);
                 span = span.or(at);
-                (name, at.map(|at| place(self.sources, at)).unwrap_or_default())
+                (name, at.map(|at| location(self.sources, at)).unwrap_or_default())
             })
             .collect();
         let what = match item {

@@ -43,7 +43,7 @@ fn linked(fixture: &str, expressions: &[&str]) -> String {
         purpose: Purpose::Use,
     };
     let (tree, problems) = link(&mut memory, &options);
-    let mut out = told(&problems.into_all(), &memory.sources);
+    let mut out = rendered(&problems.into_all(), &memory.sources);
     for text in expressions {
         let file = memory.sources.add(SourceFile::new("<expression>", text.as_bytes()));
         let (expr, problems) = parse_expression(file, text.as_bytes());
@@ -59,7 +59,7 @@ fn linked(fixture: &str, expressions: &[&str]) -> String {
         let statics = Statics::new(&tree, env, &cache);
         let (value, problems) = statics.evaluate(ModuleId::ROOT, &expr, &StaticUse::new("test", expr.span));
         out += &match problems.has_errors() {
-            true => format!("{text} => {}", told(&problems, &memory.sources)),
+            true => format!("{text} => {}", rendered(&problems, &memory.sources)),
             false => format!("{text} => {value:?}\n"),
         };
     }
@@ -67,7 +67,7 @@ fn linked(fixture: &str, expressions: &[&str]) -> String {
 }
 
 /// Messages with all of their details.
-fn told(problems: &Diagnostics, sources: &Sources) -> String {
+fn rendered(problems: &Diagnostics, sources: &Sources) -> String {
     let mut out = String::new();
     for problem in problems.iter() {
         out += &shown(&problem.clone().into(), sources);
@@ -508,7 +508,7 @@ fn check_validate(fixture: &str, expect: &Expect) {
     let references = crate::graph::References::read(&tree, eval);
     let env = ValidateEnv { eval, references: &references, inputs: &inputs, parallelism: PARALLELISM };
     let problems = now(validate(&tree, &env));
-    expect.assert_eq(&told(&problems, &memory.sources));
+    expect.assert_eq(&rendered(&problems, &memory.sources));
 }
 
 #[test]

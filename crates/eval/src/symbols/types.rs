@@ -49,9 +49,9 @@ impl NamedTypes for ModuleTypes<'_> {
                 reference.and_then(|reference| reference.undefined_symbol(self.context))?
             }
             Some(Some(Included { library: None, .. })) => return Some((TypeConstraint::any(), Diagnostics::new())),
-            Some(Some(Included { library: Some(library), place })) => match library.types.get(&name.name) {
+            Some(Some(Included { library: Some(library), location })) => match library.types.get(&name.name) {
                 Some(found) => return Some(take(found, call, &self.used)),
-                None => diagnostics::no_type(&name, library, Some(place), span),
+                None => diagnostics::no_type(&name, library, Some(location), span),
             },
         };
         Some((TypeConstraint::any(), problem.into()))
@@ -118,8 +118,8 @@ impl<'a> LibraryTypes<'a> {
         let wrong = problems.has_errors();
         self.problems.borrow_mut().extend(problems);
         let size = size_of(&constraint.ty);
-        let place = super::link::place(self.decoding.sources, typedef.span);
-        let found = NamedType { constraint, size, place };
+        let location = super::link::location(self.decoding.sources, typedef.span);
+        let found = NamedType { constraint, size, location };
         self.found.borrow_mut().insert(typedef.name.clone(), (!wrong).then(|| found.clone()));
         Some(found)
     }
@@ -132,8 +132,8 @@ impl<'a> LibraryTypes<'a> {
             .iter()
             .skip(start)
             .filter_map(|name| {
-                let place = super::link::place(self.decoding.sources, self.declared.typedefs.get(name)?.span);
-                Some((eco_format!("symbols::{name}()"), place))
+                let location = super::link::location(self.decoding.sources, self.declared.typedefs.get(name)?.span);
+                Some((eco_format!("symbols::{name}()"), location))
             })
             .collect();
         Some(diagnostics::cycle("type", &chain, call.name_span))
@@ -166,9 +166,9 @@ impl NamedTypes for LibraryTypes<'_> {
         match self.library.libraries.get(label) {
             None => any(Some(diagnostics::undefined_library(label, &self.library.libraries, call.name_span))),
             Some(Included { library: None, .. }) => any(None),
-            Some(Included { library: Some(library), place }) => match library.types.get(&name.name) {
+            Some(Included { library: Some(library), location }) => match library.types.get(&name.name) {
                 Some(found) => Some(take(found, call, &self.used)),
-                None => any(Some(diagnostics::no_type(&name, library, Some(place), span))),
+                None => any(Some(diagnostics::no_type(&name, library, Some(location), span))),
             },
         }
     }
@@ -178,12 +178,12 @@ impl NamedTypes for LibraryTypes<'_> {
 fn take(found: &NamedType, call: &CallExpr, used: &Cell<usize>) -> (TypeConstraint, Diagnostics) {
     let span = call.name_span.to(call.close_span);
     if !call.args.is_empty() {
-        let problem = diagnostics::type_arguments(&call.name, &found.place, call.open_span.to(call.close_span));
+        let problem = diagnostics::type_arguments(&call.name, &found.location, call.open_span.to(call.close_span));
         return (TypeConstraint::any(), problem.into());
     }
     used.set(used.get().saturating_add(found.size));
     if used.get() > MAX_SIZE {
-        return (TypeConstraint::any(), diagnostics::type_too_large(&call.name, &found.place, span).into());
+        return (TypeConstraint::any(), diagnostics::type_too_large(&call.name, &found.location, span).into());
     }
     (found.constraint.clone(), Diagnostics::new())
 }

@@ -208,7 +208,7 @@ fn key_error(block_type: &str, detail: impl Into<EcoString>, span: Span) -> Diag
 }
 
 pub(super) fn not_a_value(key: &ProviderKey, what: &str, declared: Option<&str>, span: Span) -> Diagnostic {
-    let declared = declared.map(|place| eco_format!(", declared at {place}")).unwrap_or_default();
+    let declared = declared.map(|location| eco_format!(", declared at {location}")).unwrap_or_default();
     let detail = eco_format!(
         "{key} is {what}{declared}. Provider configurations are not values, so an expression cannot select one."
     );

@@ -247,7 +247,7 @@ impl Rules<'_> {
             "var" => module.variables.get(alias).map(|variable| variable.span),
             _ => None,
         };
-        let declared = declared.map(|span| self.place(span));
+        let declared = declared.map(|span| self.location(span));
         Some(diagnostics::not_a_value(&reference.key, what, declared.as_deref(), reference.span))
     }
 
@@ -264,7 +264,7 @@ impl Rules<'_> {
         match &reference.instance {
             None if reference.all_instances && !has_instances => {
                 let declared = block.map(|block| block.span).or_else(|| self.alias_span(key));
-                let declared = declared.map(|span| self.place(span));
+                let declared = declared.map(|span| self.location(span));
                 problems.push(diagnostics::not_a_collection(key, declared.as_deref(), reference.span));
             }
             Some(key) if reference.key.alias.is_none() => {
@@ -304,8 +304,8 @@ impl Rules<'_> {
         self.tree.node(resolved.module).provider_instances.get(resolved.block.as_ref()?)
     }
 
-    fn place(&self, span: Span) -> EcoString {
-        self.sources.map_or_else(|| "another file".into(), |sources| symbols::place(sources, span))
+    fn location(&self, span: Span) -> EcoString {
+        self.sources.map_or_else(|| "another file".into(), |sources| symbols::location(sources, span))
     }
 
     /// Where `configuration_aliases` asks for a configuration.
@@ -454,12 +454,12 @@ impl Rules<'_> {
         let key = &passed.in_child.key;
         match (self.own.collections.get(key), passed.in_child.all_instances) {
             (Some(asked), false) => {
-                let asked = self.place(*asked);
+                let asked = self.location(*asked);
                 problems.push(diagnostics::one_for_all(key, &self.text, &asked, passed.in_child.span));
             }
             (None, true) => {
                 let block = self.own.empty.get(key).copied();
-                let declared = self.alias_span(key).or(block).map(|span| self.place(span));
+                let declared = self.alias_span(key).or(block).map(|span| self.location(span));
                 let span = passed.in_child.span;
                 problems.push(diagnostics::all_for_one(key, &self.text, declared.as_deref(), span));
             }

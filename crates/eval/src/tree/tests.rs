@@ -123,7 +123,7 @@ impl ModuleFiles for Memory {
 pub(crate) fn shown(problems: &Diagnostics, sources: &Sources) -> String {
     let mut out = String::new();
     for problem in problems.iter() {
-        let place = problem.subject.and_then(|span| {
+        let location = problem.subject.and_then(|span| {
             let file = sources.get(span.file)?;
             let at = file.position(span.start as usize);
             Some(format!("{}:{},{}", file.name, at.line, at.column))
@@ -131,7 +131,7 @@ pub(crate) fn shown(problems: &Diagnostics, sources: &Sources) -> String {
         let severity = if problem.is_error() { "error" } else { "warning" };
         let explanation = problem.explanation();
         let detail = explanation.lines().next().unwrap_or_default();
-        out += &format!("{severity} {} {}: {detail}\n", place.as_deref().unwrap_or("-"), problem.summary);
+        out += &format!("{severity} {} {}: {detail}\n", location.as_deref().unwrap_or("-"), problem.summary);
     }
     out
 }

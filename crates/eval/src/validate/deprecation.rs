@@ -132,11 +132,11 @@ fn uses(scope: &ModuleScope<'_>, value: &Value, span: Span, parts: Parts) -> Dia
     let tree = scope.evaluation().tree();
     let mut seen = Vec::new();
     collect(value, &EcoString::new(), &mut |path, deprecation| {
-        let place = (EcoString::from(path), deprecation.source.clone());
-        if (parts == Parts::Read && deprecation.unread && !path.is_empty()) || seen.contains(&place) {
+        let location = (EcoString::from(path), deprecation.source.clone());
+        if (parts == Parts::Read && deprecation.unread && !path.is_empty()) || seen.contains(&location) {
             return;
         }
-        seen.push(place);
+        seen.push(location);
         let path = path.strip_prefix('.').unwrap_or(path);
         let seen = seen_in(tree, scope.module(), deprecation);
         let problem = diagnostics::deprecated_value(path, &seen, &deprecation.message, span);

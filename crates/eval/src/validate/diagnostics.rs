@@ -626,8 +626,8 @@ pub(crate) fn secret_message(kind: &str, severity: Severity, span: Span) -> Diag
 }
 
 /// `place` is empty or the location of the validation block: ` at main.tf:3,3-13`.
-pub(crate) fn variable_rule_broken(message: &str, place: &str, span: Span) -> Diagnostic {
-    let detail = eco_format!("{message}\n\nThis was checked by the validation rule{place}.");
+pub(crate) fn variable_rule_broken(message: &str, location: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!("{message}\n\nThis was checked by the validation rule{location}.");
     Diagnostic::new(&VARIABLE_VALIDATION_FAILED, detail).at(span)
 }
 

@@ -182,9 +182,10 @@ pub(crate) fn of_variable(scope: &ModuleScope<'_>, variable: &Variable, given: O
                 };
                 let text = text.unwrap_or_else(|| "The value does not meet a condition of its declaration.".into());
                 let sources = scope.evaluation().env().sources;
-                let place = crate::template::place(sources, rule.span).map(|place| eco_format!(" at {place}"));
+                let location =
+                    crate::template::location(sources, rule.span).map(|location| eco_format!(" at {location}"));
                 let span = given.unwrap_or(variable.span);
-                let problem = diagnostics::variable_rule_broken(&text, &place.unwrap_or_default(), span);
+                let problem = diagnostics::variable_rule_broken(&text, &location.unwrap_or_default(), span);
                 problems.push(explained(scope, condition, problem));
                 verdict = Verdict::Fail(text);
             }

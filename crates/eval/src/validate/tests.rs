@@ -57,14 +57,14 @@ fn found_with(fixture: &str, details: bool, providers: &dyn Providers) -> String
     let mut lines: Vec<String> = problems
         .iter()
         .map(|problem| {
-            let place = problem.subject.and_then(|span| Some((files.sources.get(span.file)?, span)));
-            let place = place.map(|(file, span)| {
+            let location = problem.subject.and_then(|span| Some((files.sources.get(span.file)?, span)));
+            let location = location.map(|(file, span)| {
                 let at = file.position(span.start as usize);
                 format!("{}:{}:{} ", file.name, at.line, at.column)
             });
             let severity = if problem.severity == Severity::Error { "error" } else { "warning" };
             let detail = if details { format!("\n{}", problem.explanation()) } else { String::new() };
-            format!("{}{severity}: {}{detail}\n", place.unwrap_or_default(), problem.summary)
+            format!("{}{severity}: {}{detail}\n", location.unwrap_or_default(), problem.summary)
         })
         .collect();
     lines.sort();

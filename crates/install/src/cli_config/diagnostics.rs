@@ -10,7 +10,7 @@ use super::syntax::LineColumn;
 
 yuba_syntax::catalogue! {
     /// A CLI configuration file has a syntax error or an invalid value.
-    CLI_CONFIG_INVALID = error "cli-config-invalid", "Error parsing {path}: At {place}: {reason}";
+    CLI_CONFIG_INVALID = error "cli-config-invalid", "Error parsing {path}: At {location}: {reason}";
     /// A CLI configuration file or the directory with such files cannot be read.
     CLI_CONFIG_UNREADABLE = error "cli-config-unreadable", "Error reading {path}: {reason}";
     /// The CLI configuration file that an environment variable names cannot be read.
@@ -43,8 +43,8 @@ yuba_syntax::catalogue! {
     DEV_OVERRIDE_INVALID = error "dev-override-invalid", "Invalid provider installation dev overrides";
 }
 
-pub(super) fn malformed(path: &Path, place: LineColumn, reason: &str) -> Diagnostic {
-    let title = eco_format!("Error parsing {}: At {place}: {reason}", path.display());
+pub(super) fn malformed(path: &Path, location: LineColumn, reason: &str) -> Diagnostic {
+    let title = eco_format!("Error parsing {}: At {location}: {reason}", path.display());
     Diagnostic::new(&CLI_CONFIG_INVALID, "").titled(title)
 }
 
@@ -64,9 +64,9 @@ pub(super) fn unopened(file: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::new(&CLI_CONFIG_NOT_OPENED, detail)
 }
 
-pub(super) fn unknown_setting(path: &Path, place: LineColumn, name: &str, similar: Option<&str>) -> Diagnostic {
+pub(super) fn unknown_setting(path: &Path, location: LineColumn, name: &str, similar: Option<&str>) -> Diagnostic {
     let path = path.display();
-    let detail = eco_format!("{path}, at {place}: ignoring {name:?}, which is neither a setting nor a block.");
+    let detail = eco_format!("{path}, at {location}: ignoring {name:?}, which is neither a setting nor a block.");
     let problem = Diagnostic::new(&CLI_CONFIG_SETTING_UNKNOWN, detail);
     match similar {
         Some(similar) => problem.hint(eco_format!("Did you mean {similar:?}?")),
@@ -84,8 +84,8 @@ pub(super) fn repeated_registry_protocols(path: &Path, first: LineColumn) -> Dia
     Diagnostic::new(&REGISTRY_PROTOCOLS_REPEATED, detail)
 }
 
-pub(super) fn invalid_registry_protocols(path: &Path, place: LineColumn, reason: &str) -> Diagnostic {
-    Diagnostic::new(&REGISTRY_PROTOCOLS_INVALID, format!("{}, at {place}: {reason}.", path.display()))
+pub(super) fn invalid_registry_protocols(path: &Path, location: LineColumn, reason: &str) -> Diagnostic {
+    Diagnostic::new(&REGISTRY_PROTOCOLS_INVALID, format!("{}, at {location}: {reason}.", path.display()))
 }
 
 pub(super) fn invalid_hostname(block: &str, given: &str, reason: &str) -> Diagnostic {
@@ -103,12 +103,12 @@ pub(super) fn repeated_oci_credentials(prefix: &str) -> Diagnostic {
     Diagnostic::new(&OCI_CREDENTIALS_REPEATED, "").titled(title)
 }
 
-pub(super) fn invalid_oci_credentials(place: LineColumn, reason: &str) -> Diagnostic {
-    Diagnostic::new(&OCI_CREDENTIALS_INVALID, eco_format!("The block oci_credentials at {place} {reason}."))
+pub(super) fn invalid_oci_credentials(location: LineColumn, reason: &str) -> Diagnostic {
+    Diagnostic::new(&OCI_CREDENTIALS_INVALID, eco_format!("The block oci_credentials at {location} {reason}."))
 }
 
-pub(super) fn invalid_oci_default_credentials(place: LineColumn, reason: &str) -> Diagnostic {
-    let detail = eco_format!("The block oci_default_credentials at {place} {reason}.");
+pub(super) fn invalid_oci_default_credentials(location: LineColumn, reason: &str) -> Diagnostic {
+    let detail = eco_format!("The block oci_default_credentials at {location} {reason}.");
     Diagnostic::new(&OCI_DEFAULT_CREDENTIALS_INVALID, detail)
 }
 
@@ -116,25 +116,25 @@ pub(super) fn invalid_installation(detail: EcoString) -> Diagnostic {
     Diagnostic::new(&PROVIDER_INSTALLATION_INVALID, detail)
 }
 
-pub(super) fn method_not_a_block(place: LineColumn) -> Diagnostic {
-    let detail = eco_format!("The entry of provider_installation at {place} must be a block.");
+pub(super) fn method_not_a_block(location: LineColumn) -> Diagnostic {
+    let detail = eco_format!("The entry of provider_installation at {location} must be a block.");
     Diagnostic::new(&INSTALLATION_METHOD_INVALID, detail)
 }
 
-pub(super) fn method_with_labels(place: LineColumn) -> Diagnostic {
-    let detail = eco_format!("The block in provider_installation at {place} must not have labels.");
+pub(super) fn method_with_labels(location: LineColumn) -> Diagnostic {
+    let detail = eco_format!("The block in provider_installation at {location} must not have labels.");
     Diagnostic::new(&INSTALLATION_METHOD_INVALID, detail)
 }
 
-pub(super) fn invalid_method(kind: &str, place: LineColumn, reason: &str) -> Diagnostic {
-    Diagnostic::new(&INSTALLATION_METHOD_INVALID, eco_format!("The block {kind} at {place} is invalid: {reason}."))
+pub(super) fn invalid_method(kind: &str, location: LineColumn, reason: &str) -> Diagnostic {
+    Diagnostic::new(&INSTALLATION_METHOD_INVALID, eco_format!("The block {kind} at {location} is invalid: {reason}."))
 }
 
-pub(super) fn invalid_template(place: LineColumn, reason: &str) -> Diagnostic {
-    let detail = eco_format!("The repository_template of the block oci_mirror at {place} is invalid: {reason}.");
+pub(super) fn invalid_template(location: LineColumn, reason: &str) -> Diagnostic {
+    let detail = eco_format!("The repository_template of the block oci_mirror at {location} is invalid: {reason}.");
     Diagnostic::new(&OCI_MIRROR_TEMPLATE_INVALID, detail)
 }
 
-pub(super) fn invalid_override(place: LineColumn, reason: &str) -> Diagnostic {
-    Diagnostic::new(&DEV_OVERRIDE_INVALID, eco_format!("At {place} in dev_overrides: {reason}"))
+pub(super) fn invalid_override(location: LineColumn, reason: &str) -> Diagnostic {
+    Diagnostic::new(&DEV_OVERRIDE_INVALID, eco_format!("At {location} in dev_overrides: {reason}"))
 }

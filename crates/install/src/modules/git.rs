@@ -109,15 +109,15 @@ impl Git<'_> {
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let mut said = said.trim().trim_end_matches('.').to_owned();
+        let message = String::from_utf8_lossy(&output.stderr);
+        let mut message = message.trim().trim_end_matches('.').to_owned();
         if let Some(secret) = self.url.password().filter(|secret| !secret.is_empty()) {
-            said = said.replace(secret, "(secret)");
+            message = message.replace(secret, "(secret)");
         }
-        if let Some((at, _)) = said.char_indices().nth(LONGEST_MESSAGE) {
-            said.truncate(at);
+        if let Some((at, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+            message.truncate(at);
         }
-        Err(format!("\"git {verb}\" failed for {}: {said}", shown(self.url)))
+        Err(format!("\"git {verb}\" failed for {}: {message}", shown(self.url)))
     }
 
     /// The commit that a name stands for: a name as it is, a branch of the origin, a tag.

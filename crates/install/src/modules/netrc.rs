@@ -11,11 +11,18 @@ pub(super) fn lookup(url: &Url, environment: &Environment, home: Option<&Path>) 
     let host = url.host_str()?;
     let file = environment.path("NETRC").or_else(|| home.map(|home| home.join(".netrc")))?;
     let text = std::fs::read_to_string(file).ok()?;
-    let with_port = url.port().and_then(|port| find(&text, &format!("{host}:{port}"), false));
-    with_port.or_else(|| find(&text, host, true))
+    let with_port = url.port().and_then(|port| find(&text, &format!("{host}:{port}"), DefaultEntry::Ignored));
+    with_port.or_else(|| find(&text, host, DefaultEntry::Used))
 }
 
-fn find(text: &str, host: &str, with_default: bool) -> Option<(String, Secret)> {
+/// Whether the entry `default` applies to a host without an entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DefaultEntry {
+    Used,
+    Ignored,
+}
+
+fn find(text: &str, host: &str, default: DefaultEntry) -> Option<(String, Secret)> {
     let (mut login, mut password) = ("", "");
     let mut applies = false;
     let mut words = words(text).into_iter();
@@ -23,7 +30,7 @@ fn find(text: &str, host: &str, with_default: bool) -> Option<(String, Secret)> 
         match word {
             "machine" | "default" if applies => break,
             "machine" => applies = words.next() == Some(host),
-            "default" => applies = with_default,
+            "default" => applies = default == DefaultEntry::Used,
             "login" if applies => login = words.next().unwrap_or_default(),
             "password" if applies => password = words.next().unwrap_or_default(),
             "login" | "password" | "account" => drop(words.next()),
@@ -56,7 +63,9 @@ mod tests {
     #[test]
     fn the_entry_of_the_host_counts() {
         let text = "machine a.example login u1 password p1\nmachine b.example\n  login u2\n  password p2\ndefault login d password e\n";
-        let found = |text, host| find(text, host, true).map(|(user, password)| format!("{user}:{}", password.reveal()));
+        let found = |text, host| {
+            find(text, host, DefaultEntry::Used).map(|(user, password)| format!("{user}:{}", password.reveal()))
+        };
         assert_eq!(found(text, "b.example").as_deref(), Some("u2:p2"));
         assert_eq!(found(text, "a.example").as_deref(), Some("u1:p1"));
         assert_eq!(found(text, "c.example").as_deref(), Some("d:e"));

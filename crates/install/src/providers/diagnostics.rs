@@ -111,9 +111,9 @@ fn query(
     let shown = provider.for_display();
     let cannot = format!("Could not retrieve the list of available versions for provider {shown}:");
     match error {
-        QueryError::NotFound(places) => {
-            let list: String = places.iter().map(|place| format!("\n  - {place}")).collect();
-            match places.is_empty() {
+        QueryError::NotFound(all_searched) => {
+            let list: String = all_searched.iter().map(|searched| format!("\n  - {searched}")).collect();
+            match all_searched.is_empty() {
                 true => {
                     let detail = format!("{cannot} no installation method in the CLI configuration includes it.");
                     Diagnostic::new(&PROVIDER_VERSIONS_NOT_FOUND, detail)

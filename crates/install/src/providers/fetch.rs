@@ -12,6 +12,7 @@ use super::authentication::{self, ArchiveFacts, PackageAuthentication, PackageCh
 use super::hash;
 use super::package;
 use super::records::State;
+use super::selected::PackageDir;
 use super::source::{Offer, PackageContent};
 use super::staging::Staging;
 use super::unpacked::UnpackedPackages;
@@ -37,7 +38,7 @@ pub(crate) struct Delivery<'a> {
     /// Its version.
     pub(crate) version: &'a ProviderVersion,
     /// The directory of packages.
-    pub(crate) base: &'a Path,
+    pub(crate) base: &'a PackageDir,
     /// The place of the package below it.
     pub(crate) target: &'a Path,
     /// Hashes of which the package must have one, if there are any.
@@ -128,7 +129,8 @@ impl Delivery<'_> {
     }
 
     fn staging(&self) -> Result<Staging, String> {
-        Staging::new(self.base).map_err(|error| format!("nothing can be written to {}: {error}", self.base.display()))
+        Staging::new(&self.base.path)
+            .map_err(|error| format!("nothing can be written to {}: {error}", self.base.shown.display()))
     }
 
     /// The words for a package that is not the one that was locked.
@@ -170,7 +172,7 @@ impl Delivery<'_> {
         if symlink(&shown, self.target).is_ok() {
             return Ok(());
         }
-        let staging = Staging::new(self.base)?;
+        let staging = Staging::new(&self.base.path)?;
         let new = staging.join(NEW);
         if symlink(&shown, &new).is_err() {
             package::transfer(&shown, &new, hash::files(&shown)?, |from, to| fs::copy(from, to).map(drop))?;

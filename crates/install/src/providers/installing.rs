@@ -16,6 +16,7 @@ use super::package;
 use super::parallel::parallel;
 use super::platform::Platform;
 use super::registry::Signing;
+use super::selected::PackageDir;
 use super::source::{PackageSources, QueryError};
 use super::staging::PlaceLock;
 use super::unpacked::UnpackedPackages;
@@ -35,7 +36,7 @@ pub struct InstallRequest<'a> {
     /// For packages from elsewhere.
     pub client: &'a HttpClient,
     /// The directory of packages.
-    pub base: &'a Path,
+    pub base: &'a PackageDir,
     /// For which platform.
     pub platform: &'a Platform,
     /// A directory of packages that working directories share.
@@ -234,7 +235,7 @@ impl Job<'_> {
         // Other hashes are to be expected of another version.
         let lock = request.locks.providers.get(self.provider).filter(|lock| lock.version == version);
         let allowed: Vec<EcoString> = lock.into_iter().flat_map(ProviderLock::checkable).cloned().collect();
-        let target = package::unpacked(request.base, self.provider, &version, request.platform);
+        let target = package::unpacked(&request.base.path, self.provider, &version, request.platform);
         if let Some(lock) = lock
             && self.allowed_there(&target, &allowed).is_some()
         {
@@ -255,7 +256,7 @@ impl Job<'_> {
                 self.emit(InstallEvent::Present { provider, version: version.clone(), in_cache: true });
                 Done::unchanged(lock)
             }
-            lock => self.install(&cache.dir, &cached, &version, lock, &allowed, Some(cache))?,
+            lock => self.install(&PackageDir::at(&cache.dir), &cached, &version, lock, &allowed, Some(cache))?,
         };
         self.emit(InstallEvent::FromCache(self.provider.clone(), version.clone()));
         let delivery = self.delivery(request.base, &target, &version, &[]);
@@ -278,7 +279,7 @@ impl Job<'_> {
         }
         self.check_specified(version)?;
         // What is here already need not be anywhere else.
-        let bases = [Some(request.base), request.cache.map(|cache| cache.dir.as_path())];
+        let bases = [Some(request.base.path.as_path()), request.cache.map(|cache| cache.dir.as_path())];
         let is_here = |base: &Path| package::unpacked(base, provider, version, request.platform).is_dir();
         if bases.into_iter().flatten().any(is_here) {
             return Ok(version.clone());
@@ -344,7 +345,7 @@ impl Job<'_> {
 
     fn delivery<'b>(
         &'b self,
-        base: &'b Path,
+        base: &'b PackageDir,
         target: &'b Path,
         version: &'b ProviderVersion,
         allowed: &'b [EcoString],
@@ -356,7 +357,7 @@ impl Job<'_> {
     /// Installs a package into a directory of packages.
     fn install(
         &self,
-        base: &Path,
+        base: &PackageDir,
         target: &Path,
         version: &ProviderVersion,
         lock: Option<&ProviderLock>,
@@ -369,9 +370,9 @@ impl Job<'_> {
         let provider = self.provider.clone();
         self.emit(InstallEvent::Installing { provider, version: version.clone(), to_cache: cache.is_some() });
         let failed = |reason: String| Failure::Install(version.clone(), reason);
-        let place_lock = PlaceLock::acquire(target, &mut || self.emit(InstallEvent::Waiting(base.to_path_buf())));
+        let place_lock = PlaceLock::acquire(target, &mut || self.emit(InstallEvent::Waiting(base.shown.clone())));
         let place_lock =
-            place_lock.map_err(|error| failed(format!("{} cannot be written: {error}", base.display())))?;
+            place_lock.map_err(|error| failed(format!("{} cannot be written: {error}", base.shown.display())))?;
         let allowed = if request.mode == SelectionPolicy::Rehash { &[][..] } else { known };
         let arrival = match self.already(target, allowed, cache) {
             Some(arrival) => arrival,

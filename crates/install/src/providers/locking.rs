@@ -12,6 +12,7 @@ use super::diagnostics;
 use super::installing::{self, SelectionPolicy};
 use super::platform::Platform;
 use super::registry::Signing;
+use super::selected::PackageDir;
 use super::source::PackageSources;
 use super::staging::Staging;
 use super::unpacked::UnpackedPackages;
@@ -67,7 +68,7 @@ pub fn lock(
     for platform in request.platforms {
         let staging = Staging::new(request.temporary)
             .map_err(|error| Diagnostics::from(diagnostics::no_temporary_directory(&error)))?;
-        let base = staging.join("packages");
+        let base = PackageDir::at(staging.join("packages"));
         let wanted = installing::InstallRequest {
             needed: request.needed,
             others: &BTreeSet::new(),

@@ -189,11 +189,11 @@ fn write_indexes(dir: &Path, hashes: &Hashes) -> Result<(), String> {
             let archive = json!({ "hashes": known, "url": name });
             versions.entry(found.version.clone()).or_default().insert(found.platform.to_string(), archive);
         }
-        let place = package::of_provider(dir, &provider);
+        let package_dir = package::of_provider(dir, &provider);
         let all: Map<String, Json> = versions.keys().map(|version| (version.to_string(), json!({}))).collect();
-        write(&place.join("index.json"), &json!({ "versions": all }))?;
+        write(&package_dir.join("index.json"), &json!({ "versions": all }))?;
         for (version, archives) in versions {
-            write(&place.join(format!("{version}.json")), &json!({ "archives": archives }))?;
+            write(&package_dir.join(format!("{version}.json")), &json!({ "archives": archives }))?;
         }
     }
     Ok(())

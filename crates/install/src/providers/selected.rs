@@ -55,7 +55,7 @@ pub struct SelectedProviders {
 /// Finds the packages of the providers that a lock file selects, in the data directory of a working directory. `overrides` are
 /// directories of providers under development, which count instead; `others` are providers that somebody else runs.
 pub fn selected(
-    data_dir: &Path,
+    packages: &PackageDir,
     locks: &LockFile,
     overrides: &BTreeMap<ProviderSource, PathBuf>,
     others: &BTreeSet<ProviderSource>,
@@ -65,7 +65,7 @@ pub fn selected(
     let is_ours = |provider: &ProviderSource| !overrides.contains_key(provider) && !others.contains(provider);
     let locked: Vec<_> = locks.providers.iter().filter(|(provider, _)| is_ours(provider)).collect();
     let found = parallel(&locked, &mut |()| (), |(provider, lock), _| {
-        (provider.clone(), installed(data_dir, provider, lock, &platform, verified))
+        (provider.clone(), installed(packages, provider, lock, &platform, verified))
     });
     let mut packages: BTreeMap<_, _> = found.into_iter().collect();
     for (provider, dir) in overrides {
@@ -83,21 +83,38 @@ pub fn selected(
     SelectedProviders { packages }
 }
 
-/// Where `init` puts packages in a data directory.
-pub fn packages_dir(data_dir: &Path) -> PathBuf {
-    data_dir.join("providers")
+/// A directory of unpacked packages.
+#[derive(Clone, Debug)]
+pub struct PackageDir {
+    /// The directory on this machine.
+    pub path: PathBuf,
+    /// The directory as messages show it.
+    pub shown: PathBuf,
+}
+
+impl PackageDir {
+    /// Where `init` puts packages: in the data directory, which is relative to a working directory.
+    pub fn of_project(root: &Path, data_dir: &Path) -> PackageDir {
+        let shown = data_dir.join("providers");
+        PackageDir { path: root.join(&shown), shown }
+    }
+
+    /// A directory that messages show as it is.
+    pub fn at(path: impl Into<PathBuf>) -> PackageDir {
+        let path = path.into();
+        PackageDir { shown: path.clone(), path }
+    }
 }
 
 fn installed(
-    data_dir: &Path,
+    packages: &PackageDir,
     provider: &ProviderSource,
     lock: &ProviderLock,
     platform: &Platform,
     verified: &Verified,
 ) -> Result<Package, Unusable> {
-    let base = packages_dir(data_dir);
-    let dir = package::unpacked(&base, provider, &lock.version, platform);
-    let (shown, version) = (base.display(), &lock.version);
+    let dir = package::unpacked(&packages.path, provider, &lock.version, platform);
+    let (shown, version) = (packages.shown.display(), &lock.version);
     if !dir.is_dir() {
         // Tools look for these words.
         return Err(Unusable::Missing(eco_format!("there is no package for {provider} {version} cached in {shown}")));

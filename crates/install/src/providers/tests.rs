@@ -26,6 +26,7 @@ use super::installing::{self, Cache, InstallEvent, InstallOutcome, SelectionPoli
 use super::oci_mirror::OciMirror;
 use super::platform::Platform;
 use super::registry::Signing;
+use super::selected::PackageDir;
 use super::source::{PackageSource, PackageSources};
 use super::unpacked::UnpackedPackages;
 use super::verified::Verified;
@@ -262,7 +263,7 @@ impl World {
             locks,
             sources,
             client: self.means.services.client(),
-            base: &self.base(),
+            base: &PackageDir::at(self.base()),
             platform: &Platform::current(),
             cache,
             mode,

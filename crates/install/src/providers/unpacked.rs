@@ -59,7 +59,7 @@ impl UnpackedPackages {
     /// What is known of an archive with a hash `zh:`, or of one whose files have a hash `h1:`.
     pub(crate) fn of_hash(&self, hash: &str) -> Option<ArchiveFacts> {
         if hash.starts_with("h1:") {
-            let is_there = self.place(hash)?.is_dir();
+            let is_there = self.package_dir(hash)?.is_dir();
             return is_there.then(|| ArchiveFacts { sum: None, size: 0, h1: Some(hash.into()) });
         }
         let sum = hash::parse_sum(hash.strip_prefix("zh:")?)?;
@@ -69,8 +69,8 @@ impl UnpackedPackages {
 
     /// Puts the files with a hash into a new directory. If they are not there any more, there is none.
     pub(crate) fn take(&self, h1: &str, verified: &Verified, into: &Path) -> bool {
-        let Some(place) = self.place(h1) else { return false };
-        let is_taken = take(&place, h1, verified, into).unwrap_or_default();
+        let Some(package_dir) = self.package_dir(h1) else { return false };
+        let is_taken = take(&package_dir, h1, verified, into).unwrap_or_default();
         if !is_taken {
             let _ = fs::remove_dir_all(into);
         }
@@ -86,17 +86,17 @@ impl UnpackedPackages {
 
     fn try_to_keep(&self, package: &Path, archive: &ArchiveFacts, file: Option<&State>) -> io::Result<()> {
         let Some(h1) = &archive.h1 else { return Ok(()) };
-        let (Some(dir), Some(place)) = (&self.dir, self.place(h1)) else { return Ok(()) };
-        if !place.is_dir() {
+        let (Some(dir), Some(package_dir)) = (&self.dir, self.package_dir(h1)) else { return Ok(()) };
+        if !package_dir.is_dir() {
             let staging = Staging::new(dir)?;
             let new = staging.join("new");
             package::transfer(package, &new, &hash::files(package)?, |from, to| fs::hard_link(from, to))?;
             fs::create_dir_all(dir.join(PACKAGES))?;
             // Somebody else may have been faster.
-            let _ = fs::rename(new, &place);
+            let _ = fs::rename(new, &package_dir);
             self.clean(now(), MOST_UNUSED)?;
         }
-        let kept = State::of(&place)?;
+        let kept = State::of(&package_dir)?;
         let write = |name: &str, marks: &str| {
             let text = format!("{marks}|{} {}|{}|{h1}\n", kept.name, kept.marks(), archive.size);
             records::write(&dir.join(ARCHIVES), name, &text)
@@ -112,12 +112,12 @@ impl UnpackedPackages {
         let text = fs::read_to_string(self.dir.as_ref()?.join(ARCHIVES).join(name)).ok()?;
         let mut parts = text.trim_end().split('|');
         let (archive, kept, size, h1) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        let state = State::of(&self.place(h1)?).ok()?;
+        let state = State::of(&self.package_dir(h1)?).ok()?;
         let is_valid = archive == marks && kept == format!("{} {}", state.name, state.marks());
         is_valid.then(|| Some((size.parse().ok()?, h1.into())))?
     }
 
-    fn place(&self, h1: &str) -> Option<PathBuf> {
+    fn package_dir(&self, h1: &str) -> Option<PathBuf> {
         let sum = STANDARD.decode(h1.strip_prefix("h1:")?).ok().filter(|sum| sum.len() == 32)?;
         Some(self.dir.as_ref()?.join(PACKAGES).join(hash::hex(&sum)))
     }
@@ -158,14 +158,14 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-fn take(place: &Path, h1: &str, verified: &Verified, into: &Path) -> io::Result<bool> {
-    let contents = verified.look(place)?;
+fn take(package_dir: &Path, h1: &str, verified: &Verified, into: &Path) -> io::Result<bool> {
+    let contents = verified.look(package_dir)?;
     if contents.hash != h1 {
         // Somebody has changed it.
-        fs::remove_dir_all(place)?;
+        fs::remove_dir_all(package_dir)?;
         return Ok(false);
     }
-    package::transfer(place, into, contents.names(), |from, to| {
+    package::transfer(package_dir, into, contents.names(), |from, to| {
         fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop))
     })?;
     let mut are_same = true;
@@ -180,10 +180,10 @@ fn take(place: &Path, h1: &str, verified: &Verified, into: &Path) -> io::Result<
 }
 
 /// Since when nobody else has the files of a package (as time since 1970), and how many bytes they are.
-fn unused_since(place: &Path) -> io::Result<Option<(Duration, u64)>> {
+fn unused_since(package_dir: &Path) -> io::Result<Option<(Duration, u64)>> {
     let (mut since, mut bytes) = (Duration::ZERO, 0);
-    for name in hash::files(place)? {
-        let state = State::of(&place.join(name))?;
+    for name in hash::files(package_dir)? {
+        let state = State::of(&package_dir.join(name))?;
         if state.links > 1 {
             return Ok(None);
         }

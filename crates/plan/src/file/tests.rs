@@ -133,7 +133,7 @@ fn full() -> PlanFile {
         ("c".into(), counted),
         ("f".into(), Value::number(half)),
         ("g".into(), Value::number(Number::from_f64(-0.0).expect("because it is a number"))),
-        ("i".into(), Value::number(Number::infinity(true))),
+        ("i".into(), Value::number(Number::minus_infinity())),
         ("m".into(), Value::map(Type::dynamic(), Vec::new())),
         ("u".into(), unknown.mark(Mark::Ephemeral)),
     ]);

@@ -279,8 +279,8 @@ impl Reader<'_> {
                 let precision = checked(self.small()?)?;
                 Number::parse(&self.text()?).map(|number| number.with_precision(precision))
             }
-            INFINITE => Some(Number::infinity(false)),
-            MINUS_INFINITE => Some(Number::infinity(true)),
+            INFINITE => Some(Number::infinity()),
+            MINUS_INFINITE => Some(Number::minus_infinity()),
             _ => None,
         };
         parsed.ok_or(Malformed)

@@ -77,7 +77,7 @@ fn check(text: &str, problems: &Diagnostics) -> Result<()> {
         None => Ok(()),
         Some(problem) => Err(FunctionError::new(eco_format!(
             "failed to parse the string as a .tfvars file: {}{}: {}",
-            place(text, problem),
+            location(text, problem),
             problem.summary,
             problem.explanation().trim_end_matches('.')
         ))),
@@ -85,7 +85,7 @@ fn check(text: &str, problems: &Diagnostics) -> Result<()> {
 }
 
 /// `line 1, column 5: `
-fn place(text: &str, problem: &Diagnostic) -> EcoString {
+fn location(text: &str, problem: &Diagnostic) -> EcoString {
     let mut sources = Sources::new();
     let file = sources.add(SourceFile::new("", text.as_bytes()));
     match (problem.subject, sources.get(file)) {

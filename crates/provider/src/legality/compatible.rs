@@ -21,7 +21,7 @@ pub fn assert_object_compatible(schema: &BlockSchema, planned: &Value, actual: &
 /// What is wrong with a value that was planned, whatever its schema; it is at `path` of something.
 pub fn assert_value_compatible(planned: &Value, actual: &Value, path: Path) -> Vec<Violation> {
     let mut report = Report { path, ..Report::default() };
-    attribute(false, planned, actual, &mut report);
+    attribute(Sensitivity::OfMarks, planned, actual, &mut report);
     report.violations
 }
 
@@ -42,7 +42,7 @@ fn object(schema: &BlockSchema, planned: &Value, actual: &Value, report: &mut Re
     for (name, schema) in schema.attributes() {
         let (planned, actual) = (child(planned, name), child(actual, name));
         let step = PathStep::Attr(name.clone());
-        report.inside(step, |report| attribute(schema.sensitive, &planned, &actual, report));
+        report.inside(step, |report| attribute(Sensitivity::of(schema), &planned, &actual, report));
     }
     for (name, schema) in schema.blocks() {
         let (planned, actual) = (child(planned, name), child(actual, name));
@@ -51,12 +51,28 @@ fn object(schema: &BlockSchema, planned: &Value, actual: &Value, report: &mut Re
     }
 }
 
-fn attribute(sensitive: bool, planned: &Value, actual: &Value, report: &mut Report) {
-    if !sensitive && planned.is_deeply_unmarked() && actual.is_deeply_unmarked() {
+/// What makes a value sensitive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sensitivity {
+    /// The schema of its attribute.
+    OfSchema,
+    /// Its marks only.
+    OfMarks,
+}
+
+impl Sensitivity {
+    fn of(schema: &Attribute) -> Sensitivity {
+        if schema.sensitive { Sensitivity::OfSchema } else { Sensitivity::OfMarks }
+    }
+}
+
+fn attribute(sensitivity: Sensitivity, planned: &Value, actual: &Value, report: &mut Report) {
+    let by_marks = sensitivity == Sensitivity::OfMarks;
+    if by_marks && planned.is_deeply_unmarked() && actual.is_deeply_unmarked() {
         return value(planned, actual, report);
     }
     let ((planned, planned_marks), (actual, actual_marks)) = (planned.unmark_deep(), actual.unmark_deep());
-    if !sensitive && !planned_marks.has_sensitive() && !actual_marks.has_sensitive() {
+    if by_marks && !planned_marks.has_sensitive() && !actual_marks.has_sensitive() {
         return value(&planned, &actual, report);
     }
     if !report.passes(|trial| value(&planned, &actual, trial)) {

@@ -65,8 +65,7 @@ fn was_configured(schema: &Attribute, prior: &Value) -> bool {
 }
 
 fn has_configured_part(schema: &NestedAttribute, value: &Value) -> bool {
-    let single = matches!(schema.nesting, Nesting::Single | Nesting::Group);
-    objects(value, single).into_iter().any(|object| {
+    objects(value, schema.nesting).into_iter().any(|object| {
         schema.attributes.iter().any(|(name, attribute)| {
             let value = child(object, name);
             if value.is_null() || object.is_null() {
@@ -110,7 +109,7 @@ fn element(content: Content<'_>, prior: &Value, config: &Value) -> Value {
 }
 
 fn collection(content: Content<'_>, nesting: Nesting, prior: &Value, config: &Value) -> Value {
-    if config.is_null() || objects(config, false).is_empty() {
+    if config.is_null() || objects(config, nesting).is_empty() {
         return config.clone();
     }
     match nesting {
@@ -169,8 +168,8 @@ fn set(content: Content<'_>, prior: &Value, config: &Value) -> Value {
         let group = groups.get_mut(&group(config));
         let found = group.and_then(|group| {
             let fits = |at: &usize| before.get(*at).is_some_and(|prior| can_come_from(content, prior, config));
-            let place = group.iter().rposition(fits)?;
-            before.get(group.remove(place))
+            let index = group.iter().rposition(fits)?;
+            before.get(group.remove(index))
         });
         element(content, found.unwrap_or(&nothing), config)
     });

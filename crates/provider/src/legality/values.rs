@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use ecow::EcoString;
 use yuba_value::{Type, Value, View};
 
-use crate::schema::{Attribute, BlockSchema, NestedBlock};
+use crate::schema::{Attribute, BlockSchema, NestedBlock, Nesting};
 
 /// What an object has: the content of a block, or attributes of a nested attribute.
 #[derive(Clone, Copy)]
@@ -77,11 +77,11 @@ pub(super) fn entries(collection: &Value) -> Vec<(&EcoString, &Value)> {
     }
 }
 
-/// The objects in a collection of any kind, or the object itself.
-pub(super) fn objects(value: &Value, single: bool) -> Vec<&Value> {
+/// The objects in a collection, or the object itself where the nesting is of one object.
+pub(super) fn objects(value: &Value, nesting: Nesting) -> Vec<&Value> {
     match value.view_ignoring_marks() {
         View::Null | View::Unknown(_) => Vec::new(),
-        _ if single => vec![value],
+        _ if matches!(nesting, Nesting::Single | Nesting::Group) => vec![value],
         View::List(items) | View::Set(items) | View::Tuple(items) | View::Object(items) => items.iter().collect(),
         View::Map(items) => items.iter().map(|(_, item)| item).collect(),
         _ => Vec::new(),

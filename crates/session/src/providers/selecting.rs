@@ -2,7 +2,7 @@
 //! somebody else runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yuba_addrs::{DEFAULT_REGISTRY, ProviderSource};
@@ -12,7 +12,7 @@ use yuba_eval::ConfigTree;
 use yuba_install::Hosts;
 use yuba_install::lock_file::{self, LockFile};
 use yuba_install::providers::diagnostics as about;
-use yuba_install::providers::selected::{SelectedProviders, Unusable, check_selections, selected};
+use yuba_install::providers::selected::{PackageDir, SelectedProviders, Unusable, check_selections, selected};
 use yuba_install::providers::verified::Verified;
 use yuba_net::Environment;
 use yuba_plugin::{Reattach, Supply};
@@ -29,8 +29,8 @@ use crate::state::with_provider;
 /// What decides which providers there are, and how they are started.
 #[derive(Clone)]
 pub struct ProviderSettings {
-    /// Where things are kept that belong to the working directory.
-    pub data_dir: PathBuf,
+    /// Where `init` puts packages.
+    pub packages: PackageDir,
     /// Files of the working directory, among them the lock file.
     pub files: Arc<dyn Files>,
     /// What the CLI configuration says, which is read when it matters.
@@ -46,12 +46,13 @@ pub struct ProviderSettings {
 }
 
 impl ProviderSettings {
-    /// For a data directory.
+    /// For a data directory. A [`Project`](crate::Project) adds the working directory that it is relative to.
     pub fn new(data_dir: impl Into<PathBuf>) -> ProviderSettings {
         let data_dir = data_dir.into();
+        let packages = PackageDir::of_project(Path::new(""), &data_dir);
         ProviderSettings {
-            backends: Arc::new(Backends::new(BackendEnvironment::new(Environment::default(), data_dir.clone()))),
-            data_dir,
+            backends: Arc::new(Backends::new(BackendEnvironment::new(Environment::default(), data_dir))),
+            packages,
             files: Arc::new(DiskFiles::new("")),
             hosts: None,
             reattach: String::new(),
@@ -92,7 +93,7 @@ pub(super) fn find(settings: &ProviderSettings) -> Found {
     };
     let others: BTreeSet<ProviderSource> = reattached.keys().cloned().collect();
     let verified = settings.hosts.as_ref().map(|hosts| Verified::of_user(hosts.environment())).unwrap_or_default();
-    let selection = selected(&settings.data_dir, &locks, &settings.overrides(), &others, &verified);
+    let selection = selected(&settings.packages, &locks, &settings.overrides(), &others, &verified);
     Found { locks, selection, reattached, reattach_problem }
 }
 

@@ -2,6 +2,7 @@
 
 use yuba_engine::PlanOptions;
 use yuba_eval::Live;
+use yuba_eval::graph::References;
 use yuba_plan::Mode;
 use yuba_state::State;
 use yuba_syntax::Diagnostics;
@@ -102,7 +103,8 @@ impl FileRunner<'_> {
             run: &self.file.runs[*at],
             outputs: &self.outputs,
         };
-        let work = Work::new(&subject, prepared);
+        let references = References::read(&prepared.tree, self.request.project.eval_env(subject.sources(prepared)));
+        let work = Work::new(&subject, prepared, references);
         let options = PlanOptions { mode: Mode::Destroy, ..PlanOptions::default() };
         let plan_time = self.request.project.world().now();
         let live = Live::for_plan(Some(plan_time));

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use ecow::EcoString;
 use yuba_addrs::{AbsProviderConfig, AbsResourceInstance, ConfigResource};
 use yuba_config::test_file::{TestFile, TestRun};
+use yuba_config::variable::Variable;
 use yuba_engine::RootVariable;
 use yuba_eval::ConfigTree;
+use yuba_eval::graph::References;
 use yuba_eval::inputs::{GivenAt, GivenBy, Inputs};
 use yuba_eval::tree::{Link, Purpose, Tested, link_tested};
 use yuba_provider::mock::{MockDefaults, Substitutions};
@@ -27,10 +29,17 @@ pub(super) struct Prepared {
     /// The files of the tree, where these are not those of the suite.
     pub(super) sources: Option<Arc<Sources>>,
     pub(super) variables: BTreeMap<EcoString, RootVariable>,
+    /// Values for the variables, for static expressions.
+    inputs: Inputs,
+    /// The tested module as it was read, unless the run changes it.
+    unchanged: Option<ModuleKey>,
     /// What assertions can refer to, beside the module.
     pub(super) tested: Arc<Tested>,
     substitutions: Substitutions,
 }
+
+/// A tested module of a suite: the file and the run that name it, both empty for the root module.
+pub(super) type ModuleKey = (EcoString, EcoString);
 
 /// Who is prepared.
 #[derive(Clone, Copy)]
@@ -53,6 +62,15 @@ impl Prepared {
     /// No provider is to be asked about these either: they were never real.
     pub(super) fn never_ask(&mut self, objects: &BTreeSet<AbsResourceInstance>) {
         self.substitutions.objects.clone_from(objects);
+    }
+
+    /// Takes what is wrong with the values of variables.
+    pub(super) fn take_variable_problems(&mut self) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        for variable in self.variables.values_mut() {
+            problems.extend(std::mem::take(&mut variable.problems));
+        }
+        problems
     }
 
     /// What the run replaces.
@@ -110,22 +128,18 @@ impl<'a> Subject<'a> {
         if problems.has_errors() {
             return (None, problems);
         }
-        problems.extend(self.validate(&tree, &base, &inputs, sources.as_deref().unwrap_or(&suite.sources)));
-        if problems.has_errors() {
-            return (None, problems);
-        }
-        let mut variables = BTreeMap::new();
-        for (name, variable) in &tree.root().module.variables {
+        let variable = |(name, variable): (&EcoString, &Variable)| {
             let by = || given_by.get(name).copied().unwrap_or(GivenBy::Answer);
-            let mut prepared = root_variable(variable, given.get(name).cloned(), GivenAt::Nowhere, by);
-            problems.extend(std::mem::take(&mut prepared.problems));
-            variables.insert(name.clone(), prepared);
-        }
-        if problems.has_errors() {
-            return (None, problems);
-        }
+            (name.clone(), root_variable(variable, given.get(name).cloned(), GivenAt::Nowhere, by))
+        };
+        let variables = tree.root().module.variables.iter().map(variable).collect();
         let substitutions = Substitutions { mocks, resources, objects: BTreeSet::new(), modules, seed: request.seed };
-        (Some(Prepared { tree, sources, variables, tested, substitutions }), problems)
+        let unchanged = match Arc::ptr_eq(&tree, &base) {
+            false => None,
+            true if run.module.is_none() => Some(ModuleKey::default()),
+            true => Some((self.file_name.clone(), run.name.clone())),
+        };
+        (Some(Prepared { tree, sources, variables, inputs, unchanged, tested, substitutions }), problems)
     }
 
     /// The tested module with the providers of the test.
@@ -172,34 +186,31 @@ impl<'a> Subject<'a> {
         Some((Arc::new(tree), Some(Arc::new(files.reader.into_read_modules().sources)), mocks))
     }
 
-    /// What is wrong with the tested module for all values. That is found once for each module, unless the run changes it.
-    fn validate(
-        &self,
-        tree: &Arc<ConfigTree>,
-        base: &Arc<ConfigTree>,
-        inputs: &Inputs,
-        sources: &Sources,
-    ) -> Diagnostics {
+    /// The reference graph of the run, and errors of the tested module that do not depend on values. The errors of a module
+    /// are found once, unless the run changes it.
+    pub(super) fn validate<'p>(&'p self, prepared: &'p Prepared) -> (References<'p>, Diagnostics) {
         let Subject { suite, request, .. } = *self;
-        let key = match Arc::ptr_eq(tree, base) {
-            false => None,
-            true if self.run.module.is_none() => Some((EcoString::new(), EcoString::new())),
-            true => Some((self.file_name.clone(), self.run.name.clone())),
-        };
-        let mut known = key.as_ref().map(|_| suite.validated.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-        if let (Some(known), Some(key)) = (&known, &key)
+        let (project, tree, sources) = (request.project, &prepared.tree, self.sources(prepared));
+        let key = prepared.unchanged.as_ref();
+        let mut known = key.map(|_| suite.validated.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        if let (Some(known), Some(key)) = (&known, key)
             && let Some(found) = known.get(key)
         {
-            return found.clone();
+            return (References::read(tree, project.eval_env(sources)), found.clone());
         }
-        let validation = Validation { project: request.project, sources, inputs, parallelism: request.parallelism };
-        let (mut found, _) = validation.check(tree);
+        let validation = Validation { project, sources, inputs: &prepared.inputs, parallelism: request.parallelism };
+        let (mut found, references) = validation.check(tree);
         // Planning says more about what is enabled, and repeats warnings. A variable that no value is good enough for is a
         // mistake here: nobody can expect it.
         found.retain(|problem| problem.is_error() && !problem.depends_on_enabled());
         if let (Some(known), Some(key)) = (&mut known, key) {
-            known.insert(key, found.clone());
+            known.insert(key.clone(), found.clone());
         }
-        found
+        (references, found)
+    }
+
+    /// The files that messages about a run point into.
+    pub(super) fn sources<'p>(&'p self, prepared: &'p Prepared) -> &'p Sources {
+        prepared.sources.as_deref().unwrap_or(&self.suite.sources)
     }
 }

@@ -79,14 +79,22 @@ fn inner(subject: &Subject<'_>, state: State, paths: Option<RecordPaths>, creati
     }
     let (prepared, found) = subject.prepare();
     problems.extend(found);
-    let Some(prepared) = prepared else { return stopped_here(TestStatus::Error, problems, None) };
+    let Some(mut prepared) = prepared else { return stopped_here(TestStatus::Error, problems, None) };
     let sources = prepared.sources.clone();
-    let (options, found) = plan_options(run);
+    let of_variables = prepared.take_variable_problems();
+    let (references, found) = subject.validate(&prepared);
     problems.extend(found);
+    if !problems.has_errors() {
+        problems.extend(of_variables);
+    }
+    let (options, found) = plan_options(run);
+    if !problems.has_errors() {
+        problems.extend(found);
+    }
     if problems.has_errors() {
         return stopped_here(TestStatus::Error, problems, sources);
     }
-    let work = Work::new(subject, &prepared);
+    let work = Work::new(subject, &prepared, references);
     let plan_time = subject.request.project.world().now();
     let live = Live::for_plan(Some(plan_time));
     let (plan, planned) = work.plan(state, &options, plan_time, &live);
@@ -181,11 +189,6 @@ fn plan_options(run: &TestRun) -> (PlanOptions, Diagnostics) {
     (options, problems)
 }
 
-/// The files that messages about a run point into.
-fn sources_of<'a>(subject: &Subject<'a>, prepared: &'a Prepared) -> &'a Sources {
-    prepared.sources.as_deref().unwrap_or(&subject.suite.sources)
-}
-
 /// A run with what it works with.
 pub(super) struct Work<'a> {
     subject: &'a Subject<'a>,
@@ -195,9 +198,8 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(subject: &'a Subject<'a>, prepared: &'a Prepared) -> Work<'a> {
-        let env = subject.request.project.eval_env(sources_of(subject, prepared));
-        Work { subject, prepared, references: References::read(&prepared.tree, env) }
+    pub(super) fn new(subject: &'a Subject<'a>, prepared: &'a Prepared, references: References<'a>) -> Work<'a> {
+        Work { subject, prepared, references }
     }
 
     fn request(&self) -> &TestRequest<'_> {
@@ -205,7 +207,7 @@ impl<'a> Work<'a> {
     }
 
     fn sources(&self) -> &Sources {
-        sources_of(self.subject, self.prepared)
+        self.subject.sources(self.prepared)
     }
 
     fn with_context<T>(&self, plan_time: WorldTime, work: impl FnOnce(Context<'_>) -> T) -> T {

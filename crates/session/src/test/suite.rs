@@ -13,6 +13,7 @@ use yuba_eval::tree::{Link, Manifest, ModuleFiles, Purpose};
 use yuba_eval::{ConfigTree, link};
 use yuba_syntax::{Diagnostics, Sources};
 
+use super::prepare::ModuleKey;
 use super::sealing::TestSealing;
 use super::{Message, TestRequest, TestStatus, diagnostics, lanes, record};
 use crate::backend::Refusal;
@@ -39,7 +40,7 @@ pub struct Suite {
     pub(super) sealing: TestSealing,
     /// Providers that mocks ask what is valid.
     /// What validation found, by what was validated.
-    pub(super) validated: Mutex<BTreeMap<(EcoString, EcoString), Diagnostics>>,
+    pub(super) validated: Mutex<BTreeMap<ModuleKey, Diagnostics>>,
 }
 
 impl Suite {

@@ -11,6 +11,15 @@ use crate::source::Span;
 use crate::token::{TokenKind, TokenKind as K};
 use crate::tree::NodeKind;
 
+/// What ends an argument.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ArgumentEnd {
+    /// The line.
+    Newline,
+    /// The block around it, on the same line.
+    Brace,
+}
+
 impl Parser<'_> {
     /// Arguments and blocks up to the closing token, which is read.
     pub(super) fn body(&mut self, close: TokenKind) -> NativeBody {
@@ -54,7 +63,7 @@ impl Parser<'_> {
         let name = self.read();
         match self.kind {
             K::Equal => {
-                let attribute = self.attribute(name, true);
+                let attribute = self.attribute(name, ArgumentEnd::Newline);
                 self.close(NodeKind::Attribute, mark);
                 // Few names are compared faster than hashed.
                 let first = if body.attributes.len() < 8 {
@@ -87,14 +96,14 @@ impl Parser<'_> {
     }
 
     /// The rest of an argument whose name has been read, with the line end after it unless its block ends there.
-    fn attribute(&mut self, name: Tok, ends_line: bool) -> Attribute {
+    fn attribute(&mut self, name: Tok, argument_end: ArgumentEnd) -> Attribute {
         self.read();
         let before = self.mistakes;
         let expr = self.expression();
         let end = self.prev_span();
         if self.lost_since(before) {
             self.recover_after_item();
-        } else if ends_line {
+        } else if argument_end == ArgumentEnd::Newline {
             let next = self.peek();
             if matches!(next.kind, K::Newline | K::Eof) {
                 self.read();
@@ -220,7 +229,7 @@ impl Parser<'_> {
         let found = self.peek();
         let problem = match (name.kind, found.kind) {
             (K::Ident, K::Equal) => {
-                let attribute = self.attribute(name, false);
+                let attribute = self.attribute(name, ArgumentEnd::Brace);
                 self.close(NodeKind::Attribute, mark);
                 let (span, end_span) = (attribute.span, attribute.span.at_end());
                 return Some(NativeBody { attributes: vec![attribute], blocks: Vec::new(), span, end_span });

@@ -47,14 +47,24 @@ impl Word {
 /// Parts with their places.
 type Parts = Vec<(Part, Span)>;
 
+/// What becomes of the indentation that all lines of a template share.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Indentation {
+    Kept,
+    Removed,
+}
+
 impl Parser<'_> {
     /// A quoted template or heredoc.
     pub(super) fn template_term(&mut self) -> Expr {
         let mark = self.open();
         let open = self.read();
         let close = if open.kind == K::OpenQuote { K::CloseQuote } else { K::CloseHeredoc };
-        let flush = open.kind == K::OpenHeredoc && self.bytes(open).starts_with(b"<<-");
-        let (mut expr, _) = self.template(close, flush);
+        let indentation = match open.kind == K::OpenHeredoc && self.bytes(open).starts_with(b"<<-") {
+            true => Indentation::Removed,
+            false => Indentation::Kept,
+        };
+        let (mut expr, _) = self.template(close, indentation);
         expr.span = open.span.to(self.prev_span());
         self.close(NodeKind::Template, mark);
         expr
@@ -63,15 +73,15 @@ impl Parser<'_> {
     /// A template that is the whole text.
     pub(super) fn bare_template(&mut self) -> Expr {
         let mark = self.open();
-        let (mut expr, span) = self.template(K::Eof, false);
+        let (mut expr, span) = self.template(K::Eof, Indentation::Kept);
         expr.span = span;
         self.close(NodeKind::Template, mark);
         expr
     }
 
-    fn template(&mut self, close: TokenKind, flush: bool) -> (Expr, Span) {
+    fn template(&mut self, close: TokenKind, indentation: Indentation) -> (Expr, Span) {
         let (mut parts, span) = self.template_parts(close);
-        if flush {
+        if indentation == Indentation::Removed {
             remove_indentation(&mut parts);
         }
         join_texts(&mut parts);

@@ -9,12 +9,12 @@ use crate::source::SourceFile;
 /// Diagnostics as `title @line:column-line:column`.
 fn show_diags(text: &[u8], diags: &Diagnostics) -> String {
     let file = SourceFile::new("test", text);
-    let place = |offset: u32| {
+    let location = |offset: u32| {
         let at = file.position(offset as usize);
         format!("{}:{}", at.line, at.column)
     };
     let show = |d: &Diagnostic| {
-        let span = d.subject.map(|s| format!(" @{}-{}", place(s.start), place(s.end)));
+        let span = d.subject.map(|s| format!(" @{}-{}", location(s.start), location(s.end)));
         format!("! {}{}\n", d.summary, span.unwrap_or_default())
     };
     diags.iter().map(show).collect()

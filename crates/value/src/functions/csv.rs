@@ -44,7 +44,7 @@ fn decode(args: &[Value], ty: &Type) -> Result {
     let Some(row_type) = ty.element() else {
         return Err(FunctionError::new("missing header line"));
     };
-    let places: Vec<usize> = header.iter().filter_map(|name| row_type.attr_index(name)).collect();
+    let columns: Vec<usize> = header.iter().filter_map(|name| row_type.attr_index(name)).collect();
     let mut rows = Vec::new();
     while let Some(record) = reader.record()? {
         if record.len() != header.len() {
@@ -55,8 +55,8 @@ fn decode(args: &[Value], ty: &Type) -> Result {
             )));
         }
         let mut row = vec![Value::string(""); header.len()];
-        for (field, place) in record.into_iter().zip(&places) {
-            row[*place] = Value::string(field);
+        for (field, column) in record.into_iter().zip(&columns) {
+            row[*column] = Value::string(field);
         }
         rows.push(Value::structure(row_type.clone(), row));
     }

@@ -243,12 +243,12 @@ impl<'p> Verb<'p> {
         if self.minus { format!("{text}{filling}") } else { format!("{filling}{text}") }
     }
 
-    fn sign(&self, negative: bool) -> &'static str {
-        match (negative, self.plus, self.space) {
-            (true, ..) => "-",
-            (false, true, _) => "+",
-            (false, false, true) => " ",
-            (false, false, false) => "",
+    /// The sign of a number that is not negative.
+    fn plus_sign(&self) -> &'static str {
+        match (self.plus, self.space) {
+            (true, _) => "+",
+            (false, true) => " ",
+            (false, false) => "",
         }
     }
 
@@ -272,7 +272,7 @@ impl<'p> Verb<'p> {
         if self.precision == Some(0) && digits == "0" {
             return Ok(String::new());
         }
-        let sign = self.sign(number.sign() < 0);
+        let sign = if number.sign() < 0 { "-" } else { self.plus_sign() };
         let mut zeros = self.precision.unwrap_or(0).saturating_sub(digits.len());
         let have = sign.len() + prefix.len() + zeros + digits.len();
         let missing = self.width.unwrap_or(0).saturating_sub(have);
@@ -299,7 +299,7 @@ impl<'p> Verb<'p> {
             // Infinity always has a sign.
             None => match text.strip_prefix('+') {
                 Some(body) => (if self.space { " " } else { "+" }, body),
-                None => (self.sign(false), text.as_str()),
+                None => (self.plus_sign(), text.as_str()),
             },
         };
         let missing = self.width.unwrap_or(0).saturating_sub(sign.len() + body.len());

@@ -14,9 +14,9 @@ pub(super) fn compress(bytes: &[u8]) -> Vec<u8> {
     let mut writer = Writer::default();
     matches::compress(bytes, &mut writer);
     // Quirk: the data is flushed before it is finished, which leaves an empty block.
-    writer.stored(&[], false);
+    writer.stored(&[]);
     writer.flush();
-    writer.stored(&[], true);
+    writer.stored_last(&[]);
     writer.flush();
     out.extend(writer.into_bytes());
     let mut checksum = flate2::Crc::new();

@@ -34,7 +34,7 @@ fn what_cannot_be_written_says_where() {
         assert_eq!(format!("{} {:?}", error.message, error.path.0), format!("{expect} [Attr(\"a\"), Index(0)]"));
     };
     check(Value::unknown(Type::string()), "the value is not known yet");
-    check(Value::number(Number::infinity(false)), "JSON has no way to write infinity");
+    check(Value::number(Number::infinity()), "JSON has no way to write infinity");
     check(Value::int(1).mark(crate::Mark::Ephemeral), "a marked value cannot be written as JSON");
 }
 

@@ -60,8 +60,8 @@ impl Decimal {
         decimal
     }
     /// The digit at a place after the point of `0.digits`, as a character.
-    pub(super) fn at(&self, place: i64) -> u8 {
-        usize::try_from(place).ok().and_then(|i| self.digits.get(i)).copied().unwrap_or(b'0')
+    pub(super) fn at(&self, digit: i64) -> u8 {
+        usize::try_from(digit).ok().and_then(|i| self.digits.get(i)).copied().unwrap_or(b'0')
     }
     /// At most `count` digits, rounded to nearest, halves to even.
     // Quirk: a negative count changes nothing.

@@ -120,5 +120,5 @@ fn write_plain(out: &mut String, places: i64, decimal: &Decimal) {
 }
 
 fn write_digits(out: &mut String, decimal: &Decimal, from: i64, count: i64) {
-    out.extend((from..from.saturating_add(count)).map(|place| char::from(decimal.at(place))));
+    out.extend((from..from.saturating_add(count)).map(|digit| char::from(decimal.at(digit))));
 }

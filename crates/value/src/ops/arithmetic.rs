@@ -77,11 +77,9 @@ fn binary(a: &Value, b: &Value, operation: Operation, not_a_number: &'static str
 
 /// The least and the greatest result of an operation that is monotonic in each operand, from the ends of the ranges.
 fn corners(a: &Range, b: &Range, operation: Operation) -> Option<(Number, Number)> {
-    let end = |bound: &Option<Bound>, negative: bool| {
-        bound.as_ref().map_or_else(|| Number::infinity(negative), |b| b.value.clone())
-    };
-    let a = [end(&a.known.min, true), end(&a.known.max, false)];
-    let b = [end(&b.known.min, true), end(&b.known.max, false)];
+    let min = |range: &Range| range.known.min.as_ref().map_or_else(Number::minus_infinity, |b| b.value.clone());
+    let max = |range: &Range| range.known.max.as_ref().map_or_else(Number::infinity, |b| b.value.clone());
+    let (a, b) = ([min(a), max(a)], [min(b), max(b)]);
     let results = a.iter().flat_map(|x| b.iter().map(move |y| operation(x, y))).collect::<Option<Vec<_>>>()?;
     Some((results.iter().min()?.clone(), results.iter().max()?.clone()))
 }

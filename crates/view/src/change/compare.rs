@@ -37,6 +37,17 @@ pub(crate) enum Unknown {
     Attributes,
 }
 
+/// What a value is to the schema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Described {
+    /// A value of a type.
+    Value,
+    /// The object of a block.
+    Block,
+    /// An attribute with attributes of its own.
+    NestedAttribute,
+}
+
 /// What becomes of one value, ready to be shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Diff<'a> {
@@ -222,15 +233,11 @@ impl<'a> Change<'a> {
 
     /// What is shown of something that must not be shown or is not known, if it is one of that; `inner` says what would
     /// be shown else.
-    pub(super) fn veiled(
-        &self,
-        is_block: bool,
-        attributes_unknown: bool,
-        inner: impl Fn(&Change<'a>) -> Diff<'a>,
-    ) -> Option<Diff<'a>> {
+    pub(super) fn veiled(&self, described: Described, inner: impl Fn(&Change<'a>) -> Diff<'a>) -> Option<Diff<'a>> {
         let (before, after) = (self.sensitive_before(), self.sensitive_after());
         if before || after {
             let inner = inner(&Change { veiled: (true, true), ..self.clone() });
+            let is_block = described == Described::Block;
             let was_or_is = self.is_there_before() || self.is_there_after();
             let step = match inner.step {
                 Step::Keep if before != after && was_or_is => Step::Update,
@@ -244,26 +251,32 @@ impl<'a> Change<'a> {
         if self.nothing_before() {
             return Some(self.diff(Step::Create, Shape::Unknown { before: None }));
         }
-        let unknown = if attributes_unknown { Unknown::Attributes } else { Unknown::AsIs };
+        let unknown = match described {
+            Described::Value => Unknown::AsIs,
+            Described::Block | Described::NestedAttribute => Unknown::Attributes,
+        };
         let before = Box::new(inner(&self.as_deleted(unknown)));
         Some(self.diff(Step::Update, Shape::Unknown { before: Some(before) }))
     }
 
     /// By the type.
     pub(crate) fn by_type(&self, ty: &Type) -> Diff<'a> {
-        if let Some(diff) = self.veiled(false, false, |change| change.by_type(ty)) {
+        if let Some(diff) = self.veiled(Described::Value, |change| change.by_type(ty)) {
             return diff;
         }
         match ty.kind() {
             // Quirk: a value of a dynamic type is never marked as the reason for a replacement.
             TypeKind::Dynamic => Change { replace: Paths::none(), ..self.clone() }.by_look(),
-            TypeKind::String => self.atom(true),
-            TypeKind::Number | TypeKind::Bool => self.atom(false),
+            TypeKind::String => self.text_atom(),
+            TypeKind::Number | TypeKind::Bool => self.atom(),
             TypeKind::List(element) => {
                 let alike = |before: &Node, after: &Node| element.is_object() || share_a_line(before, after);
                 self.list(alike, |child| Change { relevant: Paths::All, ..child }.by_type(element))
             }
-            TypeKind::Set(element) => self.set(false, |child| child.by_type(element)),
+            TypeKind::Set(element) => {
+                let (step, items) = self.set(|child| child.by_type(element));
+                self.diff(step, Shape::Set { items, nested: false })
+            }
             TypeKind::Tuple(elements) => {
                 let mut step = self.step_of_whole();
                 let items = elements.iter().enumerate().map(|(at, ty)| {
@@ -288,7 +301,7 @@ impl<'a> Change<'a> {
 
     /// By what the values look like.
     pub(crate) fn by_look(&self) -> Diff<'a> {
-        if let Some(diff) = self.veiled(false, false, Change::by_look) {
+        if let Some(diff) = self.veiled(Described::Value, Change::by_look) {
             return diff;
         }
         let of = |node: Option<&Node>| node.map_or(Kind::Null, Node::kind);
@@ -302,8 +315,8 @@ impl<'a> Change<'a> {
 
     fn as_kind(&self, kind: Kind) -> Diff<'a> {
         match kind {
-            Kind::Text => self.atom(true),
-            Kind::Null | Kind::Bool | Kind::Number => self.atom(false),
+            Kind::Text => self.text_atom(),
+            Kind::Null | Kind::Bool | Kind::Number => self.atom(),
             Kind::Sequence => {
                 let is_object = |node: &Node| node.kind() == Kind::Members;
                 let alike = |before: &Node, after: &Node| {
@@ -318,8 +331,12 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn atom(&self, is_text: bool) -> Diff<'a> {
-        self.diff(self.step(), Shape::Atom { before: self.before, after: self.after, is_text })
+    fn atom(&self) -> Diff<'a> {
+        self.diff(self.step(), Shape::Atom { before: self.before, after: self.after, is_text: false })
+    }
+
+    fn text_atom(&self) -> Diff<'a> {
+        self.diff(self.step(), Shape::Atom { before: self.before, after: self.after, is_text: true })
     }
 
     fn list(&self, alike: impl Fn(&Node, &Node) -> bool, inner: impl Fn(Change<'a>) -> Diff<'a>) -> Diff<'a> {
@@ -350,10 +367,10 @@ impl<'a> Change<'a> {
         old.chain(new).map(|child| Change { relevant: Paths::All, ..child }).collect()
     }
 
-    pub(super) fn set(&self, nested: bool, inner: impl Fn(&Change<'a>) -> Diff<'a>) -> Diff<'a> {
+    pub(super) fn set(&self, inner: impl Fn(&Change<'a>) -> Diff<'a>) -> (Step, Vec<Diff<'a>>) {
         let items: Vec<Diff<'a>> = self.set_elements().iter().map(inner).collect();
         let step = items.iter().fold(self.step_of_whole(), |step, item| step.and(item.step));
-        self.diff(step, Shape::Set { items, nested })
+        (step, items)
     }
 
     pub(super) fn mapping(&self, inner: impl Fn(&str, &Change<'a>) -> Diff<'a>) -> (Step, Vec<(EcoString, Diff<'a>)>) {

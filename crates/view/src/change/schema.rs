@@ -4,14 +4,14 @@ use ecow::EcoString;
 use yuba_provider::schema::AttributeType;
 use yuba_provider::{Attribute, BlockSchema, NestedAttribute, NestedBlock, Nesting};
 
-use super::compare::{Blocks, Change, Diff, Shape};
+use super::compare::{Blocks, Change, Described, Diff, Shape};
 use super::node::{Data, Node};
 use super::{Paths, Step};
 
 impl<'a> Change<'a> {
     /// An object or a block of one.
     pub(crate) fn by_block(&self, schema: &BlockSchema) -> Diff<'a> {
-        if let Some(diff) = self.veiled(true, true, |change| change.by_block(schema)) {
+        if let Some(diff) = self.veiled(Described::Block, |change| change.by_block(schema)) {
             return diff;
         }
         let mut step = self.step_of_whole();
@@ -74,7 +74,7 @@ impl<'a> Change<'a> {
     }
 
     fn by_nested(&self, schema: &NestedAttribute, nesting: Nesting) -> Diff<'a> {
-        if let Some(diff) = self.veiled(false, true, |change| change.by_nested(schema, nesting)) {
+        if let Some(diff) = self.veiled(Described::NestedAttribute, |change| change.by_nested(schema, nesting)) {
             return diff;
         }
         let object = |child: &Change<'a>| child.by_nested(schema, Nesting::Single);
@@ -96,7 +96,10 @@ impl<'a> Change<'a> {
                 let step = items.iter().fold(self.step_of_whole(), |step, item| step.and(item.step));
                 self.diff(step, Shape::List { items, nested: true })
             }
-            Nesting::Set => self.set(true, object),
+            Nesting::Set => {
+                let (step, items) = self.set(object);
+                self.diff(step, Shape::Set { items, nested: true })
+            }
         }
     }
 

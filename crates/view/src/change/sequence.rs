@@ -109,7 +109,7 @@ fn unique(old: &[u32], new: &[u32]) -> Vec<u32> {
     let once = |items: &[u32]| {
         let mut places: HashMap<u32, Option<usize>> = HashMap::new();
         for (at, item) in items.iter().enumerate() {
-            places.entry(*item).and_modify(|place| *place = None).or_insert(Some(at));
+            places.entry(*item).and_modify(|index| *index = None).or_insert(Some(at));
         }
         places
     };
@@ -120,8 +120,8 @@ fn unique(old: &[u32], new: &[u32]) -> Vec<u32> {
     // Piles of increasing place; each entry knows the top of the pile before it.
     let mut tops: Vec<usize> = Vec::new();
     let mut previous: Vec<Option<usize>> = Vec::with_capacity(places.len());
-    for (at, (_, place)) in places.iter().enumerate() {
-        let pile = tops.partition_point(|top| places[*top].1 < *place);
+    for (at, (_, index)) in places.iter().enumerate() {
+        let pile = tops.partition_point(|top| places[*top].1 < *index);
         previous.push(pile.checked_sub(1).map(|pile| tops[pile]));
         match tops.get_mut(pile) {
             Some(top) => *top = at,

@@ -67,8 +67,8 @@ pub fn layout(picture: &Picture) -> Layout {
     place_columns(picture, &columns, deepest, &mut layout);
     // Things of a module in one column, in order.
     let mut order: Vec<u32> = (0..count as u32).collect();
-    let place = |at: &u32| (picture.things[*at as usize].group, columns[*at as usize]);
-    order.sort_by_key(place);
+    let position = |at: &u32| (picture.things[*at as usize].group, columns[*at as usize]);
+    order.sort_by_key(position);
     let neighbours = neighbours(picture);
     place_rows(picture, &columns, &order, &mut layout);
     for _ in 0..SWEEPS {
@@ -79,7 +79,10 @@ pub fn layout(picture: &Picture) -> Layout {
         };
         let wishes: Vec<f64> = (0..count as u32).map(|at| wish(&at)).collect();
         order.sort_by(|a, b| {
-            place(a).cmp(&place(b)).then_with(|| wishes[*a as usize].total_cmp(&wishes[*b as usize])).then(a.cmp(b))
+            position(a)
+                .cmp(&position(b))
+                .then_with(|| wishes[*a as usize].total_cmp(&wishes[*b as usize]))
+                .then(a.cmp(b))
         });
         place_rows(picture, &columns, &order, &mut layout);
     }
@@ -136,8 +139,8 @@ fn place_rows(picture: &Picture, columns: &[u32], order: &[u32], layout: &mut La
     let mut rows = vec![0_usize; groups];
     let runs = || {
         order.chunk_by(|a, b| {
-            let place = |at: &u32| (picture.things[*at as usize].group, columns[*at as usize]);
-            place(a) == place(b)
+            let position = |at: &u32| (picture.things[*at as usize].group, columns[*at as usize]);
+            position(a) == position(b)
         })
     };
     for run in runs() {

@@ -42,7 +42,7 @@ enum Kind {
 /// What is planned, in which order.
 pub fn planning(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State) -> Graph {
     let mut builder = Builder::new(tree);
-    builder.configuration(graph, true);
+    builder.configuration(graph, CheckReports::Shown);
     builder.leftovers(state);
     builder.finish()
 }
@@ -87,13 +87,20 @@ pub fn destroying(tree: &ConfigTree, state: &State) -> Graph {
 /// What is done by a plan, in which order.
 pub fn applying(graph: &RefGraph<'_>, tree: &ConfigTree, state: &State, plan: Option<&Plan>) -> Graph {
     let mut builder = Builder::new(tree);
-    builder.configuration(graph, false);
+    builder.configuration(graph, CheckReports::Hidden);
     builder.gone_outputs(state);
     if let Some(plan) = plan {
         builder.changes(plan);
     }
     builder.prune();
     builder.finish()
+}
+
+/// Whether the graph has a vertex for the report of each check.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CheckReports {
+    Shown,
+    Hidden,
 }
 
 impl<'a> Builder<'a> {
@@ -108,8 +115,8 @@ impl<'a> Builder<'a> {
     }
 
     /// All objects that the configuration declares. The subjects of checks are known in the plan only.
-    fn configuration(&mut self, graph: &RefGraph<'_>, reports_checks: bool) {
-        let mut places = Vec::with_capacity(graph.nodes.len());
+    fn configuration(&mut self, graph: &RefGraph<'_>, reports_of_checks: CheckReports) {
+        let mut vertices = Vec::with_capacity(graph.nodes.len());
         let mut reports = Vec::new();
         for (at, node) in graph.nodes.iter().enumerate() {
             let path = &self.tree.node(node.module).path;
@@ -128,44 +135,44 @@ impl<'a> Builder<'a> {
                 Vertex::Call => (format!("{path} (expand)"), Kind::Expand),
                 Vertex::Close => (format!("{path} (close)"), Kind::Other),
                 Vertex::Provider(_) if graph.unused[at] => {
-                    places.push(None);
+                    vertices.push(None);
                     continue;
                 }
                 Vertex::Provider(_) => {
-                    let place = self.provider(graph.name(at as u32, self.tree).to_string());
-                    places.push(Some(place));
+                    let vertex = self.provider(graph.name(at as u32, self.tree).to_string());
+                    vertices.push(Some(vertex));
                     continue;
                 }
                 Vertex::Resource(resource) => {
                     let config = config_of(self.tree, node.module, &resource.key);
-                    let place = self.graph.add(format!("{config} (expand)"), config.to_string(), Shape::Box);
-                    self.kinds.insert(place, Kind::Expand);
-                    self.resources.insert(config, place);
+                    let vertex = self.graph.add(format!("{config} (expand)"), config.to_string(), Shape::Box);
+                    self.kinds.insert(vertex, Kind::Expand);
+                    self.resources.insert(config, vertex);
                     if let Some(resolved) = self.tree.resource_provider(node.module, resource) {
-                        self.use_provider(place, &self.tree.provider_address(&resolved).to_string());
+                        self.use_provider(vertex, &self.tree.provider_address(&resolved).to_string());
                     }
-                    places.push(Some(place));
+                    vertices.push(Some(vertex));
                     continue;
                 }
             };
-            let place = self.graph.add(name, "", Shape::Plain);
-            self.kinds.insert(place, kind);
-            places.push(Some(place));
+            let vertex = self.graph.add(name, "", Shape::Plain);
+            self.kinds.insert(vertex, kind);
+            vertices.push(Some(vertex));
             match node.vertex {
                 Vertex::Variable(variable) if path.is_root() => {
                     let given = self.root_variable(&variable.name);
-                    self.graph.connect(place, given);
+                    self.graph.connect(vertex, given);
                 }
-                Vertex::Check(check) if reports_checks => {
+                Vertex::Check(check) if reports_of_checks == CheckReports::Shown => {
                     let report = self.graph.add(inside(format!("check.{} (report)", check.name)), "", Shape::Plain);
-                    self.graph.connect(place, report);
+                    self.graph.connect(vertex, report);
                     reports.extend(check.data.as_ref().map(|data| (node.module, data.clone(), report)));
                 }
                 _ => {}
             }
         }
-        for (from, to) in places.iter().zip(&graph.edges) {
-            for to in to.iter().filter_map(|to| places[*to as usize]) {
+        for (from, to) in vertices.iter().zip(&graph.edges) {
+            for to in to.iter().filter_map(|to| vertices[*to as usize]) {
                 if let Some(from) = from {
                     self.graph.connect(*from, to);
                 }

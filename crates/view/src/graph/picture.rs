@@ -115,14 +115,14 @@ pub fn picture(graph: &RefGraph<'_>, tree: &ConfigTree) -> Picture {
         let mut found = BTreeSet::new();
         for to in &graph.edges[at as usize] {
             match places[*to as usize] {
-                Some(place) => {
-                    found.insert(place);
+                Some(vertex) => {
+                    found.insert(vertex);
                 }
                 None => found.extend(&behind[*to as usize]),
             }
         }
         match places[at as usize] {
-            Some(place) => picture.edges[place as usize] = found.into_iter().filter(|to| *to != place).collect(),
+            Some(vertex) => picture.edges[vertex as usize] = found.into_iter().filter(|to| *to != vertex).collect(),
             None => behind[at as usize] = found,
         }
     }

@@ -62,12 +62,12 @@ fn a_plan() {
     replaced.moved_from = Some(Box::new(addr("terraform_data.old")));
     replaced.reason = ActionReason::ReplaceBecauseCannotUpdate;
     replaced.required_replace = vec![Path::new().attr("triggers_replace")];
-    let mut told = output("k", Action::Update, text("k"), text("k"));
-    told.deprecated = "d".into();
+    let mut deprecated = output("k", Action::Update, text("k"), text("k"));
+    deprecated.deprecated = "d".into();
     let mut hidden = output("o", Action::Update, input(text("sec")), Value::unknown(ty));
     hidden.sensitive = true;
     let data_gone = change("data.terraform_remote_state.x", Action::Delete, gone.clone(), null());
-    let mut plan = made(vec![data_gone, deleted, replaced], vec![told, hidden]);
+    let mut plan = made(vec![data_gone, deleted, replaced], vec![deprecated, hidden]);
     let resource = addr("terraform_data.new");
     plan.relevant = vec![RelevantAttribute { resource, path: Path::new().attr("output") }];
     let mut state = State::empty();

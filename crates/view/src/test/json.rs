@@ -114,8 +114,8 @@ pub fn cleanup(left: &[ObjectAddress], saved: Option<&str>, about: About<'_>) ->
         (Some(file), Some(run)) => format!("{file}/{run}"),
         (file, _) => file.unwrap_or_default().to_owned(),
     };
-    let place = saved.map(|path| format!("; their state is in the file {path}")).unwrap_or_default();
-    let message = format!("{run} created objects that still exist{place}. Remove them manually.");
+    let file_note = saved.map(|path| format!("; their state is in the file {path}")).unwrap_or_default();
+    let message = format!("{run} created objects that still exist{file_note}. Remove them manually.");
     let members = vec![
         ("test_cleanup", JsonValue::object([("failed_resources", objects(left))])),
         ("type", JsonValue::from("test_cleanup")),

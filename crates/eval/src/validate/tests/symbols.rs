@@ -123,8 +123,8 @@ const RESOURCE: &str = "resource \"symbols\" \"res\" {}\n";
 const LIBRARY: &str = "--- lib.tfsym.hcl\nvalues {\n  v = \"./m\"\n  number = 1\n  set = toset([])\n  bool = true\n}\n";
 const UNDEFINED: &str = "Reference to undefined symbol library";
 
-fn found(header: &str, place: &str, name: &str) -> String {
-    let content = place.replace('@', name);
+fn found(header: &str, location: &str, name: &str) -> String {
+    let content = location.replace('@', name);
     let fixture =
         format!("\n--- main.tf\n{header}{content}\n--- m/main.tf\nvariable \"a\" {{ default = 1 }}\n{LIBRARY}");
     found_with(&fixture, true, &Lenient(schemas))
@@ -133,13 +133,13 @@ fn found(header: &str, place: &str, name: &str) -> String {
 #[test]
 fn a_first_name_means_the_same_everywhere() {
     let mut wrong = String::new();
-    for (name, kind, place) in PLACES {
+    for (name, kind, location) in PLACES {
         let mut expect = |what: &str, got: String, holds: &dyn Fn(&str) -> bool| {
             if !holds(&got) {
                 wrong.push_str(&format!("{name}: {what}:\n{got}\n"));
             }
         };
-        let uses = place.matches('@').count();
+        let uses = location.matches('@').count();
         let undefined = |got: &str| got.matches(" error: ").count() <= uses && got.contains(UNDEFINED);
         let hinted = |got: &str| undefined(got) && got.contains("    resource.symbols.res");
         let silent = |got: &str| got.is_empty();
@@ -147,37 +147,37 @@ fn a_first_name_means_the_same_everywhere() {
         match kind {
             // What is declared there is no resource.
             Kind::Resource => {
-                expect("a library", found(&both, place, "symbols.s"), &|got| !got.contains(UNDEFINED));
+                expect("a library", found(&both, location, "symbols.s"), &|got| !got.contains(UNDEFINED));
                 if name.starts_with("replace") {
                     let refused =
                         |got: &str| got.contains("error: Invalid reference in replace_triggered_by expression");
-                    expect("a library", found(&both, place, "symbols.s"), &refused);
+                    expect("a library", found(&both, location, "symbols.s"), &refused);
                 }
             }
-            _ => expect("a library", found(&both, place, "symbols.s"), &silent),
+            _ => expect("a library", found(&both, location, "symbols.s"), &silent),
         }
-        expect("a hidden resource", found(&both, place, "symbols.res"), &hinted);
-        expect("nothing, opted in", found(&both, place, "symbols.nope"), &undefined);
+        expect("a hidden resource", found(&both, location, "symbols.res"), &hinted);
+        expect("nothing, opted in", found(&both, location, "symbols.nope"), &undefined);
         let refused =
             |got: &str| got.matches(" error: ").count() == uses && got.contains("error: Variables not allowed");
         if *kind == Kind::Constant {
-            expect("nothing, not opted in", found("", place, "symbols.nope"), &refused);
-            expect("a resource, not opted in", found(RESOURCE, place, "symbols.res"), &refused);
-            expect("a resource with prefix", found(&both, place, "resource.symbols.res"), &refused);
+            expect("nothing, not opted in", found("", location, "symbols.nope"), &refused);
+            expect("a resource, not opted in", found(RESOURCE, location, "symbols.res"), &refused);
+            expect("a resource with prefix", found(&both, location, "resource.symbols.res"), &refused);
         } else {
-            expect("nothing, not opted in", found("", place, "symbols.nope"), &|got| {
-                undefined(got) || place.contains("resource \"symbols\"")
+            expect("nothing, not opted in", found("", location, "symbols.nope"), &|got| {
+                undefined(got) || location.contains("resource \"symbols\"")
             });
         }
         let not_there =
             |got: &str| !got.is_empty() && !got.contains("symbol library") && !got.contains("symbols block");
         // Whether a name in prevent_destroy is declared is seen when there are values.
         if *name != "prevent_destroy" {
-            expect("no such resource, not opted in", found(RESOURCE, place, "symbols.nope"), &not_there);
+            expect("no such resource, not opted in", found(RESOURCE, location, "symbols.nope"), &not_there);
         }
         if !matches!(kind, Kind::Static | Kind::Constant) {
-            expect("a resource, not opted in", found(RESOURCE, place, "symbols.res"), &silent);
-            expect("a resource with prefix", found(&both, place, "resource.symbols.res"), &silent);
+            expect("a resource, not opted in", found(RESOURCE, location, "symbols.res"), &silent);
+            expect("a resource with prefix", found(&both, location, "resource.symbols.res"), &silent);
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");

@@ -78,8 +78,18 @@ impl Writer {
     }
 
     /// A block of bytes as they are.
-    pub(super) fn stored(&mut self, bytes: &[u8], last: bool) {
-        self.write(u32::from(last), 3);
+    pub(super) fn stored(&mut self, bytes: &[u8]) {
+        self.write(0, 3);
+        self.stored_bytes(bytes);
+    }
+
+    /// The last block: bytes as they are.
+    pub(super) fn stored_last(&mut self, bytes: &[u8]) {
+        self.write(1, 3);
+        self.stored_bytes(bytes);
+    }
+
+    fn stored_bytes(&mut self, bytes: &[u8]) {
         self.flush();
         self.write(bytes.len() as u32, 16);
         self.write(!bytes.len() as u32 & 0xffff, 16);
@@ -123,7 +133,7 @@ impl Writer {
         let fixed_size = 3 + size(&fixed.0, &fixed.1);
         let table_size = table.size + size(&literal_codes, &distance_codes);
         if let Some(bytes) = storable.filter(|bytes| (bytes.len() + 5) * 8 < fixed_size.min(table_size)) {
-            return self.stored(bytes, false);
+            return self.stored(bytes);
         }
         if table_size < fixed_size {
             table.write(self);

@@ -59,20 +59,27 @@ pub(super) fn compress(bytes: &[u8], writer: &mut Writer) {
     // The window is two halves long and moves on by one half when it has been worked through.
     let mut end = bytes.len().min(2 * WINDOW);
     while end < bytes.len() {
-        compressor.run(end, false);
+        compressor.run(end, Input::Continues);
         compressor.block_start = compressor.block_start.filter(|start| start - compressor.base >= WINDOW);
         compressor.base += WINDOW;
         end = bytes.len().min(compressor.base + 2 * WINDOW);
     }
-    compressor.run(end, true);
+    compressor.run(end, Input::Ends);
+}
+
+/// What comes after the bytes that are compressed now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Input {
+    Continues,
+    Ends,
 }
 
 impl Compressor<'_> {
     /// Works until few bytes are left before `end`, or none if it is the end of everything.
-    fn run(&mut self, end: usize, finish: bool) {
+    fn run(&mut self, end: usize, input: Input) {
         loop {
             let ahead = end - self.index;
-            if ahead < MIN_MATCH + MAX_MATCH && !finish {
+            if ahead < MIN_MATCH + MAX_MATCH && input == Input::Continues {
                 return;
             }
             if ahead == 0 {
@@ -98,9 +105,9 @@ impl Compressor<'_> {
                 // The match that starts at the byte before is at least as good.
                 self.tokens.push(Token::Match { length: last_length as u16, distance: last_distance as u16 });
                 let after = self.index + last_length - 1;
-                for place in self.index + 1..after {
-                    if end - place >= MIN_MATCH {
-                        self.insert(place);
+                for position in self.index + 1..after {
+                    if end - position >= MIN_MATCH {
+                        self.insert(position);
                     }
                 }
                 self.index = after;
@@ -123,23 +130,23 @@ impl Compressor<'_> {
     }
 
     /// Makes a place known and gives one more than the last place that begins like it.
-    fn insert(&mut self, place: usize) -> usize {
+    fn insert(&mut self, position: usize) -> usize {
         let mut four = [0; 4];
-        four.copy_from_slice(&self.bytes[place..place + 4]);
+        four.copy_from_slice(&self.bytes[position..position + 4]);
         let hash = u32::from_be_bytes(four).wrapping_mul(0x1e35_a7bd) >> (32 - HASH_BITS);
-        let last = std::mem::replace(&mut self.head[hash as usize], place + 1);
-        self.previous[place % WINDOW] = last;
+        let last = std::mem::replace(&mut self.head[hash as usize], position + 1);
+        self.previous[position % WINDOW] = last;
         last
     }
 
     fn find(&mut self, most: usize) {
         let here = &self.bytes[self.index..self.index + most];
         let nice = NICE.min(most);
-        let mut place = self.chain - 1;
+        let mut position = self.chain - 1;
         for _ in 0..TRIES {
-            if self.bytes[place + self.length] == here[self.length] {
-                let same = self.bytes[place..].iter().zip(here).take_while(|(a, b)| a == b).count();
-                let distance = self.index - place;
+            if self.bytes[position + self.length] == here[self.length] {
+                let same = self.bytes[position..].iter().zip(here).take_while(|(a, b)| a == b).count();
+                let distance = self.index - position;
                 if same > self.length && (same > MIN_MATCH || distance <= MAX_SHORT_DISTANCE) {
                     self.length = same;
                     self.distance = distance;
@@ -148,11 +155,11 @@ impl Compressor<'_> {
                     }
                 }
             }
-            if self.index - place == WINDOW {
+            if self.index - position == WINDOW {
                 return;
             }
-            match self.previous[place % WINDOW].checked_sub(1) {
-                Some(earlier) if earlier >= self.base && earlier + WINDOW >= self.index => place = earlier,
+            match self.previous[position % WINDOW].checked_sub(1) {
+                Some(earlier) if earlier >= self.base && earlier + WINDOW >= self.index => position = earlier,
                 _ => return,
             }
         }

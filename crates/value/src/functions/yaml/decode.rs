@@ -326,7 +326,10 @@ impl Parser {
                     self.tokens.next()?;
                     items.push(self.pair()?);
                 }
-                _ => items.push(self.optional(false, Allowed::Flow)?),
+                _ => {
+                    let head = self.head(Allowed::Flow)?;
+                    items.push(self.node(head)?);
+                }
             }
         }
     }

@@ -18,7 +18,7 @@ pub(super) fn encode(value: &Value) -> String {
     emitter.node(value, NodePosition::Root);
     emitter.line(0);
     if emitter.open {
-        emitter.indicator("...", true, false, false);
+        emitter.indicator("...", Indicator::Separate);
         emitter.line(0);
     }
     emitter.out
@@ -40,6 +40,19 @@ enum Style {
     Plain,
     DoubleQuoted,
     Literal,
+}
+
+/// How an indicator stands beside what is written before and after it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Indicator {
+    /// With a space before it.
+    Separate,
+    /// Without a space before it.
+    Attached,
+    /// With a space before it, and none after it.
+    Opening,
+    /// With a space before it; it counts as indentation.
+    Leading,
 }
 
 struct Emitter {
@@ -80,34 +93,34 @@ impl Emitter {
         self.indented = true;
     }
 
-    fn indicator(&mut self, text: &str, needs_space: bool, is_space: bool, is_indentation: bool) {
-        if needs_space && !self.after_space {
+    fn indicator(&mut self, text: &str, indicator: Indicator) {
+        if indicator != Indicator::Attached && !self.after_space {
             self.put(' ');
         }
         text.chars().for_each(|c| self.put(c));
-        self.after_space = is_space;
-        self.indented &= is_indentation;
+        self.after_space = indicator == Indicator::Opening;
+        self.indented &= indicator == Indicator::Leading;
         self.open = false;
     }
 
-    fn node(&mut self, value: &Value, place: NodePosition) {
+    fn node(&mut self, value: &Value, position: NodePosition) {
         match value.view_ignoring_marks() {
-            View::Null | View::Unknown(_) => self.scalar("null", Style::Plain, place),
-            View::Bool(value) => self.scalar(if value { "true" } else { "false" }, Style::Plain, place),
-            View::Number(number) => self.scalar(&number.format(b'f', None), Style::Plain, place),
-            View::String(text) => self.text(text, place),
-            View::List(items) | View::Set(items) | View::Tuple(items) => self.sequence(items, place),
+            View::Null | View::Unknown(_) => self.scalar("null", Style::Plain, position),
+            View::Bool(value) => self.scalar(if value { "true" } else { "false" }, Style::Plain, position),
+            View::Number(number) => self.scalar(&number.format(b'f', None), Style::Plain, position),
+            View::String(text) => self.text(text, position),
+            View::List(items) | View::Set(items) | View::Tuple(items) => self.sequence(items, position),
             View::Map(_) | View::Object(_) => self.mapping(value),
         }
     }
 
-    fn sequence(&mut self, items: &[Value], place: NodePosition) {
+    fn sequence(&mut self, items: &[Value], position: NodePosition) {
         if items.is_empty() {
-            self.indicator("[", true, true, false);
-            return self.indicator("]", false, false, false);
+            self.indicator("[", Indicator::Opening);
+            return self.indicator("]", Indicator::Attached);
         }
         let outer = self.indent;
-        let at_key = place == NodePosition::Mapped && !self.indented;
+        let at_key = position == NodePosition::Mapped && !self.indented;
         self.indent = match outer {
             ..0 => 0,
             // The dashes stand below the key.
@@ -116,7 +129,7 @@ impl Emitter {
         };
         for item in items {
             self.line(self.indent);
-            self.indicator("-", true, false, true);
+            self.indicator("-", Indicator::Leading);
             self.node(item, NodePosition::Item);
         }
         self.indent = outer;
@@ -125,8 +138,8 @@ impl Emitter {
     fn mapping(&mut self, value: &Value) {
         let entries = value.entries().unwrap_or_default();
         if entries.is_empty() {
-            self.indicator("{", true, true, false);
-            return self.indicator("}", false, false, false);
+            self.indicator("{", Indicator::Opening);
+            return self.indicator("}", Indicator::Attached);
         }
         let outer = self.indent;
         self.indent = if outer < 0 { 0 } else { outer + INDENT };
@@ -134,24 +147,24 @@ impl Emitter {
             self.line(self.indent);
             if key.len() <= MAX_SIMPLE_KEY && !key.contains(is_break) {
                 self.text(key, NodePosition::SimpleKey);
-                self.indicator(":", false, false, false);
+                self.indicator(":", Indicator::Attached);
             } else {
-                self.indicator("?", true, false, true);
+                self.indicator("?", Indicator::Leading);
                 self.text(key, NodePosition::Mapped);
                 self.line(self.indent);
-                self.indicator(":", true, false, true);
+                self.indicator(":", Indicator::Leading);
             }
             self.node(value, NodePosition::Mapped);
         }
         self.indent = outer;
     }
 
-    fn text(&mut self, text: &str, place: NodePosition) {
-        let block = text.contains('\n') && place != NodePosition::SimpleKey && fits_block(text);
-        self.scalar(text, if block { Style::Literal } else { Style::DoubleQuoted }, place);
+    fn text(&mut self, text: &str, position: NodePosition) {
+        let block = text.contains('\n') && position != NodePosition::SimpleKey && fits_block(text);
+        self.scalar(text, if block { Style::Literal } else { Style::DoubleQuoted }, position);
     }
 
-    fn scalar(&mut self, text: &str, style: Style, place: NodePosition) {
+    fn scalar(&mut self, text: &str, style: Style, position: NodePosition) {
         let outer = self.indent;
         self.indent = if outer < 0 { INDENT } else { outer + INDENT };
         match style {
@@ -162,16 +175,16 @@ impl Emitter {
                 text.chars().for_each(|c| self.put(c));
                 self.after_space = false;
                 self.indented = false;
-                self.open |= place == NodePosition::Root;
+                self.open |= position == NodePosition::Root;
             }
-            Style::DoubleQuoted => self.double_quoted(text, place != NodePosition::SimpleKey),
+            Style::DoubleQuoted => self.double_quoted(text, position != NodePosition::SimpleKey),
             Style::Literal => self.literal(text),
         }
         self.indent = outer;
     }
 
     fn double_quoted(&mut self, text: &str, may_break: bool) {
-        self.indicator("\"", true, false, false);
+        self.indicator("\"", Indicator::Separate);
         // Quirk: a byte order mark at the start makes every character an escape.
         let escape_all = text.starts_with('\u{feff}');
         let mut spaces = false;
@@ -197,22 +210,22 @@ impl Emitter {
                 escape(c).chars().for_each(|c| self.put(c));
             }
         }
-        self.indicator("\"", false, false, false);
+        self.indicator("\"", Indicator::Attached);
         self.after_space = false;
         self.indented = false;
     }
 
     fn literal(&mut self, text: &str) {
-        self.indicator("|", true, false, false);
+        self.indicator("|", Indicator::Separate);
         if text.starts_with(|c: char| c == ' ' || is_break(c)) {
-            self.indicator("2", false, false, false);
+            self.indicator("2", Indicator::Attached);
         }
         self.open = false;
         let mut from_end = text.chars().rev();
         match (from_end.next().is_some_and(is_break), from_end.next().is_none_or(is_break)) {
-            (false, _) => self.indicator("-", false, false, false),
+            (false, _) => self.indicator("-", Indicator::Attached),
             // Quirk: the text may go on after its last line, and yet no mark is put at the end of the document.
-            (true, true) => self.indicator("+", false, false, false),
+            (true, true) => self.indicator("+", Indicator::Attached),
             (true, false) => {}
         }
         self.line_break();

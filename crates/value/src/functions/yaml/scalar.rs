@@ -76,8 +76,8 @@ fn word(text: &str) -> Option<Value> {
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Value::bool(true),
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Value::bool(false),
         "" | "~" | "null" | "Null" | "NULL" => Value::null_dynamic(),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Value::number(Number::infinity(false)),
-        "-.inf" | "-.Inf" | "-.INF" => Value::number(Number::infinity(true)),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Value::number(Number::infinity()),
+        "-.inf" | "-.Inf" | "-.INF" => Value::number(Number::minus_infinity()),
         _ => return None,
     })
 }

@@ -261,7 +261,7 @@ impl Scanner {
         Ok(())
     }
     /// Opens a block if this column is deeper than the current one. Its token goes to the end of the queue or to a place.
-    fn roll_indent(&mut self, column: isize, place: Option<SimpleKey>, token: Token) -> Result<()> {
+    fn roll_indent(&mut self, column: isize, position: Option<SimpleKey>, token: Token) -> Result<()> {
         if self.in_flow() || self.indent >= column {
             return Ok(());
         }
@@ -270,9 +270,9 @@ impl Scanner {
         }
         self.indents.push(self.indent);
         self.indent = column;
-        let (place, line) =
-            place.map_or((self.queue.len(), self.line), |key| (key.token.saturating_sub(self.taken), key.line));
-        self.queue.insert(place.min(self.queue.len()), (line, token));
+        let (position, line) =
+            position.map_or((self.queue.len(), self.line), |key| (key.token.saturating_sub(self.taken), key.line));
+        self.queue.insert(position.min(self.queue.len()), (line, token));
         Ok(())
     }
     fn unroll_indent(&mut self, column: isize) {
@@ -446,8 +446,8 @@ impl Scanner {
     fn value(&mut self) -> Result<()> {
         let key = self.simple_keys.last().copied().unwrap_or_default();
         if key.possible {
-            let place = key.token.saturating_sub(self.taken).min(self.queue.len());
-            self.queue.insert(place, (key.line, Token::Key));
+            let position = key.token.saturating_sub(self.taken).min(self.queue.len());
+            self.queue.insert(position, (key.line, Token::Key));
             self.roll_indent(key.column, Some(key), Token::BlockMappingStart)?;
             if let Some(last) = self.simple_keys.last_mut() {
                 last.possible = false;
