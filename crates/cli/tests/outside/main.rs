@@ -56,6 +56,16 @@ fn main() -> ExitCode {
     trials.push(needs("tofu and consul", with_consul, "one remote state: consul", remote_states::on_consul));
     let gzip = remote_states::on_consul_with_gzip;
     trials.push(needs("tofu and consul", with_consul, "one remote state: consul with gzip", gzip));
+    let has_moto = yuba_testkit::servers::is_installed("moto");
+    for (name, test) in [
+        ("s3 with lock objects", remote_states::on_s3_with_lock_objects as fn()),
+        ("s3 with a lock table", remote_states::on_s3_with_a_lock_table),
+        ("s3 with both locks", remote_states::on_s3_with_both_locks),
+    ] {
+        trials.push(needs("tofu and moto", tofu && has_moto, &format!("one remote state: {name}"), test));
+    }
+    let aws_kms = encryption::with_aws_kms;
+    trials.push(needs("tofu and moto", tofu && has_moto, "both encrypt: key provider aws_kms", aws_kms));
     let openbao = encryption::with_openbao;
     trials.push(needs("tofu and vault-transit", tofu && has_vault, "both encrypt: key provider openbao", openbao));
     let external = encryption::with_an_external_method;
