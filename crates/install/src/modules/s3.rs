@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use yuba_net::Secret;
-use yuba_net::aws::{Aws, AwsSettings, Bucket, BucketStyle, Connection, Element, Failure, ObjectAddress, Service};
+use yuba_net::aws::{Aws, AwsConnection, AwsFailure, AwsSettings, Bucket, BucketStyle, Element, S3Address, Service};
 use yuba_net::http::{Request, Url, shown};
 
 use super::Fetcher;
@@ -47,7 +47,7 @@ impl Source {
         let (region, profile) = (take("region"), take("aws_profile"));
         let (access_key, secret_key) = (take("aws_access_key_id"), take("aws_access_key_secret").map(Secret::new));
         let token = take("aws_access_token").map(Secret::new);
-        let object = ObjectAddress::parse(&address.url).ok_or_else(|| {
+        let object = S3Address::parse(&address.url).ok_or_else(|| {
             format!(
                 "{} does not name a bucket and a key of S3, as in s3::https://s3-REGION.amazonaws.com/BUCKET/KEY",
                 shown(&address.url)
@@ -65,7 +65,7 @@ impl Source {
         let read = Arc::new(|path: &Path| std::fs::read(path));
         let environment = &fetcher.environment;
         let ca_bundle = environment.get("AWS_CA_BUNDLE").map(str::to_owned);
-        let connection = Connection { ca_bundle, ..Connection::default() };
+        let connection = AwsConnection { ca_bundle, ..AwsConnection::default() };
         let failed = |error: yuba_net::aws::AwsError| format!("S3: {error}");
         let client = connection.client(fetcher.services.client(), environment, &*read).map_err(failed)?;
         let aws = Aws::new(settings, environment, client, read).map_err(failed)?;
@@ -83,7 +83,7 @@ impl Source {
     }
 
     fn refused(&self, response: &yuba_net::http::Response, url: &Url, permission: &str) -> String {
-        let failure = Failure::of(response);
+        let failure = AwsFailure::of(response);
         let advice = failure.advice(response).or_else(|| match failure.code.as_str() {
             "AccessDenied" => Some(format!("the credentials need {permission} on the bucket {}", self.bucket.name)),
             _ => failure.region.as_ref().map(|region| format!("the bucket is in the region {region}")),

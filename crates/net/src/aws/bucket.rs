@@ -111,7 +111,7 @@ impl Bucket {
 
 /// An object or prefix, as a URL of AWS or of another server names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectAddress {
+pub struct S3Address {
     /// The bucket.
     pub bucket: String,
     /// The key or prefix.
@@ -122,10 +122,10 @@ pub struct ObjectAddress {
     pub endpoint: Option<String>,
 }
 
-impl ObjectAddress {
+impl S3Address {
     /// Reads `https://s3-REGION.amazonaws.com/BUCKET/KEY`, `https://BUCKET.s3.REGION.amazonaws.com/KEY` and the other forms of
     /// AWS, or `https://HOST/BUCKET/KEY`. None if bucket or key are missing.
-    pub fn parse(url: &Url) -> Option<ObjectAddress> {
+    pub fn parse(url: &Url) -> Option<S3Address> {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok().filter(|text| !text.is_empty());
         let path = url.path().strip_prefix('/')?;
         let in_path = || {
@@ -137,7 +137,7 @@ impl ObjectAddress {
             let (bucket, key) = in_path()?;
             let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
             let endpoint = Some(format!("{}://{host}{port}", url.scheme()));
-            return Some(ObjectAddress { bucket, key, region: None, endpoint });
+            return Some(S3Address { bucket, key, region: None, endpoint });
         };
         let labels: Vec<&str> = host.strip_suffix(suffix)?.trim_end_matches('.').split('.').collect();
         let at = labels.iter().rposition(|label| *label == "s3" || label.starts_with("s3-"))?;
@@ -150,7 +150,7 @@ impl ObjectAddress {
             bucket => (bucket.join("."), text(decode(path))?),
         };
         let region = Some(region.unwrap_or("us-east-1").to_owned());
-        Some(ObjectAddress { bucket, key, region, endpoint: None })
+        Some(S3Address { bucket, key, region, endpoint: None })
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
     fn addresses_of_objects() {
         let aws = |bucket: &str, key: &str, region: &str| {
             let region = Some(region.to_owned());
-            Some(ObjectAddress { bucket: bucket.to_owned(), key: key.to_owned(), region, endpoint: None })
+            Some(S3Address { bucket: bucket.to_owned(), key: key.to_owned(), region, endpoint: None })
         };
         for (url, expected) in [
             ("https://s3.amazonaws.com/b/k.zip", aws("b", "k.zip", "us-east-1")),
@@ -209,7 +209,7 @@ mod tests {
             ("https://ec2.amazonaws.com/b/k", None),
             (
                 "http://127.0.0.1:9000/b/k",
-                Some(ObjectAddress {
+                Some(S3Address {
                     bucket: "b".to_owned(),
                     key: "k".to_owned(),
                     region: None,
@@ -217,7 +217,7 @@ mod tests {
                 }),
             ),
         ] {
-            assert_eq!(ObjectAddress::parse(&Url::parse(url).expect("it is a URL")), expected, "{url}");
+            assert_eq!(S3Address::parse(&Url::parse(url).expect("it is a URL")), expected, "{url}");
         }
     }
 
