@@ -139,7 +139,7 @@ impl S3Address {
             let endpoint = Some(format!("{}://{host}{port}", url.scheme()));
             return Some(S3Address { bucket, key, region: None, endpoint });
         };
-        let labels: Vec<&str> = host.strip_suffix(suffix)?.trim_end_matches('.').split('.').collect();
+        let labels: Vec<&str> = host.strip_suffix(suffix)?.strip_suffix('.')?.split('.').collect();
         let at = labels.iter().rposition(|label| *label == "s3" || label.starts_with("s3-"))?;
         let region = match labels.get(at)?.strip_prefix("s3-").filter(|region| *region != "fips") {
             Some(region) => Some(region),
@@ -207,6 +207,7 @@ mod tests {
             ("https://s3.amazonaws.com/b", None),
             ("https://b.s3.eu-west-1.amazonaws.com/", None),
             ("https://ec2.amazonaws.com/b/k", None),
+            ("https://s3.notamazonaws.com/b/k", None),
             (
                 "http://127.0.0.1:9000/b/k",
                 Some(S3Address {
