@@ -1,5 +1,6 @@
 //! Diagnostics of this crate: locations, workspaces, locks and saving. Those about journals are in `diagnostics/journals.rs`.
 
+mod aws;
 mod consul;
 mod gcs;
 mod http;
@@ -20,6 +21,7 @@ use crate::local::replaced::Replaced;
 use crate::lock::{LockHolder, LockRefusal};
 use crate::store::WayBack;
 
+pub(crate) use aws::*;
 pub(crate) use consul::*;
 pub(crate) use gcs::*;
 pub(crate) use http::*;

@@ -6,10 +6,13 @@ mod http;
 mod in_memory;
 mod local;
 mod pg;
+mod s3;
 
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 use crate::kit::{BackendKind, Constructor};
 use yuba_syntax::Diagnostics;
+
+pub(crate) use s3::{check_roles as check_s3_roles, new_roles as s3_roles};
 
 /// The backend that is used where no configuration says otherwise.
 pub(crate) const LOCAL: BackendKind = BackendKind {
@@ -42,7 +45,7 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
     not_available("oss"),
     BackendKind { name: "pg", schema: pg::schema, check: pg::check, open: Constructor::Store(pg::open) },
     not_available("remote"),
-    not_available("s3"),
+    BackendKind { name: "s3", schema: s3::schema, check: s3::check, open: Constructor::Store(s3::open) },
 ];
 
 /// A backend that OpenTofu has and this version of Yuba does not.

@@ -20,6 +20,7 @@
 //! assert!(reading.state.is_none());
 //! ```
 
+mod aws;
 mod diagnostics;
 pub mod encryption;
 mod errored;

@@ -420,7 +420,8 @@ pub(crate) fn invalid_answer(reason: &str) -> Diagnostic {
 
 /// Flags about backup files for a state that is not in a file.
 pub(crate) fn options_of_local_states(options: &[&str]) -> Diagnostic {
-    let detail = "-backup and -backup-out set backup files of local states, and the state is stored in a remote backend.";
+    let detail =
+        "-backup and -backup-out set backup files of local states, and the state is stored in a remote backend.";
     Diagnostic::new(&LOCAL_OPTIONS, detail)
         .titled(format!("Invalid command line options: {}", options.join(", ")))
         .hint("Remove these options, or name a local state file with -state.")

@@ -158,7 +158,10 @@ impl<'t> Messages<'t> {
                 let more = "The arguments of the backend differ from those of the last initialization. Yuba looks for states in \
                             both locations.";
                 let wrapped = yuba_view::wrap::wrap(more, 78);
-                self.say(&format!("{}\n\n{wrapped}\n", self.bold(text)), &format!("{text} {}", more.trim_end_matches('.')));
+                self.say(
+                    &format!("{}\n\n{wrapped}\n", self.bold(text)),
+                    &format!("{text} {}", more.trim_end_matches('.')),
+                );
             }
             InitEvent::BackendTypeChanged(before, now) => {
                 let text = format!("Yuba detected that the backend type changed from {before:?} to {now:?}.");

@@ -174,7 +174,8 @@ impl Stage {
 
     /// A line without what differs from run to run.
     fn plain(&self, line: &str) -> String {
-        let line = line.replace(&self.server.host.url(""), "SERVER").replace("OpenTofu", "Yuba").replace("tofu ", "yuba ");
+        let line =
+            line.replace(&self.server.host.url(""), "SERVER").replace("OpenTofu", "Yuba").replace("tofu ", "yuba ");
         match line.find("/tmp").or_else(|| line.find("/private")).zip(line.rfind('/')) {
             Some((from, to)) if from < to => format!("{}TEMP{}", &line[..from], &line[to..]),
             _ => line,

@@ -6,6 +6,7 @@
 //! Invariant: a credential is sent to the host it belongs to and to no other, and is never part of an error.
 //! Not here: what is downloaded (`install`) or stored (`backend`), and the CLI configuration, which `install` reads.
 
+pub mod aws;
 pub mod credentials;
 pub mod discovery;
 mod environment;

@@ -152,7 +152,8 @@ impl<'m> Migration<'m> {
                 Ok(Copied::Yes) => copied.push(name.clone()),
                 Ok(Copied::No) => {}
                 Err(problems) => {
-                    let progress = diagnostics::MigrationProgress { failed: name, copied: &copied, rest: &names[at + 1..] };
+                    let progress =
+                        diagnostics::MigrationProgress { failed: name, copied: &copied, rest: &names[at + 1..] };
                     return Err(diagnostics::workspace_not_migrated(&progress, (old, new), &problems).into());
                 }
             }
@@ -271,4 +272,3 @@ impl<'m> Migration<'m> {
 fn is_same(one: &State, other: &State) -> bool {
     one.lineage == other.lineage && one.same_content(other)
 }
-

@@ -98,12 +98,7 @@ fn identity(state: Option<&State>) -> (EcoString, u64) {
 }
 
 /// Everything that is saved with a plan.
-pub(crate) fn contents(
-    plan: Plan,
-    loaded: &Loaded,
-    backend: &BackendConfiguration,
-    state: Option<&State>,
-) -> PlanFile {
+pub(crate) fn contents(plan: Plan, loaded: &Loaded, backend: &BackendConfiguration, state: Option<&State>) -> PlanFile {
     let (lineage, serial) = identity(state);
     let project = &loaded.project;
     let libraries = loaded.libraries.iter().filter_map(|id| loaded.sources.get(*id));

@@ -34,6 +34,7 @@ impl fmt::Debug for KeyServiceKind {
 
 /// All key services of this version.
 pub(crate) static KEY_SERVICES: &[KeyServiceKind] = &[
+    super::aws_kms::AWS_KMS,
     KeyServiceKind { name: "gcp_kms", schema: gcp_kms::schema, open: gcp_kms::open },
     KeyServiceKind { name: "openbao", schema: openbao::schema, open: openbao::open },
 ];

@@ -19,14 +19,20 @@ const EXCERPT: usize = 300;
 /// Sends a request once. Responses of any status are returned, except those that ask to try again later, which are
 /// transient failures.
 pub(crate) fn exchange(client: &HttpClient, request: Request) -> Result<Response, StoreError> {
+    let asked = Request { method: request.method.clone(), ..Request::new(request.url.clone()) };
+    let response = respond(client, request)?;
+    match response.may_pass() {
+        true => Err(unexpected(&asked, &response)),
+        false => Ok(response),
+    }
+}
+
+/// Sends a request once and returns the response, whatever its status is: for stores that read errors of their server.
+pub(crate) fn respond(client: &HttpClient, request: Request) -> Result<Response, StoreError> {
     let limit = request.limit.or(Some(STATE_LIMIT));
     let timeout = request.timeout.or(Some(TIMEOUT));
     let request = Request { retries: Some(0), limit, timeout, ..request };
-    let response = client.get(&request).map_err(|error| failed(&request, &error))?;
-    match response.may_pass() {
-        true => Err(unexpected(&request, &response)),
-        false => Ok(response),
-    }
+    client.get(&request).map_err(|error| failed(&request, &error))
 }
 
 /// A request without response.

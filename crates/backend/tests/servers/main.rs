@@ -4,11 +4,12 @@
 //! identically over all of them. Tests of a server that is not installed report themselves as ignored, with the server in
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
-mod gcs;
 mod consul;
+mod gcs;
 mod http;
 mod local_memory;
 mod pg;
+mod s3;
 mod subject;
 mod suite;
 
@@ -27,6 +28,7 @@ fn subjects() -> Vec<Lazy> {
     all.extend(http::subjects());
     all.extend(local_memory::subjects());
     all.extend(pg::subjects());
+    all.extend(s3::subjects());
     all
 }
 

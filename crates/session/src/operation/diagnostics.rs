@@ -149,7 +149,8 @@ pub(crate) fn lock_file_differs(differences: &str) -> Diagnostic {
 
 pub(crate) fn plan_of_other_workspace(planned: &str, selected: &str) -> Diagnostic {
     let detail = format!("The plan was made in the workspace {planned:?}, and the workspace {selected:?} is selected.");
-    let hint = format!("Select the workspace of the plan: run \"yuba workspace select {planned}\" or set TF_WORKSPACE.");
+    let hint =
+        format!("Select the workspace of the plan: run \"yuba workspace select {planned}\" or set TF_WORKSPACE.");
     Diagnostic::new(&PLAN_OF_OTHER_STATE, detail).hint(hint)
 }
 

@@ -75,7 +75,9 @@ fn settings(arguments: &Arguments, environment: &BackendEnvironment, read: &Read
             let content = google::path_or_content(&value, &environment.variables, read)
                 .map_err(|error| format!("Failed to read the file of the argument \"credentials\": {error}."))?;
             if serde_json::from_str::<Json>(content.reveal()).is_err() {
-                return Err("The argument \"credentials\" requires the path or the JSON content of a credential file.".into());
+                return Err(
+                    "The argument \"credentials\" requires the path or the JSON content of a credential file.".into()
+                );
             }
             Some(content)
         }
