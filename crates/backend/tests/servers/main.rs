@@ -27,8 +27,8 @@ fn subjects() -> Vec<Lazy> {
     all.extend(consul::subjects());
     all.extend(http::subjects());
     all.extend(local_memory::subjects());
-    all.extend(s3::subjects());
     all.extend(pg::subjects());
+    all.extend(s3::subjects());
     all
 }
 
