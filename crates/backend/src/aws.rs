@@ -30,9 +30,7 @@ pub(crate) fn connect(arguments: &Arguments, environment: &BackendEnvironment) -
     let files = Arc::clone(&environment.files);
     let read: FileReader = Arc::new(move |path: &Path| files.read(path));
     let failed = |error: AwsError| diagnostics::aws_failed(&error);
-    // A state has to be saved and a lock released also after an interrupt.
-    let base = environment.services.client().uninterrupted();
-    let client = connection(arguments).client(&base, variables, &*read).map_err(failed)?;
+    let client = connection(arguments).client(environment.services.client(), variables, &*read).map_err(failed)?;
     let settings = settings(arguments, variables)?;
     Aws::new(settings, variables, client, read).map_err(failed)
 }
