@@ -126,8 +126,7 @@ pub fn find(
     };
     let without_redirects = ClientOptions { redirects: Redirects::Return, ..ClientOptions::default() };
     let direct = ClientOptions { proxies: Some(Proxies::default()), ..without_redirects.clone() };
-    let requests =
-        Requests { http: client.with_options(without_redirects), direct: client.with_options(direct), read };
+    let requests = Requests { http: client.with_options(without_redirects), direct: client.with_options(direct), read };
     let quota_project = quota_project.filter(|project| !project.is_empty());
     Ok(TokenSource(Arc::new(Inner { cached: Cached::new(kind), requests, quota_project })))
 }

@@ -143,13 +143,7 @@ fn credentials(
         Impersonate { account, delegates, scopes: vec![READ_WRITE], endpoint: None }
     });
     let universe_domain = given(arguments, "universe_domain");
-    Ok(Settings {
-        access_token,
-        credentials,
-        impersonate,
-        scopes: vec![FULL_CONTROL, CLOUD_PLATFORM],
-        universe_domain,
-    })
+    Ok(Settings { access_token, credentials, impersonate, scopes: vec![FULL_CONTROL, CLOUD_PLATFORM], universe_domain })
 }
 
 fn encryption_key(

@@ -83,8 +83,7 @@ output "v" {{ value = terraform_data.x.triggers_replace }}
     }
 
     fn run(&self, who: Who, args: &[&str]) -> (bool, String) {
-        let Output { status, stdout, stderr } =
-            self.command(who, args).output().expect("because both can be started");
+        let Output { status, stdout, stderr } = self.command(who, args).output().expect("because both can be started");
         let text = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
         (status.success(), text)
     }

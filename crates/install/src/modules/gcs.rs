@@ -65,7 +65,10 @@ impl Object {
         }
         let generation = url.fragment().filter(|fragment| !fragment.is_empty()).map(str::to_owned);
         if generation.as_ref().is_some_and(|generation| generation.parse::<u64>().is_err()) {
-            return Err(format!("the fragment of {} is not the generation of an object, which is a number", shown(url)));
+            return Err(format!(
+                "the fragment of {} is not the generation of an object, which is a number",
+                shown(url)
+            ));
         }
         Ok(Object { bucket: decoded(bucket), path: decoded(path), generation })
     }
@@ -207,7 +210,10 @@ fn directory(fetcher: &Fetcher, bucket: &Bucket<'_>, object: &Object, into: &Pat
     let files = names.iter().filter_map(|name| Some((name, name.strip_prefix(&prefix)?)));
     let files: Vec<(&String, &str)> = files.filter(|(name, _)| !name.ends_with('/')).collect();
     if files.is_empty() {
-        return Err(format!("gs://{}/{prefix} has no objects, and the address does not look like an archive", bucket.name));
+        return Err(format!(
+            "gs://{}/{prefix} has no objects, and the address does not look like an archive",
+            bucket.name
+        ));
     }
     for (name, relative) in files {
         let path = Path::new(relative);

@@ -92,9 +92,8 @@ impl Federation {
             }
             Subject::Url(url, headers) => {
                 let headers = headers.iter().cloned();
-                let request = headers.fold(Request::new(url.clone()), |request, (name, value)| {
-                    request.with_header(name, value)
-                });
+                let request =
+                    headers.fold(Request::new(url.clone()), |request, (name, value)| request.with_header(name, value));
                 (shown(url), exchange::send(&requests.direct, request)?.body)
             }
         };
@@ -104,7 +103,8 @@ impl Federation {
             Format::Field(name) => {
                 let document: Json = serde_json::from_str(&text).unwrap_or_default();
                 let token = document.get(name).and_then(Json::as_str);
-                let missing = || GoogleError::lasting(format!("{origin} is not a JSON object with the string {name:?}"));
+                let missing =
+                    || GoogleError::lasting(format!("{origin} is not a JSON object with the string {name:?}"));
                 token.map(Secret::new).ok_or_else(missing)
             }
         }
@@ -140,6 +140,8 @@ fn format(source: Reader<'_>) -> Result<Format, GoogleError> {
     match format.optional("type").unwrap_or("text") {
         "text" => Ok(Format::Text),
         "json" => Ok(Format::Field(format.text("subject_token_field_name")?.to_owned())),
-        other => Err(source.wrong(&format!("the format {other:?} of \"credential_source\" is not \"text\" or \"json\""))),
+        other => {
+            Err(source.wrong(&format!("the format {other:?} of \"credential_source\" is not \"text\" or \"json\"")))
+        }
     }
 }

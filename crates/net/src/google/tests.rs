@@ -290,11 +290,8 @@ fn a_service_account_is_impersonated_through_delegates() {
         scopes: vec![read_write],
         endpoint: Some(host.url("")),
     };
-    let settings = Settings {
-        access_token: Some(Secret::new("fixed")),
-        impersonate: Some(target.clone()),
-        ..settings(None)
-    };
+    let settings =
+        Settings { access_token: Some(Secret::new("fixed")), impersonate: Some(target.clone()), ..settings(None) };
     let source = find(&settings, &Environment::default(), &client(), no_files()).expect("it is complete");
     assert_eq!(source.token().expect("the request is right").reveal(), "of-target");
     assert!(source.token().is_ok() && host.asked().len() == 1, "the token lasts");
@@ -441,7 +438,8 @@ fn secrets_do_not_follow_redirects() {
 fn arguments_are_paths_or_contents() {
     let read = files(&[("/keys/a.json", "{\"a\":1}".to_owned()), ("/home/ann/b.json", "b".to_owned())]);
     let environment: Environment = [("HOME", "/home/ann")].into_iter().collect();
-    let content = |value: &str| path_or_content(&Secret::new(value), &environment, &read).map(|text| text.reveal().to_owned());
+    let content =
+        |value: &str| path_or_content(&Secret::new(value), &environment, &read).map(|text| text.reveal().to_owned());
     for (value, expected) in
         [("/keys/a.json", "{\"a\":1}"), ("~/b.json", "b"), ("{\"type\":\"x\"}", "{\"type\":\"x\"}"), ("nope", "nope")]
     {

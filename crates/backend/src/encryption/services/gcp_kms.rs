@@ -75,7 +75,9 @@ fn settings(arguments: &Arguments, environment: &BackendEnvironment, read: &Read
             let content = google::path_or_content(&value, &environment.variables, read)
                 .map_err(|error| format!("Failed to read the file of the argument \"credentials\": {error}."))?;
             if serde_json::from_str::<Json>(content.reveal()).is_err() {
-                return Err("The argument \"credentials\" requires the path or the JSON content of a credential file.".into());
+                return Err(
+                    "The argument \"credentials\" requires the path or the JSON content of a credential file.".into()
+                );
             }
             Some(content)
         }
@@ -271,7 +273,7 @@ mod tests {
         assert!(error.contains("the ciphertext is invalid. Another key encrypted the data"), "{error}");
         let error = right.known_key(b"{}").expect_err("there is nothing to decrypt");
         assert!(error.contains("has no \"ciphertext\""), "{error}");
-        let other = NAME.replace("/k", "/other");
+        let other = NAME.replace("cryptoKeys/k", "cryptoKeys/other");
         let error = service(&host, &json!({ "kms_encryption_key": other })).and_then(|service| service.new_key());
         assert!(error.is_err_and(|error| error.contains("CryptoKey not found. The key does not exist")));
         let error = service(&host, &json!({ "access_token": "old" })).and_then(|service| service.new_key());

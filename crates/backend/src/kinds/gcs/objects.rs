@@ -172,8 +172,7 @@ impl Objects {
         if let Some(generation) = generation {
             url.query_pairs_mut().append_pair("ifGenerationMatch", generation);
         }
-        let (request, response) =
-            self.send(Action::Delete, Request { method: Method::DELETE, ..Request::new(url) })?;
+        let (request, response) = self.send(Action::Delete, Request { method: Method::DELETE, ..Request::new(url) })?;
         match response.status {
             200 | 204 => Ok(Conditional::Done(())),
             404 if !failures::is_bucket_missing(&response) => Ok(Conditional::Done(())),

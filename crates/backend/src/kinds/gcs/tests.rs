@@ -16,9 +16,7 @@ use super::{clean, open, schema};
 use crate::diagnostics;
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::Arguments;
-use crate::kit::store::{
-    LockCheck, LockId, Precondition, Store, StoreErrorKind, StoreVersion, UnlockRefusal, Write,
-};
+use crate::kit::store::{LockCheck, LockId, Precondition, Store, StoreErrorKind, StoreVersion, UnlockRefusal, Write};
 use crate::lock::{LockHolder, LockRefusal};
 
 const KEY: [u8; 32] = [7; 32];
@@ -152,7 +150,12 @@ fn bucket() -> (Arc<Mutex<Bucket>>, Host) {
     (bucket, Host::start(move |asked| shared.lock().unwrap_or_else(PoisonError::into_inner).answer(asked)))
 }
 
-fn put(store: &dyn Store, workspace: &str, content: &str, precondition: Precondition<'_>) -> Result<StoreVersion, StoreErrorKind> {
+fn put(
+    store: &dyn Store,
+    workspace: &str,
+    content: &str,
+    precondition: Precondition<'_>,
+) -> Result<StoreVersion, StoreErrorKind> {
     let write = Write { content: content.as_bytes(), precondition, lock: None };
     store.write(workspace, &write).map_err(|error| error.kind)
 }
@@ -273,7 +276,10 @@ fn refusals_say_what_to_do() {
     let cases = [
         (refusal(401, "authError", "Invalid Credentials"), "GOOGLE_OAUTH_ACCESS_TOKEN are not renewed"),
         (refusal(403, "forbidden", "x does not have access."), "require storage.objects.get on bucket \"b\""),
-        (refusal(403, "forbidden", "Permission denied on Cloud KMS key."), "roles/cloudkms.cryptoKeyEncrypterDecrypter"),
+        (
+            refusal(403, "forbidden", "Permission denied on Cloud KMS key."),
+            "roles/cloudkms.cryptoKeyEncrypterDecrypter",
+        ),
         (refusal(404, "notFound", "The specified bucket does not exist."), "bucket \"b\" does not exist. Create it"),
         (refusal(400, "customerEncryptionKeyIsIncorrect", "The key is wrong."), "another key than \"encryption_key\""),
         (Reply::status(307).with("Location", "http://elsewhere/"), "not sent to another host"),
@@ -310,7 +316,8 @@ fn an_emulator_gets_no_token() {
         Some(_) => Reply::status(400),
     });
     let name = host.name();
-    let emulated = opened(&json!({ "bucket": "b", "access_token": "hush" }), &[("STORAGE_EMULATOR_HOST", name.as_str())]);
+    let emulated =
+        opened(&json!({ "bucket": "b", "access_token": "hush" }), &[("STORAGE_EMULATOR_HOST", name.as_str())]);
     assert_eq!(emulated.expect("it is complete").workspaces(), Ok(Vec::new()));
 }
 
