@@ -299,6 +299,11 @@ impl HttpClient {
         HttpClient(Arc::new(Inner { settings, options, shared, http: OnceLock::new() }))
     }
 
+    /// Its options, to change some of them for another client.
+    pub fn options(&self) -> &ClientOptions {
+        &self.0.options
+    }
+
     /// Its limits.
     pub fn settings(&self) -> &HttpSettings {
         &self.0.settings

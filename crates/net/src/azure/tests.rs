@@ -1,0 +1,1 @@
+//! Tests of credential flows against strict hosts.
