@@ -5,6 +5,7 @@
 
 mod cipher;
 mod keys;
+pub mod services;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -80,7 +81,7 @@ impl Sealing {
         }
         let (sealed_with, known) = (OnceLock::new(), Mutex::new(Vec::new()));
         let sealing = Sealing(Arc::new(Inside { name: name.to_owned(), providers, methods, sealed_with, known }));
-        if sealing.0.providers.iter().any(|provider| matches!(provider.source, KeySource::External { .. })) {
+        if !sealing.0.providers.iter().all(KeyProvider::is_derived_here) {
             sealing.key_to_seal().map_err(|reason| diagnostics::key_unavailable(&reason))?;
         }
         for method in &sealing.0.methods {

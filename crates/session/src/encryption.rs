@@ -9,11 +9,14 @@ use std::collections::BTreeMap;
 
 use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
+use yuba_backend::encryption::services::{KeyServiceKind, key_service};
 use yuba_backend::encryption::{EncryptionMethod, KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash, Sealing};
+use yuba_backend::kit::arguments::Arguments;
 use yuba_config::Decoding;
 use yuba_config::encryption as config;
 use yuba_eval::static_eval::{StaticCache, StaticEnv, StaticUse, Statics};
 use yuba_eval::{ConfigTree, ModuleId};
+use yuba_provider::{EvalExpr, LocalNames};
 use yuba_syntax::body::AttributeSchema;
 use yuba_syntax::{Body, BodySchema, Diagnostics, Expr, FileId, Sources, Span, TraversalStep, json, parser};
 use yuba_value::{Type, Value, View, convert};
@@ -26,6 +29,18 @@ pub const VARIABLE: &str = "TF_ENCRYPTION";
 
 /// Key providers that OpenTofu supports and this version does not.
 const OTHER_PROVIDERS: [&str; 5] = ["aws_kms", "azure_vault", "gcp_kms", "openbao", "xor"];
+
+/// Evaluates the arguments of a key provider.
+struct ServiceArguments<'e> {
+    eval: Eval<'e>,
+    usage: &'e StaticUse,
+}
+
+impl EvalExpr for ServiceArguments<'_> {
+    fn eval(&mut self, expr: &Expr, _: &LocalNames) -> (Value, Diagnostics) {
+        (self.eval)(expr, self.usage)
+    }
+}
 
 /// What is encrypted, and how.
 #[derive(Clone, Debug, Default)]
@@ -72,13 +87,13 @@ pub(crate) fn of_tree(project: &Project, tree: &ConfigTree, env: StaticEnv<'_>) 
     let Some(wanted) = merged(project, written)? else { return Ok(Encryption::default()) };
     let cache = StaticCache::default();
     let statics = Statics::new(tree, env, &cache);
-    prepare(&wanted, &|expr, usage| statics.evaluate(ModuleId::ROOT, expr, usage))
+    prepare(project, &wanted, &|expr, usage| statics.evaluate(ModuleId::ROOT, expr, usage))
 }
 
 /// What the environment asks for, where there is no configuration.
 pub fn of_environment(project: &Project) -> Result<Encryption, Diagnostics> {
     match merged(project, None)? {
-        Some(wanted) => prepare(&wanted, &|expr, _| yuba_eval::constant(expr)),
+        Some(wanted) => prepare(project, &wanted, &|expr, _| yuba_eval::constant(expr)),
         None => Ok(Encryption::default()),
     }
 }
@@ -114,12 +129,13 @@ fn merged(project: &Project, written: Option<config::Encryption>) -> Result<Opti
 }
 
 struct Preparing<'p> {
+    project: &'p Project,
     wanted: &'p config::Encryption,
     eval: Eval<'p>,
 }
 
-fn prepare(wanted: &config::Encryption, eval: Eval<'_>) -> Result<Encryption, Diagnostics> {
-    let preparing = Preparing { wanted, eval };
+fn prepare(project: &Project, wanted: &config::Encryption, eval: Eval<'_>) -> Result<Encryption, Diagnostics> {
+    let preparing = Preparing { project, wanted, eval };
     let mut notes = Diagnostics::new();
     if wanted.methods.iter().any(|method| method.kind == "unencrypted") {
         notes.push(diagnostics::unencrypted_method(wanted.span));
@@ -244,6 +260,7 @@ impl Preparing<'_> {
                 };
                 KeySource::External { command }
             }
+            kind if let Some(kind) = key_service(kind) => self.service(kind, block, &usage)?,
             kind if OTHER_PROVIDERS.contains(&kind) => {
                 return Err(diagnostics::not_available("key provider", kind, block.span).into());
             }
@@ -254,6 +271,35 @@ impl Preparing<'_> {
         providers.push(KeyProvider { meta_key, source });
         positions.insert(key, Some(providers.len() - 1));
         Ok(providers.len() - 1)
+    }
+
+    /// A key provider that is a service, opened with the arguments of its block.
+    fn service(
+        &self,
+        kind: KeyServiceKind,
+        block: &config::KeyProvider,
+        usage: &StaticUse,
+    ) -> Result<KeySource, Diagnostics> {
+        let schema = (kind.schema)();
+        let environment = &self.project.backends().environment;
+        let (value, problems) =
+            yuba_provider::decode(&block.body, schema.block(), &mut ServiceArguments { eval: self.eval, usage });
+        if problems.has_errors() {
+            return Err(problems);
+        }
+        // All of it is secret, whatever else it is.
+        let arguments = Arguments::new(value.unmark_deep().0);
+        let mut missing = Diagnostics::new();
+        for name in arguments.missing(&schema, &environment.variables) {
+            missing.push(diagnostics::missing_key_provider_argument(&usage.name, name, block.span));
+        }
+        if missing.has_errors() {
+            return Err(missing);
+        }
+        let arguments = arguments.resolved(&schema, &environment.variables)?;
+        let opened = (kind.open)(&arguments, environment);
+        let failed = |reason: String| diagnostics::key_provider_not_opened(&usage.name, &reason, block.span);
+        opened.map(KeySource::Service).map_err(|reason| failed(reason).into())
     }
 
     fn pbkdf2(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::pbkdf2;
@@ -12,6 +13,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 use yuba_syntax::Diagnostic;
 
+use super::services::{DataKey, KeyService};
 use crate::diagnostics;
 
 /// What is kept beside encrypted data to find keys again, by key provider.
@@ -55,6 +57,8 @@ pub enum KeySource {
         /// The program and its arguments.
         command: Vec<String>,
     },
+    /// Requests data keys from a service.
+    Service(Arc<dyn KeyService>),
 }
 
 /// What PBKDF2 makes keys of.
@@ -120,6 +124,11 @@ pub(super) enum Purpose<'m> {
 impl KeyProvider {
     /// The same key encrypts and decrypts.
     pub(super) fn is_symmetric(&self) -> bool {
+        matches!(self.source, KeySource::Pbkdf2 { .. } | KeySource::Service(_))
+    }
+
+    /// Keys are derived in this process, without anything that can fail later.
+    pub(super) fn is_derived_here(&self) -> bool {
         matches!(self.source, KeySource::Pbkdf2 { .. })
     }
 
@@ -145,7 +154,7 @@ impl KeyProvider {
                 Ok(())
             }
             KeySource::External { command } if command.is_empty() => wrong("it has no command".to_owned()),
-            KeySource::External { .. } => Ok(()),
+            KeySource::External { .. } | KeySource::Service(_) => Ok(()),
         }
     }
 }
@@ -178,6 +187,17 @@ fn provide(
     };
     let (output, meta) = match &provider.source {
         KeySource::External { command } => external(command, known)?,
+        KeySource::Service(service) => match (purpose, known) {
+            (Purpose::Seal, _) => {
+                let DataKey { key, metadata } = service.new_key()?;
+                (Output { encryption: key, decryption: Vec::new() }, metadata)
+            }
+            (Purpose::Unseal(_), Some(metadata)) => {
+                let decryption = service.known_key(metadata)?;
+                (Output { encryption: Vec::new(), decryption }, Vec::new())
+            }
+            (Purpose::Unseal(_), None) => return Err(without_metadata(&provider.meta_key)),
+        },
         KeySource::Pbkdf2 { passphrase, key_length, iterations, hash, salt_length } => {
             let secret = match passphrase {
                 Passphrase::Text(text) => {
@@ -221,10 +241,7 @@ fn provide(
                     (Output { encryption: Vec::new(), decryption }, Vec::new())
                 }
                 (Purpose::Unseal(_), None) => {
-                    return Err(format!(
-                        "nothing is kept beside the data for {}: it was encrypted with another key provider",
-                        provider.meta_key
-                    ));
+                    return Err(without_metadata(&provider.meta_key));
                 }
             }
         }
@@ -236,6 +253,10 @@ fn provide(
         ));
     }
     Ok(output)
+}
+
+fn without_metadata(provider: &str) -> String {
+    format!("the data has no metadata of {provider}, because another key provider encrypted it")
 }
 
 /// What PBKDF2 keeps beside the data.

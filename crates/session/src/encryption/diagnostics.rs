@@ -24,6 +24,8 @@ yuba_syntax::catalogue! {
     KEY_PROVIDER_ARGUMENTS_INVALID = error "key-provider-arguments-invalid", "Unable to build encryption key data";
     /// The configuration uses a key provider or an encryption method that this version does not support.
     ENCRYPTION_NOT_AVAILABLE = error "encryption-not-available", "Encryption not available yet";
+    /// A required argument of a key provider is missing.
+    KEY_PROVIDER_ARGUMENT_MISSING = error "key-provider-argument-missing", "Missing required argument";
     /// The type of a key provider does not exist.
     KEY_PROVIDER_TYPE_UNKNOWN = error "key-provider-type-unknown", "Unknown key_provider type";
     /// The type of an encryption method does not exist.
@@ -86,6 +88,15 @@ pub(super) fn unsuitable_argument(name: &str, expected: &str, span: Span) -> Dia
 pub(super) fn unknown_hash_function(block: &EcoString, span: Span) -> Diagnostic {
     let detail = eco_format!("The hash function of {block} must be \"sha256\" or \"sha512\".");
     Diagnostic::new(&KEY_PROVIDER_ARGUMENTS_INVALID, detail).at(span)
+}
+
+pub(super) fn missing_key_provider_argument(block: &EcoString, argument: &str, span: Span) -> Diagnostic {
+    let detail = eco_format!("{block} requires the argument {argument:?}.");
+    Diagnostic::new(&KEY_PROVIDER_ARGUMENT_MISSING, detail).at(span)
+}
+
+pub(super) fn key_provider_not_opened(block: &EcoString, reason: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(&KEY_PROVIDER_ARGUMENTS_INVALID, eco_format!("{block}: {reason}")).at(span)
 }
 
 pub(super) fn passphrase_and_chain(block: &EcoString, span: Span) -> Diagnostic {
