@@ -1,5 +1,6 @@
 //! Diagnostics of this crate: locations, workspaces, locks and saving. Those about journals are in `diagnostics/journals.rs`.
 
+pub(crate) mod azure;
 mod journals;
 mod sealing;
 

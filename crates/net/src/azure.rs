@@ -33,7 +33,7 @@ use crate::http::{ClientOptions, HttpClient, Proxies, Redirects, Request, Respon
 
 pub use accounts::{StorageAccount, account_key};
 pub use cloud::Cloud;
-pub use date::http_date;
+pub use date::{http_date, parse_http_date};
 pub use identity::{IdentitySettings, Method, Unsuitable};
 pub use shared_key::SharedKey;
 pub use tokens::TokenSource;
