@@ -10,7 +10,10 @@ use yuba_syntax::Diagnostics;
 use yuba_value::{Type, Value};
 
 use crate::kit::arguments::{Argument, ArgumentSchema, Arguments};
-use crate::kit::store::{LockId, Store, StoreError, StoreErrorKind, StoreVersion, Stored, UnlockRefusal, Write};
+use crate::kit::store::{
+    Appending, LeftJournal, LockCheck, LockId, RunState, ServerJournal, Store, StoreError, StoreErrorKind,
+    StoreVersion, Stored, UnlockRefusal, Write,
+};
 use crate::kit::{BackendEnvironment, BackendKind, Constructor};
 use crate::lock::{LockHolder, LockRefusal};
 
@@ -67,6 +70,8 @@ pub enum Call {
     Lock,
     /// [`Store::unlock`]
     Unlock,
+    /// [`ServerJournal::append`]
+    Append,
 }
 
 /// The store of the fake backend.
@@ -80,6 +85,7 @@ pub struct FakeStore {
 struct Inside {
     states: BTreeMap<String, (Vec<u8>, u64)>,
     locks: BTreeMap<String, LockHolder>,
+    journals: BTreeMap<String, Vec<u8>>,
     script: VecDeque<(Call, Fault)>,
     calls: Vec<Call>,
 }
@@ -109,6 +115,18 @@ impl FakeStore {
     /// The bytes and the version of a state.
     pub fn content(&self, workspace: &str) -> Option<(Vec<u8>, u64)> {
         self.inside().states.get(workspace).cloned()
+    }
+
+    /// Replaces the bytes of a state, as another program would.
+    pub fn put(&self, workspace: &str, content: &[u8]) {
+        let mut inside = self.inside();
+        let version = inside.states.get(workspace).map_or(0, |(_, version)| *version);
+        inside.states.insert(workspace.to_owned(), (content.to_vec(), version + 1));
+    }
+
+    /// The journal of a state on the server.
+    pub fn journal(&self, workspace: &str) -> Option<Vec<u8>> {
+        self.inside().journals.get(workspace).cloned()
     }
 
     /// Whether a state is locked.
@@ -179,8 +197,22 @@ impl Store for FakeStore {
     }
 
     fn delete(&self, workspace: &str) -> Result<(), StoreError> {
-        self.inside().states.remove(workspace);
+        let mut inside = self.inside();
+        inside.states.remove(workspace);
+        inside.journals.remove(workspace);
         Ok(())
+    }
+
+    fn check_lock(&self, workspace: &str, id: &LockId) -> Result<LockCheck, StoreError> {
+        Ok(match self.inside().locks.get(workspace) {
+            Some(holder) if holder.id == id.0 => LockCheck::Held,
+            Some(_) => LockCheck::Lost("another process took it".to_owned()),
+            None => LockCheck::Lost("another process released it".to_owned()),
+        })
+    }
+
+    fn server_journal(&self) -> Option<&dyn ServerJournal> {
+        Some(self)
     }
 
     fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
@@ -220,5 +252,31 @@ impl Store for FakeStore {
 
     fn describe(&self, workspace: &str) -> String {
         format!("fake://{}/{workspace}", self.name)
+    }
+}
+
+impl ServerJournal for FakeStore {
+    fn read(&self, workspace: &str) -> Result<Option<LeftJournal>, StoreError> {
+        let inside = self.inside();
+        let run = if inside.locks.contains_key(workspace) { RunState::Running } else { RunState::Over };
+        Ok(inside.journals.get(workspace).map(|lines| LeftJournal { lines: lines.clone(), run }))
+    }
+
+    fn append(&self, workspace: &str, lines: &[u8], mode: Appending) -> Result<(), StoreError> {
+        let mut inside = self.inside();
+        if let Some(Fault::Fails(kind)) = inside.fault(Call::Append) {
+            return Err(StoreError::new(kind, "appending is scripted to fail"));
+        }
+        let journal = inside.journals.entry(workspace.to_owned()).or_default();
+        if mode == Appending::Restart {
+            journal.clear();
+        }
+        journal.extend_from_slice(lines);
+        Ok(())
+    }
+
+    fn remove(&self, workspace: &str) -> Result<(), StoreError> {
+        self.inside().journals.remove(workspace);
+        Ok(())
     }
 }

@@ -4,7 +4,9 @@
 //! lose the result of an operation. It is named by the location of the state, so that another backend of the same working
 //! directory never continues it.
 
+mod recovery;
 mod running;
+mod watch;
 
 use std::borrow::Cow;
 use std::io;
@@ -16,10 +18,9 @@ use yuba_syntax::Diagnostics;
 
 use crate::diagnostics::{self, HeldBy};
 use crate::encryption::Sealing;
-use crate::errored::ERRORED_STATE;
 use crate::files::{Open, OpenFile, StateFiles};
 use crate::journal::Journal;
-use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, discard};
+use crate::journal::leftover::Leftover;
 use crate::journal::line::{Base, fingerprint};
 use crate::journal::writer::Writer;
 use crate::kit::BackendEnvironment;
@@ -250,10 +251,7 @@ impl StoredState {
     /// failed.
     fn put(&self, content: &[u8]) -> Result<StoreVersion, StoreError> {
         let precondition = self.version.as_ref().map_or(Precondition::Absent, Precondition::Version);
-        let lock = match &self.held {
-            Held::Lock(id) => Some(id),
-            Held::Nothing | Held::WithoutLock => None,
-        };
+        let lock = self.lock_id();
         let mut attempt = 0;
         loop {
             let error = match self.store().write(&self.workspace, &Write { content, precondition, lock }) {
@@ -286,10 +284,24 @@ impl StoredState {
         let content = self.content_of(state).map_err(SaveFailure::Other)?;
         let hash = fingerprint(&content);
         announce(&hash).map_err(SaveFailure::Journal)?;
-        self.version = Some(self.put(&content).map_err(SaveFailure::Store)?);
-        self.read_content.clone_from(&hash);
-        self.migrates = false;
+        self.store_content(&content, &hash)?;
         Ok((hash, content.len() as u64))
+    }
+
+    /// Writes the content of a state, which has this fingerprint, to the store.
+    fn store_content(&mut self, content: &[u8], hash: &str) -> Result<(), SaveFailure> {
+        self.version = Some(self.put(content).map_err(SaveFailure::Store)?);
+        hash.clone_into(&mut self.read_content);
+        self.migrates = false;
+        Ok(())
+    }
+
+    /// The lock that this process holds.
+    fn lock_id(&self) -> Option<&LockId> {
+        match &self.held {
+            Held::Lock(id) => Some(id),
+            Held::Nothing | Held::WithoutLock => None,
+        }
     }
 
     fn not_saved(&self, failure: SaveFailure) -> Diagnostics {
@@ -326,70 +338,6 @@ impl StoredState {
         settled.map_err(|error| diagnostics::journal_left(&self.journal, &error).into())
     }
 
-    /// Whether another process of this machine is writing the journal.
-    fn is_live(&self) -> bool {
-        let opened = self.backend.files.open(&self.journal_lock(), Open::Existing);
-        opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false)
-    }
-
-    /// Completes what was read from a journal that a run has left.
-    fn recover(
-        &mut self,
-        mut state: Option<State>,
-        content: &[u8],
-        mut said: Diagnostics,
-    ) -> Result<Reading, Diagnostics> {
-        let (files, journal_at, location) = (self.files(), self.journal.clone(), PathBuf::from(&self.location));
-        let command = format!("yuba state push {ERRORED_STATE}");
-        let in_order = !matches!(self.held, Held::Nothing);
-        let sealing = self.backend.sealing.clone();
-        let examination = Examination {
-            files: files.as_ref(),
-            journal: &journal_at,
-            state: &location,
-            sealing: sealing.as_ref(),
-            in_order,
-            command: &command,
-        };
-        let (leftover, mut left) = examination
-            .run(state.as_ref(), content, || self.is_live(), &mut said)
-            .map_err(|error| diagnostics::not_read(&journal_at, &error))?;
-        self.leftover = leftover;
-        let (journal, live) =
-            left.as_mut().map_or_else(Default::default, |left| (std::mem::take(&mut left.journal), left.live));
-        let mut recovered = left.map(|left| complete(&mut state, left, &command)).unwrap_or_default();
-        if in_order {
-            let saved = match state.as_mut().filter(|_| recovered.edits > 0) {
-                Some(state) => self.save_recovered(state, &journal),
-                None => Ok(()),
-            };
-            match saved {
-                // Everything is still where it was, and in memory.
-                Err(problems) => said.extend(diagnostics::as_warnings(problems)),
-                Ok(()) => {
-                    recovered.saved = true;
-                    if self.leftover == Leftover::Included {
-                        discard(files.as_ref(), &journal_at, &location, &recovered, &mut said);
-                        self.leftover = Leftover::None;
-                    }
-                }
-            }
-        } else if recovered.damaged_lines > 0 && !live {
-            said.push(diagnostics::damaged_journal(&location, Ok(journal_at)));
-        }
-        let recovered = (!live && !recovered.is_nothing()).then_some(recovered);
-        Ok(Reading { state, diagnostics: said, recovered })
-    }
-
-    fn save_recovered(&mut self, state: &mut State, journal: &[u8]) -> Result<(), Diagnostics> {
-        self.number(state);
-        let (files, path, serial) = (self.files(), self.journal.clone(), state.serial);
-        let mut announce = |hash: &str| announce_recovery(files.as_ref(), &path, journal, serial, hash);
-        self.save(state, &mut announce).map_err(|failure| self.not_saved(failure))?;
-        self.keep_known(state.clone());
-        Ok(())
-    }
-
     /// A journal that continues what is stored; none where states end with the process.
     fn writer(&mut self, start: &State) -> Result<Option<OpenJournal>, Diagnostics> {
         if !self.lasts() {
@@ -412,7 +360,9 @@ impl StoredState {
         let guard = lock().map_err(|error| failed(&error))?;
         let base = Base { lineage: start.lineage.clone(), serial: start.serial, sha256: self.read_content.clone() };
         let sealing = self.backend.sealing.clone().filter(|sealing| !sealing.is_clear());
-        Ok(Some((Writer::new(self.journal.clone(), base, 0, sealing), guard)))
+        let writer = Writer::new(self.journal.clone(), base, 0, sealing);
+        let writer = if self.store().server_journal().is_some() { writer.copied() } else { writer };
+        Ok(Some((writer, guard)))
     }
 }
 

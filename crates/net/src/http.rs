@@ -137,7 +137,17 @@ impl Request {
     /// A `GET` request.
     pub fn new(url: Url) -> Request {
         let (method, headers) = (Method::GET, Vec::new());
-        Request { url, method, body: None, token: None, basic: None, headers, limit: None, retries: None, timeout: None }
+        Request {
+            url,
+            method,
+            body: None,
+            token: None,
+            basic: None,
+            headers,
+            limit: None,
+            retries: None,
+            timeout: None,
+        }
     }
 
     /// A `POST` request with a form.
@@ -626,12 +636,12 @@ fn connector(settings: &HttpSettings, options: &ClientOptions) -> Result<reqwest
     let redirects = match options.redirects {
         Redirects::Return => reqwest::redirect::Policy::none(),
         // reqwest drops credentials where host or port differ.
-        Redirects::Follow => reqwest::redirect::Policy::custom(|attempt| {
-            match refused_redirect(attempt.previous(), attempt.url()) {
+        Redirects::Follow => {
+            reqwest::redirect::Policy::custom(|attempt| match refused_redirect(attempt.previous(), attempt.url()) {
                 Some(reason) => attempt.error(reason),
                 None => attempt.follow(),
-            }
-        }),
+            })
+        }
     };
     let mut builder = reqwest::Client::builder()
         .use_preconfigured_tls(crate::trust::config(&options.tls)?)

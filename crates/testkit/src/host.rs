@@ -16,6 +16,8 @@ pub struct Asked {
     pub headers: Vec<(String, String)>,
     /// What came with it.
     pub body: String,
+    /// The same as bytes, for bodies that are not text.
+    pub bytes: Vec<u8>,
 }
 
 impl Asked {
@@ -43,6 +45,17 @@ pub struct Reply {
     pub stalls: bool,
     /// A pause after each byte of the content.
     pub pause: Option<Duration>,
+    /// The connection closes before the response is complete.
+    pub cut: Option<Cut>,
+}
+
+/// Where a response ends too early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Before its first byte.
+    BeforeHead,
+    /// After this many bytes of the content. `Content-Length` names the full length.
+    InBody(usize),
 }
 
 impl Reply {
@@ -72,6 +85,13 @@ impl Reply {
     #[must_use]
     pub fn slowly(mut self, pause: Duration) -> Reply {
         self.pause = Some(pause);
+        self
+    }
+
+    /// Closing the connection too early.
+    #[must_use]
+    pub fn cut(mut self, cut: Cut) -> Reply {
+        self.cut = Some(cut);
         self
     }
 
@@ -146,6 +166,8 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) -> 
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
         asked.body = String::from_utf8_lossy(&body).into_owned();
+        asked.bytes = body;
+        let closes = asked.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
         let reply = answer(&asked);
         log.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
         if reply.stalls {
@@ -153,11 +175,17 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) -> 
             stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
             return stream.read(&mut [0]).ok().map(drop);
         }
+        if reply.cut == Some(Cut::BeforeHead) {
+            return None;
+        }
         let mut head = format!("HTTP/1.1 {} x\r\nContent-Length: {}\r\n", reply.status, reply.body.len());
         for (name, value) in &reply.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).ok()?;
+        if let Some(Cut::InBody(length)) = reply.cut {
+            return stream.write_all(&reply.body[..length.min(reply.body.len())]).ok();
+        }
         match reply.pause {
             None => stream.write_all(&reply.body).ok()?,
             Some(pause) => {
@@ -166,6 +194,9 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) -> 
                     std::thread::sleep(pause);
                 }
             }
+        }
+        if closes {
+            return Some(());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Fixture texts and a sandbox that runs commands on them. For tests only.
+//! Fixture texts, a sandbox that runs commands on them, and servers on loopback. For tests only.
 //!
 //! A fixture is one text with many files:
 //!
@@ -14,9 +14,10 @@
 mod fixture;
 mod host;
 mod sandbox;
+pub mod servers;
 mod test_provider;
 
 pub use fixture::{File, parse_fixture};
-pub use host::{Asked, Host, Reply};
+pub use host::{Asked, Cut, Host, Reply};
 pub use sandbox::{Run, Sandbox, has_program};
 pub use test_provider::{TEST_PROVIDER, platform, provider_mirror, provider_mirror_version, test_provider};

@@ -8,7 +8,7 @@ use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
 use super::line::{self, fingerprint};
-use super::recovery::{Continuation, continuation, replay};
+use super::recovery::{Continuation, contains, continuation, replay};
 use super::{JournalOperation, Recovered};
 use crate::diagnostics;
 use crate::encryption::Sealing;
@@ -40,6 +40,19 @@ impl Leftover {
     }
 }
 
+/// The bytes of a journal; none if there is none.
+pub(crate) fn read_journal(files: &dyn StateFiles, journal: &Path) -> io::Result<Option<Vec<u8>>> {
+    match files.exists(journal)? {
+        true => files.read(journal).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Whether a journal continues a state with this content.
+pub(crate) fn continues(journal: &[u8], content: &[u8], sealing: Option<&Sealing>) -> bool {
+    matches!(continuation(line::parse(journal, sealing), &fingerprint(content)), Continuation::Edits { .. })
+}
+
 /// Edits of an interrupted run.
 #[derive(Debug)]
 pub(crate) struct Left {
@@ -69,18 +82,16 @@ pub(crate) struct Examination<'a> {
 }
 
 impl Examination<'_> {
-    /// What the journal says that continues this content. Any other journal is kept for the user.
+    /// What the journal with these bytes says that continues this content. Any other journal is kept for the user.
     pub(crate) fn run(
         &self,
+        found: Option<Vec<u8>>,
         state: Option<&State>,
         content: &[u8],
         is_live: impl FnOnce() -> bool,
         said: &mut Diagnostics,
     ) -> io::Result<(Leftover, Option<Left>)> {
-        if !self.files.exists(self.journal)? {
-            return Ok((Leftover::None, None));
-        }
-        let bytes = self.files.read(self.journal)?;
+        let Some(bytes) = found else { return Ok((Leftover::None, None)) };
         let (label, explain): (_, Box<dyn FnOnce(io::Result<PathBuf>) -> _>) =
             match continuation(line::parse(&bytes, self.sealing), &fingerprint(content)) {
                 Continuation::Blank => return Ok((Leftover::Included, None)),
@@ -91,7 +102,7 @@ impl Examination<'_> {
                     let left = Left { lineage, edits, under_way, damaged, is_rescued, live, journal: bytes };
                     return Ok((leftover, Some(left)));
                 }
-                Continuation::Other { base, rescued: Some(serial), addresses, under_way } => {
+                Continuation::Other { base, rescued: Some(serial), addresses, under_way, .. } => {
                     let follows = |state: &State| state.lineage == base.lineage && state.serial >= serial;
                     if state.is_some_and(follows) {
                         // The final state of that run has arrived.
@@ -101,7 +112,14 @@ impl Examination<'_> {
                     said.push(diagnostics::rescued_elsewhere(path, self.journal, command, &addresses, &under_way));
                     return Ok((Leftover::Foreign, None));
                 }
-                Continuation::Other { base, addresses, under_way, rescued: None } => {
+                // Another machine has completed the state from the copy of this journal on the server.
+                Continuation::Other { base, edits, rescued: None, .. }
+                    if !edits.is_empty()
+                        && state.is_some_and(|state| state.lineage == base.lineage && contains(state, &edits)) =>
+                {
+                    return Ok((Leftover::Included, None));
+                }
+                Continuation::Other { base, addresses, under_way, rescued: None, .. } => {
                     let current = state.map(|state| (state.lineage.clone(), state.serial));
                     let path = self.state;
                     let explain =

@@ -45,7 +45,13 @@ pub(crate) enum Continuation {
     /// It continues the snapshot with these edits.
     Edits { base: Base, edits: Vec<Edit>, under_way: Vec<JournalOperation>, damaged: usize, rescued: Option<u64> },
     /// It belongs to another snapshot, which had this serial.
-    Other { base: Base, addresses: Vec<EcoString>, under_way: Vec<JournalOperation>, rescued: Option<u64> },
+    Other {
+        base: Base,
+        edits: Vec<Edit>,
+        addresses: Vec<EcoString>,
+        under_way: Vec<JournalOperation>,
+        rescued: Option<u64>,
+    },
     /// Nothing was ever written to it.
     Blank,
     /// It cannot be read at all.
@@ -95,8 +101,15 @@ pub(crate) fn continuation(found: Lines, fingerprint: &str) -> Continuation {
     } else {
         let mut addresses = all_addresses.ordered;
         addresses.retain(|address| under_way.iter().all(|operation| operation.address != *address));
-        Continuation::Other { base, addresses, under_way, rescued }
+        Continuation::Other { base, edits, addresses, under_way, rescued }
     }
+}
+
+/// Whether a state already has everything that these edits do.
+pub(crate) fn contains(state: &State, edits: &[Edit]) -> bool {
+    let mut completed = state.clone();
+    edits.iter().for_each(|edit| completed.apply(edit.clone()));
+    completed.same_content(state)
 }
 
 /// Addresses in the order of their first appearance.

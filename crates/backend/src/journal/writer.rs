@@ -55,6 +55,16 @@ pub(crate) struct Writer {
     last_snapshot: (Instant, Duration, u64),
     /// What lines about objects are encrypted with.
     sealing: Option<Sealing>,
+    /// What a copy of the file elsewhere lacks.
+    copy: Option<Unsent>,
+}
+
+/// Bytes of a journal that its copy on a server does not have yet.
+#[derive(Debug)]
+pub(crate) struct Unsent {
+    pub(crate) lines: Vec<u8>,
+    /// They replace all that the copy has.
+    pub(crate) replaces: bool,
 }
 
 impl Writer {
@@ -74,7 +84,21 @@ impl Writer {
             next: 0,
             last_snapshot: (Instant::now(), Duration::ZERO, snapshot_size),
             sealing,
+            copy: None,
         }
+    }
+
+    /// The same with a copy elsewhere: [`Writer::unsent`] returns what it lacks.
+    #[must_use]
+    pub(crate) fn copied(mut self) -> Writer {
+        self.copy = Some(Unsent { lines: Vec::new(), replaces: true });
+        self
+    }
+
+    /// What was written to the file and is not in its copy; none if there is nothing. It counts as sent from now on.
+    pub(crate) fn unsent(&mut self) -> Option<Unsent> {
+        let copy = self.copy.as_mut().filter(|copy| !copy.lines.is_empty())?;
+        Some(std::mem::replace(copy, Unsent { lines: Vec::new(), replaces: false }))
     }
 
     pub(crate) fn begin(&mut self, operation: JournalOperation) -> OperationId {
@@ -147,6 +171,9 @@ impl Writer {
         // After a failure the same place is written again: lines that are there in part never count twice.
         file.write_at(self.length, &self.gathered)?;
         self.length += self.gathered.len() as u64;
+        if let Some(copy) = &mut self.copy {
+            copy.lines.extend_from_slice(&self.gathered);
+        }
         self.gathered.clear();
         Ok(())
     }
@@ -214,6 +241,9 @@ impl Writer {
         files.sync_directory(directory_of(&self.path))?;
         self.length = header.len() as u64;
         self.file = Some(file);
+        if let Some(copy) = &mut self.copy {
+            *copy = Unsent { lines: header, replaces: true };
+        }
         Ok(())
     }
 
@@ -255,6 +285,9 @@ impl Writer {
         self.length = content.len() as u64;
         self.reserved = 0;
         self.synced = true;
+        if let Some(copy) = &mut self.copy {
+            *copy = Unsent { lines: content, replaces: true };
+        }
         files.sync_directory(directory_of(&self.path))
     }
 

@@ -41,7 +41,8 @@ pub(crate) fn unexpected(request: &Request, response: &Response) -> StoreError {
     let said = excerpt(response).map(|text| format!(": {text}")).unwrap_or_default();
     let (method, url, status) = (&request.method, shown(&request.url), response.status_text());
     let mut error = StoreError::new(kind, format!("{method} {url}: the server responded \"{status}\"{said}"));
-    error.retry_after = response.header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+    error.retry_after =
+        response.header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
     error
 }
 

@@ -13,7 +13,7 @@ use super::state_file::{StateFile, read_or_nothing};
 use crate::diagnostics;
 use crate::files::{Open, StateFiles};
 use crate::journal::Recovered;
-use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, discard};
+use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, discard, read_journal};
 use crate::journal::writer::journal_path;
 use crate::store::Reading;
 
@@ -54,8 +54,10 @@ pub(super) fn read(store: &mut StateFile) -> Result<Reading, Diagnostics> {
         in_order: file.in_order,
         command: &command,
     };
+    let found =
+        read_journal(examination.files, &journal_at).map_err(|error| diagnostics::not_read(&file.path, &error))?;
     let (leftover, mut left) = examination
-        .run(state.as_ref(), &content, || is_locked_by_other(&file), &mut warnings)
+        .run(found, state.as_ref(), &content, || is_locked_by_other(&file), &mut warnings)
         .map_err(|error| diagnostics::not_read(&file.path, &error))?;
     let (journal, live) =
         left.as_mut().map_or_else(Default::default, |left| (std::mem::take(&mut left.journal), left.live));

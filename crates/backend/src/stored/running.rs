@@ -6,12 +6,13 @@ use std::time::Instant;
 use yuba_state::{Edit, State};
 use yuba_syntax::Diagnostics;
 
+use super::watch::LockWatch;
 use super::{SaveFailure, StoredState};
 use crate::files::{OpenFile, StateFiles};
 use crate::journal::line::Base;
-use crate::journal::writer::Writer;
+use crate::journal::writer::{Unsent, Writer};
 use crate::journal::{ABOVE_RECOVERY, Journal, JournalOperation, OperationId};
-use crate::kit::store::StoreErrorKind;
+use crate::kit::store::{Appending, StoreError, StoreErrorKind};
 use crate::store::Saved;
 
 /// A journal that is being written, with the state that it continues.
@@ -22,6 +23,7 @@ pub(super) struct Running<'a> {
     begun: u32,
     /// Why the store did not save a snapshot, as was reported already.
     reported: Option<StoreErrorKind>,
+    watch: LockWatch,
 }
 
 struct JournalFile {
@@ -35,7 +37,28 @@ impl<'a> Running<'a> {
     pub(super) fn new(state: &'a mut StoredState, writer: Option<(Writer, Box<dyn OpenFile>)>) -> Running<'a> {
         let files = state.files();
         let file = writer.map(|(writer, guard)| JournalFile { writer, files, _guard: guard });
-        Running { state, file, begun: 0, reported: None }
+        let (store, environment) = (&state.backend.store, &state.backend.environment);
+        let watch = LockWatch::new(store, &state.workspace, state.lock_id(), environment.lock_checks);
+        Running { state, file, begun: 0, reported: None, watch }
+    }
+
+    /// The lock is lost: nothing new starts, and the state is not written to the store.
+    fn lost(&self) -> Option<StoreError> {
+        self.watch.lost().map(|reason| StoreError::new(StoreErrorKind::LockLost, reason))
+    }
+
+    /// Sends what the copy of the journal on the server lacks. Everything is on this machine already, so a failure stops new
+    /// operations and takes nothing back.
+    fn send_copy(&mut self) {
+        let Some(server) = self.state.backend.store.server_journal() else { return };
+        let unsent = self.file.as_mut().and_then(|file| file.writer.unsent());
+        let Some(Unsent { lines, replaces }) = unsent else { return };
+        let mode = if replaces { Appending::Restart } else { Appending::Continue };
+        let _span = tracing::debug_span!("append to server journal", bytes = lines.len()).entered();
+        let sent = self.state.backend.retrying(|| server.append(&self.state.workspace, &lines, mode));
+        if let Err(error) = sent {
+            self.watch.note(error.reason);
+        }
     }
 
     fn with_file(
@@ -71,6 +94,10 @@ impl Journal for Running<'_> {
     }
 
     fn hand_over(&mut self) -> Result<(), Diagnostics> {
+        if let Some(lost) = self.lost() {
+            self.reported = Some(StoreErrorKind::LockLost);
+            return Err(self.state.not_saved(SaveFailure::Store(lost)));
+        }
         self.with_file(|writer, files| {
             writer.reserve(files)?;
             writer.hand_over(files)
@@ -78,7 +105,9 @@ impl Journal for Running<'_> {
     }
 
     fn flush(&mut self) -> Result<(), Diagnostics> {
-        self.with_file(Writer::flush)
+        self.with_file(Writer::flush)?;
+        self.send_copy();
+        Ok(())
     }
 
     fn due(&self) -> bool {
@@ -86,20 +115,22 @@ impl Journal for Running<'_> {
     }
 
     fn wants_checkpoint(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| file.writer.wants_checkpoint())
+        // A lost lock is reported where snapshots are: operations that have ended count as finished.
+        let is_lost = self.watch.lost().is_some() && self.reported != Some(StoreErrorKind::LockLost);
+        is_lost || self.file.as_ref().is_some_and(|file| file.writer.wants_checkpoint())
     }
 
     fn checkpoint(&mut self, state: &mut State) -> Result<(), Diagnostics> {
         let started = Instant::now();
+        if let Some(lost) = self.lost() {
+            self.reported = Some(StoreErrorKind::LockLost);
+            return Err(self.state.not_saved(SaveFailure::Store(lost)));
+        }
         if self.state.number(state) == Saved::Unchanged {
             return self.flush();
         }
-        let Running { state: stored, file, .. } = self;
         let serial = state.serial;
-        let saved = stored.save(state, &mut |hash| match file {
-            Some(file) => file.writer.announce_snapshot(file.files.as_ref(), serial, hash),
-            None => Ok(()),
-        });
+        let saved = self.save_announced(state, serial, Announcement::Required);
         let (sha256, length) = saved.map_err(|failure| {
             if let SaveFailure::Store(error) = &failure {
                 self.reported = Some(error.kind);
@@ -116,17 +147,13 @@ impl Journal for Running<'_> {
         if let Some(file) = &mut self.file {
             file.writer.release();
         }
+        if let Some(lost) = self.lost() {
+            return Err(self.give_up(state, SaveFailure::Store(lost)));
+        }
         if changed == Saved::Changed || self.state.version.is_none() {
-            let Running { state: stored, file, .. } = &mut *self;
             let serial = state.serial;
-            let saved = stored.save(state, &mut |hash| {
-                if let Some(file) = file {
-                    // When this fails the snapshot is all the more needed.
-                    let _ = file.writer.announce_snapshot(file.files.as_ref(), serial, hash);
-                }
-                Ok(())
-            });
-            if let Err(failure) = saved {
+            // When the announcement fails the snapshot is all the more needed.
+            if let Err(failure) = self.save_announced(state, serial, Announcement::Tried) {
                 return Err(self.give_up(state, failure));
             }
         }
@@ -137,11 +164,44 @@ impl Journal for Running<'_> {
             let _ = file.writer.remove(file.files.as_ref());
             let _ = file.files.remove(&self.state.journal_lock());
         }
+        if let Some(server) = self.state.backend.store.server_journal() {
+            let _ = server.remove(&self.state.workspace);
+        }
         Ok(changed)
     }
 }
 
+/// Whether a snapshot needs its announcement in the journal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Announcement {
+    Required,
+    Tried,
+}
+
 impl Running<'_> {
+    /// Saves a snapshot that the journal, and its copy on the server, announce first.
+    fn save_announced(
+        &mut self,
+        state: &State,
+        serial: u64,
+        announcement: Announcement,
+    ) -> Result<(String, u64), SaveFailure> {
+        let content = self.state.content_of(state).map_err(SaveFailure::Other)?;
+        let hash = crate::journal::line::fingerprint(&content);
+        if let Some(file) = &mut self.file {
+            let announced = file.writer.announce_snapshot(file.files.as_ref(), serial, &hash);
+            if announcement == Announcement::Required {
+                announced.map_err(SaveFailure::Journal)?;
+            }
+        }
+        self.send_copy();
+        if let Some(lost) = self.lost() {
+            return Err(SaveFailure::Store(lost));
+        }
+        self.state.store_content(&content, &hash)?;
+        Ok((hash, content.len() as u64))
+    }
+
     /// The final state could not be saved. The journal stays, and says that the state is in another file.
     fn give_up(&mut self, state: &mut State, failure: SaveFailure) -> Diagnostics {
         let kind = match &failure {

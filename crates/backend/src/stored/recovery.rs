@@ -1,0 +1,149 @@
+//! Completing a state from the journal that a run has left, on this machine or on the server.
+
+use std::path::PathBuf;
+
+use yuba_state::State;
+use yuba_syntax::Diagnostics;
+
+use super::{Held, StoredState};
+use crate::diagnostics;
+use crate::errored::ERRORED_STATE;
+use crate::files::{Access, Open, directory_of, write_new};
+use crate::journal::leftover::{Examination, Leftover, announce_recovery, complete, continues, discard, read_journal};
+use crate::kit::store::{RunState, ServerJournal, StoreErrorKind};
+use crate::store::Reading;
+
+/// The journal that a run has left.
+struct FoundJournal {
+    bytes: Option<Vec<u8>>,
+    /// Whether the server has a copy that is to be removed once the journal is settled.
+    has_copy: bool,
+}
+
+impl StoredState {
+    /// Whether another process of this machine is writing the journal.
+    fn is_live(&self) -> bool {
+        let opened = self.backend.files.open(&self.journal_lock(), Open::Existing);
+        opened.and_then(|mut file| file.locked_by_other()).unwrap_or(false)
+    }
+
+    /// Completes what was read from a journal that a run has left.
+    pub(super) fn recover(
+        &mut self,
+        mut state: Option<State>,
+        content: &[u8],
+        mut said: Diagnostics,
+    ) -> Result<Reading, Diagnostics> {
+        let (files, journal_at, location) = (self.files(), self.journal.clone(), PathBuf::from(&self.location));
+        let command = format!("yuba state push {ERRORED_STATE}");
+        let in_order = !matches!(self.held, Held::Nothing);
+        let sealing = self.backend.sealing.clone();
+        let examination = Examination {
+            files: files.as_ref(),
+            journal: &journal_at,
+            state: &location,
+            sealing: sealing.as_ref(),
+            in_order,
+            command: &command,
+        };
+        let FoundJournal { bytes, has_copy } = self.found_journal(&examination, state.as_ref(), content, &mut said)?;
+        let (leftover, mut left) = examination
+            .run(bytes, state.as_ref(), content, || self.is_live(), &mut said)
+            .map_err(|error| diagnostics::not_read(&journal_at, &error))?;
+        self.leftover = leftover;
+        let (journal, live) =
+            left.as_mut().map_or_else(Default::default, |left| (std::mem::take(&mut left.journal), left.live));
+        let mut recovered = left.map(|left| complete(&mut state, left, &command)).unwrap_or_default();
+        if in_order {
+            let saved = match state.as_mut().filter(|_| recovered.edits > 0) {
+                Some(state) => self.save_recovered(state, &journal),
+                None => Ok(()),
+            };
+            match saved {
+                // Everything is still where it was, and in memory.
+                Err(problems) => said.extend(diagnostics::as_warnings(problems)),
+                Ok(()) => {
+                    recovered.saved = true;
+                    if self.leftover == Leftover::Included {
+                        discard(files.as_ref(), &journal_at, &location, &recovered, &mut said);
+                        self.leftover = Leftover::None;
+                    }
+                    if has_copy && self.leftover == Leftover::None {
+                        self.remove_copy();
+                    }
+                }
+            }
+        } else if recovered.damaged_lines > 0 && !live {
+            said.push(diagnostics::damaged_journal(&location, Ok(journal_at)));
+        }
+        let recovered = (!live && !recovered.is_nothing()).then_some(recovered);
+        Ok(Reading { state, diagnostics: said, recovered })
+    }
+
+    /// The journal of this machine, or that of another machine from the server. With the lock, the latter gets a file here, so
+    /// that everything that happens to journals happens to it.
+    fn found_journal(
+        &self,
+        examination: &Examination<'_>,
+        state: Option<&State>,
+        content: &[u8],
+        said: &mut Diagnostics,
+    ) -> Result<FoundJournal, Diagnostics> {
+        let unreadable = |error: std::io::Error| Diagnostics::from(diagnostics::not_read(&self.journal, &error));
+        let bytes = read_journal(examination.files, &self.journal).map_err(unreadable)?;
+        let Some(server) = self.backend.store.server_journal() else {
+            return Ok(FoundJournal { bytes, has_copy: false });
+        };
+        let Some(lines) = self.left_on_server(server, examination)? else {
+            return Ok(FoundJournal { bytes, has_copy: false });
+        };
+        // The journal of the same run on this machine has all lines of its copy.
+        let is_better = |bytes: &Vec<u8>| bytes.starts_with(&lines) || continues(bytes, content, examination.sealing);
+        if bytes.as_ref().is_some_and(is_better) {
+            return Ok(FoundJournal { bytes, has_copy: true });
+        }
+        if examination.in_order {
+            // A journal of this machine that belongs to something else is kept for the user first.
+            examination.run(bytes, state, content, || false, said).map_err(unreadable)?;
+            let write = || {
+                examination.files.create_directory(directory_of(&self.journal))?;
+                write_new(examination.files, &self.journal, &lines, Access::Private).map(drop)
+            };
+            write().map_err(unreadable)?;
+        }
+        Ok(FoundJournal { bytes: Some(lines), has_copy: true })
+    }
+
+    /// The lines that a run has left on the server; none while that run may go on.
+    fn left_on_server(
+        &self,
+        server: &dyn ServerJournal,
+        examination: &Examination<'_>,
+    ) -> Result<Option<Vec<u8>>, Diagnostics> {
+        match self.backend.retrying(|| server.read(&self.workspace)) {
+            Ok(Some(left)) if examination.in_order || left.run == RunState::Over => Ok(Some(left.lines)),
+            Ok(_) => Ok(None),
+            // Without the lock nothing is decided by it.
+            Err(error) if !examination.in_order && error.kind != StoreErrorKind::Transient => Ok(None),
+            Err(error) => Err(diagnostics::store_not_read(&self.location, &error).into()),
+        }
+    }
+
+    /// Removes the copy of the journal on the server. One that stays says that all its edits are in the state.
+    fn remove_copy(&self) {
+        if let Some(server) = self.backend.store.server_journal()
+            && let Err(error) = self.backend.retrying(|| server.remove(&self.workspace))
+        {
+            tracing::debug!(reason = %error, "the journal on the server stays");
+        }
+    }
+
+    fn save_recovered(&mut self, state: &mut State, journal: &[u8]) -> Result<(), Diagnostics> {
+        self.number(state);
+        let (files, path, serial) = (self.files(), self.journal.clone(), state.serial);
+        let mut announce = |hash: &str| announce_recovery(files.as_ref(), &path, journal, serial, hash);
+        self.save(state, &mut announce).map_err(|failure| self.not_saved(failure))?;
+        self.keep_known(state.clone());
+        Ok(())
+    }
+}

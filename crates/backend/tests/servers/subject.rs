@@ -1,0 +1,199 @@
+//! A backend on a server: which arguments reach it, what it can do, and how to disturb it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use yuba_backend::fake::FAKE;
+use yuba_backend::kit::Retries;
+use yuba_backend::{Backend, BackendConfiguration, BackendEnvironment, Backends, LockHolder, StateStore, Storage};
+use yuba_net::Environment;
+
+use crate::Started;
+
+/// A backend on a server that runs.
+pub(crate) trait Subject: Send + Sync {
+    /// The name of the backend: `s3`.
+    fn kind(&self) -> &'static str;
+    /// Arguments for a state of its own; the same name gives the same state.
+    fn arguments(&self, state: &str) -> Json;
+    /// Environment variables that the backend sees.
+    fn environment(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+    /// What it can do.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+    /// Overwrites the stored content of the default workspace behind the back of the backend. Returns false if the test does
+    /// not know how.
+    fn overwrite(&self, _state: &str, _content: &[u8]) -> bool {
+        false
+    }
+    /// Makes the server unreachable until [`Subject::resume`]. Returns false if the test does not know how.
+    fn interrupt(&self) -> bool {
+        false
+    }
+    /// Makes the server reachable again, with its data.
+    fn resume(&self) {}
+}
+
+/// What a backend can do on a server.
+#[derive(Clone, Copy)]
+pub(crate) struct Abilities {
+    pub(crate) workspaces: bool,
+    pub(crate) locks: bool,
+    /// A refused lock names its holder.
+    pub(crate) names_holder: bool,
+    /// A write over a state that has changed since it was read is refused, also without a lock.
+    pub(crate) conditional_writes: bool,
+    /// `force_unlock` with the id that a refused lock names releases the lock.
+    pub(crate) force_unlock: bool,
+    /// States live as long as the value that opened them.
+    pub(crate) is_memory: bool,
+    /// The journal of a run is on the server too.
+    pub(crate) server_journal: bool,
+    /// A running apply notices that its lock is gone.
+    pub(crate) notices_lost_locks: bool,
+}
+
+impl Default for Abilities {
+    fn default() -> Abilities {
+        Abilities {
+            workspaces: true,
+            locks: true,
+            names_holder: true,
+            conditional_writes: true,
+            force_unlock: true,
+            is_memory: false,
+            server_journal: false,
+            notices_lost_locks: true,
+        }
+    }
+}
+
+/// A subject whose server starts with the first test that needs it.
+pub(crate) struct Lazy {
+    /// The name of the backend, the server and the variant: `s3 on moto with lock files`.
+    pub(crate) name: &'static str,
+    /// The name of the server, as `cargo xtask servers` has it.
+    pub(crate) server: &'static str,
+    pub(crate) is_installed: bool,
+    start: fn() -> Option<Started>,
+    started: OnceLock<Option<Started>>,
+}
+
+static STARTED: Mutex<Vec<Started>> = Mutex::new(Vec::new());
+
+impl Lazy {
+    pub(crate) fn new(
+        name: &'static str,
+        server: &'static str,
+        is_installed: bool,
+        start: fn() -> Option<Started>,
+    ) -> Lazy {
+        Lazy { name, server, is_installed, start, started: OnceLock::new() }
+    }
+
+    pub(crate) fn is_required(&self) -> bool {
+        std::env::var("YUBA_REQUIRE").is_ok_and(|list| list.split(',').any(|listed| listed == self.server))
+    }
+
+    pub(crate) fn get(&self) -> Option<Started> {
+        let started = self.started.get_or_init(|| {
+            let started = (self.start)()?;
+            STARTED.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&started));
+            Some(started)
+        });
+        started.clone()
+    }
+}
+
+/// Drops what keeps servers running.
+pub(crate) fn stop_all() {
+    STARTED.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
+/// A working directory on one machine: its data directory and its connection to the backend.
+pub(crate) struct Machine {
+    pub(crate) backends: Backends,
+    pub(crate) storage: Storage,
+    data_dir: PathBuf,
+}
+
+/// A name that no other test uses.
+pub(crate) fn unique(name: &str) -> String {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    format!("{name}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::SeqCst))
+}
+
+/// Configuration of the backend of a subject for a state.
+fn configuration(subject: &dyn Subject, backends: &Backends, state: &str) -> BackendConfiguration {
+    let kind = backends.find(subject.kind()).expect("the backend is a row of the table");
+    BackendConfiguration::of_json(kind, &subject.arguments(state))
+}
+
+impl Machine {
+    /// A new machine that uses a state of the subject.
+    pub(crate) fn new(subject: &dyn Subject, state: &str) -> Machine {
+        let data_dir = std::env::temp_dir().join(unique("yuba-servers"));
+        std::fs::create_dir_all(&data_dir).expect("the directory for temporary files can be written");
+        let home = data_dir.join("home");
+        let variables = subject.environment().into_iter();
+        let variables = Environment::new(variables, Some(home), data_dir.clone());
+        let environment = BackendEnvironment {
+            retries: Retries { attempts: 4, pause: Duration::from_millis(50), longest: Duration::from_millis(500) },
+            lock_checks: Duration::from_millis(200),
+            ..BackendEnvironment::new(variables, &data_dir)
+        };
+        let backends = Backends::new(environment).with(&[FAKE]);
+        let configuration = configuration(subject, &backends, state);
+        let problems = configuration.check();
+        assert!(!problems.has_errors(), "{problems:?}");
+        let storage = backends.open(&configuration).unwrap_or_else(|problems| panic!("{problems:?}"));
+        Machine { backends, storage, data_dir }
+    }
+
+    /// The same working directory in a new process.
+    pub(crate) fn restarted(&self, subject: &dyn Subject, state: &str) -> Machine {
+        let storage = match subject.abilities().is_memory {
+            true => self.storage.clone(),
+            false => {
+                let configuration = configuration(subject, &self.backends, state);
+                self.backends.open(&configuration).unwrap_or_else(|problems| panic!("{problems:?}"))
+            }
+        };
+        Machine { backends: self.backends.clone(), storage, data_dir: PathBuf::new() }
+    }
+
+    /// Another machine. It shares nothing but the server.
+    pub(crate) fn other(&self, subject: &dyn Subject, state: &str) -> Machine {
+        match subject.abilities().is_memory {
+            true => self.restarted(subject, state),
+            false => Machine::new(subject, state),
+        }
+    }
+
+    pub(crate) fn backend(&self) -> Box<dyn Backend> {
+        self.backends.backend(&self.storage, None)
+    }
+
+    pub(crate) fn open(&self, workspace: &str) -> Box<dyn StateStore> {
+        self.backend().open(workspace).unwrap_or_else(|problems| panic!("{problems:?}"))
+    }
+
+    /// This process as the holder of a lock.
+    pub(crate) fn holder(&self) -> LockHolder {
+        LockHolder::ourselves("OperationTypeApply", &self.backends.environment.variables)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if self.data_dir != Path::new("") {
+            let _ = std::fs::remove_dir_all(&self.data_dir);
+        }
+    }
+}
