@@ -3,6 +3,7 @@
 //!
 //! Invariant: what a [`Sealing`] holds is never shown, not even by `Debug`.
 
+mod azure_vault;
 mod cipher;
 mod keys;
 pub mod services;

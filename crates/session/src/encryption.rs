@@ -28,7 +28,7 @@ use crate::project::Project;
 pub const VARIABLE: &str = "TF_ENCRYPTION";
 
 /// Key providers that OpenTofu supports and this version does not.
-const OTHER_PROVIDERS: [&str; 5] = ["aws_kms", "azure_vault", "gcp_kms", "openbao", "xor"];
+const OTHER_PROVIDERS: [&str; 4] = ["aws_kms", "gcp_kms", "openbao", "xor"];
 
 /// Evaluates the arguments of a key provider.
 struct ServiceArguments<'e> {

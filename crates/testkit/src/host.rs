@@ -131,6 +131,11 @@ impl Host {
         self.address.to_string()
     }
 
+    /// Its address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The address of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)

@@ -30,7 +30,8 @@ impl fmt::Debug for KeyServiceKind {
 }
 
 /// All key services of this version.
-pub(crate) static KEY_SERVICES: &[KeyServiceKind] = &[];
+pub(crate) static KEY_SERVICES: &[KeyServiceKind] =
+    &[KeyServiceKind { name: "azure_vault", schema: super::azure_vault::schema, open: super::azure_vault::open }];
 
 /// The row with this name.
 pub fn key_service(name: &str) -> Option<KeyServiceKind> {

@@ -8,6 +8,8 @@ mod blobs;
 mod container;
 mod errors;
 mod opening;
+#[cfg(test)]
+mod tests;
 mod xml;
 
 use base64::Engine as _;

@@ -4,6 +4,7 @@
 //! identically over all of them. Tests of a server that is not installed report themselves as ignored, with the server in
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
+mod azurite;
 mod local_memory;
 mod subject;
 mod suite;
@@ -19,6 +20,7 @@ use subject::{Lazy, Subject};
 fn subjects() -> Vec<Lazy> {
     let mut all = Vec::new();
     all.extend(local_memory::subjects());
+    all.extend(azurite::subjects());
     all
 }
 
