@@ -497,6 +497,10 @@ impl HttpClient {
         let mut asked = http.request(request.method.clone(), request.url.clone());
         if let Some(body) = &request.body {
             asked = asked.body(body.clone());
+            // Servers require the length of an empty content, too, and the library leaves it out.
+            if body.is_empty() {
+                asked = asked.header(reqwest::header::CONTENT_LENGTH, "0");
+            }
         }
         if let Some(token) = &request.token {
             asked = asked.bearer_auth(token.reveal());

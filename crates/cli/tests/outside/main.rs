@@ -3,6 +3,7 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod azurerm;
 mod full_disk;
 mod git;
 mod interchange;
@@ -37,6 +38,12 @@ fn main() -> ExitCode {
     }
     for (name, test) in interchange::all() {
         trials.push(needs("tofu", tofu, &format!("both apply in turns: {name}"), test));
+    }
+    for (name, test) in
+        [("both apply in turns", azurerm::both_apply_in_turns as fn()), ("locks exclude each other", azurerm::locks_exclude_each_other)]
+    {
+        let present = tofu && azurerm::is_available();
+        trials.push(needs("tofu,azurite", present, &format!("states in azurerm: {name}"), test));
     }
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));

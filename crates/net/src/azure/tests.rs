@@ -135,6 +135,7 @@ fn the_resource_manager_has_the_key_of_an_account() {
         },
         (Some("management.azure.com"), "/subscriptions/sub/resourceGroups/a%20group/providers/Microsoft.Storage/storageAccounts/acc/listKeys") => {
             let is_fine = asked.method == "POST"
+                && asked.header("content-length") == Some("0")
                 && asked.header("authorization") == Some("Bearer for the manager")
                 && query(asked) == expected(&[("api-version", "2024-01-01")]);
             match is_fine {

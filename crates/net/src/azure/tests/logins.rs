@@ -124,7 +124,7 @@ fn azure_pipelines_exchange_a_service_connection() {
     let internet = Internet::new(|asked| {
         if asked.header("host") == Some("vstoken.example") {
             let is_fine = asked.method == "POST"
-                && asked.body.is_empty()
+                && asked.header("content-length") == Some("0")
                 && query(asked) == expected(&[("api-version", "7.1"), ("serviceConnectionId", "connection")])
                 && asked.header("authorization") == Some("Bearer system token")
                 && asked.header("x-tfs-fedauthredirect") == Some("Suppress");
