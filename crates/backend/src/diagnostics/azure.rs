@@ -43,8 +43,7 @@ yuba_syntax::catalogue! {
 
 pub(crate) fn conflicting(one: &str, other: &str) -> Diagnostic {
     let detail = eco_format!("The backend arguments \"{one}\" and \"{other}\" are both set.");
-    Diagnostic::new(&AZURE_ARGUMENTS_CONFLICT, detail)
-        .hint("Remove one of them. Environment variables count, too.")
+    Diagnostic::new(&AZURE_ARGUMENTS_CONFLICT, detail).hint("Remove one of them. Environment variables count, too.")
 }
 
 /// The value itself may be a credential.
@@ -53,7 +52,10 @@ pub(crate) fn invalid_argument(name: &str, reason: &str) -> Diagnostic {
 }
 
 pub(crate) fn deprecated(name: &str, instead: &str) -> Diagnostic {
-    Diagnostic::new(&AZURE_ARGUMENT_DEPRECATED, eco_format!("The backend argument \"{name}\" is deprecated. {instead}."))
+    Diagnostic::new(
+        &AZURE_ARGUMENT_DEPRECATED,
+        eco_format!("The backend argument \"{name}\" is deprecated. {instead}."),
+    )
 }
 
 pub(crate) fn invalid_account(name: &str) -> Diagnostic {
@@ -78,7 +80,10 @@ pub(crate) fn unknown_environment(name: &str) -> Diagnostic {
 }
 
 pub(crate) fn invalid_cloud(reason: &str) -> Diagnostic {
-    Diagnostic::new(&AZURE_CLOUD_INVALID, eco_format!("Failed to read the endpoints of the Azure environment: {reason}."))
+    Diagnostic::new(
+        &AZURE_CLOUD_INVALID,
+        eco_format!("Failed to read the endpoints of the Azure environment: {reason}."),
+    )
 }
 
 /// One diagnostic for each kind of identity, and one for all.
@@ -97,7 +102,8 @@ pub(crate) fn no_identity(refused: &[Unsuitable]) -> Diagnostics {
         let sentences: String = reasons.iter().map(|reason| format!("{reason}. ")).collect();
         problems.push(Diagnostic::new(code, sentences.trim_end()));
     }
-    let detail = "No kind of identity has everything that it needs. The errors above list the missing arguments of each kind.";
+    let detail =
+        "No kind of identity has everything that it needs. The errors above list the missing arguments of each kind.";
     let hint = "Set the arguments of one kind, or sign in with `az login`.";
     problems.push(Diagnostic::new(&AZURE_IDENTITY_MISSING, detail).hint(hint));
     problems
@@ -111,6 +117,7 @@ pub(crate) fn no_resource_group() -> Diagnostic {
 
 pub(crate) fn no_subscription() -> Diagnostic {
     let detail = "The identity requests the access key of the storage account, which requires its subscription.";
-    Diagnostic::new(&AZURE_SUBSCRIPTION_MISSING, detail)
-        .hint("Set subscription_id or ARM_SUBSCRIPTION_ID, or use_azuread_auth = true to access blobs without access key.")
+    Diagnostic::new(&AZURE_SUBSCRIPTION_MISSING, detail).hint(
+        "Set subscription_id or ARM_SUBSCRIPTION_ID, or use_azuread_auth = true to access blobs without access key.",
+    )
 }

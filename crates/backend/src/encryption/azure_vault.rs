@@ -28,11 +28,13 @@ pub(super) fn schema() -> ArgumentSchema {
     let text = |name, variables| Argument::optional(name, Type::string()).from_environment(variables);
     let switch = |name| Argument::optional(name, Type::bool()).default_to(Value::bool(false));
     ArgumentSchema::new([
-        Argument::required("vault_uri", Type::string()).described("The URL of the vault: https://NAME.vault.azure.net."),
+        Argument::required("vault_uri", Type::string())
+            .described("The URL of the vault: https://NAME.vault.azure.net."),
         Argument::required("vault_key_name", Type::string()).described("The name of the key in the vault."),
         Argument::required("key_length", Type::number()).described("The length of the data key, in bytes."),
         switch("symmetric").described("Whether the key in the vault is an AES key, as Managed HSM has them."),
-        Argument::optional("symmetric_key_size", Type::number()).described("The size of the AES key: 128, 192 or 256 bits."),
+        Argument::optional("symmetric_key_size", Type::number())
+            .described("The size of the AES key: 128, 192 or 256 bits."),
         text("metadata_host", &["ARM_METADATA_HOST"]).described("The host that describes the endpoints of the cloud."),
         text("environment", &["ARM_ENVIRONMENT"]).described("The cloud: public, usgovernment or china."),
         text("subscription_id", &["ARM_SUBSCRIPTION_ID"]).described("The subscription of the Azure CLI."),
@@ -93,7 +95,8 @@ fn is_key_name(name: &str) -> bool {
 /// The URL of a vault.
 fn vault(uri: &str) -> Result<Url, String> {
     let url = Url::parse(uri).ok().filter(|url| url.scheme() == "https" && url.has_host());
-    let url = url.ok_or_else(|| format!("vault_uri \"{uri}\" is not an https URL, such as https://NAME.vault.azure.net"))?;
+    let url =
+        url.ok_or_else(|| format!("vault_uri \"{uri}\" is not an https URL, such as https://NAME.vault.azure.net"))?;
     let name = url.host_str().and_then(|host| host.split('.').next()).unwrap_or_default();
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     let is_name = (3..=24).contains(&name.len())
@@ -161,8 +164,12 @@ impl KeyService for VaultKey {
             return Err(damaged());
         }
         let mut parameters = json!({"alg": algorithm});
-        let fields =
-            [("ciphertext", "value"), ("iv", "iv"), ("authentication_tag", "tag"), ("additional_authenticated_data", "aad")];
+        let fields = [
+            ("ciphertext", "value"),
+            ("iv", "iv"),
+            ("authentication_tag", "tag"),
+            ("additional_authenticated_data", "aad"),
+        ];
         for (ours, theirs) in fields {
             let decoded = BASE64.decode(text(ours)).map_err(|_| damaged())?;
             if !decoded.is_empty() {
@@ -198,7 +205,9 @@ impl VaultKey {
         let length = length.ok_or_else(|| format!("key_length has to be a whole number from 1 to {LONGEST_KEY}"))?;
         let name = text("vault_key_name");
         if !is_key_name(&name) {
-            return Err(format!("vault_key_name \"{name}\" is not valid. A name has 1 to 127 letters, digits and hyphens"));
+            return Err(format!(
+                "vault_key_name \"{name}\" is not valid. A name has 1 to 127 letters, digits and hyphens"
+            ));
         }
         let vault = vault(&text("vault_uri"))?;
         let files = Arc::clone(&environment.files);
@@ -254,11 +263,12 @@ impl VaultKey {
         let request = Request { method: Method::POST, limit: Some(LIMIT), ..Request::new(url) }
             .with_header("accept", "application/json");
         let (tenant, scope) = self.scope(tokens.client(), &request)?;
-        let token = tokens.token_in(Some(&tenant), &scope).map_err(|error| {
-            format!("Failed to get a token for {}: {error}", shown(&self.vault))
-        })?;
+        let token = tokens
+            .token_in(Some(&tenant), &scope)
+            .map_err(|error| format!("Failed to get a token for {}: {error}", shown(&self.vault)))?;
         let body = Some(parameters.to_string().into_bytes());
-        let request = Request { body, ..request.with_token(Some(token)) }.with_header("content-type", "application/json");
+        let request =
+            Request { body, ..request.with_token(Some(token)) }.with_header("content-type", "application/json");
         let response = sent(tokens.client(), &request)?;
         if !response.is_success() {
             return Err(self.refused(operation, &request, &response));
@@ -273,7 +283,8 @@ impl VaultKey {
             return Ok(known.clone());
         }
         let response = sent(client, &Request { body: Some(Vec::new()), ..request.clone() })?;
-        let unexpected = || format!("{} {}: the vault did not name the scope of tokens", request.method, shown(&request.url));
+        let unexpected =
+            || format!("{} {}: the vault did not name the scope of tokens", request.method, shown(&request.url));
         let challenge = response.header("www-authenticate").and_then(|text| text.strip_prefix("Bearer "));
         let challenge = challenge.filter(|_| response.status == 401).ok_or_else(unexpected)?;
         let value = |wanted: &str| {
@@ -285,7 +296,9 @@ impl VaultKey {
         // A token for another service must not go to a host that asks for it.
         let (vault, service) = (self.vault.host_str().unwrap_or_default(), parsed.host_str().unwrap_or_default());
         if service.is_empty() || !vault.ends_with(&format!(".{service}")) {
-            return Err(format!("The vault {vault} asks for a token for {service}, which is another service. Check vault_uri"));
+            return Err(format!(
+                "The vault {vault} asks for a token for {service}, which is another service. Check vault_uri"
+            ));
         }
         let login = value("authorization").and_then(|login| Url::parse(&login).ok());
         let tenant = login.and_then(|login| login.path_segments()?.next().map(str::to_owned)).unwrap_or_default();

@@ -20,7 +20,8 @@ pub(super) use arguments::schema;
 pub(super) use opening::{check, open};
 
 use crate::kit::store::{
-    Beginning, LockCheck, LockId, Precondition, Store, StoreError, StoreErrorKind, StoreVersion, Stored, UnlockRefusal, Write,
+    Beginning, LockCheck, LockId, Precondition, Store, StoreError, StoreErrorKind, StoreVersion, Stored, UnlockRefusal,
+    Write,
 };
 use crate::lock::{LockHolder, LockRefusal};
 use crate::workspace::DEFAULT_WORKSPACE;
@@ -173,7 +174,9 @@ impl Store for AzureBlobs {
             (Precondition::Absent, None) => ("if-none-match", "*".to_owned()),
             (Precondition::Absent, Some(present)) if present.length == 0 => ("if-match", present.etag.clone()),
             // The version is that of the content. Locking changes the ETag, too.
-            (Precondition::Version(known), Some(present)) if *known == present.version => ("if-match", present.etag.clone()),
+            (Precondition::Version(known), Some(present)) if *known == present.version => {
+                ("if-match", present.etag.clone())
+            }
             _ => return Err(self.conflict(workspace)),
         };
         if self.snapshots == Snapshots::Created && properties.is_some() {
@@ -194,7 +197,8 @@ impl Store for AzureBlobs {
 
     fn delete(&self, workspace: &str) -> Result<(), StoreError> {
         let blob = self.blob(workspace);
-        let reply = self.container.send(Call::new(Method::DELETE, &blob, &[]).with("x-ms-delete-snapshots", "include"))?;
+        let reply =
+            self.container.send(Call::new(Method::DELETE, &blob, &[]).with("x-ms-delete-snapshots", "include"))?;
         match reply.is_absent() {
             true => Ok(()),
             false => self.succeeded(reply).map(drop),
@@ -245,14 +249,19 @@ impl Store for AzureBlobs {
     fn check_lock(&self, workspace: &str, id: &LockId) -> Result<LockCheck, StoreError> {
         let blob = self.blob(workspace);
         // The service responds with success only if this is the lease of the blob.
-        let reply = self.container.send(Call::new(Method::HEAD, &blob, &[]).using_content().with("x-ms-lease-id", &id.0))?;
+        let reply =
+            self.container.send(Call::new(Method::HEAD, &blob, &[]).using_content().with("x-ms-lease-id", &id.0))?;
         if reply.is_success() && Properties::of(&reply.response).lease == Lease::Locked {
             return Ok(LockCheck::Held);
         }
         match reply.code.as_str() {
             _ if reply.is_absent() => Ok(LockCheck::Lost("the blob was deleted".to_owned())),
-            "LeaseIdMismatchWithBlobOperation" => Ok(LockCheck::Lost("another process has the lease of the blob".to_owned())),
-            "LeaseLost" | "LeaseNotPresentWithBlobOperation" => Ok(LockCheck::Lost("the lease of the blob was broken".to_owned())),
+            "LeaseIdMismatchWithBlobOperation" => {
+                Ok(LockCheck::Lost("another process has the lease of the blob".to_owned()))
+            }
+            "LeaseLost" | "LeaseNotPresentWithBlobOperation" => {
+                Ok(LockCheck::Lost("the lease of the blob was broken".to_owned()))
+            }
             _ if reply.is_success() => Ok(LockCheck::Lost("the lease of the blob was broken".to_owned())),
             _ => Err(self.container.failure(&reply)),
         }

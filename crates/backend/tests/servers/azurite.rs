@@ -23,7 +23,8 @@ const CONTAINER: &str = "states";
 impl Blobs {
     /// A request as the owner of the account.
     fn send(&self, method: Method, path: &str, body: Option<&[u8]>) -> Response {
-        let url = Url::parse(&format!("https://{AZURITE_ACCOUNT}.blob.core.windows.net/{path}")).expect("because it is a URL");
+        let url = Url::parse(&format!("https://{AZURITE_ACCOUNT}.blob.core.windows.net/{path}"))
+            .expect("because it is a URL");
         let mut request = Request { method, body: body.map(<[u8]>::to_vec), ..Request::new(url) }
             .with_header("x-ms-date", http_date(std::time::SystemTime::now()))
             .with_header("x-ms-version", "2019-07-07");

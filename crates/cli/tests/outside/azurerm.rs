@@ -40,7 +40,8 @@ struct Cloud {
 
 impl Cloud {
     fn start() -> Cloud {
-        let server = azurite(Scheme::Https(&["*.blob.core.windows.net"])).expect("because Azurite and openssl are installed");
+        let server =
+            azurite(Scheme::Https(&["*.blob.core.windows.net"])).expect("because Azurite and openssl are installed");
         let address = server.address().parse().expect("because servers have addresses");
         let tunnel = Tunnel::start(move |_| Some(Route::Tls(address)));
         let certificate = server.certificate().expect("because it was started with one");
@@ -145,14 +146,17 @@ pub(crate) fn locks_exclude_each_other() {
     done(cloud.tofu(&theirs, &["init"]));
     let apply = ["apply", "-auto-approve", "-var=pause=300", "-no-color"];
 
-    let mut running = Killed(ours.command(&apply).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"));
+    let mut running = Killed(
+        ours.command(&apply).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"),
+    );
     let id = refused(&mut || cloud.tofu(&theirs, &["plan"]), "state blob is already locked");
     running.kill();
     done(cloud.tofu(&theirs, &["force-unlock", "-force", &id]));
     done(cloud.tofu(&theirs, &["plan"]));
 
     let mut command = cloud.tofu(&theirs, &apply[..3]);
-    let mut running = Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"));
+    let mut running =
+        Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"));
     let id = refused(&mut || ours.command(&["plan", "-no-color"]), "is locked.");
     running.kill();
     let wrong = ours.run(&["force-unlock", "-force", "11111111-2222-3333-4444-555555555555"]);
@@ -184,7 +188,8 @@ fn refused(command: &mut dyn FnMut() -> Command, expected: &str) -> String {
         let output = command().stdin(Stdio::null()).output().expect("because the program can be started");
         let printed = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         // Lines may begin with the frame of a diagnostic.
-        let line = |name: &str| printed.lines().find_map(|line| line.split_once(name).map(|(_, rest)| rest.trim().to_owned()));
+        let line =
+            |name: &str| printed.lines().find_map(|line| line.split_once(name).map(|(_, rest)| rest.trim().to_owned()));
         if let Some(id) = line(" ID: ") {
             assert!(printed.contains(expected), "{printed}");
             let path = "https://devstoreaccount1.blob.core.windows.net/states/dir%2Fprod.tfstate";

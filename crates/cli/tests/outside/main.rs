@@ -39,9 +39,10 @@ fn main() -> ExitCode {
     for (name, test) in interchange::all() {
         trials.push(needs("tofu", tofu, &format!("both apply in turns: {name}"), test));
     }
-    for (name, test) in
-        [("both apply in turns", azurerm::both_apply_in_turns as fn()), ("locks exclude each other", azurerm::locks_exclude_each_other)]
-    {
+    for (name, test) in [
+        ("both apply in turns", azurerm::both_apply_in_turns as fn()),
+        ("locks exclude each other", azurerm::locks_exclude_each_other),
+    ] {
         let present = tofu && azurerm::is_available();
         trials.push(needs("tofu,azurite", present, &format!("states in azurerm: {name}"), test));
     }

@@ -51,7 +51,10 @@ fn explained(error: AzureError, account: &StorageAccount<'_>) -> AzureError {
             ),
         ),
         ("ResourceGroupNotFound", format!("Check resource_group_name \"{resource_group}\" and subscription_id")),
-        ("ResourceNotFound", format!("Check storage_account_name \"{name}\" and resource_group_name \"{resource_group}\"")),
+        (
+            "ResourceNotFound",
+            format!("Check storage_account_name \"{name}\" and resource_group_name \"{resource_group}\""),
+        ),
         ("SubscriptionNotFound", "Check subscription_id".to_owned()),
         ("InvalidSubscriptionId", "Check subscription_id".to_owned()),
     ];

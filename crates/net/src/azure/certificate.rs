@@ -2,9 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use aws_lc_rs::digest;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaEncoding, RsaKeyPair};
-use aws_lc_rs::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64_URL};
 use serde_json::json;
@@ -42,7 +42,10 @@ impl ClientCertificate {
     /// Reads a PKCS#12 file. The error is the second half of a sentence.
     pub(super) fn read(pfx: &[u8], password: &str) -> Result<ClientCertificate, String> {
         if pfx.starts_with(b"-----BEGIN") {
-            return Err("it is a PEM file, and a PKCS#12 (PFX) file is required. Convert it with `openssl pkcs12 -export`".to_owned());
+            return Err(
+                "it is a PEM file, and a PKCS#12 (PFX) file is required. Convert it with `openssl pkcs12 -export`"
+                    .to_owned(),
+            );
         }
         let contents = pkcs12::read(pfx, password)?;
         let (key, id) = contents.keys.first().ok_or("it contains no private key")?;

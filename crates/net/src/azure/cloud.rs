@@ -69,9 +69,7 @@ impl Cloud {
         let address = address.ok().filter(|address| address.path() == "/metadata/endpoints").ok_or_else(invalid)?;
         let found = json(outside.client(), &Request::new(address))?;
         let text = |pointer: &str| found.pointer(pointer).and_then(Json::as_str).filter(|text| !text.is_empty());
-        let missing = |name: &str| {
-            AzureError::lasting(format!("the metadata of {host} contain no valid {name}"))
-        };
+        let missing = |name: &str| AzureError::lasting(format!("the metadata of {host} contain no valid {name}"));
         let endpoint = |pointer: &str, name: &str| {
             let parsed = url(text(pointer).unwrap_or_default(), name).map_err(|_| missing(name))?;
             match parsed.scheme() {

@@ -79,7 +79,9 @@ mod tests {
         for seconds in [0, 784_111_777, 1_435_361_952, 1_709_251_199, 4_107_542_400] {
             assert_eq!(parse_http_date(&at(seconds)), Some(UNIX_EPOCH + Duration::from_secs(seconds)));
         }
-        for wrong in ["", "now", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 94 08:49:37 GMT"] {
+        for wrong in
+            ["", "now", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 94 08:49:37 GMT"]
+        {
             assert_eq!(parse_http_date(wrong), None, "{wrong}");
         }
     }

@@ -46,7 +46,9 @@ impl<'a> Reader<'a> {
             0x81..=0x84 => {
                 let (bytes, after) = rest.split_at_checked(usize::from(first & 0x7f))?;
                 rest = after;
-                bytes.iter().try_fold(0_usize, |length, byte| length.checked_mul(256)?.checked_add(usize::from(*byte)))?
+                bytes
+                    .iter()
+                    .try_fold(0_usize, |length, byte| length.checked_mul(256)?.checked_add(usize::from(*byte)))?
             }
             _ => return None,
         };
@@ -126,11 +128,16 @@ mod tests {
 
     #[test]
     fn damaged_elements_are_not_read() {
-        for bytes in [&[0x30][..], &[0x30, 0x05, 0x00], &[0x30, 0x84, 0xff, 0xff, 0xff, 0xff], &[0x30, 0x80], &[0x1f, 0x81]] {
+        for bytes in
+            [&[0x30][..], &[0x30, 0x05, 0x00], &[0x30, 0x84, 0xff, 0xff, 0xff, 0xff], &[0x30, 0x80], &[0x1f, 0x81]]
+        {
             assert!(Reader::new(bytes).any().is_none(), "{bytes:?}");
         }
         assert_eq!(Reader::new(&[0x02, 0x01, 0xff]).number(), None);
         assert_eq!(Reader::new(&[0x02, 0x02, 0x08, 0x00]).number(), Some(2048));
-        assert_eq!(Reader::new(&[0x24, 0x06, 0x04, 0x01, 0x61, 0x04, 0x01, 0x62]).octets(OCTET_STRING), Some(b"ab".to_vec()));
+        assert_eq!(
+            Reader::new(&[0x24, 0x06, 0x04, 0x01, 0x61, 0x04, 0x01, 0x62]).octets(OCTET_STRING),
+            Some(b"ab".to_vec())
+        );
     }
 }

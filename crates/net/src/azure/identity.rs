@@ -191,7 +191,8 @@ impl Selection<'_> {
     fn azure_devops(&self) -> Found {
         let settings = self.settings;
         if !settings.use_oidc || settings.service_connection_id.is_empty() {
-            let reason = "The argument use_oidc (or ARM_USE_OIDC) has to be true, and ado_service_connection_id has to be set";
+            let reason =
+                "The argument use_oidc (or ARM_USE_OIDC) has to be true, and ado_service_connection_id has to be set";
             return Err(vec![reason.to_owned()]);
         }
         let mut reasons = Reasons::new();
@@ -267,7 +268,8 @@ impl Selection<'_> {
         let mut variable = |name: &str| {
             let value = self.outside.environment.get(name).map(str::to_owned);
             if value.is_none() {
-                reasons.push(format!("The environment variable {name} is not set. The workload identity webhook sets it"));
+                reasons
+                    .push(format!("The environment variable {name} is not set. The workload identity webhook sets it"));
             }
             value.unwrap_or_default()
         };

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::tokens::Token;
-use super::{AzureError, LIMIT, Outside, json, response, url};
+use super::{AzureError, Outside, json, response, url};
 use crate::http::{Request, shown};
 use crate::{Environment, Secret};
 
@@ -68,7 +68,9 @@ impl ManagedIdentity {
             },
             (Some(endpoint), None, None) if get("IMDS_ENDPOINT").is_some() => (Source::Arc, endpoint),
             _ if !configured.is_empty() => (Source::Imds, configured.to_owned()),
-            (identity, ..) if Path::new(ARC_AGENT).exists() => (Source::Arc, identity.unwrap_or_else(|| ARC.to_owned())),
+            (identity, ..) if Path::new(ARC_AGENT).exists() => {
+                (Source::Arc, identity.unwrap_or_else(|| ARC.to_owned()))
+            }
             _ => (Source::Imds, IMDS.to_owned()),
         };
         let alone = match source {
@@ -158,7 +160,8 @@ fn arc_secret(outside: &Outside, request: &Request) -> Result<Secret, AzureError
     if challenge.status != 401 {
         return Err(failed("the agent of Azure Arc did not name a file with its secret"));
     }
-    let named = challenge.header("www-authenticate").and_then(|value| value.split_once("Basic realm=")).map(|(_, path)| path);
+    let named =
+        challenge.header("www-authenticate").and_then(|value| value.split_once("Basic realm=")).map(|(_, path)| path);
     let path = Path::new(named.ok_or_else(|| failed("the agent of Azure Arc did not name a file with its secret"))?);
     let is_expected = path.parent() == Some(Path::new(ARC_SECRETS)) && path.extension().is_some_and(|end| end == "key");
     if !is_expected {
@@ -166,7 +169,6 @@ fn arc_secret(outside: &Outside, request: &Request) -> Result<Secret, AzureError
     }
     let bytes = (outside.read)(path).map_err(|error| failed(&format!("failed to read {}: {error}", path.display())))?;
     let secret = String::from_utf8(bytes).ok().filter(|text| text.len() <= ARC_SECRET_LIMIT);
-    debug_assert!((ARC_SECRET_LIMIT as u64) < LIMIT);
     let secret = secret.filter(|text| !text.chars().any(char::is_control));
     secret.map(Secret::new).ok_or_else(|| failed(&format!("the file {} is not a secret of Azure Arc", path.display())))
 }

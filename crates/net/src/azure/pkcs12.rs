@@ -109,7 +109,8 @@ fn verified(file: &mut Reader<'_>, safe: &[u8], text: &str) -> Result<Password, 
     let damaged = || "its checksum is not valid".to_owned();
     let mut mac = file.enter(SEQUENCE).ok_or_else(damaged)?;
     let mut info = mac.enter(SEQUENCE).ok_or_else(damaged)?;
-    let hash = info.enter(SEQUENCE).and_then(|mut algorithm| algorithm.expect(OBJECT_IDENTIFIER)).ok_or_else(damaged)?;
+    let hash =
+        info.enter(SEQUENCE).and_then(|mut algorithm| algorithm.expect(OBJECT_IDENTIFIER)).ok_or_else(damaged)?;
     let (hash, algorithm) = match hash {
         SHA1 => (&digest::SHA1_FOR_LEGACY_USE_ONLY, hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY),
         SHA256 => (&digest::SHA256, hmac::HMAC_SHA256),
@@ -202,9 +203,8 @@ fn decrypt(mut algorithm: Reader<'_>, data: &[u8], password: &Password) -> Resul
     }
     let salt = parameters.expect(OCTET_STRING).ok_or_else(damaged)?;
     let iterations = iterations(&mut parameters).ok_or_else(damaged)?;
-    let derived = |purpose, length| {
-        derive(&digest::SHA1_FOR_LEGACY_USE_ONLY, purpose, &password.utf16, salt, iterations, length)
-    };
+    let derived =
+        |purpose, length| derive(&digest::SHA1_FOR_LEGACY_USE_ONLY, purpose, &password.utf16, salt, iterations, length);
     let iv = derived(FOR_IV, 8);
     let clear = match kind {
         SHA1_TRIPLE_DES => triple_des(&derived(FOR_KEY, 24), &iv, data),
@@ -268,11 +268,17 @@ fn pbes2(parameters: &mut Reader<'_>, data: &[u8], password: &Password) -> Resul
 }
 
 /// The derivation of keys of PKCS#12 (RFC 7292, appendix B).
-fn derive(hash: &'static digest::Algorithm, purpose: u8, password: &[u8], salt: &[u8], rounds: u32, length: usize) -> Vec<u8> {
+fn derive(
+    hash: &'static digest::Algorithm,
+    purpose: u8,
+    password: &[u8],
+    salt: &[u8],
+    rounds: u32,
+    length: usize,
+) -> Vec<u8> {
     let block = hash.block_len();
-    let stretched = |bytes: &[u8]| -> Vec<u8> {
-        bytes.iter().copied().cycle().take(bytes.len().div_ceil(block) * block).collect()
-    };
+    let stretched =
+        |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().cycle().take(bytes.len().div_ceil(block) * block).collect() };
     let mut input = stretched(salt);
     input.extend(stretched(password));
     let mut output = Vec::with_capacity(length + hash.output_len());

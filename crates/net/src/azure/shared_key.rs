@@ -107,7 +107,8 @@ mod tests {
     /// The rules of the same article: length and type of the content, conditions, and parameters with several values.
     #[test]
     fn content_conditions_and_repeated_parameters_are_signed() {
-        let url = Url::parse("https://a.blob.core.windows.net/c/d%2Fk?include=snapshots&INCLUDE=metadata&b=%26").unwrap();
+        let url =
+            Url::parse("https://a.blob.core.windows.net/c/d%2Fk?include=snapshots&INCLUDE=metadata&b=%26").unwrap();
         let mut request = Request::new(url)
             .with_header("X-Ms-Meta-B", " two ")
             .with_header("x-ms-meta-a", "one")

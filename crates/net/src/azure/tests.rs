@@ -54,7 +54,8 @@ impl Internet {
 
     /// Requests as `METHOD host/path`, without those of other tests.
     fn requests(&self) -> Vec<String> {
-        let line = |asked: &Asked| format!("{} {}{}", asked.method, asked.header("host").unwrap_or_default(), asked.path());
+        let line =
+            |asked: &Asked| format!("{} {}{}", asked.method, asked.header("host").unwrap_or_default(), asked.path());
         self.host.asked().iter().map(line).collect()
     }
 }
@@ -78,8 +79,14 @@ fn token(text: &str) -> Reply {
     Reply::json(&format!(r#"{{"token_type":"Bearer","expires_in":3599,"access_token":"{text}"}}"#))
 }
 
-fn wrong(reason: impl std::fmt::Debug) -> Reply {
-    Reply { status: 400, ..Reply::json(&format!(r#"{{"error":"invalid_request","error_description":"{}"}}"#, format!("{reason:?}").replace('"', "'"))) }
+fn wrong(reason: &dyn std::fmt::Debug) -> Reply {
+    Reply {
+        status: 400,
+        ..Reply::json(&format!(
+            r#"{{"error":"invalid_request","error_description":"{}"}}"#,
+            format!("{reason:?}").replace('"', "'")
+        ))
+    }
 }
 
 fn public() -> Cloud {
@@ -99,7 +106,10 @@ fn application() -> IdentitySettings {
 fn clouds_have_their_names() {
     assert_eq!(Cloud::named("public"), Cloud::named(""));
     assert_eq!(Cloud::named("dod").map(|cloud| cloud.storage_suffix), Some("core.usgovcloudapi.net".to_owned()));
-    assert_eq!(Cloud::named("china").map(|cloud| cloud.login.to_string()), Some("https://login.chinacloudapi.cn/".to_owned()));
+    assert_eq!(
+        Cloud::named("china").map(|cloud| cloud.login.to_string()),
+        Some("https://login.chinacloudapi.cn/".to_owned())
+    );
     assert_eq!(Cloud::named("german"), None);
 }
 
@@ -131,26 +141,37 @@ fn the_resource_manager_has_the_key_of_an_account() {
     let internet = Internet::new(|asked| match (asked.header("host"), asked.path()) {
         (Some("login.microsoftonline.com"), _) => match fields(&asked.body).get("scope").map(String::as_str) {
             Some("https://management.core.windows.net//.default") => token("for the manager"),
-            other => wrong(other),
+            other => wrong(&other),
         },
-        (Some("management.azure.com"), "/subscriptions/sub/resourceGroups/a%20group/providers/Microsoft.Storage/storageAccounts/acc/listKeys") => {
+        (
+            Some("management.azure.com"),
+            "/subscriptions/sub/resourceGroups/a%20group/providers/Microsoft.Storage/storageAccounts/acc/listKeys",
+        ) => {
             let is_fine = asked.method == "POST"
                 && asked.header("content-length") == Some("0")
                 && asked.header("authorization") == Some("Bearer for the manager")
                 && query(asked) == expected(&[("api-version", "2024-01-01")]);
             match is_fine {
-                true => Reply::json(r#"{"keys":[{"keyName":"key1","value":"a2V5","permissions":"FULL"},{"value":"x"}]}"#),
+                true => {
+                    Reply::json(r#"{"keys":[{"keyName":"key1","value":"a2V5","permissions":"FULL"},{"value":"x"}]}"#)
+                }
                 false => wrong(asked),
             }
         }
-        _ => Reply { status: 403, ..Reply::json(r#"{"error":{"code":"AuthorizationFailed","message":"The client does not have authorization."}}"#) },
+        _ => Reply {
+            status: 403,
+            ..Reply::json(
+                r#"{"error":{"code":"AuthorizationFailed","message":"The client does not have authorization."}}"#,
+            )
+        },
     });
     let outside = internet.outside(&[], &[]);
     let settings = IdentitySettings { client_secret: secret("s"), ..application() };
     let tokens = settings.select(&public(), &outside).expect("because the settings are complete");
     let account = StorageAccount { subscription: "sub", resource_group: "a group", name: "acc" };
     assert_eq!(account_key(&tokens, &account), Ok(Secret::new("a2V5")));
-    let denied = account_key(&tokens, &StorageAccount { name: "other", ..account }).expect_err("because it is another account");
+    let denied =
+        account_key(&tokens, &StorageAccount { name: "other", ..account }).expect_err("because it is another account");
     assert_eq!(
         denied.reason,
         "POST https://management.azure.com/subscriptions/sub/resourceGroups/a%20group/providers/Microsoft.Storage/storageAccounts/other/listKeys?...: \

@@ -92,7 +92,10 @@ impl Assertion {
             }
             Assertion::Pipelines { url: text, connection, token } => {
                 let mut address = url(text, "SYSTEM_OIDCREQUESTURI")?;
-                address.query_pairs_mut().append_pair("api-version", "7.1").append_pair("serviceConnectionId", connection);
+                address
+                    .query_pairs_mut()
+                    .append_pair("api-version", "7.1")
+                    .append_pair("serviceConnectionId", connection);
                 let request = Request { method: http::Method::POST, body: Some(Vec::new()), ..Request::new(address) }
                     .with_token(Some(token.clone()))
                     // Without it a refused token leads to a login page.
@@ -106,7 +109,8 @@ impl Assertion {
 fn id_token(outside: &Outside, request: &Request, name: &str) -> Result<Secret, AzureError> {
     let found = json(outside.client(), request)?;
     let token = found.get(name).and_then(Json::as_str).filter(|token| !token.is_empty());
-    let missing = || AzureError::lasting(format!("the response of {} contains no \"{name}\"", http::shown(&request.url)));
+    let missing =
+        || AzureError::lasting(format!("the response of {} contains no \"{name}\"", http::shown(&request.url)));
     token.map(Secret::new).ok_or_else(missing)
 }
 
@@ -206,7 +210,8 @@ impl TokenSource {
         let is_fixed = !matches!(self.login, Login::Managed(_)) && !self.tenant.is_empty();
         match wanted.filter(|tenant| !tenant.is_empty()) {
             Some(tenant) if is_fixed && !tenant.eq_ignore_ascii_case(&self.tenant) => {
-                let reason = format!("the service requires a token of tenant {tenant}, and tenant_id is {}", self.tenant);
+                let reason =
+                    format!("the service requires a token of tenant {tenant}, and tenant_id is {}", self.tenant);
                 Err(AzureError::lasting(reason))
             }
             Some(tenant) if !is_tenant(tenant) => Err(AzureError::lasting("the service names an invalid tenant")),

@@ -13,17 +13,32 @@ const TENANT: &str = "11111111-2222-3333-4444-555555555555";
 
 /// A login endpoint and a vault whose key turns bytes around.
 fn internet(asked: &Asked) -> Reply {
-    let failed = |status, code: &str| Reply { status, ..Reply::json(&format!(r#"{{"error":{{"code":"{code}","message":"No."}}}}"#)) };
+    let failed = |status, code: &str| Reply {
+        status,
+        ..Reply::json(&format!(r#"{{"error":{{"code":"{code}","message":"No."}}}}"#))
+    };
     if asked.header("host") == Some("login.microsoftonline.com") {
         let is_scope = asked.body.contains("scope=https%3A%2F%2Fvault.azure.net%2F.default");
         let is_path = asked.target == format!("/{TENANT}/oauth2/v2.0/token");
         let is_fine = is_scope && is_path && asked.body.contains("client_secret=hidden");
-        return if is_fine { Reply::json(r#"{"access_token":"for vaults","expires_in":3599}"#) } else { failed(400, "invalid_scope") };
+        return if is_fine {
+            Reply::json(r#"{"access_token":"for vaults","expires_in":3599}"#)
+        } else {
+            failed(400, "invalid_scope")
+        };
     }
     if asked.header("authorization").is_none() {
-        let resource = if asked.header("host") == Some("astray.vault.azure.net") { "https://storage.azure.com" } else { "https://vault.azure.net" };
+        let resource = if asked.header("host") == Some("astray.vault.azure.net") {
+            "https://storage.azure.com"
+        } else {
+            "https://vault.azure.net"
+        };
         let challenge = format!("Bearer authorization=\"https://login.windows.net/{TENANT}\", resource=\"{resource}\"");
-        return if asked.body.is_empty() { Reply::status(401).with("WWW-Authenticate", &challenge) } else { failed(400, "BodyWithoutToken") };
+        return if asked.body.is_empty() {
+            Reply::status(401).with("WWW-Authenticate", &challenge)
+        } else {
+            failed(400, "BodyWithoutToken")
+        };
     }
     if asked.header("authorization") != Some("Bearer for vaults") || asked.method != "POST" {
         return failed(401, "Unauthorized");
@@ -73,7 +88,8 @@ fn provider(more: &Json) -> (Result<Arc<dyn KeyService>, String>, Host) {
     let client = HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() }).with_options(options);
     let services = Arc::new(Services::new(client, credentials, Default::default()));
     let environment = BackendEnvironment::new(variables, std::env::temp_dir()).with_services(services);
-    let mut given = json!({"vault_uri": "https://unit.vault.azure.net/", "vault_key_name": "state-key", "key_length": 32});
+    let mut given =
+        json!({"vault_uri": "https://unit.vault.azure.net/", "vault_key_name": "state-key", "key_length": 32});
     for (name, value) in more.as_object().into_iter().flatten() {
         given[name] = value.clone();
     }
@@ -100,7 +116,8 @@ fn an_rsa_key_encrypts_data_keys() {
     );
     assert_eq!(String::from_utf8_lossy(&metadata), expected);
     assert_eq!(provider.known_key(&metadata), Ok(key));
-    let hosts: Vec<String> = host.asked().iter().map(|asked| asked.header("host").unwrap_or_default().to_owned()).collect();
+    let hosts: Vec<String> =
+        host.asked().iter().map(|asked| asked.header("host").unwrap_or_default().to_owned()).collect();
     let (vault, login) = ("unit.vault.azure.net", "login.microsoftonline.com");
     assert_eq!(hosts, [vault, login, vault, vault], "one challenge and one token serve all requests");
 }

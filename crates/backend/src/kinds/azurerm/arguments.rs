@@ -21,7 +21,8 @@ pub(in crate::kinds) fn schema() -> ArgumentSchema {
     let mut arguments = vec![
         Argument::required("storage_account_name", Type::string()).described("The name of the storage account."),
         Argument::required("container_name", Type::string()).described("The name of the blob container."),
-        Argument::required("key", Type::string()).described("The name of the blob with the state of the default workspace."),
+        Argument::required("key", Type::string())
+            .described("The name of the blob with the state of the default workspace."),
         text("metadata_host", &["ARM_METADATA_HOST"])
             .described("The host that describes the endpoints of the cloud, such as one of Azure Stack."),
         text("environment", &["ARM_ENVIRONMENT"]).described("The cloud: public, usgovernment or china."),

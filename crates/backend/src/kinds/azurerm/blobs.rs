@@ -123,6 +123,9 @@ impl AzureBlobs {
                 None => return Ok(names),
             }
         }
-        Err(StoreError::lasting(format!("the list of blobs of container \"{}\" has too many pages", self.container.name)))
+        Err(StoreError::lasting(format!(
+            "the list of blobs of container \"{}\" has too many pages",
+            self.container.name
+        )))
     }
 }

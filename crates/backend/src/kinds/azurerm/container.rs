@@ -23,9 +23,14 @@ pub(super) enum Authorization {
     /// A shared access signature: the query without question mark.
     Signature(Secret),
     /// Tokens of an identity.
-    Tokens(TokenSource),
+    Tokens(Box<TokenSource>),
     /// The access key of the account, requested with tokens of an identity when it is needed first.
-    KeyOf { tokens: TokenSource, subscription: String, resource_group: String, known: std::sync::Mutex<Option<SharedKey>> },
+    KeyOf {
+        tokens: Box<TokenSource>,
+        subscription: String,
+        resource_group: String,
+        known: std::sync::Mutex<Option<SharedKey>>,
+    },
 }
 
 /// How the service encrypts blobs.
@@ -142,7 +147,8 @@ impl Container {
             request = self.encrypted(request);
         }
         let request = self.authorized(request)?;
-        let response = exchange(&self.client, request.clone()).map_err(|error| errors::without_response(error, &self.account))?;
+        let response =
+            exchange(&self.client, request.clone()).map_err(|error| errors::without_response(error, &self.account))?;
         let code = errors::code(&response);
         Ok(Reply { request, response, code })
     }

@@ -59,17 +59,22 @@ pub(super) fn failure(reply: &Reply, place: &Place<'_>) -> StoreError {
         (message, detail) => format!(": {message} ({detail})"),
     };
     let advice = advice(reply, place).map(|advice| format!(". {advice}")).unwrap_or_default();
-    let reason = format!("{method} {}: the server responded \"{status}\", {code}{message}{advice}", located(&request.url));
+    let reason =
+        format!("{method} {}: the server responded \"{status}\", {code}{message}{advice}", located(&request.url));
     let mut error = StoreError::new(kind(reply), reason);
-    error.retry_after = response.header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+    error.retry_after =
+        response.header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
     error
 }
 
 /// The URL with the operation, which is not secret, and without the signature, which is.
 fn located(url: &Url) -> String {
     let public = ["comp", "restype", "prefix"];
-    let kept: Vec<(String, String)> =
-        url.query_pairs().filter(|(name, _)| public.contains(&name.as_ref())).map(|(a, b)| (a.into(), b.into())).collect();
+    let kept: Vec<(String, String)> = url
+        .query_pairs()
+        .filter(|(name, _)| public.contains(&name.as_ref()))
+        .map(|(a, b)| (a.into(), b.into()))
+        .collect();
     let mut bare = url.clone();
     bare.set_query(None);
     if !kept.is_empty() {
@@ -82,7 +87,9 @@ fn located(url: &Url) -> String {
 fn kind(reply: &Reply) -> StoreErrorKind {
     match reply.code.as_str() {
         "ConditionNotMet" | "BlobAlreadyExists" | "TargetConditionNotMet" => StoreErrorKind::Conflict,
-        "LeaseLost" | "LeaseIdMismatchWithBlobOperation" | "LeaseNotPresentWithBlobOperation" => StoreErrorKind::LockLost,
+        "LeaseLost" | "LeaseIdMismatchWithBlobOperation" | "LeaseNotPresentWithBlobOperation" => {
+            StoreErrorKind::LockLost
+        }
         "ContainerBeingDeleted" | "OperationTimedOut" | "ServerBusy" | "InternalError" => StoreErrorKind::Transient,
         _ if reply.response.may_pass() => StoreErrorKind::Transient,
         _ => StoreErrorKind::Lasting,
@@ -151,10 +158,13 @@ fn not_authenticated(reply: &Reply, signature: Option<&Secret>) -> String {
         UtcTime::parse(&text)
     });
     match (signature, expiry) {
-        (Some(_), Some(expiry)) if expiry < UtcTime::now() => format!("The SAS token expired at {expiry}. Create a new one"),
+        (Some(_), Some(expiry)) if expiry < UtcTime::now() => {
+            format!("The SAS token expired at {expiry}. Create a new one")
+        }
         (Some(_), _) => "Check that sas_token is complete and signed with a current key".to_owned(),
         (None, _) if reply.code == "InvalidAuthenticationInfo" => {
-            "The service does not accept the token. Check that tenant_id is the tenant of the storage account".to_owned()
+            "The service does not accept the token. Check that tenant_id is the tenant of the storage account"
+                .to_owned()
         }
         (None, _) => "Check that access_key is a current key of the storage account".to_owned(),
     }

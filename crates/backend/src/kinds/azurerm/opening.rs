@@ -26,13 +26,19 @@ pub(in crate::kinds) fn check(arguments: &Arguments) -> Diagnostics {
             problems.push(diagnostics::conflicting(one, other));
         }
     }
-    if arguments.secret("customer_provided_key").is_some_and(|key| !key.reveal().is_empty() && !is_aes_256(key.reveal())) {
+    if arguments
+        .secret("customer_provided_key")
+        .is_some_and(|key| !key.reveal().is_empty() && !is_aes_256(key.reveal()))
+    {
         problems.push(diagnostics::invalid_argument("customer_provided_key", "It has to be 32 bytes in base64"));
     }
     if !arguments.get("timeout_seconds").is_null() && arguments.whole("timeout_seconds").is_none() {
-        problems.push(diagnostics::invalid_argument("timeout_seconds", "It has to be a whole number that is not negative"));
+        problems
+            .push(diagnostics::invalid_argument("timeout_seconds", "It has to be a whole number that is not negative"));
     }
-    for (name, instead) in [("endpoint", "Set environment or metadata_host instead"), ("msi_endpoint", "Set MSI_ENDPOINT instead")] {
+    for (name, instead) in
+        [("endpoint", "Set environment or metadata_host instead"), ("msi_endpoint", "Set MSI_ENDPOINT instead")]
+    {
         if is_set(name) {
             problems.push(diagnostics::deprecated(name, instead));
         }
@@ -66,7 +72,10 @@ fn is_container(name: &str) -> bool {
 }
 
 /// Makes the store. An identity may be looked up; blobs are not.
-pub(in crate::kinds) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> Result<Arc<dyn Store>, Diagnostics> {
+pub(in crate::kinds) fn open(
+    arguments: &Arguments,
+    environment: &BackendEnvironment,
+) -> Result<Arc<dyn Store>, Diagnostics> {
     // Environment variables may have added values that the first check has not seen.
     let mut problems = check(arguments);
     problems.retain(|problem| problem.is_error());
@@ -111,7 +120,12 @@ fn cloud(environment: &str, metadata_host: &str, outside: &Outside) -> Result<Cl
     Cloud::named(environment).ok_or_else(|| diagnostics::unknown_environment(environment).into())
 }
 
-fn authorization(arguments: &Arguments, account: &str, cloud: &Cloud, outside: &Outside) -> Result<Authorization, Diagnostics> {
+fn authorization(
+    arguments: &Arguments,
+    account: &str,
+    cloud: &Cloud,
+    outside: &Outside,
+) -> Result<Authorization, Diagnostics> {
     let secret = |name: &str| arguments.secret(name).filter(|secret| !secret.reveal().is_empty());
     if let Some(key) = secret("access_key") {
         let key = SharedKey::new(account, key.reveal());
@@ -122,9 +136,10 @@ fn authorization(arguments: &Arguments, account: &str, cloud: &Cloud, outside: &
         let query = signature.reveal().trim().trim_start_matches('?');
         return Ok(Authorization::Signature(yuba_net::Secret::new(query)));
     }
-    let tokens = identity_settings(arguments).select(cloud, outside).map_err(|refused| diagnostics::no_identity(&refused))?;
+    let tokens =
+        identity_settings(arguments).select(cloud, outside).map_err(|refused| diagnostics::no_identity(&refused))?;
     match arguments.is_on("use_azuread_auth") {
-        true => Ok(Authorization::Tokens(tokens)),
+        true => Ok(Authorization::Tokens(Box::new(tokens))),
         false => key_of(arguments, tokens),
     }
 }
@@ -142,6 +157,8 @@ fn key_of(arguments: &Arguments, tokens: TokenSource) -> Result<Authorization, D
     }
     match problems.has_errors() {
         true => Err(problems),
-        false => Ok(Authorization::KeyOf { tokens, subscription, resource_group, known: Mutex::default() }),
+        false => {
+            Ok(Authorization::KeyOf { tokens: Box::new(tokens), subscription, resource_group, known: Mutex::default() })
+        }
     }
 }

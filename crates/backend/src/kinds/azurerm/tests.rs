@@ -58,7 +58,8 @@ fn store(more: &Json, answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) 
 }
 
 fn refused(status: u16, code: &str, message: &str) -> Reply {
-    let body = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>{message}\nRequestId:1</Message></Error>");
+    let body =
+        format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>{message}\nRequestId:1</Message></Error>");
     Reply { status, ..Reply::ok(body) }.with("x-ms-error-code", code)
 }
 
@@ -110,26 +111,38 @@ fn a_signature_is_sent_and_never_shown() {
     let (store, host) = opened(&arguments, &[], |_| refused(403, "AuthenticationFailed", "No."));
     let store = store.unwrap_or_else(|problems| panic!("{problems:?}"));
     let error = store.read("default").expect_err("because the server refuses").reason;
-    assert!(error.ends_with("AuthenticationFailed: No. The SAS token expired at 2020-01-01T00:00:00Z. Create a new one"), "{error}");
-    assert!(!error.contains("hidden") && !format!("{store:?} {}", store.describe("default")).contains("hidden"), "{error}");
+    assert!(
+        error.ends_with("AuthenticationFailed: No. The SAS token expired at 2020-01-01T00:00:00Z. Create a new one"),
+        "{error}"
+    );
+    assert!(
+        !error.contains("hidden") && !format!("{store:?} {}", store.describe("default")).contains("hidden"),
+        "{error}"
+    );
     assert_eq!(host.asked()[0].target, format!("{BLOB}{sas}"));
     assert_eq!(host.asked()[0].header("authorization"), None);
     store.workspaces().expect_err("because the server refuses");
-    assert_eq!(host.asked()[1].target, format!("/states?restype=container&comp=list&prefix=dir%2Fprodenv%3A&{}", &sas[1..]));
+    assert_eq!(
+        host.asked()[1].target,
+        format!("/states?restype=container&comp=list&prefix=dir%2Fprodenv%3A&{}", &sas[1..])
+    );
 }
 
 #[test]
 fn workspaces_are_listed_page_by_page() {
     let page = |names: &[&str], next: &str| {
         let blobs: String = names.iter().map(|name| format!("<Blob><Name>{name}</Name></Blob>")).collect();
-        Reply::ok(format!("<EnumerationResults><Blobs>{blobs}</Blobs><NextMarker>{next}</NextMarker></EnumerationResults>"))
+        Reply::ok(format!(
+            "<EnumerationResults><Blobs>{blobs}</Blobs><NextMarker>{next}</NextMarker></EnumerationResults>"
+        ))
     };
-    let (store, host) = store(&json!({}), move |asked| match (asked.method.as_str(), asked.target.split_once("&marker=")) {
-        ("HEAD", _) => Reply::ok("state"),
-        (_, None) => page(&["dir/prodenv:b", "dir/prodenv:x/y", "dir/prodenv:"], "2!a b"),
-        (_, Some((_, "2%21a+b" | "2!a+b" | "2%21a%20b"))) => page(&["dir/prodenv:a"], ""),
-        _ => Reply::status(400),
-    });
+    let (store, host) =
+        store(&json!({}), move |asked| match (asked.method.as_str(), asked.target.split_once("&marker=")) {
+            ("HEAD", _) => Reply::ok("state"),
+            (_, None) => page(&["dir/prodenv:b", "dir/prodenv:x/y", "dir/prodenv:"], "2!a b"),
+            (_, Some((_, "2%21a+b" | "2!a+b" | "2%21a%20b"))) => page(&["dir/prodenv:a"], ""),
+            _ => Reply::status(400),
+        });
     assert_eq!(store.workspaces(), Ok(vec!["b".to_owned(), "a".to_owned(), "default".to_owned()]));
     assert_eq!(host.asked().len(), 3);
     assert_eq!(store.describe("b"), "https://acme.blob.core.windows.net/states/dir%2Fprodenv:b");
@@ -197,15 +210,19 @@ fn a_lock_without_holder_says_how_to_break_it() {
 
 #[test]
 fn a_lease_is_released_when_its_holder_cannot_be_written() {
-    let (store, host) = store(&json!({}), |asked| match (asked.method.as_str(), asked.target.split_once('?').map(|parts| parts.1)) {
-        ("HEAD", _) => Reply::ok("x").with("x-ms-lease-status", "locked"),
-        (_, Some("comp=metadata")) => refused(403, "AuthorizationPermissionMismatch", "No."),
-        _ => Reply::status(201),
-    });
+    let (store, host) =
+        store(&json!({}), |asked| match (asked.method.as_str(), asked.target.split_once('?').map(|parts| parts.1)) {
+            ("HEAD", _) => Reply::ok("x").with("x-ms-lease-status", "locked"),
+            (_, Some("comp=metadata")) => refused(403, "AuthorizationPermissionMismatch", "No."),
+            _ => Reply::status(201),
+        });
     let holder = LockHolder::ourselves("OperationTypeApply", &Environment::default());
     assert!(matches!(store.lock("default", &holder), Err(LockRefusal::Store(_))));
     let last = host.asked().pop().expect("because requests were sent");
-    assert_eq!((last.header("x-ms-lease-action"), last.header("x-ms-lease-id")), (Some("release"), Some(holder.id.as_str())));
+    assert_eq!(
+        (last.header("x-ms-lease-action"), last.header("x-ms-lease-id")),
+        (Some("release"), Some(holder.id.as_str()))
+    );
 }
 
 #[test]
@@ -264,10 +281,10 @@ fn arguments_are_checked() {
     assert_eq!(codes(json!({"access_key": KEY, "storage_account_name": "A.b"}), &[]), ["azure-account-invalid"]);
     assert_eq!(codes(json!({"access_key": KEY, "container_name": "a--b"}), &[]), ["azure-container-invalid"]);
     assert_eq!(codes(json!({"access_key": KEY, "key": ".."}), &[]), ["azure-argument-invalid"]);
-    assert_eq!(codes(json!({"access_key": KEY, "timeout_seconds": -1, "customer_provided_key": "eA=="}), &[]), [
-        "azure-argument-invalid",
-        "azure-argument-invalid"
-    ]);
+    assert_eq!(
+        codes(json!({"access_key": KEY, "timeout_seconds": -1, "customer_provided_key": "eA=="}), &[]),
+        ["azure-argument-invalid", "azure-argument-invalid"]
+    );
     let host = json!({"access_key": KEY, "metadata_host": "h.example"});
     assert_eq!(codes(host, &[("ARM_ENVIRONMENT", "public")]), ["azure-arguments-conflict"]);
     assert_eq!(codes(json!({"use_cli": false}), &[]).last(), Some(&"azure-identity-missing"));

@@ -185,7 +185,9 @@ mod tests {
 
     #[test]
     fn other_documents_are_neither() {
-        for xml in ["", "<", "<a>", "<a></b>", "</a>", "<html><body>Login</body></html>", "<![CDATA[x]]>", "&#xffffffff;<a"] {
+        for xml in
+            ["", "<", "<a>", "<a></b>", "</a>", "<html><body>Login</body></html>", "<![CDATA[x]]>", "&#xffffffff;<a"]
+        {
             assert_eq!((page(xml), error(xml)), (None, None), "{xml}");
         }
     }

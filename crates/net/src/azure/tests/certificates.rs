@@ -42,7 +42,10 @@ fn files_that_cannot_be_read_are_refused_by_reason() {
     let elliptic = include_bytes!("../testdata/ec.pfx");
     assert_eq!(error(elliptic, "geheim"), "its private key is not an RSA key of 2048 to 8192 bits");
     let camellia = include_bytes!("../testdata/camellia.pfx");
-    assert_eq!(error(camellia, "geheim"), "it is encrypted with the algorithm 1.2.392.200011.61.1.1.1.4, which is not supported");
+    assert_eq!(
+        error(camellia, "geheim"),
+        "it is encrypted with the algorithm 1.2.392.200011.61.1.1.1.4, which is not supported"
+    );
     // No prefix and no changed byte makes it panic.
     for end in 0..modern.len() {
         assert_ne!(error(&modern[..end], "geheim"), "accepted", "{end}");
@@ -99,7 +102,7 @@ fn a_certificate_logs_in_with_an_assertion() {
             && (&claims["iss"], &claims["sub"]) == (&json!("app"), &json!("app"))
             && claims["aud"] == json!(format!("https://{host}{path}"))
             && claims["jti"].as_str().is_some_and(|id| id.len() == 32);
-        if is_fine { token("access") } else { wrong((header, claims)) }
+        if is_fine { token("access") } else { wrong(&(header, claims)) }
     });
     let outside = internet.outside(&[], &[("client.pfx", FILES[1].2)]);
     let settings = IdentitySettings {
@@ -109,7 +112,8 @@ fn a_certificate_logs_in_with_an_assertion() {
         client_secret: secret("s"),
         ..application()
     };
-    let stack = Cloud { login: Url::parse("https://adfs.stack.example/adfs").expect("because it is a URL"), ..public() };
+    let stack =
+        Cloud { login: Url::parse("https://adfs.stack.example/adfs").expect("because it is a URL"), ..public() };
     for cloud in [public(), stack] {
         let tokens = settings.select(&cloud, &outside).expect("because the settings are complete");
         assert_eq!(tokens.method(), Method::ClientCertificate);
@@ -118,7 +122,10 @@ fn a_certificate_logs_in_with_an_assertion() {
     let encoded = IdentitySettings { certificate: secret(&STANDARD.encode(FILES[0].2)), ..settings };
     let refused = IdentitySettings { client_secret: None, ..encoded.clone() }.select(&public(), &outside);
     let reasons = &refused.expect_err("because the certificates differ")[0].reasons;
-    assert_eq!(reasons[..], ["The client certificate and the file with the client certificate are different. Set one of them"]);
+    assert_eq!(
+        reasons[..],
+        ["The client certificate and the file with the client certificate are different. Set one of them"]
+    );
     let encoded = IdentitySettings { certificate_file: String::new(), ..encoded };
     assert!(encoded.select(&public(), &outside).is_ok_and(|tokens| tokens.method() == Method::ClientCertificate));
 }

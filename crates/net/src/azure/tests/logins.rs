@@ -12,7 +12,7 @@ fn login(asked: &Asked, form: &[(&str, &str)]) -> Option<Reply> {
     let is_form = asked.header("content-type") == Some("application/x-www-form-urlencoded");
     (is_endpoint && asked.method == "POST" && is_form).then(|| match fields(&asked.body) == expected(form) {
         true => token("access"),
-        false => wrong(fields(&asked.body)),
+        false => wrong(&fields(&asked.body)),
     })
 }
 
@@ -22,8 +22,9 @@ fn a_client_secret_gets_a_token_for_each_scope_once() {
         Some(_) => {
             let mut form = fields(&asked.body);
             let scope = form.remove("scope").unwrap_or_default();
-            let rest = expected(&[("grant_type", "client_credentials"), ("client_id", "app"), ("client_secret", "s&=ü")]);
-            if form == rest { token(&scope) } else { wrong(form) }
+            let rest =
+                expected(&[("grant_type", "client_credentials"), ("client_id", "app"), ("client_secret", "s&=ü")]);
+            if form == rest { token(&scope) } else { wrong(&form) }
         }
         None => wrong(asked),
     });
@@ -60,7 +61,9 @@ fn a_token_that_expires_is_renewed() {
 fn a_refused_login_is_explained_without_the_secret() {
     let internet = Internet::new(|_| Reply {
         status: 401,
-        ..Reply::json(r#"{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided.\r\nTrace ID: x"}"#)
+        ..Reply::json(
+            r#"{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided.\r\nTrace ID: x"}"#,
+        )
     });
     let settings = IdentitySettings { client_secret: secret("hidden"), ..application() };
     let tokens = settings.select(&public(), &internet.outside(&[], &[])).expect("because the settings are complete");
@@ -167,7 +170,10 @@ fn id_tokens_come_from_files_and_from_pods() {
     };
     let refused = differs.select(&public(), &outside).expect_err("because the tokens differ");
     let reasons = &refused[3].reasons;
-    assert_eq!(reasons[..], ["The ID token is not available: The ID token and the file with the ID token are different. Set one of them"]);
+    assert_eq!(
+        reasons[..],
+        ["The ID token is not available: The ID token and the file with the ID token are different. Set one of them"]
+    );
 }
 
 #[test]
@@ -177,15 +183,20 @@ fn every_identity_that_lacks_something_is_listed_in_order() {
         .select(&public(), &internet.outside(&[("PATH", "/nonexistent")], &[]))
         .expect_err("because nothing is set");
     let methods: Vec<Method> = refused.iter().map(|refused| refused.method).collect();
-    use Method::{AzureCli, AzureDevOps, ClientCertificate, ClientSecret, ManagedIdentity, OpenIdConnect, WorkloadIdentity};
+    use Method::{
+        AzureCli, AzureDevOps, ClientCertificate, ClientSecret, ManagedIdentity, OpenIdConnect, WorkloadIdentity,
+    };
     let order =
         [ClientCertificate, ClientSecret, AzureDevOps, OpenIdConnect, ManagedIdentity, WorkloadIdentity, AzureCli];
     assert_eq!(methods, order);
-    assert_eq!(refused[1].reasons, [
-        "The argument tenant_id (or ARM_TENANT_ID) is not set",
-        "A client ID is required",
-        "A client secret is required",
-    ]);
+    assert_eq!(
+        refused[1].reasons,
+        [
+            "The argument tenant_id (or ARM_TENANT_ID) is not set",
+            "A client ID is required",
+            "A client secret is required",
+        ]
+    );
     assert_eq!(refused[6].reasons, ["The executable az is not in PATH. Install the Azure CLI"]);
     assert!(internet.requests().is_empty());
     let hostile = IdentitySettings { tenant_id: "a/../b".to_owned(), client_secret: secret("s"), ..application() };
@@ -219,8 +230,12 @@ fn the_azure_cli_runs_with_the_environment_of_the_caller() {
     let tokens = settings.select(&public(), &outside).expect("because the account is signed in");
     assert_eq!((tokens.method(), tokens.token(STORAGE_SCOPE)), (Method::AzureCli, Ok(Secret::new("from az"))));
     let without = IdentitySettings { use_cli: true, ..IdentitySettings::default() };
-    assert_eq!(without.select(&public(), &outside).map(|tokens| tokens.subscription().to_owned()).ok(), Some("sub".to_owned()));
-    let refused = without.select(&public(), &internet.outside(&[("PATH", &path)], &[])).expect_err("because az refuses");
+    assert_eq!(
+        without.select(&public(), &outside).map(|tokens| tokens.subscription().to_owned()).ok(),
+        Some("sub".to_owned())
+    );
+    let refused =
+        without.select(&public(), &internet.outside(&[("PATH", &path)], &[])).expect_err("because az refuses");
     let reason = "`az account show` failed (exit status: 1): Please run az login";
     assert_eq!(refused[6].reasons, [reason]);
     std::fs::remove_dir_all(&directory).expect("because the directory is ours");

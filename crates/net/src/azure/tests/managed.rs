@@ -19,7 +19,8 @@ fn token_of(
         ..settings.clone()
     };
     let outside = internet.outside(&variables, files);
-    let tokens = settings.select(&public(), &outside).map_err(|refused| AzureError::lasting(refused[4].reasons.join(". ")))?;
+    let tokens =
+        settings.select(&public(), &outside).map_err(|refused| AzureError::lasting(refused[4].reasons.join(". ")))?;
     assert_eq!(tokens.method(), Method::ManagedIdentity);
     tokens.token(STORAGE_SCOPE)
 }
@@ -31,7 +32,9 @@ fn strict(asked: &Asked, method: &str, query_pairs: &[(&str, &str)], headers: &[
         && query(asked) == expected(query_pairs)
         && headers.iter().all(|(name, value)| asked.header(name) == Some(*value));
     match is_fine {
-        true => Reply::json(r#"{"access_token":"managed","expires_on":"4102444800","resource":"r","token_type":"Bearer"}"#),
+        true => {
+            Reply::json(r#"{"access_token":"managed","expires_on":"4102444800","resource":"r","token_type":"Bearer"}"#)
+        }
         false => wrong(asked),
     }
 }
@@ -51,13 +54,21 @@ fn virtual_machines_ask_the_metadata_service() {
     };
     assert_eq!(token_of(answer, &settings, |_| Vec::new(), &[]), Ok(Secret::new("managed")));
     let refused = token_of(
-        |_| Reply { status: 400, ..Reply::json(r#"{"error":"invalid_request","error_description":"Identity not found"}"#) },
+        |_| Reply {
+            status: 400,
+            ..Reply::json(r#"{"error":"invalid_request","error_description":"Identity not found"}"#)
+        },
         &settings,
         |_| Vec::new(),
         &[],
     );
     let error = refused.expect_err("because the identity is not assigned");
-    assert!(error.reason.ends_with("invalid_request: Identity not found. Check that the identity user assigned is assigned to this machine"), "{error}");
+    assert!(
+        error.reason.ends_with(
+            "invalid_request: Identity not found. Check that the identity user assigned is assigned to this machine"
+        ),
+        "{error}"
+    );
     let updating = token_of(|_| Reply::status(410), &settings, |_| Vec::new(), &[]).expect_err("because of the status");
     assert!(updating.may_pass, "{updating}");
 }
