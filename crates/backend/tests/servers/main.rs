@@ -6,6 +6,7 @@
 
 mod local_memory;
 mod pg;
+mod pg_cuts;
 mod subject;
 mod suite;
 
