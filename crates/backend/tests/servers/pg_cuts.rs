@@ -94,8 +94,8 @@ impl Subject for Proxy {
 
 /// A run that makes object 2. The flag is set once its journal has it.
 fn run(store: &mut dyn StateStore, machine: &Machine, is_finished: &mut bool) -> Result<(), Diagnostics> {
-    let refused = |refusal| panic!("a lock is not refused because of a broken connection: {refusal:?}");
-    store.try_lock(machine.holder()).unwrap_or_else(refused);
+    // A lock is not refused because of a broken connection.
+    store.try_lock(machine.holder()).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     let mut state = store.read()?.state.unwrap_or_else(yuba_state::State::empty);
     let mut journal = store.journal(&mut state)?;
     let begun = journal.begin(JournalOperation { address: "terraform_data.r[2]".into(), action: "create".into() });

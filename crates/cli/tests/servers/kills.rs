@@ -335,7 +335,9 @@ impl<'a> Lane<'a> {
                     lost.push(format!("{label}: {id} is {size}, the state has {before:?}:\n{run}"));
                 }
                 Some(_) => {}
-                None => drop(figures.orphans.fetch_add(1, Ordering::Relaxed)),
+                None => {
+                    figures.orphans.fetch_add(1, Ordering::Relaxed);
+                }
             }
         }
         for id in known.keys().filter(|id| !real.contains_key(*id) && !is_named(id)) {
