@@ -3,6 +3,7 @@
 mod address;
 mod checksum;
 mod files;
+mod gcs;
 mod git;
 mod netrc;
 mod oci;
@@ -85,7 +86,7 @@ impl Fetcher {
                 Err("repositories of Mercurial are not supported yet; use git, or an archive over https".to_owned())
             }
             "s3" => Err("Amazon S3 is not supported yet; use an https address of the archive".to_owned()),
-            "gcs" => Err("Google Cloud Storage is not supported yet; use an https address of the archive".to_owned()),
+            "gcs" => gcs::fetch(self, address, into),
             other => Err(format!("there is no way known to download from {other:?}")),
         }
     }

@@ -4,9 +4,13 @@
 //! identically over all of them. Tests of a server that is not installed report themselves as ignored, with the server in
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
+mod consul;
+mod gcs;
+mod http;
 mod local_memory;
 mod pg;
 mod pg_cuts;
+mod s3;
 mod subject;
 mod suite;
 
@@ -20,8 +24,12 @@ use subject::{Lazy, Subject};
 /// All backends on all servers.
 fn subjects() -> Vec<Lazy> {
     let mut all = Vec::new();
+    all.extend(gcs::subjects());
+    all.extend(consul::subjects());
+    all.extend(http::subjects());
     all.extend(local_memory::subjects());
     all.extend(pg::subjects());
+    all.extend(s3::subjects());
     all
 }
 
@@ -44,6 +52,7 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{}: {name}", lazy.name), run).with_ignored_flag(is_ignored));
         }
     }
+    trials.extend(consul::trials());
     trials.extend(pg::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     subject::stop_all();

@@ -3,11 +3,16 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod backend_records;
+mod clear_text;
+mod encryption;
 mod full_disk;
+mod gcs;
 mod git;
 mod interchange;
 mod real_providers;
 mod records;
+mod remote_states;
 
 use std::process::ExitCode;
 
@@ -38,6 +43,34 @@ fn main() -> ExitCode {
     for (name, test) in interchange::all() {
         trials.push(needs("tofu", tofu, &format!("both apply in turns: {name}"), test));
     }
+    for (name, test) in gcs::all() {
+        let present = tofu && yuba_testkit::servers::is_installed("fake-gcs-server");
+        trials.push(needs("tofu and fake-gcs-server", present, &format!("backend \"gcs\": {name}"), test));
+    }
+    for (name, test) in backend_records::all() {
+        trials.push(needs("tofu", tofu, &format!("both accept the record of a backend: {name}"), test));
+    }
+    let [has_consul, has_vault] = ["consul", "vault-transit"].map(yuba_testkit::servers::is_installed);
+    trials.push(needs("tofu", tofu, "one remote state: http", remote_states::on_http));
+    let with_consul = tofu && has_consul;
+    trials.push(needs("tofu and consul", with_consul, "one remote state: consul", remote_states::on_consul));
+    let gzip = remote_states::on_consul_with_gzip;
+    trials.push(needs("tofu and consul", with_consul, "one remote state: consul with gzip", gzip));
+    let openbao = encryption::with_openbao;
+    trials.push(needs("tofu and vault-transit", tofu && has_vault, "both encrypt: key provider openbao", openbao));
+    let external = encryption::with_an_external_method;
+    let has_python = has_program("python3");
+    trials.push(needs("tofu and python3", tofu && has_python, "both encrypt: method external", external));
+    let has_postgresql = yuba_testkit::servers::is_installed("postgresql");
+    trials.push(needs("sh", has_program("sh"), "no clear text with the local backend", clear_text::on_local));
+    trials.push(needs("sh", has_program("sh"), "no clear text with the http backend", clear_text::on_http));
+    trials.push(needs("postgresql", has_postgresql, "no clear text with the pg backend", clear_text::on_pg));
+    trials.push(needs(
+        "sh",
+        has_program("sh"),
+        "clear text is found where nothing is encrypted",
+        clear_text::the_search_works,
+    ));
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));
