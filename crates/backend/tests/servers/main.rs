@@ -10,6 +10,7 @@ mod gcs;
 mod http;
 mod local_memory;
 mod pg;
+mod pg_cuts;
 mod s3;
 mod subject;
 mod suite;
