@@ -6,7 +6,6 @@
 mod cipher;
 mod external;
 mod keys;
-mod openbao;
 mod program;
 pub mod services;
 

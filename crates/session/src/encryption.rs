@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use ecow::{EcoString, eco_format};
 use yuba_addrs::AbsResourceInstance;
 use yuba_backend::encryption::services::{KeyServiceKind, key_service};
-use yuba_backend::encryption::{Commands, EncryptionMethod, KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash, Sealing};
+use yuba_backend::encryption::{
+    Commands, EncryptionMethod, KeyProvider, KeySource, Keys, Passphrase, Pbkdf2Hash, Sealing,
+};
 use yuba_backend::kit::arguments::Arguments;
 use yuba_config::Decoding;
 use yuba_config::encryption as config;
@@ -209,7 +211,8 @@ impl Preparing<'_> {
                     None => Err(Diagnostics::new()),
                 };
                 let commands = Commands { encrypt: command("encrypt_command")?, decrypt: command("decrypt_command")? };
-                let keys = attributes.get("keys").map(|keys| self.keys(keys, &usage, providers, positions)).transpose()?;
+                let keys =
+                    attributes.get("keys").map(|keys| self.keys(keys, &usage, providers, positions)).transpose()?;
                 Ok(EncryptionMethod::External { keys, commands })
             }
             kind => Err(diagnostics::unknown_method_type(kind, method.span).into()),

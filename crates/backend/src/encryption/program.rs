@@ -67,7 +67,9 @@ impl Conversation<'_> {
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break Some(status),
-                Ok(None) if said.is_ok() && started.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+                Ok(None) if said.is_ok() && started.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(5))
+                }
                 _ => {
                     let _ = child.kill();
                     let _ = child.wait();
@@ -81,7 +83,9 @@ impl Conversation<'_> {
         };
         match status {
             None => return Err(self.failed(&format!("it took longer than a minute{}", complaint()))),
-            Some(status) if !status.success() => return Err(self.failed(&format!("it failed ({status}){}", complaint()))),
+            Some(status) if !status.success() => {
+                return Err(self.failed(&format!("it failed ({status}){}", complaint())));
+            }
             Some(_) => {}
         }
         said.map_err(|_| self.failed("it said nothing"))?.map_err(|reason| self.failed(&reason))
@@ -96,7 +100,9 @@ fn answer(stdout: Option<ChildStdout>, magic: &str, limit: u64) -> Result<Json, 
     let unreadable = |error: std::io::Error| format!("it cannot be read: {error}");
     (&mut reader).take(MAX_HEADER).read_until(b'\n', &mut header).map_err(unreadable)?;
     let header: Json = serde_json::from_slice(&header).map_err(|_| "its first line is no JSON")?;
-    if header.get("magic").and_then(Json::as_str) != Some(magic) || header.get("version").and_then(Json::as_u64) != Some(1) {
+    if header.get("magic").and_then(Json::as_str) != Some(magic)
+        || header.get("version").and_then(Json::as_u64) != Some(1)
+    {
         return Err(format!("its first line does not contain the magic \"{magic}\" and the version 1"));
     }
     let mut answer = Vec::new();

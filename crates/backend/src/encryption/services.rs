@@ -3,10 +3,11 @@
 //! A service creates data keys and decrypts them again. Which data is encrypted with them, and what is stored beside it, is
 //! decided in [`super`].
 
+mod openbao;
+
 use std::fmt;
 use std::sync::Arc;
 
-use super::openbao;
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 

@@ -106,7 +106,9 @@ fn another_program_can_have_the_keys() {
     assert_eq!(unseal(&chained(), &bytes), Ok((STATE.to_vec(), false)));
     let lies = KeySource::External { command: vec!["/bin/echo".to_owned(), "{}".to_owned()] };
     let lies = Sealing::new("state", vec![KeyProvider { meta_key: "l".to_owned(), source: lies }], vec![aes(0)]);
-    assert!(lies.is_err_and(|problem| problem.detail.contains("the magic \"OpenTofu-External-Key-Provider\" and the version 1")));
+    assert!(lies.is_err_and(|problem| {
+        problem.detail.contains("the magic \"OpenTofu-External-Key-Provider\" and the version 1")
+    }));
 }
 
 /// A script as the method `external`.

@@ -134,7 +134,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     let is_ignored = !is_installed("consul") && !yuba_testkit::servers::is_required("consul");
     let trial = |(name, test): (&str, fn(&OnConsul))| {
         let run = move || {
-            let Some(subject) = start(false) else { return Err("consul is required by YUBA_REQUIRE and missing".into()) };
+            let Some(subject) = start(false) else {
+                return Err("consul is required by YUBA_REQUIRE and missing".into());
+            };
             test(&subject);
             Ok(())
         };
@@ -174,7 +176,8 @@ fn large_states_are_chunks(consul: &OnConsul) {
     save_large(&machine, "default", 5_000);
     let pointer: Json = serde_json::from_str(&consul.text("states/s")).expect("it is JSON");
     let hash = pointer["current-hash"].as_str().expect("it is a string").to_owned();
-    let chunks: Vec<&str> = pointer["chunks"].as_array().expect("it is a list").iter().filter_map(Json::as_str).collect();
+    let chunks: Vec<&str> =
+        pointer["chunks"].as_array().expect("it is a list").iter().filter_map(Json::as_str).collect();
     assert!(chunks.len() > 1 && pointer.as_object().is_some_and(|object| object.len() == 2), "{pointer}");
     for (number, chunk) in chunks.iter().enumerate() {
         assert_eq!(*chunk, format!("states/s/tfstate.{hash}/{number}"));
@@ -238,7 +241,8 @@ fn locks_are_those_of_opentofu(consul: &OnConsul) {
     assert_eq!((session["TTL"].as_str(), session["Behavior"].as_str()), (Some("15s"), Some("release")));
     assert_eq!(session["LockDelay"], json!(5_000_000_000_u64));
     assert_eq!(consul.keys(), ["states/s", "states/s/.lock", "states/s/.lockinfo"]);
-    let lock: Json = serde_json::from_str(&consul.server.ask("GET", "/v1/kv/states/s/.lock", "").body).expect("it is JSON");
+    let lock: Json =
+        serde_json::from_str(&consul.server.ask("GET", "/v1/kv/states/s/.lock", "").body).expect("it is JSON");
     assert_eq!(lock[0]["Flags"], json!(3_304_740_253_564_472_344_u64));
     assert_eq!(lock[0]["Session"].as_str(), Some(id.as_str()));
     let info = LockHolder::from_json(consul.text("states/s/.lockinfo").as_bytes()).expect("it is a lock");

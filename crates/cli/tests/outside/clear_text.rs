@@ -158,7 +158,11 @@ fn done(sandbox: &Sandbox, args: &[&str]) -> Run {
 }
 
 fn apply(round: u32) -> Vec<String> {
-    ["apply", "-no-color", "-auto-approve"].map(str::to_owned).into_iter().chain([format!("-var=round={round}")]).collect()
+    ["apply", "-no-color", "-auto-approve"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([format!("-var=round={round}")])
+        .collect()
 }
 
 fn failed(sandbox: &Sandbox, args: &[String]) -> Run {
@@ -267,7 +271,8 @@ fn leaks(sandbox: &Sandbox, place: Place<'_>) -> (Vec<String>, Vec<String>) {
         search_files(&directory, &mut found, &mut files);
     }
     place.search(&mut found);
-    let names = files.iter().filter_map(|path| path.strip_prefix(sandbox.dir()).ok()).map(|path| path.display().to_string());
+    let names =
+        files.iter().filter_map(|path| path.strip_prefix(sandbox.dir()).ok()).map(|path| path.display().to_string());
     (found, names.collect())
 }
 
@@ -315,7 +320,8 @@ pub(crate) fn on_local() {
 pub(crate) fn on_http() {
     let server = http_lock_server();
     let url = server.url("/state");
-    let arguments = format!("address = \"{url}\"\n lock_address = \"{url}\"\n unlock_address = \"{url}\"\n retry_max = 0");
+    let arguments =
+        format!("address = \"{url}\"\n lock_address = \"{url}\"\n unlock_address = \"{url}\"\n retry_max = 0");
     let backend = format!("terraform {{\n backend \"http\" {{\n {arguments}\n }}\n}}\n");
     run_everything(&prepared(&format!("{backend}{ENCRYPTION}")), Place::Http(&server));
     let sent = server.log().iter().filter(|logged| logged.request.body.contains("encrypted_data")).count();
@@ -335,7 +341,8 @@ pub(crate) fn on_pg() {
 pub(crate) fn the_search_works() {
     let server = http_lock_server();
     let place = Place::Http(&server);
-    let sandbox = prepared(&format!("terraform {{\n backend \"http\" {{\n address = \"{}\"\n }}\n}}\n", server.url("/state")));
+    let sandbox =
+        prepared(&format!("terraform {{\n backend \"http\" {{\n address = \"{}\"\n }}\n}}\n", server.url("/state")));
     assert_eq!(leaks(&sandbox, place).0, Vec::<String>::new());
     let args = apply(1);
     done(&sandbox, &args.iter().map(String::as_str).collect::<Vec<_>>());

@@ -79,7 +79,8 @@ pub(crate) fn with_openbao() {
          transit_engine_path = \"/transit\"\n}}\n{method}"
     );
     let sandbox = take_turns(&block, "", &[]);
-    let state: serde_json::Value = serde_json::from_str(&sandbox.read("terraform.tfstate")).expect("because it is JSON");
+    let state: serde_json::Value =
+        serde_json::from_str(&sandbox.read("terraform.tfstate")).expect("because it is JSON");
     assert!(state["meta"]["key_provider.openbao.k"].is_string(), "{state}");
     // The variables of OpenBao, and those of Vault where OpenBao has none.
     let short = format!("key_provider \"openbao\" \"k\" {{\n key_name = \"tofu\"\n}}\n{method}");
@@ -103,7 +104,8 @@ pub(crate) fn with_an_external_method() {
     take_turns(&format!("method \"external\" \"m\" {{\n {commands}\n}}\n{targets}"), &files, &[]);
     let key = "key_provider \"pbkdf2\" \"k\" {\n passphrase = \"a passphrase that is long enough\"\n}";
     let keys = "keys = key_provider.pbkdf2.k";
-    let sandbox = take_turns(&format!("{key}\nmethod \"external\" \"m\" {{\n {keys}\n {commands}\n}}\n{targets}"), &files, &[]);
+    let sandbox =
+        take_turns(&format!("{key}\nmethod \"external\" \"m\" {{\n {keys}\n {commands}\n}}\n{targets}"), &files, &[]);
     // A cipher that fails: nothing is written, and both say what it said.
     let before = sandbox.read("terraform.tfstate");
     sandbox.write("cipher.py", CIPHER.replace("request =", "sys.exit('no entry')\nrequest ="));

@@ -56,7 +56,12 @@ fn main() -> ExitCode {
     trials.push(needs("sh", has_program("sh"), "no clear text with the local backend", clear_text::on_local));
     trials.push(needs("sh", has_program("sh"), "no clear text with the http backend", clear_text::on_http));
     trials.push(needs("postgresql", has_postgresql, "no clear text with the pg backend", clear_text::on_pg));
-    trials.push(needs("sh", has_program("sh"), "clear text is found where nothing is encrypted", clear_text::the_search_works));
+    trials.push(needs(
+        "sh",
+        has_program("sh"),
+        "clear text is found where nothing is encrypted",
+        clear_text::the_search_works,
+    ));
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));

@@ -83,7 +83,8 @@ impl Pair<'_> {
     }
 
     fn output(&self, who: Who, args: &[&str]) -> (bool, String) {
-        let output: Output = self.command(who, args).stdin(Stdio::null()).output().expect("because both can be started");
+        let output: Output =
+            self.command(who, args).stdin(Stdio::null()).output().expect("because both can be started");
         let text = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8_lossy(&text).into_owned())
     }

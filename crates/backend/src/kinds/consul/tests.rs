@@ -32,7 +32,8 @@ fn addresses_come_from_arguments_and_environment() {
     assert_eq!(described(&path, &[("CONSUL_HTTP_ADDR", "c.example:1")]), "http://c.example:1/v1/kv/a/b-env:dev");
     let secure = [("CONSUL_HTTP_ADDR", "http://c.example:1"), ("CONSUL_HTTP_SSL", "true")];
     assert_eq!(described(&path, &secure), "https://c.example:1/v1/kv/a/b-env:dev");
-    let named = json!({ "path": "a/b", "address": "https://d.example/consul/", "scheme": "http", "datacenter": "east" });
+    let named =
+        json!({ "path": "a/b", "address": "https://d.example/consul/", "scheme": "http", "datacenter": "east" });
     let variables = [("CONSUL_HTTP_ADDR", "c.example"), ("CONSUL_NAMESPACE", "n"), ("CONSUL_PARTITION", "p")];
     assert_eq!(described(&named, &variables), "https://d.example/consul/v1/kv/a/b-env:dev?dc=east&ns=n&partition=p");
     let invalid = "Invalid backend configuration argument";
@@ -51,7 +52,11 @@ fn addresses_come_from_arguments_and_environment() {
         (json!({ "path": "a" }), vec![("CONSUL_CACERT", "missing")], invalid),
         (json!({ "path": "a" }), vec![("CONSUL_CAPATH", "missing")], invalid),
     ] {
-        assert_eq!(try_open(&arguments, &variables).map(drop), Err(vec![summary.to_owned()]), "{arguments} {variables:?}");
+        assert_eq!(
+            try_open(&arguments, &variables).map(drop),
+            Err(vec![summary.to_owned()]),
+            "{arguments} {variables:?}"
+        );
     }
 }
 
@@ -68,15 +73,17 @@ fn credentials_are_sent_and_never_shown() {
     assert!(error.kind == StoreErrorKind::Lasting && error.reason.contains("key_prefix"), "{error}");
     let printed = format!("{store:?} {error} {}", store.describe("default"));
     assert!(!printed.contains("hush") && !printed.contains("pw"), "{printed}");
-    let from_environment = try_open(&json!({ "path": "p" }), &[
-        ("CONSUL_HTTP_ADDR", &host.name()),
-        ("CONSUL_HTTP_TOKEN", "other"),
-        ("CONSUL_HTTP_AUTH", "bob"),
-    ]);
+    let from_environment = try_open(
+        &json!({ "path": "p" }),
+        &[("CONSUL_HTTP_ADDR", &host.name()), ("CONSUL_HTTP_TOKEN", "other"), ("CONSUL_HTTP_AUTH", "bob")],
+    );
     assert!(from_environment.expect("the arguments are valid").workspaces().is_err());
     let asked = &host.asked()[1];
     assert_eq!(asked.target, "/v1/kv/p-env:?keys=&separator=%2F");
-    assert_eq!((asked.header("x-consul-token"), asked.header("authorization")), (Some("other"), Some("Basic Ym9iOg==")));
+    assert_eq!(
+        (asked.header("x-consul-token"), asked.header("authorization")),
+        (Some("other"), Some("Basic Ym9iOg=="))
+    );
 }
 
 /// An agent with one key, whose transactions have a scripted outcome.
@@ -99,8 +106,13 @@ fn operations(asked: &Asked) -> Vec<Json> {
 
 #[test]
 fn writes_compare_the_index_and_the_session() {
-    let (host, store) = agent(|_| Reply::json(r#"{"Results":[{"KV":{"Key":"p/.lock","ModifyIndex":3}},{"KV":{"Key":"p","ModifyIndex":9}}]}"#));
-    assert_eq!(store.read("default").expect("it is there").expect("it has content").version, StoreVersion("7".to_owned()));
+    let (host, store) = agent(|_| {
+        Reply::json(r#"{"Results":[{"KV":{"Key":"p/.lock","ModifyIndex":3}},{"KV":{"Key":"p","ModifyIndex":9}}]}"#)
+    });
+    assert_eq!(
+        store.read("default").expect("it is there").expect("it has content").version,
+        StoreVersion("7".to_owned())
+    );
     let (version, lock) = (StoreVersion("7".to_owned()), LockId("s".to_owned()));
     let write = |precondition, lock| store.write("default", &Write { content: b"{}", precondition, lock });
     assert_eq!(write(Precondition::Version(&version), Some(&lock)), Ok(StoreVersion("9".to_owned())));
@@ -172,7 +184,11 @@ fn large_states_are_cut_into_chunks() {
     assert_eq!(Chunks::parse(&chunks.to_json()), Ok(Some(chunks)));
     assert_eq!(Chunks::parse(br#"{"version":4,"outputs":{"current-hash":"x"}}"#), Ok(None));
     assert_eq!(Chunks::parse(b"\x1f\x8b"), Ok(None));
-    for malformed in [r#"{"current-hash":1}"#, r#"{"current-hash":"x","chunks":[]}"#, r#"{"current-hash":"0123456789abcdef0123456789abcdef","chunks":[1]}"#] {
+    for malformed in [
+        r#"{"current-hash":1}"#,
+        r#"{"current-hash":"x","chunks":[]}"#,
+        r#"{"current-hash":"0123456789abcdef0123456789abcdef","chunks":[1]}"#,
+    ] {
         assert!(Chunks::parse(malformed.as_bytes()).is_err(), "{malformed}");
     }
     assert_eq!(md5_hex(b"abc"), "900150983cd24fb0d6963f7d28e17f72");

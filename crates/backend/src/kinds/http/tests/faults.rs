@@ -15,7 +15,8 @@ fn open(server: &HttpLockServer) -> Box<dyn StateStore> {
     let directory = std::env::temp_dir().join("yuba-http-faults-without-journal");
     let backends = Backends::new(BackendEnvironment::new(Default::default(), directory));
     let kind = backends.find("http").expect("it is in the table");
-    let storage: Storage = backends.open(&BackendConfiguration::of_json(kind, &arguments)).expect("the arguments are valid");
+    let storage: Storage =
+        backends.open(&BackendConfiguration::of_json(kind, &arguments)).expect("the arguments are valid");
     backends.backend(&storage, None).open("default").expect("no request is needed")
 }
 

@@ -24,7 +24,9 @@ fn transit() -> Host {
         Some((path, "name")) if path.ends_with("/datakey/plaintext") => {
             Reply::json(r#"{"data":{"ciphertext":"vault:v1:abc","plaintext":"a2tra2tra2tra2tra2traw=="}}"#)
         }
-        Some((path, "name")) if path.ends_with("/decrypt") => Reply::json(r#"{"data":{"plaintext":"a2tra2tra2tra2tra2traw=="}}"#),
+        Some((path, "name")) if path.ends_with("/decrypt") => {
+            Reply::json(r#"{"data":{"plaintext":"a2tra2tra2tra2tra2traw=="}}"#)
+        }
         _ => Reply { status: 404, ..Reply::json(r#"{"errors":["no handler for route"]}"#) },
     })
 }
@@ -35,7 +37,8 @@ fn data_keys_are_created_and_decrypted() {
     let arguments = json!({
         "address": host.url("/prefix"), "token": "t", "key_name": "name", "key_length": 16, "transit_engine_path": "/a/b/",
     });
-    let service = open(&arguments, &[("BAO_NAMESPACE", "team"), ("BAO_ADDR", "http://ignored"), ("BAO_TOKEN", "ignored")]);
+    let service =
+        open(&arguments, &[("BAO_NAMESPACE", "team"), ("BAO_ADDR", "http://ignored"), ("BAO_TOKEN", "ignored")]);
     let DataKey { key, metadata } = service.new_key().expect("the server answers");
     // The format of OpenTofu, with the Base64 form of "vault:v1:abc".
     assert_eq!((key, metadata.as_slice()), (b"k".repeat(16), &br#"{"ciphertext":"dmF1bHQ6djE6YWJj"}"#[..]));
@@ -68,7 +71,10 @@ fn variables_of_openbao_hide_those_of_vault() {
         host.asked().last().and_then(|asked| asked.header("x-vault-token")).map(str::to_owned)
     };
     assert_eq!(token(&[("VAULT_ADDR", &url), ("VAULT_TOKEN", "v")]).as_deref(), Some("v"));
-    assert_eq!(token(&[("VAULT_ADDR", "http://x"), ("BAO_ADDR", &url), ("VAULT_TOKEN", "v"), ("BAO_TOKEN", "b")]).as_deref(), Some("b"));
+    assert_eq!(
+        token(&[("VAULT_ADDR", "http://x"), ("BAO_ADDR", &url), ("VAULT_TOKEN", "v"), ("BAO_TOKEN", "b")]).as_deref(),
+        Some("b")
+    );
     assert_eq!(token(&[("BAO_ADDR", &url), ("VAULT_TOKEN", "v"), ("BAO_TOKEN", "")]), None);
     assert_eq!(token(&[("BAO_AGENT_ADDR", &url), ("BAO_ADDR", "http://x"), ("BAO_TOKEN", "b")]).as_deref(), Some("b"));
     assert_eq!(host.asked()[0].target, "/v1/transit/datakey/plaintext/name");

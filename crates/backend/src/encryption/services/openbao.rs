@@ -13,7 +13,7 @@ use yuba_net::trust::{Authorities, Identity, TlsSettings, Verification};
 use yuba_net::{Environment, Secret};
 use yuba_value::{Type, Value};
 
-use super::services::{DataKey, KeyService};
+use super::{DataKey, KeyService};
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{Argument, ArgumentSchema, Arguments};
 use crate::kit::requests::excerpt;
@@ -132,21 +132,22 @@ fn client(environment: &BackendEnvironment) -> Result<HttpClient, String> {
         let content = environment.files.read(Path::new(path));
         content.map_err(|error| format!("Failed to read the certificate file {path}: {error}."))
     };
-    let authorities = match (variable(variables, "CACERT"), variable(variables, "CACERT_BYTES"), variable(variables, "CAPATH")) {
-        (Some(file), ..) => Authorities::Only(read(file)?),
-        (None, Some(pem), _) => Authorities::Only(pem.as_bytes().to_vec()),
-        (None, None, Some(directory)) => {
-            let names = environment.files.names(Path::new(directory));
-            let names = names.map_err(|error| format!("Failed to read the directory {directory}: {error}."))?;
-            let mut all = Vec::new();
-            for name in names {
-                all.extend(read(&format!("{directory}/{name}"))?);
-                all.push(b'\n');
+    let authorities =
+        match (variable(variables, "CACERT"), variable(variables, "CACERT_BYTES"), variable(variables, "CAPATH")) {
+            (Some(file), ..) => Authorities::Only(read(file)?),
+            (None, Some(pem), _) => Authorities::Only(pem.as_bytes().to_vec()),
+            (None, None, Some(directory)) => {
+                let names = environment.files.names(Path::new(directory));
+                let names = names.map_err(|error| format!("Failed to read the directory {directory}: {error}."))?;
+                let mut all = Vec::new();
+                for name in names {
+                    all.extend(read(&format!("{directory}/{name}"))?);
+                    all.push(b'\n');
+                }
+                Authorities::Only(all)
             }
-            Authorities::Only(all)
-        }
-        (None, None, None) => Authorities::Machine,
-    };
+            (None, None, None) => Authorities::Machine,
+        };
     let identity = match (variable(variables, "CLIENT_CERT"), variable(variables, "CLIENT_KEY")) {
         (Some(certificate), Some(key)) => Some(Identity { certificates: read(certificate)?, key: read(key)? }),
         (None, None) => None,
@@ -199,10 +200,15 @@ impl OpenBao {
         match status {
             301 | 302 | 307 | 308 => {
                 let to = location.and_then(|location| Url::parse(location).ok()).map(|url| shown(&url));
-                format!(". The token is not sent to {}. Set \"address\" to the active server", to.as_deref().unwrap_or("another server"))
+                format!(
+                    ". The token is not sent to {}. Set \"address\" to the active server",
+                    to.as_deref().unwrap_or("another server")
+                )
             }
             403 if self.token.is_none() => ". The request contained no token. Set \"token\" or BAO_TOKEN".to_owned(),
-            403 => format!(". The policies of the token need the capability \"update\" on \"{path}\", and the token must not have expired"),
+            403 => format!(
+                ". The policies of the token need the capability \"update\" on \"{path}\", and the token must not have expired"
+            ),
             404 => format!(". Check that a transit engine is mounted at \"{}\"", self.engine),
             503 => ". The server is sealed or does not serve requests".to_owned(),
             _ => String::new(),
@@ -229,7 +235,8 @@ impl KeyService for OpenBao {
     fn known_key(&self, metadata: &[u8]) -> Result<Vec<u8>, String> {
         let metadata: Json = serde_json::from_slice(metadata).unwrap_or_default();
         let ciphertext = decoded(&metadata, "ciphertext").ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let ciphertext = ciphertext.ok_or("The metadata of the key provider openbao contains no valid \"ciphertext\"")?;
+        let ciphertext =
+            ciphertext.ok_or("The metadata of the key provider openbao contains no valid \"ciphertext\"")?;
         decoded(&self.call("decrypt", &json!({ "ciphertext": ciphertext }))?, "plaintext")
     }
 }
