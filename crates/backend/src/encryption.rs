@@ -8,7 +8,6 @@ mod azure_vault;
 mod cipher;
 mod external;
 mod keys;
-mod openbao;
 mod program;
 pub mod services;
 

@@ -4,11 +4,11 @@
 //! decided in [`super`].
 
 mod gcp_kms;
+mod openbao;
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::openbao;
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 
