@@ -17,7 +17,11 @@ const fn case(name: &'static str, files: &'static str, init: &'static [&'static 
 }
 
 const CASES: [Case; 7] = [
-    case("all arguments", "terraform {\n  backend \"local\" {\n    path = \"a\"\n    workspace_dir = \"w\"\n  }\n}\n", &[]),
+    case(
+        "all arguments",
+        "terraform {\n  backend \"local\" {\n    path = \"a\"\n    workspace_dir = \"w\"\n  }\n}\n",
+        &[],
+    ),
     case("no arguments", "terraform {\n  backend \"local\" {}\n}\n", &[]),
     case("-backend-config", "terraform {\n  backend \"local\" {}\n}\n", &["-backend-config=path=b"]),
     case(

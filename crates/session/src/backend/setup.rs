@@ -166,7 +166,8 @@ impl<'s> Setup<'s> {
             };
             loop {
                 let line = prompt(&question).map_err(|reason| {
-                    let mut problems = Diagnostics::from(diagnostics::argument_not_answered(given.kind(), name, &reason));
+                    let mut problems =
+                        Diagnostics::from(diagnostics::argument_not_answered(given.kind(), name, &reason));
                     problems.extend(super::check_required(&given, project.backends()).err().unwrap_or_default());
                     problems
                 })?;
@@ -277,7 +278,6 @@ fn non_empty(backend: &dyn Backend) -> Result<Vec<String>, Diagnostics> {
     }
     Ok(found)
 }
-
 
 #[cfg(test)]
 mod tests;

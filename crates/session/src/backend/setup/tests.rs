@@ -246,7 +246,10 @@ fn two_states_are_shown_in_files_that_end_with_the_prompt() {
         let paths = question.description.lines().filter_map(|line| line.split_once("(type \"local\"): "));
         let mut seen = seen.lock().expect("no thread panics with it");
         for (_, path) in paths {
-            seen.push((PathBuf::from(path), std::fs::read_to_string(path).expect("it is there while the user decides")));
+            seen.push((
+                PathBuf::from(path),
+                std::fs::read_to_string(path).expect("it is there while the user decides"),
+            ));
         }
         Ok("no".to_owned())
     });
