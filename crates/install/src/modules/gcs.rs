@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use yuba_net::Secret;
-use yuba_net::google::{self, CLOUD_PLATFORM, ReadFile, Settings, TokenSource};
+use yuba_net::google::{self, CLOUD_PLATFORM, GoogleSettings, ReadFile, TokenSource};
 use yuba_net::http::{Request, Response, Url, shown};
 
 use super::address::Address;
@@ -111,10 +111,10 @@ impl<'f> Bucket<'f> {
             let endpoint = endpoint.trim_end_matches('/').to_owned();
             return Ok(Bucket { fetcher, name: name.to_owned(), endpoint, source: None });
         }
-        let settings = Settings {
+        let settings = GoogleSettings {
             access_token: environment.get("GOOGLE_OAUTH_ACCESS_TOKEN").map(Secret::new),
             scopes: vec![READ_SCOPE, CLOUD_PLATFORM],
-            ..Settings::default()
+            ..GoogleSettings::default()
         };
         let read: ReadFile = Arc::new(|path| fs::read(path));
         let source = google::find(&settings, environment, fetcher.services.client(), read);

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::{Value as Json, json};
 use yuba_testkit::{Asked, Host, Reply};
 
-use super::{CLOUD_PLATFORM, Impersonate, ReadFile, Settings, TokenSource, find, path_or_content};
+use super::{CLOUD_PLATFORM, GoogleSettings, Impersonate, ReadFile, TokenSource, find, path_or_content};
 use crate::http::{HttpClient, HttpSettings, Url};
 use crate::{Environment, Secret};
 
@@ -37,9 +37,9 @@ fn client() -> HttpClient {
     HttpClient::new(HttpSettings { retries: 0, ..HttpSettings::default() })
 }
 
-fn settings(credentials: Option<&Json>) -> Settings {
+fn settings(credentials: Option<&Json>) -> GoogleSettings {
     let credentials = credentials.map(|json| Secret::new(json.to_string()));
-    Settings { credentials, scopes: vec![STORAGE, CLOUD_PLATFORM], ..Settings::default() }
+    GoogleSettings { credentials, scopes: vec![STORAGE, CLOUD_PLATFORM], ..GoogleSettings::default() }
 }
 
 fn source(credentials: &Json) -> TokenSource {
@@ -179,7 +179,7 @@ fn a_service_account_of_another_universe_signs_its_tokens_itself() {
     assert_eq!((&claims["sub"], &claims["iss"]), (&claims["iss"], &json!("robot@p.iam.gserviceaccount.com")));
     assert_eq!(claims["scope"], format!("{STORAGE} {CLOUD_PLATFORM}").as_str());
     assert_eq!(claims.get("aud"), None);
-    let other = Settings { universe_domain: Some("other.cloud".to_owned()), ..settings(Some(&file)) };
+    let other = GoogleSettings { universe_domain: Some("other.cloud".to_owned()), ..settings(Some(&file)) };
     let refused = find(&other, &Environment::default(), &client(), no_files()).map(drop).expect_err("they differ");
     assert!(refused.reason.contains("\"example.cloud\"") && refused.reason.contains("\"other.cloud\""), "{refused}");
 }
@@ -222,7 +222,7 @@ fn default_credentials_are_searched_in_order() {
         ("/home/ann/.config/gcloud/application_default_credentials.json", user("well-known")),
         ("/keys/file.json", user("variable")),
     ]);
-    let token = |variables: &[(&str, &str)], settings: &Settings| {
+    let token = |variables: &[(&str, &str)], settings: &GoogleSettings| {
         let environment: Environment = variables.iter().copied().collect();
         let source = find(settings, &environment, &client(), Arc::clone(&read))?;
         source.token().map(|token| token.reveal().to_owned())
@@ -231,7 +231,7 @@ fn default_credentials_are_searched_in_order() {
     assert_eq!(token(&[home], &settings(None)).as_deref(), Ok("well-known"));
     let variable = ("GOOGLE_APPLICATION_CREDENTIALS", "/keys/file.json");
     assert_eq!(token(&[home, variable], &settings(None)).as_deref(), Ok("variable"));
-    let fixed = Settings { access_token: Some(Secret::new("fixed")), ..settings(None) };
+    let fixed = GoogleSettings { access_token: Some(Secret::new("fixed")), ..settings(None) };
     assert_eq!(token(&[home, variable], &fixed).as_deref(), Ok("fixed"));
     let missing = token(&[home, ("GOOGLE_APPLICATION_CREDENTIALS", "/keys/none.json")], &settings(None));
     assert!(missing.is_err_and(|error| error.reason.contains("/keys/none.json of GOOGLE_APPLICATION_CREDENTIALS")));
@@ -290,8 +290,11 @@ fn a_service_account_is_impersonated_through_delegates() {
         scopes: vec![read_write],
         endpoint: Some(host.url("")),
     };
-    let settings =
-        Settings { access_token: Some(Secret::new("fixed")), impersonate: Some(target.clone()), ..settings(None) };
+    let settings = GoogleSettings {
+        access_token: Some(Secret::new("fixed")),
+        impersonate: Some(target.clone()),
+        ..settings(None)
+    };
     let source = find(&settings, &Environment::default(), &client(), no_files()).expect("it is complete");
     assert_eq!(source.token().expect("the request is right").reveal(), "of-target");
     assert!(source.token().is_ok() && host.asked().len() == 1, "the token lasts");
@@ -301,7 +304,7 @@ fn a_service_account_is_impersonated_through_delegates() {
     let host = iam("from-assertion", Json::Null, json!([read_write]), "3600s");
     let target = Impersonate { delegates: Vec::new(), endpoint: Some(host.url("")), ..target };
     let file = account.file(&endpoint.url("/token"));
-    let settings = Settings { impersonate: Some(target), ..self::settings(Some(&file)) };
+    let settings = GoogleSettings { impersonate: Some(target), ..self::settings(Some(&file)) };
     let source = find(&settings, &Environment::default(), &client(), no_files()).expect("it is complete");
     assert_eq!(source.token().expect("the requests are right").reveal(), "of-target");
 }
@@ -312,7 +315,7 @@ fn denied_impersonation_names_the_role() {
     let host = Host::start(move |_| Reply { status: 403, ..Reply::json(body) });
     let target = Impersonate { account: "t@p".to_owned(), endpoint: Some(host.url("")), ..Impersonate::default() };
     let access_token = Some(Secret::new("hush"));
-    let settings = Settings { access_token, impersonate: Some(target), ..settings(None) };
+    let settings = GoogleSettings { access_token, impersonate: Some(target), ..settings(None) };
     let source = find(&settings, &Environment::default(), &client(), no_files()).expect("it is complete");
     let error = source.token().expect_err("it is denied");
     assert!(error.reason.contains("getAccessToken' denied") && error.reason.contains("serviceAccountTokenCreator"));
@@ -417,7 +420,7 @@ fn credentials_that_cannot_be_used_are_named() {
         let refused = refusal(&file);
         assert!(refused.contains(reason), "{refused}");
     }
-    let text = Settings { credentials: Some(Secret::new("[1]")), ..settings(None) };
+    let text = GoogleSettings { credentials: Some(Secret::new("[1]")), ..settings(None) };
     let refused = find(&text, &Environment::default(), &client(), no_files()).map(drop).expect_err("it is a list");
     assert!(refused.reason.contains("is not a JSON object"), "{refused}");
 }

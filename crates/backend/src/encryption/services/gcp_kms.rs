@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
 use yuba_net::Secret;
-use yuba_net::google::{self, CLOUD_PLATFORM, DEFAULT_UNIVERSE, Impersonate, ReadFile, Settings, TokenSource};
+use yuba_net::google::{self, CLOUD_PLATFORM, DEFAULT_UNIVERSE, GoogleSettings, Impersonate, ReadFile, TokenSource};
 use yuba_net::http::{ClientOptions, HttpClient, Method, Redirects, Request, Response, Url, shown};
 use yuba_value::Type;
 
@@ -66,7 +66,11 @@ fn open_at(endpoint: &str, arguments: &Arguments, environment: &BackendEnvironme
     Ok(GcpKms { client: client.with_options(options), source, key: key_url(endpoint, &name)?, key_length })
 }
 
-fn settings(arguments: &Arguments, environment: &BackendEnvironment, read: &ReadFile) -> Result<Settings, String> {
+fn settings(
+    arguments: &Arguments,
+    environment: &BackendEnvironment,
+    read: &ReadFile,
+) -> Result<GoogleSettings, String> {
     let secret = |name: &str| arguments.secret(name).filter(|secret| !secret.reveal().is_empty());
     let access_token = secret("access_token");
     let credentials = match secret("credentials").filter(|_| access_token.is_none()) {
@@ -91,7 +95,7 @@ fn settings(arguments: &Arguments, environment: &BackendEnvironment, read: &Read
         endpoint: None,
     });
     let universe_domain = Some(DEFAULT_UNIVERSE.to_owned());
-    Ok(Settings { access_token, credentials, impersonate, scopes: vec![CLOUD_PLATFORM, SCOPE], universe_domain })
+    Ok(GoogleSettings { access_token, credentials, impersonate, scopes: vec![CLOUD_PLATFORM, SCOPE], universe_domain })
 }
 
 /// The URL of a key from its resource name, without a method.
