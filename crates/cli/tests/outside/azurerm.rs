@@ -150,7 +150,7 @@ pub(crate) fn locks_exclude_each_other() {
     yuba(&ours, &["init"]);
     done(cloud.tofu(&theirs, &["init"]));
     // The commands below poll, and may have the lock for a moment.
-    let apply = ["apply", "-auto-approve", "-var=pause=300", "-lock-timeout=60s", "-no-color"];
+    let apply = ["apply", "-auto-approve", "-var=pause=90", "-lock-timeout=60s", "-no-color"];
 
     let mut running = Killed(
         ours.command(&apply).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"),
