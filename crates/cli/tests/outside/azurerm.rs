@@ -163,7 +163,7 @@ pub(crate) fn locks_exclude_each_other() {
     let mut command = cloud.tofu(&theirs, &apply[..4]);
     let mut running =
         Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("because it can be started"));
-    let id = refused(&mut || ours.command(&["plan", "-no-color"]), "is locked.");
+    let id = refused(&mut || ours.command(&["plan", "-no-color"]), "Error acquiring the state lock");
     running.kill();
     let wrong = ours.run(&["force-unlock", "-force", "11111111-2222-3333-4444-555555555555"]);
     assert_ne!(wrong.code, 0, "{wrong:?}");
