@@ -1,6 +1,6 @@
 //! Azure: clouds and their endpoints, identities and their tokens, Shared Key signatures of the storage services.
 //!
-//! [`Cloud`] has the endpoints of an environment. [`IdentitySettings::select`] finds the identity that a configuration describes and
+//! [`AzureCloud`] has the endpoints of an environment. [`IdentitySettings::select`] finds the identity that a configuration describes and
 //! returns its [`TokenSource`], which renews tokens before they expire. [`SharedKey`] signs requests to storage services, and
 //! [`account_key`] requests the key of a storage account from the resource manager.
 //!
@@ -32,9 +32,9 @@ use crate::Environment;
 use crate::http::{ClientOptions, HttpClient, Proxies, Redirects, Request, Response, Url, shown};
 
 pub use accounts::{StorageAccount, account_key};
-pub use cloud::Cloud;
+pub use cloud::AzureCloud;
 pub use date::{http_date, parse_http_date};
-pub use identity::{IdentitySettings, Method, Unsuitable};
+pub use identity::{IdentityKind, IdentitySettings, Unsuitable};
 pub use shared_key::SharedKey;
 pub use tokens::TokenSource;
 

@@ -1,7 +1,7 @@
 //! Diagnostics about arguments and identities of Azure. They show no credentials.
 
 use ecow::eco_format;
-use yuba_net::azure::{Cloud, Method, Unsuitable};
+use yuba_net::azure::{AzureCloud, IdentityKind, Unsuitable};
 use yuba_syntax::{Diagnostic, Diagnostics};
 
 yuba_syntax::catalogue! {
@@ -74,7 +74,7 @@ pub(crate) fn invalid_container(name: &str) -> Diagnostic {
 }
 
 pub(crate) fn unknown_environment(name: &str) -> Diagnostic {
-    let names: Vec<&str> = Cloud::names().collect();
+    let names: Vec<&str> = AzureCloud::names().collect();
     let detail = eco_format!("No Azure environment is named \"{name}\". Valid names are {}.", names.join(", "));
     Diagnostic::new(&AZURE_ENVIRONMENT_UNKNOWN, detail).hint("For other clouds set metadata_host.")
 }
@@ -91,13 +91,13 @@ pub(crate) fn no_identity(refused: &[Unsuitable]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     for Unsuitable { method, reasons } in refused {
         let code = match method {
-            Method::ClientCertificate => &AZURE_CERTIFICATE_UNUSABLE,
-            Method::ClientSecret => &AZURE_SECRET_UNUSABLE,
-            Method::AzureDevOps => &AZURE_DEVOPS_UNUSABLE,
-            Method::OpenIdConnect => &AZURE_OIDC_UNUSABLE,
-            Method::ManagedIdentity => &AZURE_MANAGED_IDENTITY_UNUSABLE,
-            Method::WorkloadIdentity => &AZURE_WORKLOAD_IDENTITY_UNUSABLE,
-            Method::AzureCli => &AZURE_CLI_UNUSABLE,
+            IdentityKind::ClientCertificate => &AZURE_CERTIFICATE_UNUSABLE,
+            IdentityKind::ClientSecret => &AZURE_SECRET_UNUSABLE,
+            IdentityKind::AzureDevOps => &AZURE_DEVOPS_UNUSABLE,
+            IdentityKind::OpenIdConnect => &AZURE_OIDC_UNUSABLE,
+            IdentityKind::ManagedIdentity => &AZURE_MANAGED_IDENTITY_UNUSABLE,
+            IdentityKind::WorkloadIdentity => &AZURE_WORKLOAD_IDENTITY_UNUSABLE,
+            IdentityKind::AzureCli => &AZURE_CLI_UNUSABLE,
         };
         let sentences: String = reasons.iter().map(|reason| format!("{reason}. ")).collect();
         problems.push(Diagnostic::new(code, sentences.trim_end()));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64_URL};
 use serde_json::{Map, Value as Json, json};
-use yuba_net::azure::{Cloud, IdentitySettings, Outside, TokenSource, explanation};
+use yuba_net::azure::{AzureCloud, IdentitySettings, Outside, TokenSource, explanation};
 use yuba_net::http::{HttpClient, Method, Request, Response, Url, shown};
 use yuba_value::{Type, Value};
 
@@ -237,9 +237,9 @@ impl VaultKey {
             return Ok(Arc::clone(known));
         }
         let cloud = match self.metadata_host.as_str() {
-            "" => Cloud::named(&self.environment)
+            "" => AzureCloud::named(&self.environment)
                 .ok_or_else(|| format!("No Azure environment is named \"{}\"", self.environment))?,
-            host => Cloud::of_metadata_host(&self.outside, host)
+            host => AzureCloud::of_metadata_host(&self.outside, host)
                 .map_err(|error| format!("Failed to read the endpoints of the Azure environment: {error}"))?,
         };
         let found = self.identity.select(&cloud, &self.outside).map_err(|refused| {

@@ -7,7 +7,7 @@ use crate::http::{Request, Url};
 
 /// The endpoints of a cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cloud {
+pub struct AzureCloud {
     /// Where identities request tokens.
     pub login: Url,
     /// The resource manager.
@@ -45,11 +45,11 @@ const CLOUDS: [Row; 3] = [
     ),
 ];
 
-impl Cloud {
+impl AzureCloud {
     /// The cloud with this name; the public one for an empty name.
-    pub fn named(environment: &str) -> Option<Cloud> {
+    pub fn named(environment: &str) -> Option<AzureCloud> {
         let (_, login, resource_manager, audience, suffix) = CLOUDS.iter().find(|row| row.0.contains(&environment))?;
-        Some(Cloud {
+        Some(AzureCloud {
             login: Url::parse(login).ok()?,
             resource_manager: Url::parse(resource_manager).ok()?,
             audience: (*audience).to_owned(),
@@ -57,13 +57,13 @@ impl Cloud {
         })
     }
 
-    /// Names that [`Cloud::named`] knows, for messages.
+    /// Names that [`AzureCloud::named`] knows, for messages.
     pub fn names() -> impl Iterator<Item = &'static str> {
         CLOUDS.iter().flat_map(|row| row.0).copied().filter(|name| !name.is_empty())
     }
 
     /// The cloud that a metadata host describes, such as one of Azure Stack.
-    pub fn of_metadata_host(outside: &Outside, host: &str) -> Result<Cloud, AzureError> {
+    pub fn of_metadata_host(outside: &Outside, host: &str) -> Result<AzureCloud, AzureError> {
         let invalid = || AzureError::lasting(format!("\"{host}\" is not a valid host name"));
         let address = Url::parse(&format!("https://{host}/metadata/endpoints?api-version=2023-11-01"));
         let address = address.ok().filter(|address| address.path() == "/metadata/endpoints").ok_or_else(invalid)?;
@@ -77,7 +77,7 @@ impl Cloud {
                 _ => Err(AzureError::lasting(format!("the {name} of {host} is not an https URL"))),
             }
         };
-        Ok(Cloud {
+        Ok(AzureCloud {
             login: endpoint("/authentication/loginEndpoint", "login endpoint")?,
             resource_manager: endpoint("/resourceManager", "resource manager endpoint")?,
             audience: text("/authentication/audiences/0").ok_or_else(|| missing("token audience"))?.to_owned(),

@@ -7,7 +7,7 @@ use super::certificate::ClientCertificate;
 use super::cli::AzureCli;
 use super::managed::ManagedIdentity;
 use super::tokens::{Assertion, Login, TokenSource};
-use super::{Cloud, Outside};
+use super::{AzureCloud, Outside};
 use crate::Secret;
 
 /// The arguments that describe an identity. Empty strings are not set.
@@ -55,7 +55,7 @@ pub struct IdentitySettings {
 
 /// A kind of identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum IdentityKind {
     /// An application with a certificate.
     ClientCertificate,
     /// An application with a secret.
@@ -76,7 +76,7 @@ pub enum Method {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsuitable {
     /// The kind.
-    pub method: Method,
+    pub method: IdentityKind,
     /// Reasons, each a sentence without its period.
     pub reasons: Vec<String>,
 }
@@ -87,16 +87,16 @@ type Found = Result<Login, Reasons>;
 
 impl IdentitySettings {
     /// The first identity with all it needs. The error has the reasons of all others.
-    pub fn select(&self, cloud: &Cloud, outside: &Outside) -> Result<TokenSource, Vec<Unsuitable>> {
+    pub fn select(&self, cloud: &AzureCloud, outside: &Outside) -> Result<TokenSource, Vec<Unsuitable>> {
         let selection = Selection { settings: self, cloud, outside };
         let methods = [
-            Method::ClientCertificate,
-            Method::ClientSecret,
-            Method::AzureDevOps,
-            Method::OpenIdConnect,
-            Method::ManagedIdentity,
-            Method::WorkloadIdentity,
-            Method::AzureCli,
+            IdentityKind::ClientCertificate,
+            IdentityKind::ClientSecret,
+            IdentityKind::AzureDevOps,
+            IdentityKind::OpenIdConnect,
+            IdentityKind::ManagedIdentity,
+            IdentityKind::WorkloadIdentity,
+            IdentityKind::AzureCli,
         ];
         let mut refused = Vec::new();
         for method in methods {
@@ -114,20 +114,20 @@ impl IdentitySettings {
 
 struct Selection<'s> {
     settings: &'s IdentitySettings,
-    cloud: &'s Cloud,
+    cloud: &'s AzureCloud,
     outside: &'s Outside,
 }
 
 impl Selection<'_> {
-    fn find(&self, method: Method) -> Found {
+    fn find(&self, method: IdentityKind) -> Found {
         match method {
-            Method::ClientCertificate => self.certificate(),
-            Method::ClientSecret => self.secret(),
-            Method::AzureDevOps => self.azure_devops(),
-            Method::OpenIdConnect => self.open_id_connect(),
-            Method::ManagedIdentity => self.managed_identity(),
-            Method::WorkloadIdentity => self.workload_identity(),
-            Method::AzureCli => self.azure_cli(),
+            IdentityKind::ClientCertificate => self.certificate(),
+            IdentityKind::ClientSecret => self.secret(),
+            IdentityKind::AzureDevOps => self.azure_devops(),
+            IdentityKind::OpenIdConnect => self.open_id_connect(),
+            IdentityKind::ManagedIdentity => self.managed_identity(),
+            IdentityKind::WorkloadIdentity => self.workload_identity(),
+            IdentityKind::AzureCli => self.azure_cli(),
         }
     }
 

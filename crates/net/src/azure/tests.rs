@@ -89,8 +89,8 @@ fn wrong(reason: &dyn std::fmt::Debug) -> Reply {
     }
 }
 
-fn public() -> Cloud {
-    Cloud::named("").expect("because the public cloud has no name")
+fn public() -> AzureCloud {
+    AzureCloud::named("").expect("because the public cloud has no name")
 }
 
 fn secret(text: &str) -> Option<Secret> {
@@ -104,13 +104,13 @@ fn application() -> IdentitySettings {
 
 #[test]
 fn clouds_have_their_names() {
-    assert_eq!(Cloud::named("public"), Cloud::named(""));
-    assert_eq!(Cloud::named("dod").map(|cloud| cloud.storage_suffix), Some("core.usgovcloudapi.net".to_owned()));
+    assert_eq!(AzureCloud::named("public"), AzureCloud::named(""));
+    assert_eq!(AzureCloud::named("dod").map(|cloud| cloud.storage_suffix), Some("core.usgovcloudapi.net".to_owned()));
     assert_eq!(
-        Cloud::named("china").map(|cloud| cloud.login.to_string()),
+        AzureCloud::named("china").map(|cloud| cloud.login.to_string()),
         Some("https://login.chinacloudapi.cn/".to_owned())
     );
-    assert_eq!(Cloud::named("german"), None);
+    assert_eq!(AzureCloud::named("german"), None);
 }
 
 #[test]
@@ -126,11 +126,12 @@ fn a_metadata_host_describes_a_cloud() {
         _ => Reply::json("{}"),
     });
     let outside = internet.outside(&[], &[]);
-    let cloud = Cloud::of_metadata_host(&outside, "stack.example").expect("because the host describes it");
+    let cloud = AzureCloud::of_metadata_host(&outside, "stack.example").expect("because the host describes it");
     assert_eq!(cloud.login.as_str(), "https://login.stack.example/adfs");
     assert_eq!(cloud.resource_manager_scope(), "https://management.stack.example/id/.default");
     assert_eq!(cloud.storage_suffix, "stack.example");
-    let error = |host: &str| Cloud::of_metadata_host(&outside, host).expect_err("because it is not a cloud").reason;
+    let error =
+        |host: &str| AzureCloud::of_metadata_host(&outside, host).expect_err("because it is not a cloud").reason;
     assert_eq!(error("plain.example"), "the login endpoint of plain.example is not an https URL");
     assert_eq!(error("other.example"), "the metadata of other.example contain no valid login endpoint");
     assert_eq!(error("a/b"), "\"a/b\" is not a valid host name");

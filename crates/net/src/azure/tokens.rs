@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 
 use super::certificate::{ClientCertificate, Verifier};
 use super::cli::AzureCli;
-use super::identity::{Method, consolidated, is_tenant};
+use super::identity::{IdentityKind, consolidated, is_tenant};
 use super::managed::ManagedIdentity;
-use super::{AzureError, Cloud, IdentitySettings, Outside, json, refused, response, url};
+use super::{AzureCloud, AzureError, IdentitySettings, Outside, json, refused, response, url};
 use crate::Secret;
 use crate::http::{self, Request, Url};
 
@@ -119,11 +119,11 @@ type Cache = HashMap<(String, String), (Secret, Instant, Instant)>;
 
 /// The tokens of an identity.
 pub struct TokenSource {
-    method: Method,
+    method: IdentityKind,
     login: Login,
     tenant: String,
     subscription: String,
-    cloud: Cloud,
+    cloud: AzureCloud,
     outside: Outside,
     cache: Mutex<Cache>,
 }
@@ -136,10 +136,10 @@ impl std::fmt::Debug for TokenSource {
 
 impl TokenSource {
     pub(super) fn new(
-        method: Method,
+        method: IdentityKind,
         login: Login,
         settings: &IdentitySettings,
-        cloud: &Cloud,
+        cloud: &AzureCloud,
         outside: &Outside,
     ) -> TokenSource {
         let (mut tenant, mut subscription) = (settings.tenant_id.clone(), settings.subscription_id.clone());
@@ -153,7 +153,7 @@ impl TokenSource {
     }
 
     /// The kind of the identity.
-    pub fn method(&self) -> Method {
+    pub fn method(&self) -> IdentityKind {
         self.method
     }
 
@@ -163,7 +163,7 @@ impl TokenSource {
     }
 
     /// The cloud.
-    pub fn cloud(&self) -> &Cloud {
+    pub fn cloud(&self) -> &AzureCloud {
         &self.cloud
     }
 

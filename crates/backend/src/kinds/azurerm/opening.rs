@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use yuba_net::azure::{Cloud, Outside, SharedKey, TokenSource};
+use yuba_net::azure::{AzureCloud, Outside, SharedKey, TokenSource};
 use yuba_net::http::Url;
 use yuba_syntax::Diagnostics;
 
@@ -112,18 +112,18 @@ pub(in crate::kinds) fn open(
 }
 
 /// The cloud of a metadata host or with a name.
-fn cloud(environment: &str, metadata_host: &str, outside: &Outside) -> Result<Cloud, Diagnostics> {
+fn cloud(environment: &str, metadata_host: &str, outside: &Outside) -> Result<AzureCloud, Diagnostics> {
     if !metadata_host.is_empty() {
-        let found = Cloud::of_metadata_host(outside, metadata_host);
+        let found = AzureCloud::of_metadata_host(outside, metadata_host);
         return found.map_err(|error| diagnostics::invalid_cloud(&error.reason).into());
     }
-    Cloud::named(environment).ok_or_else(|| diagnostics::unknown_environment(environment).into())
+    AzureCloud::named(environment).ok_or_else(|| diagnostics::unknown_environment(environment).into())
 }
 
 fn authorization(
     arguments: &Arguments,
     account: &str,
-    cloud: &Cloud,
+    cloud: &AzureCloud,
     outside: &Outside,
 ) -> Result<Authorization, Diagnostics> {
     let secret = |name: &str| arguments.secret(name).filter(|secret| !secret.reveal().is_empty());

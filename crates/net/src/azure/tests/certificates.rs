@@ -113,10 +113,10 @@ fn a_certificate_logs_in_with_an_assertion() {
         ..application()
     };
     let stack =
-        Cloud { login: Url::parse("https://adfs.stack.example/adfs").expect("because it is a URL"), ..public() };
+        AzureCloud { login: Url::parse("https://adfs.stack.example/adfs").expect("because it is a URL"), ..public() };
     for cloud in [public(), stack] {
         let tokens = settings.select(&cloud, &outside).expect("because the settings are complete");
-        assert_eq!(tokens.method(), Method::ClientCertificate);
+        assert_eq!(tokens.method(), IdentityKind::ClientCertificate);
         assert_eq!(tokens.token(STORAGE_SCOPE), Ok(Secret::new("access")));
     }
     let encoded = IdentitySettings { certificate: secret(&STANDARD.encode(FILES[0].2)), ..settings };
@@ -127,5 +127,5 @@ fn a_certificate_logs_in_with_an_assertion() {
         ["The client certificate and the file with the client certificate are different. Set one of them"]
     );
     let encoded = IdentitySettings { certificate_file: String::new(), ..encoded };
-    assert!(encoded.select(&public(), &outside).is_ok_and(|tokens| tokens.method() == Method::ClientCertificate));
+    assert!(encoded.select(&public(), &outside).is_ok_and(|tokens| tokens.method() == IdentityKind::ClientCertificate));
 }

@@ -36,7 +36,7 @@ fn a_client_secret_gets_a_token_for_each_scope_once() {
         ..application()
     };
     let tokens = settings.select(&public(), &outside).expect("because the files have everything");
-    assert_eq!(tokens.method(), Method::ClientSecret);
+    assert_eq!(tokens.method(), IdentityKind::ClientSecret);
     for scope in ["one/.default", "two/.default", "one/.default"] {
         assert_eq!(tokens.token(scope), Ok(Secret::new(scope)));
     }
@@ -116,7 +116,7 @@ fn github_actions_get_a_new_id_token_for_each_access_token() {
         ..application()
     };
     let tokens = settings.select(&public(), &internet.outside(&[], &[])).expect("because the settings are complete");
-    assert_eq!(tokens.method(), Method::OpenIdConnect);
+    assert_eq!(tokens.method(), IdentityKind::OpenIdConnect);
     assert_eq!(tokens.token(STORAGE_SCOPE), Ok(Secret::new("access")));
     let (id, login) = ("GET token.actions.example/idtoken", format!("POST login.microsoftonline.com{LOGIN}"));
     assert_eq!(internet.requests(), [id, id, &login]);
@@ -144,7 +144,7 @@ fn azure_pipelines_exchange_a_service_connection() {
         ..application()
     };
     let tokens = settings.select(&public(), &outside).expect("because the settings are complete");
-    assert_eq!((tokens.method(), tokens.token(STORAGE_SCOPE)), (Method::AzureDevOps, Ok(Secret::new("access"))));
+    assert_eq!((tokens.method(), tokens.token(STORAGE_SCOPE)), (IdentityKind::AzureDevOps, Ok(Secret::new("access"))));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn id_tokens_come_from_files_and_from_pods() {
     let outside = internet.outside(&variables, &[(path, b"from the file")]);
     let by_file = IdentitySettings { use_oidc: true, oidc_token_file: path.to_owned(), ..application() };
     let by_pod = IdentitySettings { use_workload_identity: true, ..IdentitySettings::default() };
-    for (settings, method) in [(by_file, Method::OpenIdConnect), (by_pod, Method::WorkloadIdentity)] {
+    for (settings, method) in [(by_file, IdentityKind::OpenIdConnect), (by_pod, IdentityKind::WorkloadIdentity)] {
         let tokens = settings.select(&public(), &outside).expect("because the settings are complete");
         assert_eq!((tokens.method(), tokens.token(STORAGE_SCOPE)), (method, Ok(Secret::new("access"))));
     }
@@ -182,8 +182,8 @@ fn every_identity_that_lacks_something_is_listed_in_order() {
     let refused = IdentitySettings { use_cli: true, ..IdentitySettings::default() }
         .select(&public(), &internet.outside(&[("PATH", "/nonexistent")], &[]))
         .expect_err("because nothing is set");
-    let methods: Vec<Method> = refused.iter().map(|refused| refused.method).collect();
-    use Method::{
+    let methods: Vec<IdentityKind> = refused.iter().map(|refused| refused.method).collect();
+    use IdentityKind::{
         AzureCli, AzureDevOps, ClientCertificate, ClientSecret, ManagedIdentity, OpenIdConnect, WorkloadIdentity,
     };
     let order =
@@ -228,7 +228,7 @@ fn the_azure_cli_runs_with_the_environment_of_the_caller() {
         ..IdentitySettings::default()
     };
     let tokens = settings.select(&public(), &outside).expect("because the account is signed in");
-    assert_eq!((tokens.method(), tokens.token(STORAGE_SCOPE)), (Method::AzureCli, Ok(Secret::new("from az"))));
+    assert_eq!((tokens.method(), tokens.token(STORAGE_SCOPE)), (IdentityKind::AzureCli, Ok(Secret::new("from az"))));
     let without = IdentitySettings { use_cli: true, ..IdentitySettings::default() };
     assert_eq!(
         without.select(&public(), &outside).map(|tokens| tokens.subscription().to_owned()).ok(),

@@ -21,7 +21,7 @@ fn token_of(
     let outside = internet.outside(&variables, files);
     let tokens =
         settings.select(&public(), &outside).map_err(|refused| AzureError::lasting(refused[4].reasons.join(". ")))?;
-    assert_eq!(tokens.method(), Method::ManagedIdentity);
+    assert_eq!(tokens.method(), IdentityKind::ManagedIdentity);
     tokens.token(STORAGE_SCOPE)
 }
 
