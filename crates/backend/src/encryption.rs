@@ -3,6 +3,7 @@
 //!
 //! Invariant: what a [`Sealing`] holds is never shown, not even by `Debug`.
 
+mod aws_kms;
 mod cipher;
 mod external;
 mod keys;

@@ -30,7 +30,7 @@ use crate::project::Project;
 pub const VARIABLE: &str = "TF_ENCRYPTION";
 
 /// Key providers that OpenTofu supports and this version does not.
-const OTHER_PROVIDERS: [&str; 4] = ["aws_kms", "azure_vault", "gcp_kms", "xor"];
+const OTHER_PROVIDERS: [&str; 2] = ["azure_vault", "xor"];
 
 /// Evaluates the arguments of a key provider.
 struct ServiceArguments<'e> {

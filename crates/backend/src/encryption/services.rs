@@ -3,6 +3,7 @@
 //! A service creates data keys and decrypts them again. Which data is encrypted with them, and what is stored beside it, is
 //! decided in [`super`].
 
+mod gcp_kms;
 mod openbao;
 
 use std::fmt;
@@ -32,8 +33,11 @@ impl fmt::Debug for KeyServiceKind {
 }
 
 /// All key services of this version.
-pub(crate) static KEY_SERVICES: &[KeyServiceKind] =
-    &[KeyServiceKind { name: "openbao", schema: openbao::schema, open: openbao::open }];
+pub(crate) static KEY_SERVICES: &[KeyServiceKind] = &[
+    super::aws_kms::AWS_KMS,
+    KeyServiceKind { name: "gcp_kms", schema: gcp_kms::schema, open: gcp_kms::open },
+    KeyServiceKind { name: "openbao", schema: openbao::schema, open: openbao::open },
+];
 
 /// The row with this name.
 pub fn key_service(name: &str) -> Option<KeyServiceKind> {

@@ -226,6 +226,10 @@ impl Store for HttpStore {
         }
     }
 
+    fn has_locks(&self) -> bool {
+        self.unlock.is_some()
+    }
+
     fn retries(&self) -> Option<Retries> {
         Some(self.retries)
     }

@@ -127,8 +127,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Pg {
     fn prepare(&self) -> Result<(), StoreError> {
-        let session = self.session().map_err(|error| self.failed("connect", &error))?;
-        self.layout.prepare(&session).map_err(|error| self.failed("create the table of states", &error))
+        let session = self.session().map_err(|error| self.failed("connect to", &error))?;
+        self.layout.prepare(&session).map_err(|error| self.failed("create the table of states on", &error))
     }
 
     /// A session that holds no lock.
@@ -174,7 +174,7 @@ impl Pg {
     fn failed(&self, request: &str, error: &PgError) -> StoreError {
         let kind = if error.may_pass() { StoreErrorKind::Transient } else { StoreErrorKind::Lasting };
         let hint = self.hint(error).map(|hint| format!(". {hint}")).unwrap_or_default();
-        StoreError::new(kind, format!("failed to {request} on {}: {}{hint}", self.server(), error.reason()))
+        StoreError::new(kind, format!("failed to {request} {}: {}{hint}", self.server(), error.reason()))
     }
 
     /// The same for the session of a lock, which is lost if the session is.
@@ -204,7 +204,7 @@ impl Pg {
     fn why_not_written(&self, session: &Session, key: Option<i64>) -> StoreError {
         let held = key.map(|key| session.value::<bool>(&format!("SELECT {}", holds(key)), &[]));
         match held {
-            Some(Err(error)) => self.failed_under_lock("write the state", &error),
+            Some(Err(error)) => self.failed_under_lock("write the state on", &error),
             Some(Ok(false)) => StoreError::new(StoreErrorKind::LockLost, "the session does not hold the lock any more"),
             Some(Ok(true)) | None => {
                 StoreError::new(StoreErrorKind::Conflict, "the row of the state has changed since it was read")
@@ -216,7 +216,7 @@ impl Pg {
     fn writer(&self, workspace: &str, lock: Option<&LockId>) -> Result<(Arc<Session>, Option<i64>), StoreError> {
         let Some(id) = lock else {
             // A command with -lock=false beside one that holds the lock, or without any.
-            return Ok((self.session().map_err(|error| self.failed("connect", &error))?, None));
+            return Ok((self.session().map_err(|error| self.failed("connect to", &error))?, None));
         };
         match self.held(workspace).filter(|held| held.id == *id) {
             Some(held) => Ok((held.session, Some(held.key))),
@@ -226,7 +226,7 @@ impl Pg {
 
     fn refusal(&self, session: &Session, key: i64) -> LockRefusal {
         match locks::holders(session, &[key]) {
-            Err(error) => LockRefusal::Store(self.failed("ask who holds the lock", &error)),
+            Err(error) => LockRefusal::Store(self.failed("ask who holds the lock on", &error)),
             // Without a holder the lock was freed in the meantime.
             Ok(holders) => {
                 let holder = holders.first().map(|holder| Box::new(holder.to_lock_holder(key)));
@@ -237,7 +237,7 @@ impl Pg {
 
     /// Ends a session that holds the lock of a state, for a user who names it.
     fn force_unlock(&self, workspace: &str, id: &LockId) -> Result<(), UnlockRefusal> {
-        let failed = |error: PgError| UnlockRefusal::Failed(self.failed("release the lock", &error));
+        let failed = |error: PgError| UnlockRefusal::Failed(self.failed("release the lock on", &error));
         let session = self.session().map_err(failed)?;
         let keys = locks::keys(&session, &self.layout, workspace).map_err(failed)?;
         let holders = locks::holders(&session, &keys).map_err(failed)?;
@@ -292,7 +292,7 @@ impl Store for Pg {
             let rows = session.query(&format!("SELECT name FROM {} WHERE name IS NOT NULL", self.layout.table), &[])?;
             rows.iter().map(|row| field(row, 0)).collect()
         });
-        listed.map_err(|error| self.failed("list the states", &error))
+        listed.map_err(|error| self.failed("list the states on", &error))
     }
 
     fn read(&self, workspace: &str) -> Result<Option<Stored>, StoreError> {
@@ -305,7 +305,7 @@ impl Store for Pg {
             };
             rows.first().map(stored).transpose()
         });
-        read.map_err(|error| self.failed("read the state", &error))
+        read.map_err(|error| self.failed("read the state on", &error))
     }
 
     /// The version is the transaction that wrote the row. The statement compares it, and that the session holds the lock.
@@ -331,8 +331,8 @@ impl Store for Pg {
             }
         };
         let under_lock = |error: &PgError| match key {
-            Some(_) => self.failed_under_lock("write the state", error),
-            None => self.failed("write the state", error),
+            Some(_) => self.failed_under_lock("write the state on", error),
+            None => self.failed("write the state on", error),
         };
         let rows = written.map_err(|error| under_lock(&error))?;
         match rows.first() {
@@ -347,14 +347,17 @@ impl Store for Pg {
             session.query(&statement, &[(&workspace, Type::TEXT)])?;
             self.remove_journal(session, workspace)
         });
-        deleted.map_err(|error| self.failed("delete the state", &error))
+        deleted.map_err(|error| self.failed("delete the state on", &error))
     }
 
     fn lock(&self, workspace: &str, holder: &LockHolder) -> Result<Option<LockId>, LockRefusal> {
-        let failed = |error: PgError| LockRefusal::Store(self.failed("lock the state", &error));
+        let failed = |error: PgError| LockRefusal::Store(self.failed("lock the state on", &error));
         // The session of a lock holds no other lock: a second attempt by the same session would succeed.
-        let session = self.session().map_err(failed)?;
-        *locked(&self.free) = None;
+        let free = locked(&self.free).take();
+        let session = match free.filter(|session| !session.is_closed()) {
+            Some(session) => session,
+            None => Arc::new(Session::open(&self.settings, &self.runtime).map_err(failed)?),
+        };
         let application = self.settings.application.during(&holder.operation);
         let attempt =
             locks::prepare(&session, &application).and_then(|()| locks::try_lock(&session, &self.layout, workspace));
@@ -404,7 +407,7 @@ impl Store for Pg {
             Ok(true) => Ok(LockCheck::Held),
             Ok(false) => Ok(LockCheck::Lost("the session does not hold it any more".to_owned())),
             Err(error @ PgError::Broken(_)) => Ok(LockCheck::Lost(format!("{}, which frees the lock", error.reason()))),
-            Err(error) => Err(self.failed("check the lock", &error)),
+            Err(error) => Err(self.failed("check the lock on", &error)),
         }
     }
 

@@ -5,9 +5,11 @@
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
 mod consul;
+mod gcs;
 mod http;
 mod local_memory;
 mod pg;
+mod s3;
 mod subject;
 mod suite;
 
@@ -21,10 +23,12 @@ use subject::{Lazy, Subject};
 /// All backends on all servers.
 fn subjects() -> Vec<Lazy> {
     let mut all = Vec::new();
+    all.extend(gcs::subjects());
     all.extend(consul::subjects());
     all.extend(http::subjects());
     all.extend(local_memory::subjects());
     all.extend(pg::subjects());
+    all.extend(s3::subjects());
     all
 }
 

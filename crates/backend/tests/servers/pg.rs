@@ -18,12 +18,22 @@ const DATABASE: &str = "tofu_state";
 
 struct Pg {
     server: PostgreSql,
+    users: Users,
 }
 
-fn start() -> Option<Pg> {
+/// Who uses a server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Users {
+    /// Tests that run at the same time.
+    Many,
+    /// One test, which may stop it.
+    One,
+}
+
+fn start(users: Users) -> Option<Pg> {
     let server = postgresql()?;
     server.create_database(DATABASE);
-    Some(Pg { server })
+    Some(Pg { server, users })
 }
 
 impl Subject for Pg {
@@ -43,8 +53,10 @@ impl Subject for Pg {
         true
     }
     fn interrupt(&self) -> bool {
-        self.server.kill();
-        true
+        if self.users == Users::One {
+            self.server.kill();
+        }
+        self.users == Users::One
     }
     fn resume(&self) {
         self.server.restart();
@@ -52,12 +64,12 @@ impl Subject for Pg {
 }
 
 pub(crate) fn subjects() -> Vec<Lazy> {
-    let start = || start().map(|pg| Arc::new(pg) as Started);
+    let start = || start(Users::Many).map(|pg| Arc::new(pg) as Started);
     vec![Lazy::new("pg on PostgreSQL", "postgresql", is_installed("postgresql"), start)]
 }
 
 /// The server of the tests below. They do not stop it.
-static SERVER: LazyLock<Option<Pg>> = LazyLock::new(start);
+static SERVER: LazyLock<Option<Pg>> = LazyLock::new(|| start(Users::Many));
 
 type Test = fn(&Pg);
 
@@ -76,6 +88,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("the socket and settings of the server are used", the_socket_is_used),
     ];
     let own: &[(&str, Test)] = &[
+        ("an outage loses nothing on a server of its own", |pg| crate::suite::an_outage_loses_nothing(pg)),
         ("a server that restarts during a run ends its lock", a_restart_ends_the_lock),
         ("a server that does not respond is noticed", a_frozen_server_delays),
     ];
@@ -90,7 +103,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         all.push(trial(name, Box::new(run)));
     }
     for (name, test) in own {
-        let run = move || start().as_ref().map(test).ok_or_else(missing);
+        let run = move || start(Users::One).as_ref().map(test).ok_or_else(missing);
         all.push(trial(name, Box::new(run)));
     }
     all

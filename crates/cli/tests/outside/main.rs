@@ -3,9 +3,11 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod backend_records;
 mod clear_text;
 mod encryption;
 mod full_disk;
+mod gcs;
 mod git;
 mod interchange;
 mod real_providers;
@@ -41,12 +43,29 @@ fn main() -> ExitCode {
     for (name, test) in interchange::all() {
         trials.push(needs("tofu", tofu, &format!("both apply in turns: {name}"), test));
     }
+    for (name, test) in gcs::all() {
+        let present = tofu && yuba_testkit::servers::is_installed("fake-gcs-server");
+        trials.push(needs("tofu and fake-gcs-server", present, &format!("backend \"gcs\": {name}"), test));
+    }
+    for (name, test) in backend_records::all() {
+        trials.push(needs("tofu", tofu, &format!("both accept the record of a backend: {name}"), test));
+    }
     let [has_consul, has_vault] = ["consul", "vault-transit"].map(yuba_testkit::servers::is_installed);
     trials.push(needs("tofu", tofu, "one remote state: http", remote_states::on_http));
     let with_consul = tofu && has_consul;
     trials.push(needs("tofu and consul", with_consul, "one remote state: consul", remote_states::on_consul));
     let gzip = remote_states::on_consul_with_gzip;
     trials.push(needs("tofu and consul", with_consul, "one remote state: consul with gzip", gzip));
+    let has_moto = yuba_testkit::servers::is_installed("moto");
+    for (name, test) in [
+        ("s3 with lock objects", remote_states::on_s3_with_lock_objects as fn()),
+        ("s3 with a lock table", remote_states::on_s3_with_a_lock_table),
+        ("s3 with both locks", remote_states::on_s3_with_both_locks),
+    ] {
+        trials.push(needs("tofu and moto", tofu && has_moto, &format!("one remote state: {name}"), test));
+    }
+    let aws_kms = encryption::with_aws_kms;
+    trials.push(needs("tofu and moto", tofu && has_moto, "both encrypt: key provider aws_kms", aws_kms));
     let openbao = encryption::with_openbao;
     trials.push(needs("tofu and vault-transit", tofu && has_vault, "both encrypt: key provider openbao", openbao));
     let external = encryption::with_an_external_method;
