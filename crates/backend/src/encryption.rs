@@ -4,6 +4,7 @@
 //! Invariant: what a [`Sealing`] holds is never shown, not even by `Debug`.
 
 mod aws_kms;
+mod azure_vault;
 mod cipher;
 mod external;
 mod keys;
