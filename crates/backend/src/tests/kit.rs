@@ -26,7 +26,8 @@ fn the_table_names_every_backend_once() {
     assert_eq!(names.len(), BACKENDS.len());
     let backends = Backends::new(BackendEnvironment::new(Environment::default(), "data"));
     for kind in BACKENDS.iter().filter(|kind| !kind.is_available()) {
-        let refused = backends.open(&BackendConfiguration::of_json(*kind, &json!({}))).expect_err("it is not available");
+        let refused =
+            backends.open(&BackendConfiguration::of_json(*kind, &json!({}))).expect_err("it is not available");
         assert!(refused.iter().all(|problem| problem.is(&crate::BACKEND_UNSUPPORTED)), "{kind:?}");
     }
     let first = ["consul", "http", "inmem", "local"];
