@@ -121,12 +121,12 @@ pub(crate) fn subjects() -> Vec<Lazy> {
     ]
 }
 
-/// A test with its name.
-type ConsulTest = (&'static str, fn(&OnConsul));
+/// A test with an agent.
+type Test = fn(&OnConsul);
 
 /// Tests of the layout, each with its own agent.
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [ConsulTest; 6] = [
+    let tests: [(&str, Test); 6] = [
         ("large states are chunks, and old chunks are removed", large_states_are_chunks),
         ("states with damaged chunks are errors", states_with_damaged_chunks_are_errors),
         ("a deleted workspace leaves nothing", a_deleted_workspace_leaves_nothing),
@@ -135,7 +135,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("a session that ends is a lost lock", a_session_that_ends_is_a_lost_lock),
     ];
     let is_ignored = !is_installed("consul") && !yuba_testkit::servers::is_required("consul");
-    let trial = |(name, test): (&str, fn(&OnConsul))| {
+    let trial = |(name, test): (&str, Test)| {
         let run = move || {
             let Some(subject) = start(false) else {
                 return Err("consul is required by YUBA_REQUIRE and missing".into());
