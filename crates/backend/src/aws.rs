@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use yuba_net::aws::{
-    AssumeRole, Aws, AwsError, AwsSettings, Connection, Cryptography, FileReader, MetadataAddress, MetadataSettings,
+    AssumeRole, Aws, AwsConnection, AwsError, AwsSettings, Cryptography, FileReader, MetadataAddress, MetadataSettings,
     MetadataUse, Service, SharedFiles, Stack, WebIdentity,
 };
 use yuba_net::trust::Verification;
@@ -40,9 +40,9 @@ pub(crate) fn has_region(variables: &Environment) -> bool {
     ["AWS_REGION", "AWS_DEFAULT_REGION"].iter().any(|name| variables.get(name).is_some())
 }
 
-fn connection(arguments: &Arguments) -> Connection {
+fn connection(arguments: &Arguments) -> AwsConnection {
     let text = |name: &str| arguments.text(name).map(String::from);
-    Connection {
+    AwsConnection {
         ca_bundle: text("custom_ca_bundle"),
         verification: if arguments.is_on("insecure") { Verification::Skipped } else { Verification::Full },
         http_proxy: text("http_proxy"),

@@ -31,16 +31,16 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-pub use bucket::{Bucket, BucketStyle};
-pub use connection::Connection;
-pub use failure::Failure;
+pub use bucket::{Bucket, BucketStyle, S3Address};
+pub use connection::AwsConnection;
+pub use failure::AwsFailure;
 pub use metadata::{MetadataAddress, MetadataSettings, MetadataUse};
 pub use moment::Moment;
 use profile::Profiles;
 pub use profile::SharedFiles;
 pub use service::{Cryptography, Endpoint, Origin, Partition, Service, Stack, is_region};
 use source::Source;
-pub use sts::Identity;
+pub use sts::CallerIdentity;
 pub use xml::Element;
 
 use crate::http::{HttpClient, Request, Response};
@@ -190,7 +190,7 @@ impl AwsError {
 
     /// The same as a failure of another part.
     #[must_use]
-    fn as_kind(self, kind: AwsErrorKind) -> AwsError {
+    fn with_kind(self, kind: AwsErrorKind) -> AwsError {
         AwsError { kind, ..self }
     }
 }
@@ -235,7 +235,7 @@ impl fmt::Debug for Aws {
 }
 
 impl Aws {
-    /// Decides where credentials come from. The client is one of [`Connection::client`]: it follows no redirects.
+    /// Decides where credentials come from. The client is one of [`AwsConnection::client`]: it follows no redirects.
     pub fn new(
         settings: AwsSettings,
         environment: &Environment,
@@ -255,7 +255,7 @@ impl Aws {
         let of_profile = || profiles.profile(&profile)?.get("region").map(String::as_str);
         let region = settings.region.as_deref().filter(|region| !region.is_empty());
         let region = region.or_else(of_environment).or_else(of_profile).map(str::to_owned);
-        let direct = Connection::direct(&client);
+        let direct = AwsConnection::direct(&client);
         let environment = environment.clone();
         let skew = AtomicI64::new(0);
         let session = Session { settings, environment, client, direct, read, profiles, profile, region, skew };
@@ -320,7 +320,7 @@ impl Aws {
     }
 
     /// The account and the user or role of the credentials.
-    pub fn identity(&self) -> Result<Identity, AwsError> {
+    pub fn identity(&self) -> Result<CallerIdentity, AwsError> {
         let credentials = self.credentials()?;
         self.0.session.identity(&credentials)
     }

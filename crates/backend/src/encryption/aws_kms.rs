@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, json};
-use yuba_net::aws::{Aws, Failure, Partition, Service};
+use yuba_net::aws::{Aws, AwsFailure, Partition, Service};
 use yuba_net::http::{Method, Request, Url};
 use yuba_provider::{Attribute, BlockSchema, NestedBlock, Nesting};
 use yuba_value::Type;
@@ -166,7 +166,7 @@ impl AwsKms {
             Err(error) => return Err(format!("{name}: {error}")),
         };
         if !response.is_success() {
-            let failure = Failure::of(&response);
+            let failure = AwsFailure::of(&response);
             let is_adjusted = failure.is_about_clocks() && self.aws.adjust_clock(&response);
             let advice = self.advice(&failure, operation).or_else(|| failure.advice(&response));
             let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
@@ -180,7 +180,7 @@ impl AwsKms {
         Ok(Attempt::Done(json))
     }
 
-    fn advice(&self, failure: &Failure, operation: &str) -> Option<String> {
+    fn advice(&self, failure: &AwsFailure, operation: &str) -> Option<String> {
         let key = &self.key_id;
         Some(match failure.code.as_str() {
             "NotFoundException" => {

@@ -4,6 +4,7 @@
 //! identically over all of them. Tests of a server that is not installed report themselves as ignored, with the server in
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
+mod azurite;
 mod consul;
 mod gcs;
 mod http;
@@ -30,6 +31,7 @@ fn subjects() -> Vec<Lazy> {
     all.extend(local_memory::subjects());
     all.extend(pg::subjects());
     all.extend(s3::subjects());
+    all.extend(azurite::subjects());
     all
 }
 

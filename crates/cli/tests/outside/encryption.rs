@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use yuba_testkit::Sandbox;
-use yuba_testkit::servers::vault_transit;
+use yuba_testkit::servers::{moto, vault_transit};
 
 const RESOURCES: &str = r#"
 variable "v" {
@@ -95,6 +95,20 @@ pub(crate) fn with_openbao() {
     let (_, text) = run(&sandbox, "yuba", &["plan", "-no-color"], &[("BAO_ADDR", &url), ("BAO_TOKEN", "wrong")]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("\"update\" on \"transit/") && !text.contains("wrong"), "{text}");
+}
+
+pub(crate) fn with_aws_kms() {
+    let server = moto().expect("because it is installed");
+    let (key, url) = (server.create_kms_key(), server.url());
+    let block = format!(
+        "key_provider \"aws_kms\" \"k\" {{\n kms_key_id = \"{key}\"\n key_spec = \"AES_256\"\n region = \"us-east-1\"\n access_key = \
+         \"AKIATEST\"\n secret_key = \"secret\"\n endpoints {{\n  sts = \"{url}\"\n }}\n}}\nmethod \"aes_gcm\" \"m\" {{\n keys = \
+         key_provider.aws_kms.k\n}}\n{TARGETS}"
+    );
+    let sandbox = take_turns(&block, "", &[("AWS_ENDPOINT_URL_KMS", &url)]);
+    let state: serde_json::Value =
+        serde_json::from_str(&sandbox.read("terraform.tfstate")).expect("because it is JSON");
+    assert!(state["meta"]["key_provider.aws_kms.k"].is_string(), "{state}");
 }
 
 pub(crate) fn with_an_external_method() {

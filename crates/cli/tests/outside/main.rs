@@ -3,6 +3,7 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod azurerm;
 mod backend_records;
 mod clear_text;
 mod encryption;
@@ -56,6 +57,16 @@ fn main() -> ExitCode {
     trials.push(needs("tofu and consul", with_consul, "one remote state: consul", remote_states::on_consul));
     let gzip = remote_states::on_consul_with_gzip;
     trials.push(needs("tofu and consul", with_consul, "one remote state: consul with gzip", gzip));
+    let has_moto = yuba_testkit::servers::is_installed("moto");
+    for (name, test) in [
+        ("s3 with lock objects", remote_states::on_s3_with_lock_objects as fn()),
+        ("s3 with a lock table", remote_states::on_s3_with_a_lock_table),
+        ("s3 with both locks", remote_states::on_s3_with_both_locks),
+    ] {
+        trials.push(needs("tofu and moto", tofu && has_moto, &format!("one remote state: {name}"), test));
+    }
+    let aws_kms = encryption::with_aws_kms;
+    trials.push(needs("tofu and moto", tofu && has_moto, "both encrypt: key provider aws_kms", aws_kms));
     let openbao = encryption::with_openbao;
     trials.push(needs("tofu and vault-transit", tofu && has_vault, "both encrypt: key provider openbao", openbao));
     let external = encryption::with_an_external_method;
@@ -71,6 +82,13 @@ fn main() -> ExitCode {
         "clear text is found where nothing is encrypted",
         clear_text::the_search_works,
     ));
+    for (name, test) in [
+        ("both apply in turns", azurerm::both_apply_in_turns as fn()),
+        ("locks exclude each other", azurerm::locks_exclude_each_other),
+    ] {
+        let present = tofu && azurerm::is_available();
+        trials.push(needs("tofu,azurite", present, &format!("states in azurerm: {name}"), test));
+    }
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));

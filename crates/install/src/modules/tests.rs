@@ -349,6 +349,54 @@ fn packages_of_container_registries() {
     assert!(stranger.manifest("v1").is_err_and(|reason| reason.contains("demands credentials, and there are none")));
 }
 
+#[test]
+fn archives_and_directories_of_s3() {
+    let zip = package(&[("main.tf", ""), ("sub/deep.tf", "")]);
+    let host = Host::start(move |asked| {
+        let signed = asked.header("authorization").unwrap_or_default();
+        if !signed.contains("Credential=KEY/") || !signed.contains("/eu-west-1/s3/aws4_request") {
+            return Reply { status: 403, ..Reply::ok("<Error><Code>InvalidAccessKeyId</Code></Error>") };
+        }
+        let list = |keys: &[&str]| {
+            let keys: String = keys.iter().map(|key| format!("<Contents><Key>{key}</Key></Contents>")).collect();
+            Reply::ok(format!("<ListBucketResult>{keys}<IsTruncated>false</IsTruncated></ListBucketResult>"))
+        };
+        match asked.target.as_str() {
+            "/bucket/a/x.zip" | "/bucket/a/plain?versionId=7" => Reply::ok(zip.clone()),
+            "/bucket/?list-type=2&prefix=dir%2F" => list(&["dir/", "dir/a.tf", "dir/sub/b.tf", "dir/sub/"]),
+            "/bucket/?list-type=2&prefix=evil%2F" => list(&["evil/../../x.tf"]),
+            "/bucket/?list-type=2&prefix=none%2F" => list(&[]),
+            "/bucket/dir/a.tf" | "/bucket/dir/sub/b.tf" => Reply::ok("#"),
+            _ => {
+                Reply { status: 404, ..Reply::ok("<Error><Code>NoSuchKey</Code><Message>not there</Message></Error>") }
+            }
+        }
+    });
+    let sandbox = Sandbox::new("", "");
+    let of = |path: &str, query: &str| {
+        let keys = "region=eu-west-1&aws_access_key_id=KEY&aws_access_key_secret=hidden";
+        fetch(&sandbox, &format!("s3::{}?{keys}{query}", host.url(path)))
+    };
+    assert_eq!(of("/bucket/a/x.zip", ""), "main.tf sub");
+    assert_eq!(of("/bucket/a/plain", "&archive=zip&version=7"), "main.tf sub");
+    assert_eq!(of("/bucket/dir", ""), "a.tf sub");
+    for (path, query, expected) in [
+        ("/bucket/missing.zip", "", "NoSuchKey (404): not there"),
+        ("/bucket/none", "", "has no objects below \"none/\""),
+        ("/bucket/evil", "", "cannot be a file of a module"),
+        ("/bucket/a/x.zip", "&checksum=md5:00000000000000000000000000000000", "checksum"),
+        ("/bucket", "", "does not name a bucket and a key"),
+    ] {
+        let said = of(path, query);
+        assert!(said.contains(expected) && !said.contains("hidden"), "{path} {said}");
+    }
+    let refused = fetch(
+        &sandbox,
+        &format!("s3::{}?aws_access_key_id=X&aws_access_key_secret=hidden", host.url("/bucket/a/x.zip")),
+    );
+    assert!(refused.contains("the access key does not exist"), "{refused}");
+}
+
 /// A bucket of an emulator: pages of one object, contents by name.
 fn emulator(objects: &[(&str, Vec<u8>)]) -> Host {
     let objects: Vec<(String, Vec<u8>)> =

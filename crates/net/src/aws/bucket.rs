@@ -1,6 +1,6 @@
 //! Addresses of buckets and objects.
 
-use super::sign::{Slashes, encode};
+use super::sign::{Slashes, decode, encode};
 use super::{Aws, AwsError, Endpoint, Origin, Partition, Service};
 use crate::http::Url;
 
@@ -109,6 +109,51 @@ impl Bucket {
     }
 }
 
+/// An object or prefix, as a URL of AWS or of another server names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct S3Address {
+    /// The bucket.
+    pub bucket: String,
+    /// The key or prefix.
+    pub key: String,
+    /// The region; none if the URL does not name one.
+    pub region: Option<String>,
+    /// The endpoint, if it is not AWS.
+    pub endpoint: Option<String>,
+}
+
+impl S3Address {
+    /// Reads `https://s3-REGION.amazonaws.com/BUCKET/KEY`, `https://BUCKET.s3.REGION.amazonaws.com/KEY` and the other forms of
+    /// AWS, or `https://HOST/BUCKET/KEY`. None if bucket or key are missing.
+    pub fn parse(url: &Url) -> Option<S3Address> {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok().filter(|text| !text.is_empty());
+        let path = url.path().strip_prefix('/')?;
+        let in_path = || {
+            let (bucket, key) = path.split_once('/')?;
+            Some((text(decode(bucket))?, text(decode(key))?))
+        };
+        let host = url.host_str()?;
+        let Some(suffix) = Partition::suffix_of_host(host) else {
+            let (bucket, key) = in_path()?;
+            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+            let endpoint = Some(format!("{}://{host}{port}", url.scheme()));
+            return Some(S3Address { bucket, key, region: None, endpoint });
+        };
+        let labels: Vec<&str> = host.strip_suffix(suffix)?.strip_suffix('.')?.split('.').collect();
+        let at = labels.iter().rposition(|label| *label == "s3" || label.starts_with("s3-"))?;
+        let region = match labels.get(at)?.strip_prefix("s3-").filter(|region| *region != "fips") {
+            Some(region) => Some(region),
+            None => labels.get(at + 1..)?.iter().copied().find(|label| *label != "dualstack"),
+        };
+        let (bucket, key) = match labels.get(..at)? {
+            [] => in_path()?,
+            bucket => (bucket.join("."), text(decode(path))?),
+        };
+        let region = Some(region.unwrap_or("us-east-1").to_owned());
+        Some(S3Address { bucket, key, region, endpoint: None })
+    }
+}
+
 /// Whether a name can be one part of a host name: 3 to 63 lower case letters, digits and dashes.
 fn is_label(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -142,6 +187,38 @@ mod tests {
             let endpoint = Endpoint { url: endpoint.to_owned(), region: "eu-west-1".to_owned(), origin };
             let bucket = Bucket::at(&endpoint, bucket, style).expect("it is a bucket");
             assert_eq!(bucket.object("env:/a b/é+").expect("it is a URL").as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn addresses_of_objects() {
+        let aws = |bucket: &str, key: &str, region: &str| {
+            let region = Some(region.to_owned());
+            Some(S3Address { bucket: bucket.to_owned(), key: key.to_owned(), region, endpoint: None })
+        };
+        for (url, expected) in [
+            ("https://s3.amazonaws.com/b/k.zip", aws("b", "k.zip", "us-east-1")),
+            ("https://s3-eu-west-1.amazonaws.com/b/d/k%20x.zip", aws("b", "d/k x.zip", "eu-west-1")),
+            ("https://s3.eu-west-1.amazonaws.com/b/k.zip", aws("b", "k.zip", "eu-west-1")),
+            ("https://b.s3-eu-west-1.amazonaws.com/k.zip", aws("b", "k.zip", "eu-west-1")),
+            ("https://b.c.s3.eu-west-1.amazonaws.com/k.zip", aws("b.c", "k.zip", "eu-west-1")),
+            ("https://b.s3.dualstack.eu-west-1.amazonaws.com/k", aws("b", "k", "eu-west-1")),
+            ("https://b.s3.cn-north-1.amazonaws.com.cn/k", aws("b", "k", "cn-north-1")),
+            ("https://s3.amazonaws.com/b", None),
+            ("https://b.s3.eu-west-1.amazonaws.com/", None),
+            ("https://ec2.amazonaws.com/b/k", None),
+            ("https://s3.notamazonaws.com/b/k", None),
+            (
+                "http://127.0.0.1:9000/b/k",
+                Some(S3Address {
+                    bucket: "b".to_owned(),
+                    key: "k".to_owned(),
+                    region: None,
+                    endpoint: Some("http://127.0.0.1:9000".to_owned()),
+                }),
+            ),
+        ] {
+            assert_eq!(S3Address::parse(&Url::parse(url).expect("it is a URL")), expected, "{url}");
         }
     }
 

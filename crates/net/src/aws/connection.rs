@@ -10,7 +10,7 @@ use crate::trust::{Authorities, TlsSettings, Verification};
 
 /// Arguments about connections.
 #[derive(Clone, Debug, Default)]
-pub struct Connection {
+pub struct AwsConnection {
     /// A file with the authorities to trust, instead of those of the machine.
     pub ca_bundle: Option<String>,
     /// Whether certificates of hosts are verified.
@@ -23,7 +23,7 @@ pub struct Connection {
     pub no_proxy: Option<String>,
 }
 
-impl Connection {
+impl AwsConnection {
     /// A client for services of AWS.
     pub fn client(
         &self,

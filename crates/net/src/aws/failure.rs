@@ -7,7 +7,7 @@ use crate::http::Response;
 
 /// What a service says about a request that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Failure {
+pub struct AwsFailure {
     /// The code, such as `NoSuchBucket`. Empty if the response has none.
     pub code: String,
     /// The message; empty if the response has none.
@@ -42,15 +42,15 @@ const PASSING: [&str; 14] = [
     "IDPCommunicationError",
 ];
 
-impl Failure {
+impl AwsFailure {
     /// Reads an error response.
-    pub fn of(response: &Response) -> Failure {
+    pub fn of(response: &Response) -> AwsFailure {
         let text = String::from_utf8_lossy(&response.body);
         let region = response.header("x-amz-bucket-region").map(str::to_owned);
         if let Some(document) = Element::parse(&text) {
             let text = |name: &str| document.text_of(name).map(str::trim).unwrap_or_default().to_owned();
             let region = document.text_of("Region").map(str::to_owned).or(region);
-            return Failure { code: text("Code"), message: text("Message"), region };
+            return AwsFailure { code: text("Code"), message: text("Message"), region };
         }
         let json: Json = serde_json::from_str(&text).unwrap_or_default();
         let field = |names: [&str; 3]| {
@@ -60,7 +60,7 @@ impl Failure {
         let header = response.header("x-amzn-errortype").map(str::to_owned);
         let code = header.unwrap_or_else(|| field(["__type", "code", "Code"]));
         let code = code.rsplit('#').next().unwrap_or_default().split(':').next().unwrap_or_default().to_owned();
-        Failure { code, message: field(["message", "Message", "error_description"]), region }
+        AwsFailure { code, message: field(["message", "Message", "error_description"]), region }
     }
 
     /// Whether clocks may differ.

@@ -133,7 +133,8 @@ pub(super) fn encode(text: &[u8], slashes: Slashes) -> String {
     })
 }
 
-fn decode(text: &str) -> Vec<u8> {
+/// Bytes of a percent-encoded text.
+pub(super) fn decode(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
     let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);

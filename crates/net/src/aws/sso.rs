@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::profile::{Profiles, Section};
 use super::sign::hex;
-use super::{AwsCredentials, AwsError, Failure, Moment, Service, Session};
+use super::{AwsCredentials, AwsError, AwsFailure, Moment, Service, Session};
 use crate::Secret;
 use crate::http::{Method, Request, Url};
 
@@ -91,7 +91,7 @@ impl Session {
             ..AwsError::no_credentials(format!("IAM Identity Center GetRoleCredentials: {error}"))
         })?;
         if !response.is_success() {
-            let failure = Failure::of(&response);
+            let failure = AwsFailure::of(&response);
             if response.status == 401 {
                 return Err(profile.failed(&failure.shown(&response)));
             }
@@ -164,7 +164,7 @@ impl Session {
         let json: Json = serde_json::from_slice(&response.body).unwrap_or_default();
         let token = json.get("accessToken").and_then(Json::as_str).filter(|_| response.is_success());
         let Some(token) = token else {
-            let shown = Failure::of(&response).shown(&response);
+            let shown = AwsFailure::of(&response).shown(&response);
             return Err(profile.failed(&format!("it has expired, and renewing failed: {shown}")));
         };
         let seconds = json.get("expiresIn").and_then(Json::as_i64).unwrap_or(0);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::profile::expand;
 use super::sign::{Scope, sign};
 use super::{
-    AssumeRole, AwsCredentials, AwsError, AwsErrorKind, Element, Failure, Moment, Service, Session, WebIdentity,
+    AssumeRole, AwsCredentials, AwsError, AwsErrorKind, AwsFailure, Element, Moment, Service, Session, WebIdentity,
 };
 use crate::Secret;
 use crate::http::{Request, Url};
@@ -22,7 +22,7 @@ const RETRIES: u32 = 3;
 
 /// Who the caller is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct CallerIdentity {
     /// The ARN of the user or role.
     pub arn: String,
     /// The number of the account.
@@ -60,11 +60,11 @@ impl Session {
                 .map_err(|error| AwsError { may_pass: error.may_pass, ..failed(format!("{call}: {}", error.reason)) })
         };
         let mut response = send()?;
-        if !response.is_success() && Failure::of(&response).is_about_clocks() && self.learn_clock(&response) {
+        if !response.is_success() && AwsFailure::of(&response).is_about_clocks() && self.learn_clock(&response) {
             response = send()?;
         }
         if !response.is_success() {
-            let failure = Failure::of(&response);
+            let failure = AwsFailure::of(&response);
             let advice = failure.advice(&response).map(|advice| format!("; {advice}")).unwrap_or_default();
             let may_pass = response.may_pass() || failure.may_pass();
             return Err(AwsError { may_pass, ..failed(format!("{call}: {}{advice}", failure.shown(&response))) });
@@ -93,7 +93,7 @@ impl Session {
         let credentials = response.and_then(|response| issued(&response));
         credentials.map_err(|error| {
             let reason = format!("failed to assume the role {}: {}", role.arn, error.reason);
-            AwsError { reason, ..error }.as_kind(AwsErrorKind::AssumeRole)
+            AwsError { reason, ..error }.with_kind(AwsErrorKind::AssumeRole)
         })
     }
 
@@ -123,19 +123,19 @@ impl Session {
         let credentials = response.and_then(|response| issued(&response));
         credentials.map_err(|error| {
             let reason = format!("failed to assume the role {} with a web identity: {}", role.arn, error.reason);
-            AwsError { reason, ..error }.as_kind(AwsErrorKind::WebIdentity)
+            AwsError { reason, ..error }.with_kind(AwsErrorKind::WebIdentity)
         })
     }
 
     /// Who the credentials belong to.
-    pub(super) fn identity(&self, credentials: &AwsCredentials) -> Result<Identity, AwsError> {
+    pub(super) fn identity(&self, credentials: &AwsCredentials) -> Result<CallerIdentity, AwsError> {
         let pairs = start("GetCallerIdentity", STS_VERSION);
         let response = self.query(Service::Sts, &pairs, Some(credentials))?;
         let text = |name: &str| response.text_of(name).map(|text| text.trim().to_owned());
         let arn = text("Arn")
             .ok_or_else(|| AwsError::new(AwsErrorKind::Request, "the response of STS GetCallerIdentity has no ARN"))?;
         let account = account_of(&arn).or_else(|| text("Account")).unwrap_or_default();
-        Ok(Identity { arn, account })
+        Ok(CallerIdentity { arn, account })
     }
 
     /// The account of the user that credentials belong to; none if IAM does not tell.

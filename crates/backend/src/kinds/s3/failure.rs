@@ -1,6 +1,6 @@
 //! Error responses of S3 and DynamoDB as reasons that say what to do.
 
-use yuba_net::aws::{Aws, Failure, Partition, Service};
+use yuba_net::aws::{Aws, AwsFailure, Partition, Service};
 use yuba_net::http::{Request, Response, shown};
 
 use crate::kit::store::{StoreError, StoreErrorKind};
@@ -25,7 +25,7 @@ pub(super) fn of_aws(error: &yuba_net::aws::AwsError) -> StoreError {
 
 /// The reason of an error response: the request, the code, and what to do.
 pub(super) fn refused(aws: &Aws, request: &Request, response: &Response, call: &Call<'_>) -> StoreError {
-    let failure = Failure::of(response);
+    let failure = AwsFailure::of(response);
     let is_adjusted = failure.is_about_clocks() && aws.adjust_clock(response);
     let passes = response.may_pass() || failure.may_pass() || is_adjusted;
     let kind = if passes { StoreErrorKind::Transient } else { StoreErrorKind::Lasting };
@@ -40,7 +40,7 @@ pub(super) fn refused(aws: &Aws, request: &Request, response: &Response, call: &
     error
 }
 
-fn advice(aws: &Aws, response: &Response, failure: &Failure, call: &Call<'_>) -> Option<String> {
+fn advice(aws: &Aws, response: &Response, failure: &AwsFailure, call: &Call<'_>) -> Option<String> {
     if let Some(advice) = failure.advice(response) {
         return Some(advice);
     }

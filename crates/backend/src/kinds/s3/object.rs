@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
 use yuba_net::Secret;
-use yuba_net::aws::{Aws, Bucket, Element, Failure, Service};
+use yuba_net::aws::{Aws, AwsFailure, Bucket, Element, Service};
 use yuba_net::http::{Method, Request, Response, Url};
 
 use super::failure::{Call, of_aws, refused};
@@ -123,7 +123,7 @@ impl Objects {
                 let etag = response.header("etag").map(str::to_owned);
                 Ok(Some(Object { content: response.body, etag }))
             }
-            404 if Failure::of(&response).code != "NoSuchBucket" => Ok(None),
+            404 if AwsFailure::of(&response).code != "NoSuchBucket" => Ok(None),
             _ => Err(self.refused(&request, &response, "s3:GetObject", key)),
         }
     }
@@ -168,7 +168,7 @@ impl Objects {
         };
         let response = self.send(&request)?;
         let failed = || self.refused(&request, &response, "s3:PutObject", key);
-        let failure = Failure::of(&response);
+        let failure = AwsFailure::of(&response);
         match (response.status, failure.code.as_str()) {
             (200..=299, _) => Ok(Upload::Done(response.header("etag").map(str::to_owned))),
             (412, _) => Ok(Upload::Refused),
@@ -194,7 +194,7 @@ impl Objects {
     pub(super) fn delete(&self, key: &str) -> Result<(), StoreError> {
         let request = self.request(Method::DELETE, self.url(key)?);
         let response = self.send(&request)?;
-        let is_missing = response.status == 404 && Failure::of(&response).code != "NoSuchBucket";
+        let is_missing = response.status == 404 && AwsFailure::of(&response).code != "NoSuchBucket";
         match response.is_success() || is_missing {
             true => Ok(()),
             false => Err(self.refused(&request, &response, "s3:DeleteObject", key)),
@@ -217,7 +217,7 @@ impl Objects {
             let request = self.request(Method::GET, url);
             let response = self.send(&request)?;
             if !response.is_success() {
-                return match Failure::of(&response).code.as_str() {
+                return match AwsFailure::of(&response).code.as_str() {
                     "AccessDenied" => Ok(None),
                     _ => Err(self.refused(&request, &response, "s3:ListBucket", "")),
                 };

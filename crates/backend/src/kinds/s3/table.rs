@@ -1,7 +1,7 @@
 //! Requests for rows of the DynamoDB table: the lock and the digest of a state.
 
 use serde_json::{Value as Json, json};
-use yuba_net::aws::{Aws, Failure, Service};
+use yuba_net::aws::{Aws, AwsFailure, Service};
 use yuba_net::http::{Method, Request, Response, Url};
 
 use super::failure::{Call, of_aws, refused};
@@ -99,7 +99,7 @@ impl Table {
         if response.is_success() {
             return Ok(Conditional::Done);
         }
-        match Failure::of(response).code.as_str() {
+        match AwsFailure::of(response).code.as_str() {
             "ConditionalCheckFailedException" => Ok(Conditional::Refused),
             _ => Err(self.refused(request, response, permission)),
         }
