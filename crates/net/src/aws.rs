@@ -190,7 +190,7 @@ impl AwsError {
 
     /// The same as a failure of another part.
     #[must_use]
-    fn as_kind(self, kind: AwsErrorKind) -> AwsError {
+    fn with_kind(self, kind: AwsErrorKind) -> AwsError {
         AwsError { kind, ..self }
     }
 }

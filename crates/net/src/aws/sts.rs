@@ -93,7 +93,7 @@ impl Session {
         let credentials = response.and_then(|response| issued(&response));
         credentials.map_err(|error| {
             let reason = format!("failed to assume the role {}: {}", role.arn, error.reason);
-            AwsError { reason, ..error }.as_kind(AwsErrorKind::AssumeRole)
+            AwsError { reason, ..error }.with_kind(AwsErrorKind::AssumeRole)
         })
     }
 
@@ -123,7 +123,7 @@ impl Session {
         let credentials = response.and_then(|response| issued(&response));
         credentials.map_err(|error| {
             let reason = format!("failed to assume the role {} with a web identity: {}", role.arn, error.reason);
-            AwsError { reason, ..error }.as_kind(AwsErrorKind::WebIdentity)
+            AwsError { reason, ..error }.with_kind(AwsErrorKind::WebIdentity)
         })
     }
 
