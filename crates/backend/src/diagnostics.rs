@@ -1,6 +1,7 @@
 //! Diagnostics of this crate: locations, workspaces, locks and saving. Those about journals are in `diagnostics/journals.rs`.
 
 mod aws;
+pub(crate) mod azure;
 mod consul;
 mod gcs;
 mod http;

@@ -4,10 +4,10 @@
 //! Invariant: what a [`Sealing`] holds is never shown, not even by `Debug`.
 
 mod aws_kms;
+mod azure_vault;
 mod cipher;
 mod external;
 mod keys;
-mod openbao;
 mod program;
 pub mod services;
 

@@ -1,5 +1,6 @@
 //! The table of backends. A new backend is one row here and one file beside.
 
+pub(crate) mod azurerm;
 mod consul;
 mod gcs;
 mod http;
@@ -24,7 +25,12 @@ pub(crate) const LOCAL: BackendKind = BackendKind {
 
 /// All backends that OpenTofu has. `cloud` is a block of its own.
 pub(crate) static BACKENDS: &[BackendKind] = &[
-    not_available("azurerm"),
+    BackendKind {
+        name: "azurerm",
+        schema: azurerm::schema,
+        check: azurerm::check,
+        open: Constructor::Store(azurerm::open),
+    },
     BackendKind {
         name: "consul",
         schema: consul::schema,

@@ -53,8 +53,10 @@ fn operate(output: &mut OperationOutput<'_>, project: &Project, settings: &Opera
         Ok(loaded) => loaded,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
-    let stop = Stop::watch();
-    let locked = match loaded.lock(&settings.lock_options(), &mut Waiting { output, stop: &stop }) {
+    let mut waiting = Waiting::new(output);
+    let locked = loaded.lock(&settings.lock_options(), &mut waiting);
+    let stop = waiting.into_stop();
+    let locked = match locked {
         Ok(locked) => locked,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
@@ -196,8 +198,10 @@ fn apply_saved(
         Ok(loaded) => loaded,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
-    let stop = Stop::watch();
-    let locked = match loaded.lock(&settings.lock_options(), &mut Waiting { output, stop: &stop }) {
+    let mut waiting = Waiting::new(output);
+    let locked = loaded.lock(&settings.lock_options(), &mut waiting);
+    let stop = waiting.into_stop();
+    let locked = match locked {
         Ok(locked) => locked,
         Err(refusal) => return failed(output, &refusal.problems, &refusal.sources),
     };
@@ -212,19 +216,36 @@ fn apply_saved(
     Ok(conclude(output, applied, &loaded.sources, settings.kind))
 }
 
-/// Reports a lock that takes long, and stops waiting for it when the user asks to.
+/// Reports a lock that takes long, and stops waiting for it when the user asks to. Signals are handled from the request for the
+/// lock on: before that, Ctrl-C ends the process.
 pub(crate) struct Waiting<'w, 't> {
-    pub(crate) output: &'w OperationOutput<'t>,
-    pub(crate) stop: &'w Stop,
+    output: &'w OperationOutput<'t>,
+    stop: Option<Stop>,
+}
+
+impl<'w, 't> Waiting<'w, 't> {
+    pub(crate) fn new(output: &'w OperationOutput<'t>) -> Waiting<'w, 't> {
+        Waiting { output, stop: None }
+    }
+
+    /// The interrupts of the operation that follows.
+    pub(crate) fn into_stop(self) -> Stop {
+        self.stop.unwrap_or_else(Stop::watch)
+    }
 }
 
 impl LockWait for Waiting<'_, '_> {
+    fn starting(&mut self) {
+        self.stop.get_or_insert_with(Stop::watch);
+    }
+
     fn slow(&mut self) {
         self.output.waiting();
     }
 
     fn is_interrupted(&mut self) -> bool {
-        let interrupt = self.stop.interrupt();
+        let Some(stop) = &self.stop else { return false };
+        let interrupt = stop.interrupt();
         self.output.tick(interrupt);
         if interrupt.count() > 1 {
             // A request for the lock is under way and does not return: nothing was changed yet.

@@ -313,6 +313,11 @@ impl HttpClient {
         HttpClient(Arc::new(Inner { settings, options, interrupted, runtime, http: OnceLock::new() }))
     }
 
+    /// Its options, to change some of them for another client.
+    pub fn options(&self) -> &ClientOptions {
+        &self.0.options
+    }
+
     /// Its limits.
     pub fn settings(&self) -> &HttpSettings {
         &self.0.settings
@@ -496,6 +501,10 @@ impl HttpClient {
         let mut asked = http.request(request.method.clone(), request.url.clone());
         if let Some(body) = &request.body {
             asked = asked.body(body.clone());
+            // Servers require the length of an empty content, too, and the library leaves it out.
+            if body.is_empty() {
+                asked = asked.header(reqwest::header::CONTENT_LENGTH, "0");
+            }
         }
         if let Some(token) = &request.token {
             asked = asked.bearer_auth(token.reveal());

@@ -359,12 +359,17 @@ impl StateLocation {
         Ok(opened)
     }
 
-    /// Takes away the lock that somebody has left on the state of the selected workspace.
-    pub fn unlock(&self, id: &str) -> Result<(), Diagnostics> {
+    /// Fails where the arguments of the backend enable no locks.
+    pub fn check_locks(&self) -> Result<(), Diagnostics> {
         match &self.storage {
             Storage::Store(store) if !store.has_locks() => Err(diagnostics::locking_disabled().into()),
-            _ => self.store()?.force_unlock(id),
+            _ => Ok(()),
         }
+    }
+
+    /// Takes away the lock that somebody has left on the state of the selected workspace.
+    pub fn unlock(&self, id: &str) -> Result<(), Diagnostics> {
+        self.store()?.force_unlock(id)
     }
 
     fn opened(&self) -> Result<OpenState, Diagnostics> {

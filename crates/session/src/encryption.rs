@@ -30,7 +30,7 @@ use crate::project::Project;
 pub const VARIABLE: &str = "TF_ENCRYPTION";
 
 /// Key providers that OpenTofu supports and this version does not.
-const OTHER_PROVIDERS: [&str; 2] = ["azure_vault", "xor"];
+const OTHER_PROVIDERS: [&str; 1] = ["xor"];
 
 /// Evaluates the arguments of a key provider.
 struct ServiceArguments<'e> {

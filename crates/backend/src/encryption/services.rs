@@ -4,11 +4,11 @@
 //! decided in [`super`].
 
 mod gcp_kms;
+mod openbao;
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::openbao;
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{ArgumentSchema, Arguments};
 
@@ -35,6 +35,7 @@ impl fmt::Debug for KeyServiceKind {
 /// All key services of this version.
 pub(crate) static KEY_SERVICES: &[KeyServiceKind] = &[
     super::aws_kms::AWS_KMS,
+    KeyServiceKind { name: "azure_vault", schema: super::azure_vault::schema, open: super::azure_vault::open },
     KeyServiceKind { name: "gcp_kms", schema: gcp_kms::schema, open: gcp_kms::open },
     KeyServiceKind { name: "openbao", schema: openbao::schema, open: openbao::open },
 ];

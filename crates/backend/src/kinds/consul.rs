@@ -109,7 +109,7 @@ impl ConsulStore {
     }
 
     /// Stores a value under the key of a state.
-    fn commit(&self, key: &str, value: Vec<u8>, write: &Write<'_>) -> Result<Committed, StoreError> {
+    fn commit(&self, key: &str, value: &[u8], write: &Write<'_>) -> Result<Committed, StoreError> {
         let index = match write.precondition {
             Precondition::Absent => 0,
             Precondition::Version(version) => version.0.parse().map_err(|_| changed())?,
@@ -158,7 +158,7 @@ impl ConsulStore {
         for (name, part) in chunks.keys.iter().zip(payload.chunks(CHUNK)) {
             self.api.put(name, part)?;
         }
-        let version = self.commit(key, chunks.to_json(), write).and_then(|done| self.version(key, done, write));
+        let version = self.commit(key, &chunks.to_json(), write).and_then(|done| self.version(key, done, write));
         match version {
             Ok(version) => Ok((version, chunks)),
             Err(error) => {
@@ -224,7 +224,7 @@ impl Store for ConsulStore {
         };
         let payload = self.compression.applied(write.content);
         if payload.len() <= CHUNK {
-            match self.commit(&key, payload.to_vec(), write)? {
+            match self.commit(&key, &payload, write)? {
                 // In a transaction a value takes a third more than its size.
                 Committed::TooLarge(_) => {}
                 committed => {

@@ -88,6 +88,7 @@ pub(super) fn open(arguments: &Arguments, environment: &BackendEnvironment) -> R
         settings,
         free: Mutex::default(),
         locks: Mutex::default(),
+        broken: Mutex::default(),
         journal_table: journal::Table::default(),
     };
     let mut attempt = 0;
@@ -111,6 +112,8 @@ struct Pg {
     /// A session that holds no lock.
     free: Mutex<Option<Arc<Session>>>,
     locks: Mutex<Vec<Held>>,
+    /// Sessions that broke while they took a lock.
+    broken: Mutex<Vec<LockId>>,
     journal_table: journal::Table,
 }
 
@@ -227,12 +230,23 @@ impl Pg {
     fn refusal(&self, session: &Session, key: i64) -> LockRefusal {
         match locks::holders(session, &[key]) {
             Err(error) => LockRefusal::Store(self.failed("ask who holds the lock on", &error)),
+            Ok(holders) if holders.iter().any(|holder| self.ends_broken_attempt(session, holder)) => {
+                LockRefusal::Store(StoreError::transient(
+                    "the server ends the session of an earlier attempt to lock it",
+                ))
+            }
             // Without a holder the lock was freed in the meantime.
             Ok(holders) => {
                 let holder = holders.first().map(|holder| Box::new(holder.to_lock_holder(key)));
                 LockRefusal::Held { holder, pid: None }
             }
         }
+    }
+
+    /// Ends a session of this process that broke while it took the lock, and that lives on for the server.
+    fn ends_broken_attempt(&self, session: &Session, holder: &Holder) -> bool {
+        let is_ours = locked(&self.broken).iter().any(|id| holder.is(id));
+        is_ours && session.value::<bool>(&format!("SELECT pg_terminate_backend({})", holder.process), &[]).is_ok()
     }
 
     /// Ends a session that holds the lock of a state, for a user who names it.
@@ -363,7 +377,10 @@ impl Store for Pg {
             locks::prepare(&session, &application).and_then(|()| locks::try_lock(&session, &self.layout, workspace));
         match attempt {
             // The session may hold the lock although the response was lost. It ends here, and the lock with it.
-            Err(error) => Err(failed(error)),
+            Err(error) => {
+                locked(&self.broken).push(locks::id_of(session.process));
+                Err(failed(error))
+            }
             Ok(Attempt::Refused(key)) => {
                 let refusal = self.refusal(&session, key);
                 locked(&self.free).get_or_insert(session);

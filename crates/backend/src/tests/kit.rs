@@ -25,7 +25,7 @@ fn the_table_names_every_backend_once() {
     names.dedup();
     assert_eq!(names.len(), BACKENDS.len());
     let available: Vec<&str> = BACKENDS.iter().filter(|kind| kind.is_available()).map(|kind| kind.name).collect();
-    assert_eq!(available, ["consul", "http", "inmem", "local"]);
+    assert_eq!(available, ["consul", "http", "inmem", "local", "pg"]);
     let backends = Backends::new(BackendEnvironment::new(Environment::default(), "data"));
     let s3 = BackendConfiguration::of_json(backends.find("s3").expect("it is in the table"), &json!({}));
     let refused = backends.open(&s3).expect_err("it is not available");

@@ -121,9 +121,12 @@ pub(crate) fn subjects() -> Vec<Lazy> {
     ]
 }
 
+/// A test with its name.
+type ConsulTest = (&'static str, fn(&OnConsul));
+
 /// Tests of the layout, each with its own agent.
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn(&OnConsul)); 6] = [
+    let tests: [ConsulTest; 6] = [
         ("large states are chunks, and old chunks are removed", large_states_are_chunks),
         ("states with damaged chunks are errors", states_with_damaged_chunks_are_errors),
         ("a deleted workspace leaves nothing", a_deleted_workspace_leaves_nothing),

@@ -4,11 +4,13 @@
 //! identically over all of them. Tests of a server that is not installed report themselves as ignored, with the server in
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
+mod azurite;
 mod consul;
 mod gcs;
 mod http;
 mod local_memory;
 mod pg;
+mod pg_cuts;
 mod s3;
 mod subject;
 mod suite;
@@ -29,6 +31,7 @@ fn subjects() -> Vec<Lazy> {
     all.extend(local_memory::subjects());
     all.extend(pg::subjects());
     all.extend(s3::subjects());
+    all.extend(azurite::subjects());
     all
 }
 

@@ -77,6 +77,9 @@ type Test = fn(&Pg);
 pub(crate) fn trials() -> Vec<Trial> {
     let shared: &[(&str, Test)] = &[
         ("two writers take turns 100 times", two_writers_take_turns),
+        ("a connection that breaks at any request loses nothing", |pg| {
+            crate::pg_cuts::a_cut_at_any_request_loses_nothing(pg, pg.server.port());
+        }),
         ("two machines create a state one after the other", two_machines_create_a_state),
         ("a lock that its session lost refuses writes", a_lock_that_its_session_lost_refuses_writes),
         ("a refused lock names the session of another program", a_refused_lock_names_another_program),

@@ -65,6 +65,7 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
 
 fn unlock(messages: &mut Messages<'_>, settings: &ForceUnlockSettings) -> Result<(), Refusal> {
     let location = state_access::location(&settings.project, &settings.state)?;
+    location.check_locks()?;
     if settings.approval == Approval::Prompt {
         if location.is_file() {
             return Err(diagnostics::local_lock_not_removable().into());

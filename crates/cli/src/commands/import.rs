@@ -15,7 +15,6 @@ use crate::flags::{Args, Flag, JSON, JSON_INTO};
 use crate::operate::{self, Waiting, diagnostics};
 use crate::operation_output::{OperationOutput, OutputSettings};
 use crate::settings::{Prompts, VAR, VAR_FILE, project};
-use crate::signals::Stop;
 use crate::state_access::{self, BACKUP, IGNORE_REMOTE_VERSION, LOCK, LOCK_TIMEOUT, STATE_OUT, STATE_TO_CHANGE};
 use crate::terminal::Terminal;
 
@@ -102,8 +101,10 @@ fn run(terminal: &mut Terminal, args: &Args) -> Outcome {
         Ok(loaded) => loaded,
         Err(refusal) => return operate::failed(&mut output, &refusal.problems, &refusal.sources),
     };
-    let stop = Stop::watch();
-    let locked = match loaded.lock(&lock, &mut Waiting { output: &output, stop: &stop }) {
+    let mut waiting = Waiting::new(&output);
+    let locked = loaded.lock(&lock, &mut waiting);
+    let stop = waiting.into_stop();
+    let locked = match locked {
         Ok(locked) => locked,
         Err(refusal) => return operate::failed(&mut output, &refusal.problems, &refusal.sources),
     };

@@ -134,11 +134,7 @@ fn what_fails_leaves_nothing_behind() {
         ("//- main.tf\nlocals {}\n", &["init", "-from-module=x"], "The working directory already contains files"),
         ("//- main.tf\nlocals {}\n", &["init", "x"], "Unexpected argument"),
         ("//- main.tf\nlocals {}\n", &["init", "-backend=false", "-cloud=false"], "Wrong combination of options"),
-        (
-            "//- main.tf\nlocals {}\n",
-            &["init", "-reconfigure", "-migrate-state"],
-            "Wrong combination of migration options",
-        ),
+        ("//- main.tf\nlocals {}\n", &["init", "-reconfigure", "-migrate-state"], "Wrong combination of options"),
     ] {
         let sandbox = sandbox(fixture);
         let run = sandbox.run(args);

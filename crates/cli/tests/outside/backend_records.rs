@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use yuba_testkit::Sandbox;
+use yuba_testkit::{Host, Reply, Sandbox};
 
 /// A `backend` block with what stands beside it, and the flags of `init`.
 struct Case {
@@ -16,7 +16,7 @@ const fn case(name: &'static str, files: &'static str, init: &'static [&'static 
     Case { name, files, init, environment: &[] }
 }
 
-const CASES: [Case; 6] = [
+const CASES: &[Case] = &[
     case(
         "all arguments",
         "terraform {\n  backend \"local\" {\n    path = \"a\"\n    workspace_dir = \"w\"\n  }\n}\n",
@@ -35,6 +35,12 @@ const CASES: [Case; 6] = [
         init: &["-backend-config=workspace_dir=w"],
         environment: &[("TF_VAR_p", "from-environment")],
     },
+    case(
+        "maps and numbers",
+        "terraform {\n  backend \"http\" {\n    address = \"SERVER/s\"\n    headers = { X-A = \"1\", X-B = \"two \\\"q\\\"\" }\n    \
+         retry_max = 3\n  }\n}\n",
+        &["-backend-config=update_method=PUT"],
+    ),
     case("in memory", "terraform {\n  backend \"inmem\" {}\n}\n", &[]),
 ];
 
@@ -45,8 +51,10 @@ pub(crate) fn all() -> Vec<(&'static str, impl FnOnce() + Send + 'static)> {
 
 fn accepted(case: &Case) {
     for yuba_begins in [true, false] {
+        // No state is there, whatever was written.
+        let host = Host::start(|asked| Reply::status(if asked.method == "GET" { 404 } else { 200 }));
         let resource = "resource \"terraform_data\" \"x\" {}\n";
-        let fixture = format!("//- main.tf\n{resource}{}", case.files);
+        let fixture = format!("//- main.tf\n{resource}{}", case.files.replace("SERVER", &host.url("")));
         let mut sandbox = Sandbox::new(env!("CARGO_BIN_EXE_yuba"), &fixture);
         for (name, value) in case.environment {
             sandbox = sandbox.env(name, value);

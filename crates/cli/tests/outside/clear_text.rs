@@ -1,6 +1,6 @@
 //! With encryption configured, no file and no request contains an attribute in clear text, however a command ends.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -276,30 +276,37 @@ fn leaks(sandbox: &Sandbox, place: Place<'_>) -> (Vec<String>, Vec<String>) {
     (found, names.collect())
 }
 
+/// What the search finds after a command, and the file that the command has left.
+struct Stage {
+    after: &'static str,
+    file: &'static str,
+    found: Vec<String>,
+}
+
 /// Runs everything that writes: applies that succeed, fail and are killed, a backend that fails, a plan, a test.
-fn run_everything(sandbox: &Sandbox, place: Place<'_>) {
-    let check = |after: &str, expected: &[&str]| {
+fn run_everything(sandbox: &Sandbox, place: Place<'_>) -> Vec<Stage> {
+    let mut stages = Vec::new();
+    let mut check = |after: &'static str, file: &'static str| {
         let (found, files) = leaks(sandbox, place);
-        assert!(found.is_empty(), "after {after}: {found:?}");
-        for name in expected {
-            assert!(files.iter().any(|file| file.contains(name)), "after {after}: no {name} in {files:?}");
-        }
+        assert!(files.iter().any(|name| name.contains(file)), "after {after}: no {file} in {files:?}");
+        stages.push(Stage { after, file, found });
     };
+    let state = if matches!(place, Place::Local) { "terraform.tfstate" } else { ".terraform" };
     let round = |round: u32| apply(round);
     done(sandbox, &round(1).iter().map(String::as_str).collect::<Vec<_>>());
-    check("an apply", &[]);
+    check("an apply", state);
     sandbox.write("fail", "");
     failed(sandbox, &round(2));
-    check("a failed apply", &[]);
+    check("a failed apply", state);
     std::fs::remove_file(sandbox.dir().join("fail")).expect("because it was written");
 
     let mut child = held(sandbox, 3);
     child.kill().and_then(|()| child.wait()).expect("because it runs");
     let_go(sandbox);
-    check("a killed apply", &["journal"]);
+    check("a killed apply", "journal");
     place.break_lock();
     done(sandbox, &["plan", "-no-color", "-out=saved.tfplan", "-var=round=4"]);
-    check("a saved plan", &["saved.tfplan"]);
+    check("a saved plan", "saved.tfplan");
     done(sandbox, &["apply", "-no-color", "saved.tfplan"]);
 
     let mut child = held(sandbox, 5);
@@ -307,14 +314,22 @@ fn run_everything(sandbox: &Sandbox, place: Place<'_>) {
     let_go(sandbox);
     assert!(!child.wait().expect("because it was started").success());
     place.mend();
-    check("a backend that fails", &["errored.tfstate"]);
+    check("a backend that fails", "errored.tfstate");
     let run = sandbox.run(&["test", "-no-color"]);
     assert!(run.to_string().contains("errored_test.tfstate"), "{run}");
-    check("a test that leaves objects", &["errored_test.tfstate"]);
+    check("a test that leaves objects", "errored_test.tfstate");
+    stages
+}
+
+/// Fails if the search has found anything.
+fn check_nothing_found(stages: &[Stage]) {
+    for Stage { after, found, .. } in stages {
+        assert!(found.is_empty(), "after {after}: {found:?}");
+    }
 }
 
 pub(crate) fn on_local() {
-    run_everything(&prepared(ENCRYPTION), Place::Local);
+    check_nothing_found(&run_everything(&prepared(ENCRYPTION), Place::Local));
 }
 
 pub(crate) fn on_http() {
@@ -323,7 +338,7 @@ pub(crate) fn on_http() {
     let arguments =
         format!("address = \"{url}\"\n lock_address = \"{url}\"\n unlock_address = \"{url}\"\n retry_max = 0");
     let backend = format!("terraform {{\n backend \"http\" {{\n {arguments}\n }}\n}}\n");
-    run_everything(&prepared(&format!("{backend}{ENCRYPTION}")), Place::Http(&server));
+    check_nothing_found(&run_everything(&prepared(&format!("{backend}{ENCRYPTION}")), Place::Http(&server)));
     let sent = server.log().iter().filter(|logged| logged.request.body.contains("encrypted_data")).count();
     assert!(sent >= 4, "{:?}", server.log_lines());
 }
@@ -332,26 +347,33 @@ pub(crate) fn on_pg() {
     let server = postgresql().expect("because it is installed");
     server.create_database(DATABASE);
     let backend = format!("terraform {{\n backend \"pg\" {{\n conn_str = \"{}\"\n }}\n}}\n", server.url(DATABASE));
-    run_everything(&prepared(&format!("{backend}{ENCRYPTION}")), Place::Pg(&server));
+    check_nothing_found(&run_everything(&prepared(&format!("{backend}{ENCRYPTION}")), Place::Pg(&server)));
     let stored = server.sql(DATABASE, "select data from terraform_remote_state.states");
     assert!(stored.contains("encrypted_data"), "{stored}");
 }
 
-/// Without encryption the same search finds the markers in requests, in the entries of a plan, and in encoded text.
+/// Without encryption the same search finds both values in every file, in the entries of the plan, in requests and in encoded text.
 pub(crate) fn the_search_works() {
+    for Stage { after, file, found } in run_everything(&prepared(""), Place::Local) {
+        for marker in [SECRET, PLAIN] {
+            let is_found = |found: &String| found.contains(file) && found.ends_with(marker);
+            assert!(found.iter().any(is_found), "after {after}, {marker} in {file}: {found:?}");
+        }
+    }
     let server = http_lock_server();
     let place = Place::Http(&server);
-    let sandbox =
-        prepared(&format!("terraform {{\n backend \"http\" {{\n address = \"{}\"\n }}\n}}\n", server.url("/state")));
+    let backend = format!("terraform {{\n backend \"http\" {{\n address = \"{}\"\n }}\n}}\n", server.url("/state"));
+    let sandbox = prepared(&backend);
     assert_eq!(leaks(&sandbox, place).0, Vec::<String>::new());
     let args = apply(1);
     done(&sandbox, &args.iter().map(String::as_str).collect::<Vec<_>>());
-    done(&sandbox, &["plan", "-no-color", "-out=saved.tfplan", "-var=round=2"]);
     let state = server.state("/state").expect("because it was applied");
     sandbox.write("encoded", base64(&state));
+    let mut compressed = flate2::write::GzEncoder::new(b"before".to_vec(), flate2::Compression::default());
+    compressed.write_all(&state).expect("because memory takes every byte");
+    sandbox.write("compressed", compressed.finish().expect("because memory takes every byte"));
     let (found, _) = leaks(&sandbox, place);
-    for (place, count) in [("POST /state", 2), ("saved.tfplan!", 2), ("encoded: ", 2)] {
-        let forms: std::collections::BTreeSet<&String> = found.iter().filter(|found| found.contains(place)).collect();
-        assert!(forms.len() >= count, "{place}: {found:?}");
+    for place in ["POST /state", "/encoded: ", "/compressed@gzip: "] {
+        assert!(found.iter().filter(|found| found.contains(place)).count() >= 2, "{place}: {found:?}");
     }
 }

@@ -3,6 +3,7 @@
 //! Each test whose tool is missing reports itself as ignored, with the reason in its name. `YUBA_REQUIRE` lists the tools
 //! whose absence is a failure: `YUBA_REQUIRE=go,git`.
 
+mod azurerm;
 mod backend_records;
 mod clear_text;
 mod encryption;
@@ -81,6 +82,13 @@ fn main() -> ExitCode {
         "clear text is found where nothing is encrypted",
         clear_text::the_search_works,
     ));
+    for (name, test) in [
+        ("both apply in turns", azurerm::both_apply_in_turns as fn()),
+        ("locks exclude each other", azurerm::locks_exclude_each_other),
+    ] {
+        let present = tofu && azurerm::is_available();
+        trials.push(needs("tofu,azurite", present, &format!("states in azurerm: {name}"), test));
+    }
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));

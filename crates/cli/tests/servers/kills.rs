@@ -329,10 +329,16 @@ impl<'a> Lane<'a> {
         let (real, known) = (self.reality(), self.known(place));
         let mut lost = Vec::new();
         for (id, size) in &real {
-            if known.get(id) != Some(size) && !is_named(id) {
-                lost.push(format!("{label}: {id} is {size}, the state has {:?}:\n{run}", known.get(id)));
+            match known.get(id) {
+                Some(known) if known == size => {}
+                before if !is_named(id) => {
+                    lost.push(format!("{label}: {id} is {size}, the state has {before:?}:\n{run}"));
+                }
+                Some(_) => {}
+                None => {
+                    figures.orphans.fetch_add(1, Ordering::Relaxed);
+                }
             }
-            figures.orphans.fetch_add(u64::from(!known.contains_key(id)), Ordering::Relaxed);
         }
         for id in known.keys().filter(|id| !real.contains_key(*id) && !is_named(id)) {
             lost.push(format!("{label}: {id} is in the state only:\n{run}"));

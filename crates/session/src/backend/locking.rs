@@ -15,6 +15,8 @@ const BEAT: Duration = Duration::from_millis(50);
 
 /// Follows a lock that takes long. A function without result is one that ignores interrupts.
 pub trait LockWait {
+    /// The lock is about to be requested.
+    fn starting(&mut self) {}
     /// Acquiring the lock takes longer than 0.4 seconds. Called once for each lock.
     fn slow(&mut self);
     /// Whether the user asks to stop. Called at short intervals.
@@ -37,6 +39,7 @@ pub(crate) fn acquire(
     timeout: Duration,
     waiting: &mut dyn LockWait,
 ) -> Result<LockOutcome, Diagnostics> {
+    waiting.starting();
     let stopped = AtomicBool::new(false);
     let (done, finished) = mpsc::channel();
     std::thread::scope(|scope| {

@@ -70,7 +70,7 @@ fn ten_digits(number: &Number) -> String {
         some => some,
     };
     let count = i32::try_from(significant.len()).unwrap_or(10);
-    if exponent < -4 || exponent >= 10 {
+    if !(-4..10).contains(&exponent) {
         let (first, rest) = significant.split_at(1);
         let point = if rest.is_empty() { "" } else { "." };
         let direction = if exponent < 0 { '-' } else { '+' };

@@ -273,7 +273,7 @@ mod tests {
         assert!(error.contains("the ciphertext is invalid. Another key encrypted the data"), "{error}");
         let error = right.known_key(b"{}").expect_err("there is nothing to decrypt");
         assert!(error.contains("has no \"ciphertext\""), "{error}");
-        let other = NAME.replace("/k", "/other");
+        let other = NAME.replace("cryptoKeys/k", "cryptoKeys/other");
         let error = service(&host, &json!({ "kms_encryption_key": other })).and_then(|service| service.new_key());
         assert!(error.is_err_and(|error| error.contains("CryptoKey not found. The key does not exist")));
         let error = service(&host, &json!({ "access_token": "old" })).and_then(|service| service.new_key());

@@ -73,8 +73,8 @@ impl Operation {
     }
 
     /// Stores a value, if the key has this index. Index 0 stands for a key that does not exist.
-    pub(super) fn compare_and_set(key: &str, value: Vec<u8>, index: u64) -> Operation {
-        Operation::new("cas", key).with_value(&value).with("Index", json!(index))
+    pub(super) fn compare_and_set(key: &str, value: &[u8], index: u64) -> Operation {
+        Operation::new("cas", key).with_value(value).with("Index", json!(index))
     }
 
     pub(super) fn set(key: &str, value: &[u8]) -> Operation {
@@ -307,8 +307,9 @@ fn is_denied(reason: &str) -> bool {
 }
 
 /// With the permissions that a token needs.
-fn denied(error: StoreError) -> StoreError {
+fn denied(mut error: StoreError) -> StoreError {
     let advice = "The token needs the ACL rules `key_prefix` with policy \"write\" for the path of the state, and `session_prefix` \
                   with policy \"write\". Set \"access_token\" or CONSUL_HTTP_TOKEN";
-    StoreError { reason: format!("{}. {advice}", error.reason), ..error }
+    error.reason = format!("{}. {advice}", error.reason);
+    error
 }

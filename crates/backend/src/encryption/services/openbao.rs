@@ -13,7 +13,7 @@ use yuba_net::trust::{Authorities, Identity, TlsSettings, Verification};
 use yuba_net::{Environment, Secret};
 use yuba_value::{Type, Value};
 
-use super::services::{DataKey, KeyService};
+use super::{DataKey, KeyService};
 use crate::kit::BackendEnvironment;
 use crate::kit::arguments::{Argument, ArgumentSchema, Arguments};
 use crate::kit::requests::excerpt;
