@@ -3,6 +3,7 @@
 mod consul;
 mod http;
 mod journals;
+mod kubernetes;
 mod pg;
 mod sealing;
 
@@ -23,6 +24,7 @@ pub(crate) use consul::*;
 pub(crate) use http::*;
 pub use journals::recovered;
 pub(crate) use journals::*;
+pub(crate) use kubernetes::*;
 pub(crate) use pg::*;
 pub(crate) use sealing::*;
 

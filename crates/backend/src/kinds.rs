@@ -3,6 +3,7 @@
 mod consul;
 mod http;
 mod in_memory;
+mod kubernetes;
 mod local;
 mod pg;
 
@@ -31,7 +32,12 @@ pub(crate) static BACKENDS: &[BackendKind] = &[
         check: nothing_to_check,
         open: Constructor::Store(in_memory::open),
     },
-    not_available("kubernetes"),
+    BackendKind {
+        name: "kubernetes",
+        schema: kubernetes::schema,
+        check: kubernetes::check,
+        open: Constructor::Store(kubernetes::open),
+    },
     LOCAL,
     not_available("oss"),
     BackendKind { name: "pg", schema: pg::schema, check: pg::check, open: Constructor::Store(pg::open) },

@@ -4,8 +4,10 @@
 //! identically over all of them. Tests of a server that is not installed report themselves as ignored, with the server in
 //! their name; `YUBA_REQUIRE=postgresql,moto` makes that a failure.
 
+mod kubernetes;
 mod local_memory;
 mod pg;
+mod relay;
 mod subject;
 mod suite;
 
@@ -20,6 +22,7 @@ use subject::{Lazy, Subject};
 fn subjects() -> Vec<Lazy> {
     let mut all = Vec::new();
     all.extend(local_memory::subjects());
+    all.extend(kubernetes::subjects());
     all.extend(pg::subjects());
     all
 }
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{}: {name}", lazy.name), run).with_ignored_flag(is_ignored));
         }
     }
+    trials.extend(kubernetes::trials());
     trials.extend(pg::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     subject::stop_all();

@@ -23,6 +23,10 @@ pub(crate) trait Subject: Send + Sync {
     fn environment(&self) -> Vec<(String, String)> {
         Vec::new()
     }
+    /// A name of a workspace with all kinds of characters that the server allows.
+    fn workspace(&self) -> &'static str {
+        "feature-x_1.2"
+    }
     /// What it can do.
     fn abilities(&self) -> Abilities {
         Abilities::default()

@@ -6,6 +6,7 @@
 mod full_disk;
 mod git;
 mod interchange;
+mod kubernetes;
 mod real_providers;
 mod records;
 
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
     for (name, test) in interchange::all() {
         trials.push(needs("tofu", tofu, &format!("both apply in turns: {name}"), test));
     }
+    let has_kubernetes = tofu && ["kube-apiserver", "etcd"].into_iter().all(yuba_testkit::servers::is_installed);
+    let kubernetes = kubernetes::one_state_for_both;
+    trials.push(needs("tofu and kube-apiserver", has_kubernetes, "one remote state: kubernetes", kubernetes));
     let records = records::records_of_libraries_are_tolerated;
     trials.push(needs("tofu", tofu, "records of symbol libraries are tolerated", records));
     trials.push(needs("git", git, "repositories are modules", git::repositories_are_modules));
